@@ -1,0 +1,54 @@
+import { domainToASCII } from 'node:url';
+
+/** RFC 5321 §4.5.3.1: octets of a local part and of a path without its brackets. */
+const MAX_LOCAL_OCTETS = 64;
+const MAX_ADDRESS_OCTETS = 254;
+
+/** RFC 5322 §3.2.3 dot-atom, widened by RFC 6531 §3.3 to UTF-8; quoted local parts are refused. */
+const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+)*$/u;
+/** RFC 1035 §2.3.1 with RFC 1123 §2.1: letters, digits and inner hyphens, 1–63 octets. */
+const HOST_LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Z}]/u;
+
+/**
+ * An e-mail address that this product can send to.
+ *
+ * `value` is as given (trimmed, Unicode NFC); `key` is what two spellings of one mailbox share:
+ * lower-cased, with the domain as IDNA A-labels. `+` tags and dots are kept: they belong to the owner.
+ */
+export interface EmailAddress {
+  readonly value: string;
+  readonly key: string;
+  readonly localPart: string;
+  /** The domain as lower-case A-labels (RFC 5890), as it goes into an SMTP command. */
+  readonly domain: string;
+}
+
+export type EmailAddressResult = { readonly address: EmailAddress } | { readonly fault: string };
+
+/** Parses one address, or says in words for its owner what is wrong with it. */
+export function parseEmailAddress(input: string): EmailAddressResult {
+  const value = input.trim().normalize('NFC');
+  const at = value.lastIndexOf('@');
+  if (at < 1 || at === value.length - 1) return { fault: 'is not an e-mail address' };
+  if (UNPRINTABLE.test(value)) return { fault: 'contains spaces or control characters' };
+  const localPart = value.slice(0, at);
+  if (localPart.startsWith('"')) return { fault: 'has a quoted local part, which is not supported' };
+  if (!LOCAL_PART.test(localPart)) return { fault: 'is not an e-mail address' };
+  if (Buffer.byteLength(localPart) > MAX_LOCAL_OCTETS) return { fault: 'has more than 64 characters before the @' };
+  const domain = hostName(value.slice(at + 1));
+  if (domain === null) return { fault: 'does not have a valid domain' };
+  if (Buffer.byteLength(localPart) + 1 + Math.max(domain.length, Buffer.byteLength(value.slice(at + 1))) > MAX_ADDRESS_OCTETS) {
+    return { fault: 'is longer than 254 characters' };
+  }
+  return { address: { value, key: `${localPart.toLowerCase()}@${domain}`, localPart, domain } };
+}
+
+/** A fully qualified host name as lower-case A-labels, or null when it is none. */
+export function hostName(input: string): string | null {
+  const ascii = domainToASCII(input.normalize('NFC')).toLowerCase();
+  const labels = ascii.split('.');
+  const last = labels.at(-1) ?? '';
+  if (labels.length < 2 || ascii.length > 253 || /^\d+$/.test(last)) return null;
+  return labels.every((label) => HOST_LABEL.test(label)) ? ascii : null;
+}

@@ -1,0 +1,14 @@
+export { Clock, ManualClock, SystemClock } from './clock.js';
+export { defineEvent, type DomainEvent, type EventType } from './domain-event.js';
+export {
+  DomainError,
+  type DomainErrorCode,
+  DomainValidationError,
+  InvalidStateError,
+  NotFoundError,
+  UnavailableError,
+} from './domain-error.js';
+export { type EmailAddress, type EmailAddressResult, hostName, parseEmailAddress } from './email-address.js';
+export { isUuid, newId } from './ids.js';
+export type { Page, PageRequest } from './page.js';
+export type { Environment, ProjectScope } from './project-scope.js';

@@ -1,0 +1,64 @@
+import { createHmac } from 'node:crypto';
+import { z } from 'zod';
+import { type EnvironmentVariables, environmentVariables } from './environment-variables.js';
+
+/** The configuration of a process, checked once at its start. */
+export interface Config extends EnvironmentVariables {
+  readonly LOG_FORMAT: 'json' | 'pretty';
+  readonly PUBLIC_URL: string;
+  readonly TOKEN_SECRET: string;
+  readonly MASTER_KEY: string;
+}
+
+/** All that is wrong with the environment, one line each. */
+export class ConfigurationError extends Error {
+  constructor(readonly problems: readonly string[]) {
+    super(`The configuration is not valid:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+  }
+}
+
+/** Reads the configuration, or throws a `ConfigurationError` that lists every problem. */
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = environmentVariables.safeParse(given);
+  const problems = parsed.success ? [] : parsed.error.issues.map(describe);
+  if (given['NODE_ENV'] === 'production') problems.push(...productionProblems(given));
+  if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
+  return complete(parsed.data);
+}
+
+function describe(issue: z.core.$ZodIssue): string {
+  const missing = issue.code === 'invalid_type' && issue.input === undefined;
+  return `${issue.path.join('.')} ${missing ? 'is required' : lowerFirst(issue.message)}`;
+}
+
+function productionProblems(given: Readonly<Record<string, string | undefined>>): string[] {
+  const problems: string[] = [];
+  for (const name of ['TOKEN_SECRET', 'MASTER_KEY', 'PUBLIC_URL']) {
+    if (given[name] === undefined) problems.push(`${name} is required when NODE_ENV=production`);
+  }
+  if (given['REQUIRE_VERIFIED_DOMAIN'] === 'false') {
+    problems.push('REQUIRE_VERIFIED_DOMAIN=false is refused when NODE_ENV=production');
+  }
+  return problems;
+}
+
+function complete(values: EnvironmentVariables): Config {
+  return {
+    ...values,
+    LOG_FORMAT: values.LOG_FORMAT ?? (values.NODE_ENV === 'production' ? 'json' : 'pretty'),
+    PUBLIC_URL: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
+    TOKEN_SECRET: values.TOKEN_SECRET ?? developmentSecret('TOKEN_SECRET', values.DATABASE_URL),
+    MASTER_KEY: values.MASTER_KEY ?? developmentSecret('MASTER_KEY', values.DATABASE_URL),
+  };
+}
+
+/** Outside production: the same secret for every process on the same database. */
+function developmentSecret(name: string, databaseUrl: string): string {
+  const database = new URL(databaseUrl);
+  return createHmac('sha256', name).update(`${database.password}/${database.pathname}`).digest('base64url');
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

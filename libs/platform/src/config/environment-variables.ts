@@ -1,0 +1,77 @@
+import { z } from 'zod';
+
+const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
+const port = z.coerce.number().int().min(0).max(65_535);
+const count = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+const secret = z.string().min(32, 'needs at least 32 characters');
+const urlOf = (...protocols: string[]) =>
+  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+    error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+  });
+
+/**
+ * Every environment variable that Mailwright reads, and nothing reads the environment elsewhere.
+ * `meta.description` is the text of `.env.example` and docs/configuration.md; a test keeps the three alike.
+ */
+export const environmentVariables = z.object({
+  NODE_ENV: z
+    .enum(['development', 'production', 'test'])
+    .default('development')
+    .meta({ description: 'production insists on real secrets and a verified sending domain.' }),
+  DATABASE_URL: urlOf('postgres:', 'postgresql:').meta({
+    description: 'PostgreSQL 15 or newer. `npm start` brings its own server when this is not set.',
+  }),
+  DATABASE_POOL_SIZE: count(2, 200).default(10).meta({ description: 'Connections per process.' }),
+  REDIS_URL: urlOf('redis:', 'rediss:').optional().meta({
+    description: 'Queues and rate limits live in this Redis; without it, in PostgreSQL.',
+  }),
+  SMTP_URL: urlOf('smtp:', 'smtps:').optional().meta({
+    description: 'Where live mail is handed over, e.g. `smtp://user:pass@relay:587`. Without it, live mail waits.',
+  }),
+  SMTP_CONNECTIONS: count(1, 100).default(5).meta({ description: 'SMTP connections of one worker.' }),
+  SMTP_MESSAGES_PER_CONNECTION: count(1, 10_000)
+    .default(100)
+    .meta({ description: 'A connection is renewed after this many messages.' }),
+  SMTP_EHLO_NAME: z.string().min(1).default('localhost').meta({ description: 'The name given in EHLO.' }),
+  HOST: z.string().min(1).default('127.0.0.1').meta({ description: 'Address that the api and the worker listen on.' }),
+  PORT: port.default(3000).meta({ description: 'Port of the api; 0 takes a free one.' }),
+  WORKER_PORT: port.default(0).meta({ description: 'Port of the worker’s health and metrics; 0 takes a free one.' }),
+  OPERATIONS_PORT: port.optional().meta({
+    description: 'Binds the api’s /health and /metrics to this port instead of PORT.',
+  }),
+  PUBLIC_URL: urlOf('http:', 'https:').optional().meta({
+    description: 'How the world reaches the api; links in mails begin with it. Default: `http://localhost:PORT`.',
+  }),
+  TRUST_PROXY: flag
+    .default(false)
+    .meta({ description: 'true: take the client’s address from X-Forwarded-For.' }),
+  TOKEN_SECRET: secret.optional().meta({
+    description: 'Signs the links in mails (32 characters or more). Required in production.',
+  }),
+  MASTER_KEY: secret.optional().meta({
+    description: 'Encrypts secrets at rest and keys the hashes of erased addresses. Required in production.',
+  }),
+  RATE_LIMIT_PER_MINUTE: count(1, 1_000_000)
+    .default(60)
+    .meta({ description: 'Requests per minute and API key, unless the key has its own limit.' }),
+  REQUIRE_VERIFIED_DOMAIN: flag
+    .default(true)
+    .meta({ description: 'false lets live mail go without a verified sending domain. Refused in production.' }),
+  DEFAULT_FROM_EMAIL: z
+    .string()
+    .default('news@mailwright.test')
+    .meta({ description: 'Sender of mail whose campaign or project names none.' }),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .meta({ description: 'The least severe line that is written.' }),
+  LOG_FORMAT: z
+    .enum(['json', 'pretty'])
+    .optional()
+    .meta({ description: 'Default: json in production, pretty elsewhere.' }),
+  SHUTDOWN_TIMEOUT_MS: count(100, 600_000)
+    .default(3_000)
+    .meta({ description: 'How long work in flight may take to finish on SIGTERM before it is handed back.' }),
+});
+
+export type EnvironmentVariables = z.infer<typeof environmentVariables>;

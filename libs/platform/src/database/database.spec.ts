@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { Database } from './database.js';
+import { pendingMigrations } from './migrations.js';
+
+const scopeOf = (environmentId: number): ProjectScope => ({
+  tenantId: 1,
+  projectId: 1,
+  environmentId,
+  environment: 'TEST',
+});
+
+describe('Database', () => {
+  let test: TestDatabase;
+  let database: Database;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    database = await Database.connect({ url: test.url, poolSize: 4, applicationName: 'spec', entities: [] });
+  });
+
+  afterAll(async () => {
+    await database.close();
+    await test.drop();
+  });
+
+  const topicIn = (environmentId: number) =>
+    database.transaction(scopeOf(environmentId), ({ db }) =>
+      sql`insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
+        values (gen_random_uuid(), ${environmentId}, 'T-1', 'News', 'ACTIVE', true, now(), now())`.execute(db),
+    );
+  const countTopics = sql<{ count: number }>`select count(*) from audience.topics`;
+
+  it('shows a scope only its own rows, even to a query that forgot to ask for them', async () => {
+    await topicIn(11);
+    await topicIn(12);
+    const { rows } = await database.transaction(scopeOf(11), ({ db }) => countTopics.execute(db));
+    expect(rows).toEqual([{ count: 1 }]);
+  });
+
+  it('shows no rows without a scope and all of them to the system', async () => {
+    await topicIn(21);
+    expect((await countTopics.execute(database.unscoped)).rows).toEqual([{ count: 0 }]);
+    const { rows } = await database.system(({ db }) => countTopics.execute(db));
+    expect(rows[0]?.count).toBeGreaterThan(0);
+    expect((await countTopics.execute(database.unscoped)).rows).toEqual([{ count: 0 }]);
+  });
+
+  it('refuses to write into another scope', async () => {
+    const attempt = database.transaction(scopeOf(31), ({ db }) =>
+      sql`insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
+        values (gen_random_uuid(), 32, 'T-1', 'News', 'ACTIVE', true, now(), now())`.execute(db),
+    );
+    await expect(attempt).rejects.toThrow(/row-level security/);
+  });
+
+  it('joins an open transaction of the same scope and refuses another one', async () => {
+    await expect(
+      database.transaction(scopeOf(41), async () => {
+        await topicIn(41);
+        throw new Error('undone');
+      }),
+    ).rejects.toThrow('undone');
+    const { rows } = await database.transaction(scopeOf(41), ({ db }) => countTopics.execute(db));
+    expect(rows).toEqual([{ count: 0 }]);
+    await expect(database.transaction(scopeOf(41), () => topicIn(42))).rejects.toThrow(/another scope/);
+  });
+
+  it('does not let the app change or delete the consent ledger', async () => {
+    for (const statement of [sql`update audience.consent_ledger set source = 'x'`, sql`delete from audience.consent_ledger`]) {
+      await expect(database.transaction(scopeOf(51), ({ db }) => statement.execute(db))).rejects.toThrow(/permission denied/);
+    }
+  });
+
+  it('knows that no migration is pending', async () => {
+    expect(await pendingMigrations(database.pool)).toEqual([]);
+  });
+});

@@ -1,0 +1,140 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
+import { type Kysely, sql } from 'kysely';
+import pg from 'pg';
+import type { ProjectScope } from '#kernel';
+import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
+
+/** SQL bound to one transaction. */
+export type Sql = Kysely<unknown>;
+
+/** One open transaction: `em` for aggregates, `db` for SQL, both on the same connection. */
+export interface Transaction {
+  readonly em: EntityManager;
+  readonly db: Sql;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  /** Shows in `pg_stat_activity`. */
+  readonly applicationName: string;
+  readonly entities: readonly EntitySchema[];
+}
+
+interface OpenTransaction extends Transaction {
+  readonly scope: ProjectScope | 'system';
+}
+
+const INT8_OID = 20;
+const DATE_OID = 1082;
+
+/**
+ * The way to PostgreSQL. Every statement of a request or job runs in a transaction that belongs to one
+ * project environment (`transaction`), where row-level security shows only its rows, or, for workers'
+ * and operators' work across projects, to the system (`system`).
+ *
+ * A call inside an open transaction of the same scope joins it; of another scope it throws.
+ */
+export class Database {
+  readonly #orm: MikroORM;
+  readonly #current = new AsyncLocalStorage<OpenTransaction>();
+
+  private constructor(
+    orm: MikroORM,
+    readonly pool: pg.Pool,
+  ) {
+    this.#orm = orm;
+  }
+
+  static async connect(options: DatabaseOptions): Promise<Database> {
+    const pool = new pg.Pool({
+      connectionString: options.url,
+      max: options.poolSize,
+      application_name: options.applicationName,
+      options: '-c role=mailwright_app -c timezone=UTC -c idle_in_transaction_session_timeout=60000',
+      types: { getTypeParser: typeParser },
+    });
+    // An idle client whose server went away emits 'error'; the pool has dropped it already.
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    const dialect = new ScopedPostgresDialect({ pool });
+    const orm = await MikroORM.init({
+      entities: [...options.entities],
+      dbName: 'mailwright',
+      // A function, since options are merged and a merged pool is a broken copy.
+      driverOptions: () => dialect,
+      discovery: { warnWhenNoEntities: false },
+      ensureDatabase: false,
+      allowGlobalContext: false,
+    });
+    return new Database(orm, pool);
+  }
+
+  /** Runs `work` in one transaction that sees only the rows of `scope`; commits when it resolves. */
+  transaction<T>(scope: ProjectScope, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#run(scope, scopePreamble(scope), work);
+  }
+
+  /** Runs `work` in one transaction that sees all projects' rows. For workers and operators only. */
+  system<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#run('system', 'set local role mailwright_system', work);
+  }
+
+  /** Answers when the server does; rejects otherwise. */
+  async ping(): Promise<void> {
+    await sql`select 1`.execute(this.unscoped);
+  }
+
+  /** SQL outside a transaction and without a scope: row-level security shows it no rows. */
+  get unscoped(): Sql {
+    return this.#orm.em.fork().getKysely<unknown>();
+  }
+
+  async close(): Promise<void> {
+    await this.#orm.close(true);
+  }
+
+  async #run<T>(
+    scope: ProjectScope | 'system',
+    preamble: string,
+    work: (tx: Transaction) => Promise<T>,
+  ): Promise<T> {
+    const open = this.#current.getStore();
+    if (open !== undefined) {
+      if (!sameScope(open.scope, scope)) throw new Error('A transaction of another scope is open.');
+      return work(open);
+    }
+    const em = this.#orm.em.fork({ clear: true, useContext: false });
+    return transactionPreamble.run(preamble, () =>
+      em.transactional((inner) => {
+        const db = inner.getTransactionContext<Sql>();
+        if (db === undefined) throw new Error('The transaction did not start.');
+        const tx: OpenTransaction = { em: inner as EntityManager, db, scope };
+        return this.#current.run(tx, () => work(tx));
+      }),
+    );
+  }
+}
+
+function scopePreamble(scope: ProjectScope): string {
+  const ids = [scope.environmentId, scope.projectId, scope.tenantId];
+  if (!ids.every((id) => Number.isSafeInteger(id) && id > 0)) throw new Error('The scope is not valid.');
+  return (
+    `set local mailwright.environment_id = '${scope.environmentId}'; ` +
+    `set local mailwright.project_id = '${scope.projectId}'; ` +
+    `set local mailwright.tenant_id = '${scope.tenantId}'`
+  );
+}
+
+function sameScope(open: ProjectScope | 'system', wanted: ProjectScope | 'system'): boolean {
+  if (open === 'system' || wanted === 'system') return open === wanted;
+  return open.environmentId === wanted.environmentId;
+}
+
+/** int8 as number (our ids and counts stay below 2^53), date as its ISO text, the rest as pg does. */
+function typeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  if (oid === INT8_OID) return Number;
+  if (oid === DATE_OID) return String;
+  return pg.types.getTypeParser(oid, format as 'text');
+}

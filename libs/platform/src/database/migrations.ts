@@ -1,0 +1,110 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Migration, Migrator } from '@mikro-orm/migrations';
+import { MikroORM, type Options } from '@mikro-orm/postgresql';
+import { runMigrations as runQueueMigrations } from 'bullmq';
+import pg from 'pg';
+import { projectRoot } from '../project-root.js';
+
+/** BullMQ's own tables, when PostgreSQL is its backend. */
+export const QUEUE_SCHEMA = 'bullmq';
+
+type MigrationList = NonNullable<NonNullable<Options['migrations']>['migrationsList']>;
+
+const MIGRATIONS_TABLE = 'schema_migrations';
+
+/**
+ * Brings the database to this version's schema: our SQL files in the order of their names, then the
+ * queue's tables. Run by the deploy step with the owner's connection; safe to run again and in parallel.
+ * Resolves to the names of what was applied.
+ */
+export async function migrate(databaseUrl: string): Promise<string[]> {
+  const lock = new pg.Client({ connectionString: databaseUrl });
+  await lock.connect();
+  try {
+    await lock.query(`select pg_advisory_lock(hashtext('mailwright.migrations'))`);
+    const applied = await withMigrator(databaseUrl, async (migrator) => (await migrator.up()).map(({ name }) => name));
+    await migrateQueue(databaseUrl);
+    return applied;
+  } finally {
+    await lock.end();
+  }
+}
+
+/** The migrations that this version has and the database has not. */
+export async function pendingMigrations(pool: pg.Pool): Promise<string[]> {
+  const files = await sqlFiles();
+  const { rows } = await pool.query<{ present: boolean }>(
+    `select to_regclass('public.${MIGRATIONS_TABLE}') is not null as present`,
+  );
+  if (rows[0]?.present !== true) return files.map(nameOf);
+  const executed = await pool.query<{ name: string }>(`select name from public.${MIGRATIONS_TABLE}`);
+  const names = new Set(executed.rows.map(({ name }) => name));
+  return files.map(nameOf).filter((name) => !names.has(name));
+}
+
+async function withMigrator<T>(databaseUrl: string, work: (migrator: Migrator) => Promise<T>): Promise<T> {
+  const orm = await MikroORM.init({
+    clientUrl: databaseUrl,
+    entities: [],
+    discovery: { warnWhenNoEntities: false },
+    extensions: [Migrator],
+    ensureDatabase: false,
+    migrations: {
+      tableName: MIGRATIONS_TABLE,
+      migrationsList: await migrationsFromSql(),
+      allOrNothing: true,
+      snapshot: false,
+      silent: true,
+      disableForeignKeys: false,
+    },
+  });
+  try {
+    const migrator = orm.migrator;
+    if (!(migrator instanceof Migrator)) throw new Error('The migrator is not registered.');
+    const result = await work(migrator);
+    await orm.em.execute(`grant select on public.${MIGRATIONS_TABLE} to mailwright_app, mailwright_system`);
+    return result;
+  } finally {
+    await orm.close(true);
+  }
+}
+
+async function migrationsFromSql(): Promise<MigrationList> {
+  const files = await sqlFiles();
+  return Promise.all(
+    files.map(async (file) => {
+      const statements = await readFile(join(projectRoot(), 'migrations', file), 'utf8');
+      class SqlMigration extends Migration {
+        override up(): void {
+          this.addSql(statements);
+        }
+      }
+      return { name: nameOf(file), class: SqlMigration };
+    }),
+  );
+}
+
+async function sqlFiles(): Promise<string[]> {
+  const entries = await readdir(join(projectRoot(), 'migrations'));
+  return entries.filter((entry) => entry.endsWith('.sql')).sort();
+}
+
+function nameOf(file: string): string {
+  return file.replace(/\.sql$/, '');
+}
+
+async function migrateQueue(databaseUrl: string): Promise<void> {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  try {
+    await runQueueMigrations(pool, QUEUE_SCHEMA);
+    await pool.query(`
+      grant usage on schema ${QUEUE_SCHEMA} to mailwright_system;
+      grant select, insert, update, delete on all tables in schema ${QUEUE_SCHEMA} to mailwright_system;
+      grant usage, select on all sequences in schema ${QUEUE_SCHEMA} to mailwright_system;
+      grant execute on all functions in schema ${QUEUE_SCHEMA} to mailwright_system;
+    `);
+  } finally {
+    await pool.end();
+  }
+}

@@ -1,0 +1,18 @@
+export { type Config, ConfigurationError, loadConfig } from './config/config.js';
+export { environmentVariables } from './config/environment-variables.js';
+export { Database, type Sql, type Transaction } from './database/database.js';
+export { migrate, pendingMigrations } from './database/migrations.js';
+export { Notifications } from './database/notifications.js';
+export { cancel, done, type JobContext, type JobResult, JobCatalogue, ResumableJob, retry, snooze, TransactionalJob } from './jobs/job.js';
+export { JobRunner } from './jobs/job-runner.js';
+export { PeriodicTask, PeriodicTasks } from './jobs/periodic-tasks.js';
+export { createQueueBackend, type QueueBackend } from './jobs/queue-backend.js';
+export { Relay } from './jobs/relay.js';
+export { Loop } from './lifecycle/loop.js';
+export { describeError, redact } from './logging/redact.js';
+export { JobMetrics } from './metrics/job-metrics.js';
+export { MailMetrics } from './metrics/mail-metrics.js';
+export { publish } from './outbox/outbox.js';
+export { CONFIG, LOGGER, PlatformModule, type PlatformOptions } from './platform.module.js';
+export { projectRoot } from './project-root.js';
+export { type LinkClaims, type LinkKind, LinkTokens } from './tokens/link-tokens.js';

@@ -1,0 +1,66 @@
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import type { Clock } from '#kernel';
+import type { Database } from '../database/database.js';
+import { Loop } from '../lifecycle/loop.js';
+import { describeError } from '../logging/redact.js';
+
+/** Housekeeping that is due again and again: one worker does it, once an interval. */
+export abstract class PeriodicTask {
+  abstract readonly name: string;
+  abstract readonly everyMs: number;
+  /** Must be safe to repeat: a worker may die in the middle. */
+  abstract run(): Promise<void>;
+}
+
+const TICK_MS = 1_000;
+
+/** Offers each task when its interval is over; the row in `platform.schedule` says whether it still is. */
+export class PeriodicTasks {
+  readonly #loop: Loop;
+  readonly #nextOffer = new Map<string, number>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly tasks: readonly PeriodicTask[],
+    private readonly clock: Clock,
+    private readonly logger: Logger,
+  ) {
+    this.#loop = new Loop(TICK_MS, () => this.pass(), () => undefined);
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  /** Runs every task whose interval is over. One that fails does not keep the others. */
+  async pass(): Promise<void> {
+    for (const task of this.tasks) {
+      if (this.clock.now().getTime() < (this.#nextOffer.get(task.name) ?? 0)) continue;
+      try {
+        if (await this.#claim(task)) await task.run();
+      } catch (error) {
+        this.logger.error({ task: task.name, error: describeError(error) }, 'periodic task failed');
+      }
+      this.#nextOffer.set(task.name, this.clock.now().getTime() + task.everyMs);
+    }
+  }
+
+  #claim(task: PeriodicTask): Promise<boolean> {
+    const now = this.clock.now();
+    // A tenth of the interval is forgiven, so that a worker's own rhythm does not skip a turn.
+    const ranBefore = new Date(now.getTime() - task.everyMs * 0.9);
+    return this.database.system(async ({ db }) => {
+      const { rows } = await sql`
+        insert into platform.schedule as s (name, last_run_at) values (${task.name}, ${now})
+        on conflict (name) do update set last_run_at = excluded.last_run_at where s.last_run_at <= ${ranBefore}
+        returning name
+      `.execute(db);
+      return rows.length === 1;
+    });
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * Repeats a pass: at once when woken, else after `intervalMs`. Passes never overlap. A pass that throws
+ * is told to `onError` and the next one comes after the interval.
+ */
+export class Loop {
+  #running = false;
+  #woken = false;
+  #timer: NodeJS.Timeout | undefined;
+  #resume: (() => void) | undefined;
+  #finished: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly intervalMs: number,
+    private readonly pass: () => Promise<void>,
+    private readonly onError: (error: unknown) => void,
+  ) {}
+
+  start(): void {
+    if (this.#running) return;
+    this.#running = true;
+    this.#finished = this.#run();
+  }
+
+  wake(): void {
+    this.#woken = true;
+    this.#resume?.();
+  }
+
+  /** Resolves when the running pass has ended. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    this.#resume?.();
+    await this.#finished;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#running) {
+      this.#woken = false;
+      try {
+        await this.pass();
+      } catch (error) {
+        if (this.#running) this.onError(error);
+        this.#woken = false;
+      }
+      await this.#pause();
+    }
+  }
+
+  #pause(): Promise<void> {
+    if (!this.#running || this.#woken) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#resume = () => {
+        clearTimeout(this.#timer);
+        this.#resume = undefined;
+        resolve();
+      };
+      this.#timer = setTimeout(() => this.#resume?.(), this.intervalMs);
+    });
+  }
+}

@@ -1,0 +1,29 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { QueueName } from '../jobs/job.js';
+
+/** How many jobs ended, how, and how long they took. */
+export class JobMetrics {
+  readonly #ended: Counter<'queue' | 'job' | 'result'>;
+  readonly #seconds: Histogram<'queue' | 'job'>;
+
+  constructor(registry: Registry) {
+    this.#ended = new Counter({
+      name: 'mailwright_jobs_total',
+      help: 'Jobs that ended, by queue, job and result.',
+      labelNames: ['queue', 'job', 'result'],
+      registers: [registry],
+    });
+    this.#seconds = new Histogram({
+      name: 'mailwright_job_duration_seconds',
+      help: 'Duration of jobs.',
+      labelNames: ['queue', 'job'],
+      buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
+      registers: [registry],
+    });
+  }
+
+  ended(queue: QueueName, job: string, result: string, seconds: number): void {
+    this.#ended.inc({ queue, job, result });
+    this.#seconds.observe({ queue, job }, seconds);
+  }
+}

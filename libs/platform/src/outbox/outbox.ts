@@ -1,0 +1,17 @@
+import { sql } from 'kysely';
+import { type DomainEvent, newId, type ProjectScope } from '#kernel';
+import type { Sql } from '../database/database.js';
+
+/**
+ * Writes events beside the rows they tell of, in the caller's transaction: both are kept, or neither.
+ * The relay hands each to its handlers, at least once; the handlers' inbox makes it once.
+ */
+export async function publish(db: Sql, scope: ProjectScope, ...events: readonly DomainEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map((event) => ({ id: newId(), event_name: event.name, payload: event.payload }));
+  await sql`
+    insert into platform.outbox (id, environment_id, event_name, payload)
+    select e.id, ${scope.environmentId}, e.event_name, e.payload
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as e(id uuid, event_name text, payload jsonb)
+  `.execute(db);
+}

@@ -1,0 +1,54 @@
+import { type DynamicModule, Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import type { EntitySchema } from '@mikro-orm/postgresql';
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import { Clock, SystemClock } from '#kernel';
+import type { Config } from './config/config.js';
+import { Database } from './database/database.js';
+import { Notifications } from './database/notifications.js';
+import { LinkTokens } from './tokens/link-tokens.js';
+
+/** Injects the `Config` of this process. */
+export const CONFIG = Symbol('mailwright.config');
+/** Injects the process's pino `Logger`. */
+export const LOGGER = Symbol('mailwright.logger');
+
+export interface PlatformOptions {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly entities: readonly EntitySchema[];
+  readonly applicationName: string;
+}
+
+/** What every process needs, whichever edge it is: configuration, clock, database, tokens, metrics. */
+@Global()
+@Module({})
+export class PlatformModule implements OnApplicationShutdown {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Notifications) private readonly notifications: Notifications,
+  ) {}
+
+  static register({ config, logger, entities, applicationName }: PlatformOptions): DynamicModule {
+    const providers = [
+      { provide: CONFIG, useValue: config },
+      { provide: LOGGER, useValue: logger },
+      { provide: Clock, useClass: SystemClock },
+      { provide: LinkTokens, useFactory: () => new LinkTokens(config.TOKEN_SECRET) },
+      { provide: Registry, useFactory: () => new Registry() },
+      {
+        provide: Database,
+        useFactory: () =>
+          Database.connect({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE, applicationName, entities }),
+      },
+      { provide: Notifications, useFactory: () => new Notifications(config.DATABASE_URL) },
+    ];
+    return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
+  }
+
+  /** Last of all, when nothing asks the database any more. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.notifications.stop();
+    await this.database.close();
+  }
+}

@@ -1,0 +1,126 @@
+create schema access;
+grant usage on schema access to mailwright_app, mailwright_system;
+
+create table access.tenants (
+  id bigint generated always as identity primary key,
+  tenant_key text not null unique check (tenant_key ~ '^[A-Z][A-Z0-9]{1,15}$'),
+  name text not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+
+create table access.projects (
+  id bigint generated always as identity primary key,
+  tenant_id bigint not null references access.tenants,
+  project_key text not null check (project_key ~ '^[A-Z][A-Z0-9]{1,7}$'),
+  name text not null,
+  description text,
+  sender_name text not null,
+  postal_address text not null,
+  default_from_email text,
+  ai_segment_suggestions_enabled boolean not null default false,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  unique (tenant_id, project_key)
+);
+
+-- The unit that rows belong to: `environment_id` keeps tenants, projects and environments apart.
+create table access.project_environments (
+  id bigint generated always as identity primary key,
+  project_id bigint not null references access.projects,
+  environment text not null check (environment in ('LIVE', 'TEST')),
+  unique (project_id, environment)
+);
+
+create table access.api_keys (
+  id uuid primary key,
+  environment_id bigint not null references access.project_environments,
+  name text not null,
+  key_hash bytea not null unique,
+  prefix text not null,
+  last_four text not null,
+  scopes text[] not null,
+  rate_limit_per_minute int check (rate_limit_per_minute > 0),
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  revoked_at timestamptz
+);
+create index api_keys_of_environment on access.api_keys (environment_id, created_at desc);
+
+alter table access.tenants enable row level security;
+create policy app_rows on access.tenants for select to mailwright_app using (id = (select platform.tenant_id()));
+create policy system_rows on access.tenants to mailwright_system using (true) with check (true);
+alter table access.projects enable row level security;
+create policy app_rows on access.projects for select to mailwright_app using (id = (select platform.project_id()));
+create policy system_rows on access.projects to mailwright_system using (true) with check (true);
+alter table access.project_environments enable row level security;
+create policy app_rows on access.project_environments for select to mailwright_app
+  using (id = (select platform.environment_id()));
+create policy system_rows on access.project_environments to mailwright_system using (true) with check (true);
+alter table access.api_keys enable row level security;
+create policy app_rows on access.api_keys for select to mailwright_app
+  using (environment_id = (select platform.environment_id()));
+create policy system_rows on access.api_keys to mailwright_system using (true) with check (true);
+grant select on access.tenants, access.projects, access.project_environments, access.api_keys to mailwright_app;
+grant select, insert, update on access.tenants, access.projects, access.project_environments, access.api_keys
+  to mailwright_system;
+
+-- Whom a key speaks for. Asked before there is a scope, hence by definer's rights and only by exact hash.
+create function access.find_api_key(wanted_hash bytea)
+  returns table (key_id uuid, key_hash bytea, tenant_id bigint, project_id bigint, environment_id bigint,
+    environment text, scopes text[], rate_limit_per_minute int, expires_at timestamptz, revoked_at timestamptz)
+  language sql stable security definer set search_path = pg_catalog as $$
+  select k.id, k.key_hash, p.tenant_id, p.id, e.id, e.environment, k.scopes, k.rate_limit_per_minute, k.expires_at, k.revoked_at
+  from access.api_keys k
+  join access.project_environments e on e.id = k.environment_id
+  join access.projects p on p.id = e.project_id
+  where k.key_hash = wanted_hash
+$$;
+revoke all on function access.find_api_key from public;
+grant execute on function access.find_api_key to mailwright_app, mailwright_system;
+
+-- Whom an environment belongs to. A signed token carries only the environment's id.
+create function access.find_environment(wanted bigint)
+  returns table (tenant_id bigint, project_id bigint, environment_id bigint, environment text)
+  language sql stable security definer set search_path = pg_catalog as $$
+  select p.tenant_id, p.id, e.id, e.environment
+  from access.project_environments e join access.projects p on p.id = e.project_id
+  where e.id = wanted
+$$;
+revoke all on function access.find_environment from public;
+grant execute on function access.find_environment to mailwright_app, mailwright_system;
+
+-- The numbers behind topicKey, campaignKey …: one sequence for each project and kind, shared by its two
+-- environments. A sequence, since a counter row would make a project's writers wait for each other.
+create function access.create_key_sequences() returns trigger
+  language plpgsql security definer set search_path = pg_catalog as $$
+declare kind text;
+begin
+  foreach kind in array array['subscriber', 'topic', 'campaign', 'segment', 'automation'] loop
+    execute format('create sequence access.%I', 'key_' || kind || '_' || new.id);
+  end loop;
+  return null;
+end $$;
+create trigger create_key_sequences after insert on access.projects
+  for each row execute function access.create_key_sequences();
+
+-- The next key of a kind for the project whose scope is set, e.g. APIT-12; campaigns pad to three digits.
+create function access.next_key(kind text) returns text
+  language plpgsql volatile security definer set search_path = pg_catalog as $$
+declare
+  project bigint := platform.project_id();
+  number bigint := nextval(format('access.%I', 'key_' || kind || '_' || project)::regclass);
+  project_key text := (select p.project_key from access.projects p where p.id = project);
+begin
+  return project_key || '-' || case when kind = 'campaign' and number < 1000 then lpad(number::text, 3, '0') else number::text end;
+end $$;
+revoke all on function access.next_key from public;
+grant execute on function access.next_key to mailwright_app;
+
+-- Every API instance hears of a revocation at once.
+create function access.announce_api_key() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('mailwright_api_keys', encode(new.key_hash, 'hex'));
+  return null;
+end $$;
+create trigger announce after update on access.api_keys for each row execute function access.announce_api_key();

@@ -1,0 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+
+/** An empty, migrated database of one test file. */
+export interface TestDatabase {
+  readonly url: string;
+  /** Runs SQL as the owner, past row-level security. */
+  query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Ends its connections, ours or forgotten ones, and removes it. */
+  drop(): Promise<void>;
+}
+
+/** Makes a database from the template, in some 50 ms. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const server = process.env['MAILWRIGHT_TEST_POSTGRES'];
+  if (server === undefined) throw new Error('Run the tests with `npm test`: it starts PostgreSQL for them.');
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await onServer(server, `create database ${name} template mailwright_template strategy file_copy`);
+  const url = `${server}/${name}`;
+  const pool = new pg.Pool({ connectionString: url, max: 4 });
+  pool.on('error', () => undefined);
+  return {
+    url,
+    query: async (text, values) => (await pool.query(text, values)).rows,
+    drop: async () => {
+      await pool.end();
+      await onServer(server, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+async function onServer(server: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: `${server}/postgres` });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

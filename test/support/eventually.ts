@@ -1,0 +1,16 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Asks again every 20 ms until `probe` gives something other than null, undefined or false, or throws at the deadline. */
+export async function eventually<T>(
+  what: string,
+  probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
+  deadlineMs = 15_000,
+): Promise<T> {
+  const end = performance.now() + deadlineMs;
+  for (;;) {
+    const found = await probe();
+    if (found !== null && found !== undefined && found !== false) return found;
+    if (performance.now() > end) throw new Error(`Waited ${deadlineMs} ms in vain: ${what}.`);
+    await delay(20);
+  }
+}
