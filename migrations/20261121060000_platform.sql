@@ -29,6 +29,22 @@ create function platform.project_id() returns bigint language sql stable paralle
 create function platform.tenant_id() returns bigint language sql stable parallel safe
   return nullif(current_setting('mailwright.tenant_id', true), '')::bigint;
 
+-- A UUID of version 7 for rows that SQL makes: PostgreSQL's own from 18 on, before that the same by hand
+-- (RFC 9562 §5.7: 48 bits of milliseconds, version and variant, the rest random).
+do $do$
+begin
+  if to_regprocedure('pg_catalog.uuidv7()') is not null then
+    execute 'create function platform.new_id() returns uuid language sql volatile parallel safe return uuidv7()';
+  else
+    execute $body$
+      create function platform.new_id() returns uuid language sql volatile parallel safe return
+        encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
+          placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
+          52, 1), 53, 1), 'hex')::uuid
+    $body$;
+  end if;
+end $do$;
+
 -- One call a table: row-level security by environment for the app, everything for the system.
 create procedure platform.protect(target regclass, app_privileges text) language plpgsql as $$
 begin
@@ -76,7 +92,8 @@ create policy app_writes on platform.outbox for insert to mailwright_app
   with check (environment_id = (select platform.environment_id()));
 create policy system_rows on platform.outbox to mailwright_system using (true) with check (true);
 grant insert on platform.outbox to mailwright_app;
-grant select, insert, delete on platform.outbox to mailwright_system;
+-- UPDATE, since the relay locks the rows that it takes.
+grant select, insert, update, delete on platform.outbox to mailwright_system;
 create function platform.announce_outbox() returns trigger language plpgsql as $$
 begin
   perform pg_notify('mailwright_outbox', '');

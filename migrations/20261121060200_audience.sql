@@ -17,18 +17,22 @@ create table audience.topics (
 );
 create index topics_newest on audience.topics (environment_id, created_at desc, id desc);
 
+-- The columns that prefixes are searched in collate "C", and are searched by range: under row-level security
+-- LIKE and lower() may not use an index (they are not leakproof), comparisons of stored text may.
 create table audience.subscribers (
   id uuid primary key,
   environment_id bigint not null,
   subscriber_key text not null,
   email text not null,
   -- lower-cased, the domain as A-labels: what two spellings of one mailbox share
-  email_key text not null,
+  email_key text collate "C" not null,
   first_name text,
+  first_name_key text collate "C" generated always as (lower(first_name)) stored,
   last_name text,
+  last_name_key text collate "C" generated always as (lower(last_name)) stored,
   phone text,
   source text not null check (source in ('API', 'IMPORT', 'FORM', 'MANUAL')),
-  -- derived by audience.refresh_status, never written by a client
+  -- by audience.derived_status, never written by a client
   status text not null check (status in ('SUPPRESSED', 'COMPLAINED', 'BOUNCED', 'ACTIVE', 'PENDING_CONFIRMATION', 'UNSUBSCRIBED')),
   custom_fields jsonb not null default '{}',
   paused_until timestamptz,
@@ -38,15 +42,23 @@ create table audience.subscribers (
   unique (environment_id, subscriber_key)
 );
 create index subscribers_newest on audience.subscribers (environment_id, created_at desc, id desc);
+create index subscribers_of_status on audience.subscribers (environment_id, status, created_at desc, id desc);
+create index subscribers_changed on audience.subscribers (environment_id, updated_at);
+create index subscribers_by_first_name on audience.subscribers (environment_id, first_name_key) where first_name_key is not null;
+create index subscribers_by_last_name on audience.subscribers (environment_id, last_name_key) where last_name_key is not null;
+-- the order in which a campaign's audience is walked
+create index subscribers_in_order on audience.subscribers (environment_id, id);
 
 create table audience.suppressions (
   environment_id bigint not null,
-  email_key text not null,
+  email_key text collate "C" not null,
   email text not null,
   reason text not null check (reason in ('GLOBAL_UNSUBSCRIBE', 'SPAM_COMPLAINT', 'HARD_BOUNCE')),
   suppressed_at timestamptz not null,
   primary key (environment_id, email_key)
 );
+create index suppressions_newest on audience.suppressions (environment_id, suppressed_at desc, email_key desc);
+create index suppressions_of_reason on audience.suppressions (environment_id, reason, suppressed_at desc, email_key desc);
 
 create table audience.consents (
   subscriber_id uuid not null references audience.subscribers on delete cascade,
@@ -61,7 +73,7 @@ create table audience.consents (
   subscribed_at timestamptz,
   primary key (subscriber_id, topic_id)
 );
-create index consents_of_topic on audience.consents (environment_id, topic_id, status, subscriber_id);
+create index consents_of_topic on audience.consents (environment_id, topic_id, status, subscriber_id) include (subscribed_at);
 create index consents_to_expire on audience.consents (token_expires_at) where status = 'PENDING_CONFIRMATION';
 
 -- What a regulator is shown: every change of a consent, append-only (no UPDATE or DELETE for the app).
@@ -92,11 +104,12 @@ create table audience.confirmations (
   environment_id bigint not null,
   subscriber_id uuid not null references audience.subscribers on delete cascade,
   topic_ids uuid[] not null,
+  -- asked for again, which is limited by the minute and the day
+  is_repeat boolean not null,
   created_at timestamptz not null,
-  expires_at timestamptz not null,
-  used_at timestamptz
+  expires_at timestamptz not null
 );
-create index confirmations_of_subscriber on audience.confirmations (subscriber_id);
+create index confirmations_of_subscriber on audience.confirmations (subscriber_id, created_at);
 
 call platform.protect('audience.topics', 'select, insert, update');
 call platform.protect('audience.subscribers', 'select, insert, update, delete');

@@ -28,8 +28,10 @@ create table messaging.campaigns (
   -- how far the expansion has come, and when it was done
   expansion_cursor uuid,
   expanded_at timestamptz,
-  -- the billing period whose e-mails are reserved for this campaign
+  -- the billing period whose e-mails are reserved for this campaign, and how many; null when not metered
   usage_period timestamptz,
+  reserved_emails bigint not null default 0,
+  expanded_emails bigint not null default 0,
   completed_at timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -70,7 +72,9 @@ create table messaging.deliveries (
   unique (source_id, subscriber_id, queued_on),
   unique (source_id, address_key, queued_on)
 ) partition by range (queued_on);
-create index deliveries_open on messaging.deliveries (kind, source_id, id) where finished_at is null;
+-- What a campaign's claim reads, soonest first: rows that wait for a later try are behind, not in the way.
+create index deliveries_open on messaging.deliveries (source_id, next_attempt_at, id) where finished_at is null and kind = 'CAMPAIGN';
+create index deliveries_open_single on messaging.deliveries (next_attempt_at, id) where finished_at is null and kind <> 'CAMPAIGN';
 
 -- What a subscriber did with a mail. Statistics are counted from it.
 create table messaging.delivery_events (
@@ -109,9 +113,19 @@ create table messaging.exports (
   campaign_id uuid not null references messaging.campaigns on delete cascade,
   kind text not null check (kind in ('STATISTICS', 'DELIVERIES')),
   state text not null default 'PENDING' check (state in ('PENDING', 'DONE', 'FAILED')),
-  content text,
   created_at timestamptz not null,
-  finished_at timestamptz
+  finished_at timestamptz,
+  -- a client has it: the next request is for a new one
+  taken_at timestamptz
+);
+create index exports_open on messaging.exports (campaign_id, kind) where taken_at is null;
+-- A file comes in parts, so that neither the worker nor the api ever holds a large one.
+create table messaging.export_parts (
+  export_id uuid not null references messaging.exports on delete cascade,
+  part int not null,
+  environment_id bigint not null,
+  content text not null,
+  primary key (export_id, part)
 );
 create index exports_oldest on messaging.exports (created_at);
 
@@ -120,6 +134,7 @@ call platform.protect('messaging.deliveries', 'select, insert, update');
 call platform.protect('messaging.delivery_events', 'select, insert');
 call platform.protect('messaging.test_inbox_messages', 'select, insert, delete');
 call platform.protect('messaging.exports', 'select, insert, update, delete');
+call platform.protect('messaging.export_parts', 'select, insert, delete');
 
 do $$
 declare month date;

@@ -1,5 +1,6 @@
 export { type Config, ConfigurationError, loadConfig } from './config/config.js';
 export { environmentVariables } from './config/environment-variables.js';
+export { CreatePartitions } from './database/create-partitions.task.js';
 export { Database, type Sql, type Transaction } from './database/database.js';
 export { migrate, pendingMigrations } from './database/migrations.js';
 export { Notifications } from './database/notifications.js';
@@ -9,9 +10,26 @@ export { PeriodicTask, PeriodicTasks } from './jobs/periodic-tasks.js';
 export { createQueueBackend, type QueueBackend } from './jobs/queue-backend.js';
 export { Relay } from './jobs/relay.js';
 export { Loop } from './lifecycle/loop.js';
+export { createLogger } from './logging/logger.js';
+export { NestLogger } from './logging/nest-logger.js';
+export { watchParent } from './lifecycle/parent-watch.js';
 export { describeError, redact } from './logging/redact.js';
+export {
+  MailTransport,
+  type OutgoingMessage,
+  type SendOutcome,
+  type SmtpReply,
+  type SmtpStage,
+} from './mail/mail-transport.js';
+export { SmtpTransport, type SmtpTransportOptions } from './mail/smtp-transport.js';
 export { JobMetrics } from './metrics/job-metrics.js';
 export { MailMetrics } from './metrics/mail-metrics.js';
+export { HttpMetrics } from './metrics/http-metrics.js';
+export { collectProcessMetrics } from './metrics/process-metrics.js';
+export { databaseChecks } from './operations/database-checks.js';
+export { type HealthCheck, HealthChecks, type Readiness } from './operations/health-checks.js';
+export { Operations, OPERATIONS_PATHS, type OperationsPath } from './operations/operations.js';
+export { OperationsServer } from './operations/operations-server.js';
 export { publish } from './outbox/outbox.js';
 export { CONFIG, LOGGER, PlatformModule, type PlatformOptions } from './platform.module.js';
 export { projectRoot } from './project-root.js';

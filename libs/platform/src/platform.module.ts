@@ -18,6 +18,8 @@ export interface PlatformOptions {
   readonly logger: Logger;
   readonly entities: readonly EntitySchema[];
   readonly applicationName: string;
+  /** Default: the machine's own time. */
+  readonly clock?: Clock;
 }
 
 /** What every process needs, whichever edge it is: configuration, clock, database, tokens, metrics. */
@@ -29,11 +31,11 @@ export class PlatformModule implements OnApplicationShutdown {
     @Inject(Notifications) private readonly notifications: Notifications,
   ) {}
 
-  static register({ config, logger, entities, applicationName }: PlatformOptions): DynamicModule {
+  static register({ config, logger, entities, applicationName, clock }: PlatformOptions): DynamicModule {
     const providers = [
       { provide: CONFIG, useValue: config },
       { provide: LOGGER, useValue: logger },
-      { provide: Clock, useClass: SystemClock },
+      { provide: Clock, useValue: clock ?? new SystemClock() },
       { provide: LinkTokens, useFactory: () => new LinkTokens(config.TOKEN_SECRET) },
       { provide: Registry, useFactory: () => new Registry() },
       {

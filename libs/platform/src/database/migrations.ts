@@ -99,7 +99,8 @@ async function migrateQueue(databaseUrl: string): Promise<void> {
   try {
     await runQueueMigrations(pool, QUEUE_SCHEMA);
     await pool.query(`
-      grant usage on schema ${QUEUE_SCHEMA} to mailwright_system;
+      -- CREATE, since it makes a sequence for each queue when the queue is first used.
+      grant usage, create on schema ${QUEUE_SCHEMA} to mailwright_system;
       grant select, insert, update, delete on all tables in schema ${QUEUE_SCHEMA} to mailwright_system;
       grant usage, select on all sequences in schema ${QUEUE_SCHEMA} to mailwright_system;
       grant execute on all functions in schema ${QUEUE_SCHEMA} to mailwright_system;

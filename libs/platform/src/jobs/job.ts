@@ -63,7 +63,7 @@ export class JobCatalogue {
   readonly #byName = new Map<string, Job>();
   readonly #byEvent = new Map<string, Job[]>();
 
-  constructor(jobs: readonly Job[], emitted: readonly EventType<never>[]) {
+  constructor(jobs: readonly Job[], emitted: readonly { readonly eventName: string }[]) {
     for (const job of jobs) {
       if (this.#byName.has(job.name)) throw new Error(`Two jobs are called ${job.name}.`);
       this.#byName.set(job.name, job);

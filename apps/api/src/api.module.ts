@@ -1,0 +1,36 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import type { EntitySchema } from '@mikro-orm/postgresql';
+import { CampaignSchema } from '#messaging';
+import { PlatformModule, type PlatformOptions } from '#platform';
+import { HttpKitModule } from '#platform/http';
+import { AccessApiModule } from './access/access-api.module.js';
+import { ApiLifecycle } from './api-lifecycle.js';
+import { AudienceApiModule } from './audience/audience-api.module.js';
+import { MessagingApiModule } from './messaging/messaging-api.module.js';
+import { ReferenceModule } from './openapi/reference.module.js';
+import { OperationsController } from './operations/operations.controller.js';
+import { PublicPagesModule } from './public-pages/public-pages.module.js';
+
+/** The tables that the contexts map as aggregates. */
+const ENTITIES: readonly EntitySchema[] = [CampaignSchema];
+
+/** The contexts over HTTP. */
+const EDGES = [AccessApiModule, AudienceApiModule, MessagingApiModule, PublicPagesModule, ReferenceModule];
+
+/** The api process: the platform, the HTTP kit, and every context's controllers. */
+@Module({})
+export class ApiModule {
+  static register(options: Omit<PlatformOptions, 'entities' | 'applicationName'>): DynamicModule {
+    const hasOwnOperationsPort = options.config.OPERATIONS_PORT !== undefined;
+    return {
+      module: ApiModule,
+      imports: [
+        PlatformModule.register({ ...options, entities: ENTITIES, applicationName: 'mailwright-api' }),
+        HttpKitModule,
+        ...EDGES,
+      ],
+      controllers: hasOwnOperationsPort ? [] : [OperationsController],
+      providers: [ApiLifecycle],
+    };
+  }
+}

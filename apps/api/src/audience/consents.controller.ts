@@ -1,0 +1,94 @@
+import { Body, Delete, Get, Inject, Param, Post } from '@nestjs/common';
+import type { z } from 'zod';
+import { consentProof, ConsentsQuery, ConsentsService } from '#audience';
+import type { EmailAddress, ProjectScope } from '#kernel';
+import {
+  ApiController,
+  type AuthenticatedCaller,
+  Caller,
+  emailParam,
+  InScope,
+  Operation,
+} from '#platform/http';
+import {
+  consentPreferencesView,
+  grantConsentBody,
+  grantedConsentView,
+  toConsentPreferencesView,
+  toGrantedConsentView,
+} from './consents.dto.js';
+
+/** What a subscriber consented to. */
+@ApiController('subscribers/:email/consents', { tag: 'Consents' })
+export class ConsentsController {
+  constructor(
+    @Inject(ConsentsService) private readonly consents: ConsentsService,
+    @Inject(ConsentsQuery) private readonly query: ConsentsQuery,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'getConsents',
+    summary: 'Get the consents of a subscriber',
+    scope: 'consents:manage',
+    response: { status: 200, schema: consentPreferencesView },
+  })
+  async get(
+    @InScope() scope: ProjectScope,
+    @Param('email', { schema: emailParam }) address: EmailAddress,
+  ): Promise<z.output<typeof consentPreferencesView>> {
+    return toConsentPreferencesView(await this.query.preferences(scope, address));
+  }
+
+  @Post()
+  @Operation({
+    operationId: 'grantConsent',
+    summary: 'Grant consent to a topic',
+    description: 'On a topic with double opt-in it waits until the owner of the address confirms it.',
+    scope: 'consents:manage',
+    body: grantConsentBody,
+    response: { status: 201, schema: grantedConsentView },
+    problems: [409],
+  })
+  async grant(
+    @Caller() { scope, keyId }: AuthenticatedCaller,
+    @Param('email', { schema: emailParam }) address: EmailAddress,
+    @Body({ schema: grantConsentBody }) body: z.output<typeof grantConsentBody>,
+  ): Promise<z.output<typeof grantedConsentView>> {
+    const { topicKey, ...details } = body;
+    const proof = consentProof('API_KEY', keyId, details);
+    return toGrantedConsentView(await this.consents.grant(scope, address, topicKey, proof));
+  }
+
+  @Delete(':topicKey')
+  @Operation({
+    operationId: 'revokeConsent',
+    summary: 'Revoke the consent to one topic',
+    scope: 'consents:manage',
+    response: { status: 204 },
+  })
+  async revoke(
+    @Caller() { scope, keyId }: AuthenticatedCaller,
+    @Param('email', { schema: emailParam }) address: EmailAddress,
+    @Param('topicKey') topicKey: string,
+  ): Promise<void> {
+    await this.consents.revoke(scope, address, topicKey, consentProof('API_KEY', keyId));
+  }
+
+  @Post(':topicKey/resend')
+  @Operation({
+    operationId: 'resendConfirmation',
+    summary: 'Send the confirmation mail of a pending consent again',
+    description: 'At most once a minute and five times a day for one consent.',
+    scope: 'consents:manage',
+    response: { status: 202 },
+    problems: [409],
+  })
+  async resend(
+    @Caller() { scope, keyId }: AuthenticatedCaller,
+    @Param('email', { schema: emailParam }) address: EmailAddress,
+    @Param('topicKey') topicKey: string,
+  ): Promise<void> {
+    await this.consents.resend(scope, address, topicKey, consentProof('API_KEY', keyId));
+  }
+}

@@ -1,0 +1,103 @@
+import { Body, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { consentProof, SubscribersQuery, SubscribersService } from '#audience';
+import type { EmailAddress, ProjectScope } from '#kernel';
+import {
+  API_PREFIX,
+  ApiController,
+  type AuthenticatedCaller,
+  Caller,
+  emailParam,
+  InScope,
+  Operation,
+  toPage,
+} from '#platform/http';
+import {
+  createSubscriberBody,
+  subscriberListQuery,
+  subscriberPage,
+  subscriberView,
+  toSubscriberView,
+  updateSubscriberBody,
+} from './subscribers.dto.js';
+
+/** The people of a project. */
+@ApiController('subscribers', { tag: 'Subscribers' })
+export class SubscribersController {
+  constructor(
+    @Inject(SubscribersService) private readonly subscribers: SubscribersService,
+    @Inject(SubscribersQuery) private readonly query: SubscribersQuery,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'listSubscribers',
+    summary: 'List subscribers, newest first',
+    scope: 'subscribers:read',
+    response: { status: 200, schema: subscriberPage },
+  })
+  async list(
+    @InScope() scope: ProjectScope,
+    @Query({ schema: subscriberListQuery }) query: z.output<typeof subscriberListQuery>,
+  ): Promise<z.output<typeof subscriberPage>> {
+    return toPage(query, await this.query.page(scope, query, query), toSubscriberView);
+  }
+
+  @Post()
+  @Operation({
+    operationId: 'createSubscriber',
+    summary: 'Create a subscriber with consent to at least one topic',
+    description:
+      'Topics with double opt-in are asked for in one confirmation mail, whose link is good for 48 hours.',
+    scope: 'subscribers:write',
+    body: createSubscriberBody,
+    response: { status: 201, schema: subscriberView },
+    problems: [409],
+  })
+  async create(
+    @Caller() { scope, keyId }: AuthenticatedCaller,
+    @Body({ schema: createSubscriberBody }) body: z.output<typeof createSubscriberBody>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.output<typeof subscriberView>> {
+    const { email: address, consent, firstName, lastName, phone, ...rest } = body;
+    const subscriber = await this.subscribers.create(
+      scope,
+      { address, firstName, lastName, phone, source: 'API', ...rest },
+      consentProof('API_KEY', keyId, consent),
+    );
+    reply.header('location', `${API_PREFIX}/subscribers/${encodeURIComponent(subscriber.email)}`);
+    return toSubscriberView(subscriber);
+  }
+
+  @Get(':email')
+  @Operation({
+    operationId: 'getSubscriber',
+    summary: 'Get a subscriber',
+    scope: 'subscribers:read',
+    response: { status: 200, schema: subscriberView },
+  })
+  async get(
+    @InScope() scope: ProjectScope,
+    @Param('email', { schema: emailParam }) address: EmailAddress,
+  ): Promise<z.output<typeof subscriberView>> {
+    return toSubscriberView(await this.query.byAddress(scope, address));
+  }
+
+  @Patch(':email')
+  @Operation({
+    operationId: 'updateSubscriber',
+    summary: 'Change a subscriber',
+    description: 'JSON merge-patch (RFC 7396): what is left out stays, null clears.',
+    scope: 'subscribers:write',
+    body: updateSubscriberBody,
+    response: { status: 200, schema: subscriberView },
+  })
+  async update(
+    @InScope() scope: ProjectScope,
+    @Param('email', { schema: emailParam }) address: EmailAddress,
+    @Body({ schema: updateSubscriberBody }) body: z.output<typeof updateSubscriberBody>,
+  ): Promise<z.output<typeof subscriberView>> {
+    return toSubscriberView(await this.subscribers.update(scope, address, body));
+  }
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { type Subscriber, SUBSCRIBER_STATUSES } from '#audience';
+import { emailField, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
+import { proofFields } from './proof-fields.js';
+import { line } from './text-fields.js';
+
+const fields = {
+  firstName: line(50).nullish(),
+  lastName: line(50).nullish(),
+  phone: line(20).nullish(),
+  customFields: z.record(z.string(), z.unknown()).optional(),
+};
+
+export const createSubscriberBody = strictBody({
+  email: emailField,
+  topicKeys: z.array(z.string()).min(1).max(100),
+  consent: strictBody(proofFields),
+  ...fields,
+}).meta({ id: 'CreateSubscriber' });
+export const updateSubscriberBody = strictBody(fields).meta({ id: 'UpdateSubscriber' });
+
+const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
+export const subscriberListQuery = pageQuery.extend({
+  status: z.enum(SUBSCRIBER_STATUSES).optional().meta({ description: 'Only subscribers of this status.' }),
+  topicKey: z
+    .string()
+    .optional()
+    .meta({ description: 'Only those who are subscribed to this topic or have yet to confirm it.' }),
+  q: line(254).optional().meta({
+    description: 'How the e-mail address, the first or the last name begins, in upper or lower case.',
+  }),
+  createdAfter: moment.optional(),
+  createdBefore: moment.optional(),
+  updatedAfter: moment.optional(),
+});
+
+export const subscriberView = z
+  .object({
+    id: uuid,
+    subscriberKey: z.string().nullable().meta({ example: 'APIT-1' }),
+    email: z.string().meta({ format: 'email' }),
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    phone: z.string().nullable(),
+    status: z.enum(SUBSCRIBER_STATUSES),
+    source: z.enum(['API', 'IMPORT', 'FORM', 'MANUAL']).nullable(),
+    customFields: z.record(z.string(), z.unknown()),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: 'Subscriber' });
+
+export const subscriberPage = pageOf(subscriberView, 'SubscriberPage');
+
+export function toSubscriberView(subscriber: Subscriber): z.output<typeof subscriberView> {
+  const { createdAt, updatedAt, customFields, ...rest } = subscriber;
+  return {
+    ...rest,
+    customFields: { ...customFields },
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,105 @@
+import { Body, Delete, Get, Headers, Inject, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { consentProof, SuppressionsQuery, SuppressionsService, UnsuppressUnconfirmedError } from '#audience';
+import type { EmailAddress, ProjectScope } from '#kernel';
+import {
+  API_PREFIX,
+  ApiController,
+  type AuthenticatedCaller,
+  Caller,
+  emailParam,
+  InScope,
+  Operation,
+  toPage,
+} from '#platform/http';
+import {
+  suppressBody,
+  suppressionListQuery,
+  suppressionPage,
+  suppressionView,
+  toSuppressionView,
+} from './suppressions.dto.js';
+
+/** Addresses that get no mail. */
+@ApiController('suppressions', { tag: 'Suppressions' })
+export class SuppressionsController {
+  constructor(
+    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
+    @Inject(SuppressionsQuery) private readonly query: SuppressionsQuery,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'listSuppressions',
+    summary: 'List suppressed addresses, newest first',
+    scope: 'suppressions:manage',
+    response: { status: 200, schema: suppressionPage },
+  })
+  async list(
+    @InScope() scope: ProjectScope,
+    @Query({ schema: suppressionListQuery }) query: z.output<typeof suppressionListQuery>,
+  ): Promise<z.output<typeof suppressionPage>> {
+    return toPage(query, await this.query.page(scope, query, query), toSuppressionView);
+  }
+
+  @Post()
+  @Operation({
+    operationId: 'suppress',
+    summary: 'Suppress an address',
+    description: 'When it is suppressed already, the first reason and time stay and are returned.',
+    scope: 'suppressions:manage',
+    body: suppressBody,
+    response: { status: 201, schema: suppressionView },
+  })
+  async suppress(
+    @Caller() { scope, keyId }: AuthenticatedCaller,
+    @Body({ schema: suppressBody }) body: z.output<typeof suppressBody>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.output<typeof suppressionView>> {
+    const { email: address, reason, ipAddress } = body;
+    const proof = consentProof('API_KEY', keyId, { source: reason, ipAddress });
+    const standing = await this.suppressions.suppress(scope, address, reason, proof);
+    reply.header('location', `${API_PREFIX}/suppressions/${encodeURIComponent(standing.email)}`);
+    return toSuppressionView({ ...standing, suppressed: true });
+  }
+
+  @Get(':email')
+  @Operation({
+    operationId: 'getSuppression',
+    summary: 'Tell whether an address is suppressed',
+    scope: 'suppressions:manage',
+    response: { status: 200, schema: suppressionView },
+  })
+  async get(
+    @InScope() scope: ProjectScope,
+    @Param('email', { schema: emailParam }) address: EmailAddress,
+  ): Promise<z.output<typeof suppressionView>> {
+    return toSuppressionView(await this.query.of(scope, address));
+  }
+
+  @Delete(':email')
+  @ApiHeader({
+    name: 'X-Confirm-Unsuppress',
+    required: true,
+    description: 'Says that mail to this address is meant to be allowed again.',
+    schema: { type: 'string', enum: ['true'] },
+  })
+  @Operation({
+    operationId: 'unsuppress',
+    summary: 'Take an address from the suppression list',
+    description: 'Consents stay as they are: those that were revoked have to be granted anew.',
+    scope: 'suppressions:manage',
+    response: { status: 204 },
+    problems: [400],
+  })
+  async lift(
+    @InScope() scope: ProjectScope,
+    @Param('email', { schema: emailParam }) address: EmailAddress,
+    @Headers('x-confirm-unsuppress') confirmation: string | undefined,
+  ): Promise<void> {
+    if (confirmation?.trim().toLowerCase() !== 'true') throw new UnsuppressUnconfirmedError();
+    await this.suppressions.lift(scope, address.key);
+  }
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { SUPPRESSION_REASONS, type SuppressionView } from '#audience';
+import { emailField, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
+import { ipAddress } from './proof-fields.js';
+
+export const suppressBody = strictBody({
+  email: emailField,
+  reason: z
+    .enum(SUPPRESSION_REASONS)
+    .default('GLOBAL_UNSUBSCRIBE')
+    .meta({ description: 'GLOBAL_UNSUBSCRIBE also revokes all consents.' }),
+  ipAddress: ipAddress.nullish(),
+}).meta({ id: 'Suppress' });
+
+export const suppressionListQuery = pageQuery.extend({
+  reason: z.enum(SUPPRESSION_REASONS).optional().meta({ description: 'Only suppressions for this reason.' }),
+});
+
+export const suppressionView = z
+  .object({
+    email: z.string().meta({ format: 'email' }),
+    suppressed: z.boolean(),
+    reason: z.enum(SUPPRESSION_REASONS).nullable(),
+    suppressedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Suppression' });
+
+export const suppressionPage = pageOf(suppressionView, 'SuppressionPage');
+
+export function toSuppressionView(suppression: SuppressionView): z.output<typeof suppressionView> {
+  return { ...suppression, suppressedAt: suppression.suppressedAt?.toISOString() ?? null };
+}

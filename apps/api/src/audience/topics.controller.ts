@@ -1,0 +1,87 @@
+import { Body, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { TopicsQuery, TopicsService } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { API_PREFIX, ApiController, InScope, Operation, toPage } from '#platform/http';
+import {
+  createTopicBody,
+  topicListQuery,
+  topicPage,
+  topicView,
+  toTopicView,
+  updateTopicBody,
+} from './topics.dto.js';
+
+/** What people subscribe to. */
+@ApiController('topics', { tag: 'Topics' })
+export class TopicsController {
+  constructor(
+    @Inject(TopicsService) private readonly topics: TopicsService,
+    @Inject(TopicsQuery) private readonly query: TopicsQuery,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'listTopics',
+    summary: 'List topics, newest first',
+    scope: 'topics:read',
+    response: { status: 200, schema: topicPage },
+  })
+  async list(
+    @InScope() scope: ProjectScope,
+    @Query({ schema: topicListQuery }) query: z.output<typeof topicListQuery>,
+  ): Promise<z.output<typeof topicPage>> {
+    return toPage(query, await this.query.page(scope, query, query), toTopicView);
+  }
+
+  @Post()
+  @Operation({
+    operationId: 'createTopic',
+    summary: 'Create a topic',
+    scope: 'topics:write',
+    body: createTopicBody,
+    response: { status: 201, schema: topicView },
+  })
+  async create(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: createTopicBody }) body: z.output<typeof createTopicBody>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.output<typeof topicView>> {
+    const topic = await this.topics.create(scope, body);
+    reply.header('location', `${API_PREFIX}/topics/${topic.topicKey}`);
+    return toTopicView(topic);
+  }
+
+  @Get(':topicKey')
+  @Operation({
+    operationId: 'getTopic',
+    summary: 'Get a topic',
+    scope: 'topics:read',
+    response: { status: 200, schema: topicView },
+  })
+  async get(
+    @InScope() scope: ProjectScope,
+    @Param('topicKey') topicKey: string,
+  ): Promise<z.output<typeof topicView>> {
+    return toTopicView(await this.query.byKey(scope, topicKey));
+  }
+
+  @Patch(':topicKey')
+  @Operation({
+    operationId: 'updateTopic',
+    summary: 'Change a topic',
+    description:
+      'JSON merge-patch (RFC 7396). A change of doubleOptInEnabled concerns consents that are granted after it.',
+    scope: 'topics:write',
+    body: updateTopicBody,
+    response: { status: 200, schema: topicView },
+  })
+  async update(
+    @InScope() scope: ProjectScope,
+    @Param('topicKey') topicKey: string,
+    @Body({ schema: updateTopicBody }) body: z.output<typeof updateTopicBody>,
+  ): Promise<z.output<typeof topicView>> {
+    return toTopicView(await this.topics.update(scope, topicKey, body));
+  }
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { TOPIC_PRIORITIES, TOPIC_STATUSES, type TopicView } from '#audience';
+import { int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
+import { line, prose, requiredLine } from './text-fields.js';
+
+const fields = {
+  description: prose(1_000).nullish(),
+  status: z.enum(TOPIC_STATUSES).optional(),
+  priority: z.enum(TOPIC_PRIORITIES).nullish(),
+  icon: line(200).nullish(),
+  doubleOptInEnabled: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Whether a consent must be confirmed by mail. Default: true.' }),
+};
+const name = requiredLine(200);
+
+export const createTopicBody = strictBody({ name, ...fields }).meta({ id: 'CreateTopic' });
+export const updateTopicBody = strictBody({ name: name.optional(), ...fields }).meta({ id: 'UpdateTopic' });
+
+export const topicListQuery = pageQuery.extend({
+  status: z.enum(TOPIC_STATUSES).optional().meta({ description: 'Only topics of this status.' }),
+});
+
+export const topicView = z
+  .object({
+    id: uuid,
+    topicKey: z.string().meta({ example: 'APIT-1' }),
+    name: z.string(),
+    description: z.string().nullable(),
+    status: z.enum(TOPIC_STATUSES),
+    priority: z.enum(TOPIC_PRIORITIES).nullable(),
+    icon: z.string().nullable(),
+    doubleOptInEnabled: z.boolean(),
+    subscriberCount: int64.meta({ description: 'Everyone who is subscribed or has yet to confirm.' }),
+    activeSubscriberCount: int64.meta({
+      description: 'Everyone who is subscribed and not suppressed, bounced or complained.',
+    }),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: 'Topic' });
+
+export const topicPage = pageOf(topicView, 'TopicPage');
+
+export function toTopicView(topic: TopicView): z.output<typeof topicView> {
+  return { ...topic, createdAt: topic.createdAt.toISOString(), updatedAt: topic.updatedAt.toISOString() };
+}

@@ -1,0 +1,31 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import { type Clock, SystemClock } from '#kernel';
+import { type Config, createLogger, NestLogger } from '#platform';
+import { createHttpAdapter, useHttpKit } from '#platform/http';
+import { ApiModule } from './api.module.js';
+import { withRealPort } from './free-port.js';
+import { ApiDocument } from './openapi/api-document.js';
+import { registerFormParsers } from './public-pages/form-body.js';
+
+export interface ApiOptions {
+  /** Default: the machine's own time. */
+  readonly clock?: Clock;
+}
+
+/** Builds the api, ready to `listen`. A PORT of 0 is replaced by a free one; `app.get(CONFIG)` knows it. */
+export async function createApi(given: Config, options: ApiOptions = {}): Promise<NestFastifyApplication> {
+  const config = await withRealPort(given);
+  const clock = options.clock ?? new SystemClock();
+  const logger = createLogger(config, 'api');
+  const app = await NestFactory.create<NestFastifyApplication>(
+    ApiModule.register({ config, logger, clock }),
+    createHttpAdapter({ config, clock, logger }),
+    { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
+  );
+  useHttpKit(app);
+  registerFormParsers(app.getHttpAdapter().getInstance() as unknown as FastifyInstance);
+  app.get(ApiDocument).describe(app);
+  return app;
+}

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { emailField, int64, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
+import { type Campaign, CAMPAIGN_STATUSES, type CampaignDraft, type CampaignRow, SEND_STRATEGIES } from '#messaging';
+
+const MAX_CONTENT = 500_000;
+/** C0 and DEL would break out of a header line (RFC 5322 §2.2). */
+const headerText = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((text) => !/\p{Cc}/u.test(text), 'must not contain control characters');
+const requiredText = (max: number) => headerText(max).refine((text) => text.trim() !== '', 'is required');
+
+const fields = {
+  name: requiredText(200),
+  subject: requiredText(500),
+  previewText: headerText(500).nullable(),
+  contentJson: z.string().max(MAX_CONTENT).nullable(),
+  contentText: z.string().max(MAX_CONTENT).nullable(),
+  fromEmail: emailField.nullable(),
+  fromName: headerText(100).nullable(),
+  topicIds: z.array(z.uuid()).max(100).nullable(),
+  segmentIds: z.array(z.uuid()).max(100).nullable(),
+  sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
+  scheduledAt: z.iso.datetime({ offset: true }).nullable(),
+};
+
+export const createCampaignBody = strictBody({
+  ...fields,
+  previewText: fields.previewText.optional(),
+  contentJson: fields.contentJson.optional(),
+  contentText: fields.contentText.optional(),
+  fromEmail: fields.fromEmail.optional(),
+  fromName: fields.fromName.optional(),
+  topicIds: fields.topicIds.optional(),
+  segmentIds: fields.segmentIds.optional(),
+  sendStrategy: fields.sendStrategy.optional(),
+  scheduledAt: fields.scheduledAt.optional(),
+});
+export type CreateCampaignBody = z.output<typeof createCampaignBody>;
+
+/** JSON merge-patch (RFC 7396): what is absent stays. */
+export const patchCampaignBody = strictBody(z.object(fields).partial().shape);
+export type PatchCampaignBody = z.output<typeof patchCampaignBody>;
+
+export const campaignListQuery = pageQuery.extend({
+  status: z.enum(CAMPAIGN_STATUSES).optional(),
+  topicKey: z.string().optional(),
+});
+
+export const campaignView = z
+  .object({
+    id: z.uuid(),
+    campaignKey: z.string().nullable(),
+    name: z.string(),
+    subject: z.string().nullable(),
+    previewText: z.string().nullable(),
+    contentJson: z.string().nullable().meta({ description: 'The content as a JSON string: `{"blocks":[…]}`.' }),
+    contentText: z.string().nullable(),
+    status: z.enum(CAMPAIGN_STATUSES),
+    sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
+    topicIds: z.array(z.uuid()).nullable(),
+    segmentIds: z.array(z.uuid()).nullable(),
+    estimatedRecipientCount: int64.nullable(),
+    scheduledAt: timestamp.nullable(),
+    completedAt: timestamp.nullable(),
+    fromEmail: z.string().nullable(),
+    fromName: z.string().nullable(),
+    preSendScore: z.int().min(0).max(100).nullable(),
+    preSendStatus: z.enum(['PENDING', 'PASSED', 'WARNING', 'FAILED']).nullable(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: 'Campaign' });
+export const campaignPage = pageOf(campaignView, 'CampaignPage');
+
+export function toCampaignView(campaign: Campaign | CampaignRow): z.input<typeof campaignView> {
+  const { scheduledAt, completedAt, createdAt, updatedAt } = campaign;
+  return {
+    id: campaign.id,
+    campaignKey: campaign.campaignKey,
+    name: campaign.name,
+    subject: campaign.subject,
+    previewText: campaign.previewText,
+    contentJson: campaign.contentJson,
+    contentText: campaign.contentText,
+    status: campaign.status,
+    sendStrategy: campaign.sendStrategy,
+    topicIds: campaign.topicIds,
+    segmentIds: campaign.segmentIds,
+    estimatedRecipientCount: campaign.estimatedRecipientCount,
+    scheduledAt: scheduledAt?.toISOString() ?? null,
+    completedAt: completedAt?.toISOString() ?? null,
+    fromEmail: campaign.fromEmail,
+    fromName: campaign.fromName,
+    preSendScore: campaign.preSendScore,
+    preSendStatus: campaign.preSendStatus,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
+}
+
+export function toDraft(body: CreateCampaignBody): CampaignDraft {
+  return {
+    previewText: null,
+    contentJson: null,
+    contentText: null,
+    fromEmail: null,
+    fromName: null,
+    topicIds: [],
+    segmentIds: [],
+    sendStrategy: null,
+    scheduledAt: null,
+    ...toChanges(body),
+    name: body.name,
+    subject: body.subject,
+  };
+}
+
+/** Only what the body has; `null` clears. */
+export function toChanges(body: PatchCampaignBody): Partial<CampaignDraft> {
+  const { fromEmail, topicIds, segmentIds, scheduledAt, ...plain } = body;
+  return {
+    ...plain,
+    ...(fromEmail === undefined ? {} : { fromEmail: fromEmail?.value ?? null }),
+    ...(topicIds === undefined ? {} : { topicIds: [...new Set(topicIds)] }),
+    ...(segmentIds === undefined ? {} : { segmentIds: [...new Set(segmentIds)] }),
+    ...(scheduledAt === undefined ? {} : { scheduledAt: scheduledAt === null ? null : new Date(scheduledAt) }),
+  };
+}

@@ -1,0 +1,98 @@
+import { Body, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import type { ProjectScope } from '#kernel';
+import { CampaignSendingService, CampaignsService } from '#messaging';
+import { API_PREFIX, ApiController, InScope, Operation, toPage } from '#platform/http';
+import {
+  campaignListQuery,
+  campaignPage,
+  campaignView,
+  createCampaignBody,
+  type CreateCampaignBody,
+  patchCampaignBody,
+  type PatchCampaignBody,
+  toCampaignView,
+  toChanges,
+  toDraft,
+} from './campaign.dto.js';
+
+@ApiController('campaigns', { tag: 'Campaigns' })
+export class CampaignsController {
+  constructor(
+    @Inject(CampaignsService) private readonly campaigns: CampaignsService,
+    @Inject(CampaignSendingService) private readonly sending: CampaignSendingService,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'listCampaigns',
+    summary: 'List campaigns, newest first',
+    scope: 'campaigns:read',
+    response: { status: 200, schema: campaignPage },
+  })
+  async list(@InScope() scope: ProjectScope, @Query({ schema: campaignListQuery }) query: z.output<typeof campaignListQuery>) {
+    return toPage(query, await this.campaigns.list(scope, query, query), toCampaignView);
+  }
+
+  @Post()
+  @Operation({
+    operationId: 'createCampaign',
+    summary: 'Create a campaign',
+    description: 'Always a DRAFT: the strategy says what the author intends and never sends by itself.',
+    scope: 'campaigns:write',
+    body: createCampaignBody,
+    response: { status: 201, schema: campaignView },
+  })
+  async create(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: createCampaignBody }) body: CreateCampaignBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const campaign = await this.campaigns.create(scope, toDraft(body));
+    reply.header('location', `${API_PREFIX}/campaigns/${campaign.campaignKey}`);
+    return toCampaignView(campaign);
+  }
+
+  @Get(':campaignKey')
+  @Operation({
+    operationId: 'getCampaign',
+    summary: 'Get a campaign',
+    scope: 'campaigns:read',
+    response: { status: 200, schema: campaignView },
+  })
+  async get(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toCampaignView(await this.campaigns.get(scope, campaignKey));
+  }
+
+  @Patch(':campaignKey')
+  @Operation({
+    operationId: 'updateCampaign',
+    summary: 'Change a campaign',
+    description: 'While it is DRAFT, SCHEDULED or FAILED. JSON merge-patch: what is absent stays, null clears.',
+    scope: 'campaigns:write',
+    body: patchCampaignBody,
+    response: { status: 200, schema: campaignView },
+    problems: [409],
+  })
+  async update(
+    @InScope() scope: ProjectScope,
+    @Param('campaignKey') campaignKey: string,
+    @Body({ schema: patchCampaignBody }) body: PatchCampaignBody,
+  ) {
+    return toCampaignView(await this.campaigns.revise(scope, campaignKey, toChanges(body)));
+  }
+
+  @Post(':campaignKey/send')
+  @Operation({
+    operationId: 'sendCampaign',
+    summary: 'Send a campaign now',
+    description: 'Checks it, freezes its audience and hands it to the worker. A failed check refuses with `checks`.',
+    scope: 'campaigns:write',
+    response: { status: 200, schema: campaignView },
+    problems: [409],
+  })
+  async send(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toCampaignView(await this.sending.send(scope, campaignKey));
+  }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { int64, timestamp } from '#platform/http';
+import type { CampaignStatistics } from '#messaging';
+
+const fraction = z.number().min(0).max(1);
+
+export const campaignStatisticsView = z
+  .object({
+    campaignId: z.uuid(),
+    status: z.enum(['COLLECTING', 'LIVE', 'COMPLETE', 'PARTIAL']).nullable(),
+    totalSent: int64.meta({ description: 'Accepted by the next hop.' }),
+    totalDelivered: int64.meta({ description: 'Sent less bounced.' }),
+    totalBounced: int64,
+    hardBounced: int64,
+    softBounced: int64,
+    totalOpened: int64,
+    uniqueOpens: int64,
+    totalClicked: int64,
+    uniqueClicks: int64,
+    totalUnsubscribed: int64,
+    spamComplaints: int64,
+    deliveryRate: fraction.meta({ description: 'delivered / sent' }),
+    openRate: fraction.meta({ description: 'uniqueOpens / delivered' }),
+    clickThroughRate: fraction.meta({ description: 'uniqueClicks / delivered' }),
+    clickToOpenRate: fraction.meta({ description: 'uniqueClicks / uniqueOpens' }),
+    unsubscribeRate: fraction.meta({ description: 'unsubscribed / delivered' }),
+    bounceRate: fraction.meta({ description: 'bounced / sent' }),
+    engagementScore: z.number().min(0).max(100),
+    collectedAt: timestamp.nullable(),
+    lastUpdatedAt: timestamp.nullable(),
+    completedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'CampaignStatistics' });
+
+export function toStatisticsView(statistics: CampaignStatistics): z.input<typeof campaignStatisticsView> {
+  const { collectedAt, lastUpdatedAt, completedAt } = statistics;
+  return {
+    ...statistics,
+    collectedAt: collectedAt?.toISOString() ?? null,
+    lastUpdatedAt: lastUpdatedAt?.toISOString() ?? null,
+    completedAt: completedAt?.toISOString() ?? null,
+  };
+}

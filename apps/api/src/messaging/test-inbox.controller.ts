@@ -1,0 +1,76 @@
+import { Delete, Get, Inject, Param, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { parseEmailAddress, type ProjectScope } from '#kernel';
+import { TestInboxQuery } from '#messaging';
+import { ApiController, InScope, Operation, toPage } from '#platform/http';
+import {
+  openedTestInboxMessageView,
+  testInboxListQuery,
+  testInboxPage,
+  toMessageView,
+  toOpenedMessageView,
+} from './test-inbox.dto.js';
+
+const RAW = 'message/rfc822';
+
+@ApiController('test-inbox/messages', { tag: 'Test inbox' })
+export class TestInboxController {
+  constructor(@Inject(TestInboxQuery) private readonly inbox: TestInboxQuery) {}
+
+  @Get()
+  @Operation({
+    operationId: 'listTestInboxMessages',
+    summary: 'List mail of the test environment, newest first',
+    description: 'Mail of the test environment never leaves: it is kept here for 30 days, the newest 10 000. Test keys only.',
+    scope: 'campaigns:read',
+    response: { status: 200, schema: testInboxPage },
+    problems: [404],
+  })
+  async list(@InScope() scope: ProjectScope, @Query({ schema: testInboxListQuery }) query: z.output<typeof testInboxListQuery>) {
+    const filter = { kind: query.kind, toKey: query.to === undefined ? undefined : addressKey(query.to) };
+    return toPage(query, await this.inbox.list(scope, query, filter), toMessageView);
+  }
+
+  @Get(':id')
+  @Operation({
+    operationId: 'getTestInboxMessage',
+    summary: 'Open a mail of the test inbox',
+    scope: 'campaigns:read',
+    response: { status: 200, schema: openedTestInboxMessageView },
+  })
+  async open(@InScope() scope: ProjectScope, @Param('id') id: string) {
+    return toOpenedMessageView(await this.inbox.open(scope, id));
+  }
+
+  @Get(':id/raw')
+  @Operation({
+    operationId: 'getRawTestInboxMessage',
+    summary: 'Get a mail of the test inbox as it would have gone over the wire',
+    scope: 'campaigns:read',
+    response: { status: 200, contentType: RAW },
+  })
+  async raw(@InScope() scope: ProjectScope, @Param('id') id: string, @Res({ passthrough: true }) reply: FastifyReply) {
+    const raw = await this.inbox.raw(scope, id);
+    reply.type(RAW);
+    return raw;
+  }
+
+  @Delete()
+  @Operation({
+    operationId: 'clearTestInbox',
+    summary: 'Empty the test inbox',
+    scope: 'campaigns:write',
+    response: { status: 204 },
+    problems: [404],
+  })
+  async clear(@InScope() scope: ProjectScope): Promise<void> {
+    await this.inbox.clear(scope);
+  }
+}
+
+/** What is no address finds nothing, which is the answer to the question. */
+function addressKey(to: string): string {
+  const parsed = parseEmailAddress(to);
+  return 'address' in parsed ? parsed.address.key : to.trim().toLowerCase();
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { pageOf, pageQuery, timestamp } from '#platform/http';
+import type { OpenedTestInboxMessage, TestInboxMessage } from '#messaging';
+
+const MAIL_KINDS = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'] as const;
+
+export const testInboxListQuery = pageQuery.extend({
+  to: z.string().optional().meta({ description: 'Only mail to this address.' }),
+  kind: z.enum(MAIL_KINDS).optional(),
+});
+
+const message = z.object({
+  id: z.uuid(),
+  to: z.string(),
+  from: z.string(),
+  subject: z.string(),
+  kind: z.enum(MAIL_KINDS),
+  receivedAt: timestamp,
+  links: z.object({
+    confirm: z.string().optional(),
+    unsubscribe: z.string().optional(),
+    preferences: z.string().optional(),
+    view: z.string().optional(),
+  }),
+});
+
+export const testInboxMessageView = message.meta({ id: 'TestInboxMessage' });
+export const testInboxPage = pageOf(testInboxMessageView, 'TestInboxMessagePage');
+export const openedTestInboxMessageView = message
+  .extend({
+    html: z.string(),
+    text: z.string(),
+    headers: z.record(z.string(), z.string()).meta({ description: 'The header fields as they were sent, unfolded.' }),
+  })
+  .meta({ id: 'OpenedTestInboxMessage' });
+
+export function toMessageView(row: TestInboxMessage): z.input<typeof testInboxMessageView> {
+  const { id, to, from, subject, kind, receivedAt, links } = row;
+  return { id, to, from, subject, kind, receivedAt: receivedAt.toISOString(), links };
+}
+
+export function toOpenedMessageView(opened: OpenedTestInboxMessage): z.input<typeof openedTestInboxMessageView> {
+  const { html, text, headers } = opened;
+  return { ...toMessageView(opened), html, text, headers };
+}

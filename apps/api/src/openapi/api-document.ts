@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { type Config, CONFIG } from '#platform';
+import { addCommonRules } from './common-rules.js';
+import type { OpenApiDocument } from './document.js';
+import { toOpenApiSchema } from './json-schema.js';
+
+const DESCRIPTION = `Email marketing as an API: subscribers, consent, campaigns and their reports.
+
+Every request needs an API key of a project, in \`X-API-Key\` or as \`Authorization: Bearer\`. A key opens one
+environment, live or test, and has scopes; each operation names the one that it needs. Errors are problems
+(RFC 9457) with \`Content-Type: application/problem+json\`. A key has 60 requests per minute unless its operator
+says otherwise; \`X-RateLimit-*\` tells where it stands.`;
+
+/** The OpenAPI document of the running api, made from its controllers when it is asked for first. */
+@Injectable()
+export class ApiDocument {
+  #app: NestFastifyApplication | undefined;
+  #document: OpenApiDocument | undefined;
+
+  /** Names the application to describe. */
+  describe(app: NestFastifyApplication): void {
+    this.#app = app;
+  }
+
+  get(): OpenApiDocument {
+    if (this.#app === undefined) throw new Error('There is no application to describe yet.');
+    this.#document ??= build(this.#app);
+    return this.#document;
+  }
+}
+
+function build(app: NestFastifyApplication): OpenApiDocument {
+  const base = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
+    .setTitle('Mailwright API')
+    .setVersion('1')
+    .setDescription(DESCRIPTION)
+    .addServer(app.get<Config>(CONFIG).PUBLIC_URL)
+    .addApiKey({ type: 'apiKey', name: 'X-API-Key', in: 'header' }, 'apiKey')
+    .addBearerAuth({ type: 'http', scheme: 'bearer' }, 'bearer')
+    .build();
+  const document = SwaggerModule.createDocument(app, base, {
+    onlyIncludeDecoratedEndpoints: true,
+    standardSchemaConverter: toOpenApiSchema,
+  });
+  return addCommonRules(document as unknown as OpenApiDocument);
+}

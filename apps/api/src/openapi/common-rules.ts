@@ -1,0 +1,84 @@
+import { PROBLEM_TYPES, type ProblemSlug } from '#platform/http';
+import { type OpenApiDocument, operationsOf, type ResponseEntry, type Schema } from './document.js';
+import { problemSlugs } from './operation-problems.js';
+
+/** RFC 9457, with what every problem of ours carries. */
+const PROBLEM: Schema = {
+  type: 'object',
+  description: 'A problem (RFC 9457). More members depend on `type`.',
+  required: ['type', 'title', 'status', 'requestId'],
+  properties: {
+    type: { type: 'string', format: 'uri', description: 'Identifies the type of problem; a page is there.' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'What went wrong this time.' },
+    instance: { type: 'string', description: 'The path of the request.' },
+    timestamp: { type: 'string', format: 'date-time' },
+    errors: {
+      type: 'object',
+      description: 'Only with 400 and 422: field path → what is wrong with it.',
+      additionalProperties: { type: 'string' },
+    },
+    requestId: { type: 'string' },
+  },
+};
+
+const integerHeader = (description: string) => ({ description, required: true, schema: { type: 'integer' } });
+
+const HEADERS = {
+  'X-RateLimit-Limit': integerHeader('Requests that the key has per minute.'),
+  'X-RateLimit-Remaining': integerHeader('Requests left in the running window.'),
+  'X-RateLimit-Reset': integerHeader('When the window ends, in Unix seconds.'),
+  'X-Request-Id': { description: 'Names the request in our log.', required: true, schema: { type: 'string' } },
+  'Retry-After': integerHeader('Seconds to wait.'),
+  Location: { description: 'The path of what was created.', schema: { type: 'string' } },
+  Link: { description: 'The next and previous page (RFC 8288).', schema: { type: 'string' } },
+  'WWW-Authenticate': { description: 'Always `Bearer`.', required: true, schema: { type: 'string' } },
+};
+
+const RATE_LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+const PROBLEM_CONTENT = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
+const RETRY_STATUSES = new Set(['429', '503']);
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description: 'Makes the request safe to repeat: for 24 hours the same key and body get the same answer.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
+/** Adds to each operation what the contract says of all: problems, headers, security, idempotency. */
+export function addCommonRules(document: OpenApiDocument): OpenApiDocument {
+  document.components.schemas['Problem'] = PROBLEM;
+  document.components.headers = HEADERS;
+  for (const { method, path, operation } of operationsOf(document)) {
+    const scope = operation['x-required-scope'] ?? null;
+    operation.security = ['apiKey', 'bearer'].map((scheme) => ({ [scheme]: scope === null ? [] : [scope] }));
+    if (method === 'post') operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY];
+    for (const slug of problemSlugs(path, method, operation)) addProblem(operation.responses, slug);
+    delete operation['x-problems'];
+    for (const [status, response] of Object.entries(operation.responses)) addHeaders(status, response);
+  }
+  return document;
+}
+
+function addProblem(responses: Record<string, ResponseEntry>, slug: ProblemSlug): void {
+  const { status, title } = PROBLEM_TYPES[slug];
+  const line = `\`${slug}\`: ${title}.`;
+  const known = responses[status];
+  if (known !== undefined) known.description = `${known.description} ${line}`;
+  else responses[status] = { description: line, content: PROBLEM_CONTENT };
+}
+
+function addHeaders(status: string, response: ResponseEntry): void {
+  const names = ['X-Request-Id', ...(status === '401' ? ['WWW-Authenticate'] : RATE_LIMIT_HEADERS)];
+  if (RETRY_STATUSES.has(status)) names.push('Retry-After');
+  if (status === '201' || status === '202') names.push('Location');
+  if (isPage(response)) names.push('Link');
+  response.headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function isPage({ content }: ResponseEntry): boolean {
+  return content?.['application/json']?.schema?.$ref?.endsWith('Page') ?? false;
+}

@@ -1,0 +1,66 @@
+/** The parts of an OpenAPI 3.1 document that we write and read. */
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly default?: unknown;
+  readonly example?: unknown;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly pattern?: string;
+  readonly additionalProperties?: boolean | Schema;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema?: Schema;
+}
+
+export interface ResponseEntry {
+  description: string;
+  headers?: Record<string, unknown>;
+  content?: Record<string, { schema?: Schema }>;
+}
+
+export interface OperationEntry {
+  operationId: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  parameters?: Parameter[];
+  requestBody?: { required?: boolean; content: Record<string, { schema?: Schema }> };
+  responses: Record<string, ResponseEntry>;
+  security?: Record<string, string[]>[];
+  'x-required-scope'?: string | null;
+  'x-problems'?: number[];
+}
+
+export interface OpenApiDocument {
+  openapi: string;
+  info: { title: string; version: string; description?: string };
+  paths: Record<string, Record<string, OperationEntry>>;
+  components: { schemas: Record<string, Schema>; headers?: Record<string, unknown>; securitySchemes?: Record<string, unknown> };
+  servers?: { url: string }[];
+  tags?: { name: string }[];
+}
+
+/** Every operation with its path and method, in the order of the document. */
+export function operationsOf(document: OpenApiDocument): { path: string; method: string; operation: OperationEntry }[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+}

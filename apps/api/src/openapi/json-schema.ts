@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+type JsonSchema = Record<string, unknown>;
+
+/** Formats say more to a reader than the expressions that check them. */
+const FORMATS_WITHOUT_PATTERN = new Set(['date-time', 'date', 'uuid', 'email']);
+
+/** A zod schema as JSON schema of OpenAPI 3.1; what has a `meta.id` becomes a component. */
+export function toOpenApiSchema(
+  schema: unknown,
+  { schemaType }: { readonly schemaType: 'input' | 'output' },
+): { schema: JsonSchema; components: Record<string, JsonSchema> } | undefined {
+  if (!(schema instanceof z.ZodType)) return undefined;
+  const { $defs, $schema: _dialect, ...root } = z.toJSONSchema(schema, {
+    io: schemaType,
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => {
+      shorten(jsonSchema);
+      // Answers may get new properties at any time.
+      if (schemaType === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+    },
+  });
+  return { schema: root, components: ($defs ?? {}) as Record<string, JsonSchema> };
+}
+
+function shorten(jsonSchema: JsonSchema): void {
+  if (FORMATS_WITHOUT_PATTERN.has(String(jsonSchema['format']))) delete jsonSchema['pattern'];
+  if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum'];
+  if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum'];
+  const { propertyNames } = jsonSchema;
+  if (typeof propertyNames === 'object' && JSON.stringify(propertyNames) === '{"type":"string"}') delete jsonSchema['propertyNames'];
+}

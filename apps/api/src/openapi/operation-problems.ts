@@ -1,0 +1,35 @@
+import { PROBLEM_TYPES, type ProblemSlug } from '#platform/http';
+import type { OperationEntry } from './document.js';
+
+const ALWAYS: readonly ProblemSlug[] = ['unauthorized', 'rate-limited', 'internal-error', 'unavailable'];
+const WITH_BODY: readonly ProblemSlug[] = ['malformed-json', 'validation-error', 'payload-too-large', 'unsupported-media-type'];
+const WITH_IDEMPOTENCY: readonly ProblemSlug[] = ['idempotency-in-flight', 'idempotency-key-reused'];
+
+/** The types of problems that an operation can answer with: what its shape implies and what it declares. */
+export function problemSlugs(path: string, method: string, operation: OperationEntry): ProblemSlug[] {
+  const { parameters = [], requestBody, responses } = operation;
+  const slugs = new Set<ProblemSlug>(ALWAYS);
+  const add = (more: readonly ProblemSlug[]): void => more.forEach((slug) => slugs.add(slug));
+  if (typeof operation['x-required-scope'] === 'string') add(['insufficient-scope']);
+  if (Object.values(responses).some(({ content }) => content !== undefined)) add(['not-acceptable']);
+  if (requestBody !== undefined) add([...WITH_BODY, 'domain-validation']);
+  // A POST without a body may be sent one all the same.
+  if (method === 'post') add([...WITH_BODY, ...WITH_IDEMPOTENCY]);
+  if (parameters.some((parameter) => parameter.in === 'query')) add(['validation-error']);
+  if (path.includes('{')) add(['validation-error', 'not-found']);
+  for (const status of operation['x-problems'] ?? []) add(slugsOf(status, parameters.some(isConfirmation)));
+  return [...slugs].sort((one, other) => PROBLEM_TYPES[one].status - PROBLEM_TYPES[other].status);
+}
+
+/** Every domain problem of a status; those of the idempotency key come with POST alone. */
+function slugsOf(status: number, asksForConfirmation: boolean): ProblemSlug[] {
+  return (Object.keys(PROBLEM_TYPES) as ProblemSlug[]).filter((slug) => {
+    if (slug === 'malformed-json' || slug.startsWith('idempotency-')) return false;
+    if (slug === 'confirmation-required' && !asksForConfirmation) return false;
+    return PROBLEM_TYPES[slug].status === status;
+  });
+}
+
+function isConfirmation({ in: place, name }: { readonly in: string; readonly name: string }): boolean {
+  return place === 'header' && name.toLowerCase().startsWith('x-confirm-');
+}

@@ -1,0 +1,89 @@
+import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ConfirmationsService } from '#audience';
+import {
+  alreadyConfirmedPage,
+  CONFIRM_ACTION,
+  confirmationNotNeededPage,
+  confirmationSentPage,
+  confirmationTooSoonPage,
+  confirmedPage,
+  type ConfirmPageContent,
+  confirmPage,
+  expiredConfirmationPage,
+  goneConfirmationPage,
+} from './confirm-page.js';
+import { formField } from './form-body.js';
+import { notFoundPage } from './not-found-page.js';
+import { PageFailures } from './page-failures.filter.js';
+import type { Page } from './page-layout.js';
+import { type PageLink, PageLinks } from './page-links.service.js';
+import { sendPage } from './page-reply.js';
+import { visitorOf } from './visitor.js';
+
+const STATE_PAGES = {
+  open: confirmPage,
+  confirmed: alreadyConfirmedPage,
+  expired: expiredConfirmationPage,
+  gone: goneConfirmationPage,
+};
+const CONFIRM_PAGES = {
+  confirmed: confirmedPage,
+  'already-confirmed': alreadyConfirmedPage,
+  expired: expiredConfirmationPage,
+  gone: goneConfirmationPage,
+};
+const RESEND_PAGES = {
+  sent: confirmationSentPage,
+  'too-soon': confirmationTooSoonPage,
+  'not-needed': confirmationNotNeededPage,
+};
+
+/** Double opt-in: the page that a confirmation mail links to. */
+@ApiExcludeController()
+@UseFilters(PageFailures)
+@Controller('c')
+export class ConfirmController {
+  constructor(
+    @Inject(PageLinks) private readonly links: PageLinks,
+    @Inject(ConfirmationsService) private readonly confirmations: ConfirmationsService,
+  ) {}
+
+  /** Confirms nothing: mail scanners follow links. */
+  @Get(':token')
+  async show(@Param('token') token: string, @Res() reply: FastifyReply): Promise<void> {
+    const link = await this.links.open(token, 'confirm');
+    if (link === null) return sendPage(reply, notFoundPage);
+    const { state, ...about } = await this.confirmations.describe(link.scope, link.id);
+    sendPage(reply, STATE_PAGES[state]({ sender: link.sender, ...about }));
+  }
+
+  @Post(':token')
+  async act(
+    @Param('token') token: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const link = await this.links.open(token, 'confirm');
+    if (link === null) return sendPage(reply, notFoundPage);
+    const { state, ...about } = await this.confirmations.describe(link.scope, link.id);
+    const content = { sender: link.sender, ...about };
+    if (state === 'gone') return sendPage(reply, goneConfirmationPage(content));
+    const wantsMail = formField(request, CONFIRM_ACTION.field) === CONFIRM_ACTION.resend;
+    sendPage(
+      reply,
+      wantsMail ? await this.#resend(link, content) : await this.#confirm(link, content, request),
+    );
+  }
+
+  async #confirm(link: PageLink, content: ConfirmPageContent, request: FastifyRequest): Promise<Page> {
+    const outcome = await this.confirmations.confirm(link.scope, link.id, visitorOf(request));
+    return CONFIRM_PAGES[outcome](content);
+  }
+
+  async #resend(link: PageLink, content: ConfirmPageContent): Promise<Page> {
+    const outcome = await this.confirmations.requestAnother(link.scope, link.id);
+    return RESEND_PAGES[outcome](content);
+  }
+}

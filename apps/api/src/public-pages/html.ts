@@ -1,0 +1,43 @@
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Markup that is safe to send: only the `html` tag makes it. */
+export class Html {
+  readonly #markup: string;
+
+  /** `literals` come from our source, `values` from anywhere. */
+  constructor(literals: readonly string[], values: readonly HtmlValue[]) {
+    this.#markup = literals.map((literal, index) => literal + markupOf(values[index])).join('');
+  }
+
+  toString(): string {
+    return this.#markup;
+  }
+}
+
+export type HtmlValue = string | number | Html | null | readonly HtmlValue[];
+
+/**
+ * A template whose values are all escaped, for text and for quoted attributes alike; nested templates and
+ * lists of them are taken as they are, null is nothing. There is no way around it for a string.
+ */
+export function html(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
+  return new Html(literals, values);
+}
+
+/** A style sheet from our source alone: nothing can be put into it. */
+export function css(literals: TemplateStringsArray): Html {
+  return new Html(literals, []);
+}
+
+function markupOf(value: HtmlValue | undefined): string {
+  if (value === null || value === undefined) return '';
+  if (value instanceof Html) return value.toString();
+  if (typeof value === 'object') return value.map((item) => markupOf(item)).join('');
+  return String(value).replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+}

@@ -1,0 +1,28 @@
+import { Controller, Get, Inject, Param, Res, UseFilters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { MailPagesService } from '#messaging';
+import { notFoundPage } from './not-found-page.js';
+import { PageFailures } from './page-failures.filter.js';
+import { PageLinks } from './page-links.service.js';
+import { sendMail, sendPage } from './page-reply.js';
+
+/** “View in browser”: one recipient's mail as a page. */
+@ApiExcludeController()
+@UseFilters(PageFailures)
+@Controller('v')
+export class MailViewController {
+  constructor(
+    @Inject(PageLinks) private readonly links: PageLinks,
+    @Inject(MailPagesService) private readonly mails: MailPagesService,
+  ) {}
+
+  @Get(':token')
+  async show(@Param('token') token: string, @Res() reply: FastifyReply): Promise<void> {
+    const link = await this.links.open(token, 'view');
+    if (link === null || link.expired) return sendPage(reply, notFoundPage);
+    const mail = await this.mails.render(link.scope, link.id);
+    if (mail === null) return sendPage(reply, notFoundPage);
+    sendMail(reply, mail.html);
+  }
+}

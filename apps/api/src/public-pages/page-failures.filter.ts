@@ -1,0 +1,25 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { NotFoundError, UnavailableError } from '#kernel';
+import { describeError, LOGGER } from '#platform';
+import { failurePage, notFoundPage } from './not-found-page.js';
+import { sendPage } from './page-reply.js';
+
+/** A reader gets a page even when something fails, where a client of the API would get a problem. */
+@Catch()
+export class PageFailures implements ExceptionFilter {
+  constructor(@Inject(LOGGER) private readonly logger: Logger) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const reply = http.getResponse<FastifyReply>();
+    if (error instanceof NotFoundError) return sendPage(reply, notFoundPage);
+    if (error instanceof UnavailableError) {
+      return sendPage(reply.header('retry-after', error.retryAfterSeconds), failurePage(503));
+    }
+    const { id: requestId } = http.getRequest<FastifyRequest>();
+    this.logger.error({ requestId, error: describeError(error) }, 'public page failed');
+    sendPage(reply, failurePage(500));
+  }
+}

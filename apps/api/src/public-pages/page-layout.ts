@@ -1,0 +1,93 @@
+import { html, type Html } from './html.js';
+import { styleElement } from './page-style.js';
+
+/** Whose page it is, in the words that its mails use. */
+export interface PageSender {
+  readonly name: string;
+  readonly postalAddress: string;
+}
+
+export interface Page {
+  /** The HTTP status that it is sent with. */
+  readonly status: number;
+  readonly html: Html;
+}
+
+interface PageContent {
+  readonly status?: number;
+  readonly heading: string;
+  readonly sign: Html;
+  /** null where the page must not tell whose it is. */
+  readonly sender: PageSender | null;
+  readonly body: Html;
+}
+
+/** One card with a sign, a heading and a body: works without JavaScript, cookies or anything fetched. */
+export function page({ status = 200, heading, sign, sender, body }: PageContent): Page {
+  const title = sender === null ? heading : `${heading} – ${sender.name}`;
+  return {
+    status,
+    html: html`<!doctype html>
+      <html lang="en">
+        <head>
+          <meta charset="utf-8" />
+          <meta name="viewport" content="width=device-width, initial-scale=1" />
+          <meta name="color-scheme" content="light dark" />
+          <meta name="robots" content="noindex" />
+          <title>${title}</title>
+          ${styleElement}
+        </head>
+        <body>
+          ${sender === null ? html`<div class="sender"></div>` : html`<header class="sender"><bdi>${sender.name}</bdi></header>`}
+          <main>
+            ${sign}
+            <h1>${heading}</h1>
+            ${body}
+          </main>
+          <footer>${sender === null ? null : html`<bdi>${sender.postalAddress}</bdi>`}</footer>
+        </body>
+      </html> `,
+  };
+}
+
+/**
+ * A form with its buttons. It has no `action`, so it posts to the page's own address, whatever a proxy put
+ * before the path, and the token is not repeated in the page.
+ */
+export function form(...buttons: readonly Html[]): Html {
+  return html`<form method="post">${buttons}</form>`;
+}
+
+/** The topics of a mail or a confirmation, each on its own line. */
+export function topicList(names: readonly string[]): Html | null {
+  if (names.length === 0) return null;
+  return html`<ul class="topics" role="list">
+    ${names.map((name) => html`<li><bdi>${name}</bdi></li>`)}
+  </ul>`;
+}
+
+const sign = (shape: Html): Html =>
+  html`<svg
+    class="sign"
+    viewBox="0 0 48 48"
+    fill="none"
+    stroke="currentColor"
+    stroke-width="2.5"
+    stroke-linecap="round"
+    stroke-linejoin="round"
+    aria-hidden="true"
+  >
+    <circle class="disc" cx="24" cy="24" r="24" />
+    ${shape}
+  </svg>`;
+
+/** What a page is about at a glance; never the only way to tell. */
+export const signs = {
+  letter: sign(html`<rect x="12" y="16" width="24" height="17" rx="2.5" /><path d="m13 18 11 8 11-8" />`),
+  done: sign(html`<path d="m15.5 24.5 6 6 11.5-12.5" />`),
+  late: sign(html`<circle cx="24" cy="24" r="11.5" /><path d="M24 17.5V24l4.5 3" />`),
+  lost: sign(
+    html`<path d="M19.5 19.5a4.6 4.6 0 1 1 6.6 4.3c-1.4.7-2.1 1.6-2.1 3.2v.5" /><path d="M24 32.5v.1" />`,
+  ),
+  trouble: sign(html`<path d="M24 15.5V27" /><path d="M24 32.5v.1" />`),
+};

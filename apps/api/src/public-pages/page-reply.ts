@@ -1,0 +1,42 @@
+import type { FastifyReply } from 'fastify';
+import type { Page } from './page-layout.js';
+import { STYLE_SOURCE } from './page-style.js';
+
+/** A link's token is the right to use it: it must not stay in caches, search engines or another site's log. */
+const PRIVATE_HEADERS = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-robots-tag': 'noindex',
+  'x-content-type-options': 'nosniff',
+} as const;
+
+const PAGE_POLICY = `default-src 'none'; style-src ${STYLE_SOURCE}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+
+/**
+ * A mail is somebody else's HTML: no scripts, forms or origin. Its links may open a tab of their own, as
+ * most mails ask for (`target="_blank"`), which is then free of the sandbox.
+ */
+const MAIL_POLICY =
+  "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; img-src * data:; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
+
+/** Answers with one of our pages. */
+export function sendPage(reply: FastifyReply, page: Page): void {
+  sendHtml(reply.status(page.status), page.html.toString(), PAGE_POLICY);
+}
+
+/** Answers with the HTML of a mail, locked in a sandbox. */
+export function sendMail(reply: FastifyReply, mailHtml: string): void {
+  sendHtml(reply.status(200), mailHtml, MAIL_POLICY);
+}
+
+/** Answers a machine: 200 with a line of text. */
+export function sendText(reply: FastifyReply, text: string): void {
+  void reply.status(200).headers(PRIVATE_HEADERS).type('text/plain; charset=utf-8').send(text);
+}
+
+function sendHtml(reply: FastifyReply, markup: string, policy: string): void {
+  void reply
+    .headers({ ...PRIVATE_HEADERS, 'content-security-policy': policy })
+    .type('text/html; charset=utf-8')
+    .send(markup);
+}

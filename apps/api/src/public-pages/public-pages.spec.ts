@@ -1,0 +1,292 @@
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { consentProof, SubscribersService, TopicsService } from '#audience';
+import { ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
+import { CampaignSchema } from '#messaging';
+import { type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
+import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { createProject } from '../../../../test/support/fixtures.js';
+import { AccessApiModule } from '../access/access-api.module.js';
+import { registerFormParsers } from './form-body.js';
+import { PublicPagesModule } from './public-pages.module.js';
+
+const NOW = new Date('2026-03-01T00:00:00.000Z');
+const HOUR_MS = 3_600_000;
+const FORM = 'application/x-www-form-urlencoded';
+
+describe('public pages', () => {
+  let test: TestDatabase;
+  let app: NestFastifyApplication;
+  let clock: ManualClock;
+  let scope: ProjectScope;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    clock = new ManualClock(NOW);
+    scope = (await createProject(test)).live;
+    const config = loadConfig({ NODE_ENV: 'test', DATABASE_URL: test.url });
+    const logger = pino({ level: 'silent' });
+    const entities = [CampaignSchema];
+    const platform = PlatformModule.register({ config, logger, entities, applicationName: 'spec', clock });
+    @Module({ imports: [platform, HttpKitModule, AccessApiModule, PublicPagesModule] })
+    class PagesModule {}
+    const adapter = createHttpAdapter({ config, clock, logger });
+    app = await NestFactory.create<NestFastifyApplication>(PagesModule, adapter, {
+      bodyParser: false,
+      logger: false,
+      abortOnError: false,
+    });
+    useHttpKit(app);
+    registerFormParsers(app.getHttpAdapter().getInstance());
+    await app.init();
+  });
+  afterAll(async () => {
+    await app.close();
+    await test.drop();
+  });
+
+  const tokenOf = (kind: LinkKind, id: string) =>
+    app.get(LinkTokens).sign({ kind, environmentId: scope.environmentId, id, expiresAt: null });
+  const get = (url: string) => app.inject({ url });
+  const post = (url: string, payload = '', type = FORM) =>
+    app.inject({ method: 'POST', url, payload, headers: { 'content-type': type, 'user-agent': 'Spec/1' } });
+
+  /** Someone new who consented to both topics: “Plain”, and “Careful” with double opt-in. */
+  async function subscribe() {
+    const topics = [
+      await app.get(TopicsService).create(scope, { name: 'Plain', doubleOptInEnabled: false }),
+      await app.get(TopicsService).create(scope, { name: 'Careful & <b>', doubleOptInEnabled: true }),
+    ];
+    const parsed = parseEmailAddress(`jane-${newId()}@example.org`);
+    if (!('address' in parsed)) throw new Error(parsed.fault);
+    const { address } = parsed;
+    const topicKeys = topics.map(({ topicKey }) => topicKey);
+    const { id } = await app
+      .get(SubscribersService)
+      .create(scope, { address, topicKeys, source: 'API' }, consentProof('API_KEY', null));
+    const [request] = await test.query<{ id: string }>(
+      `select id from audience.confirmations where subscriber_id = $1`,
+      [id],
+    );
+    return { id, address, topics, confirm: `/c/${tokenOf('confirm', request!.id)}` };
+  }
+
+  const statusesOf = async (subscriberId: string) =>
+    Object.fromEntries(
+      (
+        await test.query<{ name: string; status: string }>(
+          `select t.name, c.status from audience.consents c join audience.topics t on t.id = c.topic_id where c.subscriber_id = $1`,
+          [subscriberId],
+        )
+      ).map(({ name, status }) => [name, status]),
+    );
+  const confirmationsOf = (subscriberId: string) =>
+    test.query(`select id from audience.confirmations where subscriber_id = $1`, [subscriberId]);
+
+  describe('confirming', () => {
+    it('takes a press of the button: neither GET nor HEAD confirms', async () => {
+      const { id, confirm } = await subscribe();
+      const page = await get(confirm);
+      expect(page.statusCode).toBe(200);
+      expect(page.body).toContain('Careful &amp; &lt;b&gt;');
+      expect(page.body).toContain('j•••@example.org');
+      expect(page.body).not.toContain('Plain');
+      expect((await app.inject({ method: 'HEAD', url: confirm })).statusCode).toBe(200);
+      expect(await statusesOf(id)).toMatchObject({ 'Careful & <b>': 'PENDING_CONFIRMATION' });
+
+      const done = await post(confirm);
+      expect(done.statusCode).toBe(200);
+      expect(done.body).toContain('You’re subscribed');
+      expect(await statusesOf(id)).toEqual({ Plain: 'SUBSCRIBED', 'Careful & <b>': 'SUBSCRIBED' });
+      const [record] = await test.query(
+        `select actor, user_agent, ip_address from audience.consent_ledger where subscriber_id = $1 and to_status = 'SUBSCRIBED' and from_status is not null`,
+        [id],
+      );
+      expect(record).toEqual({ actor: 'SUBSCRIBER_PAGE', user_agent: 'Spec/1', ip_address: '127.0.0.1' });
+    });
+
+    it('is friendly to whoever comes again', async () => {
+      const { confirm } = await subscribe();
+      await post(confirm);
+      for (const page of [await get(confirm), await post(confirm)]) {
+        expect(page.statusCode).toBe(200);
+        expect(page.body).toContain('Already confirmed');
+      }
+      expect((await post(confirm, 'action=resend')).body).toContain('Nothing to confirm');
+    });
+
+    it('says when the link has expired, and sends a new one, though not again and again', async () => {
+      const { id, confirm } = await subscribe();
+      clock.advance(49 * HOUR_MS);
+      expect((await get(confirm)).statusCode).toBe(410);
+      expect((await post(confirm)).statusCode).toBe(410);
+      expect(await statusesOf(id)).toMatchObject({ 'Careful & <b>': 'PENDING_CONFIRMATION' });
+      expect((await post(confirm, 'action=resend')).body).toContain('Check your inbox');
+      expect(await confirmationsOf(id)).toHaveLength(2);
+      expect((await post(confirm, 'action=resend')).body).toContain('A mail was sent already');
+      expect(await confirmationsOf(id)).toHaveLength(2);
+    });
+
+    it('is over when the subscription was withdrawn', async () => {
+      const { id, confirm } = await subscribe();
+      await post(`/p/${tokenOf('preferences', id)}`, 'scope=everything');
+      for (const page of [await get(confirm), await post(confirm)]) {
+        expect(page.statusCode).toBe(404);
+        expect(page.body).toContain('This link is no longer valid');
+        expect(page.body).not.toContain('example.org');
+      }
+    });
+  });
+
+  describe('unsubscribing', () => {
+    let reader: Awaited<ReturnType<typeof subscribe>>;
+    let deliveryId: string;
+    let link: string;
+
+    beforeEach(async () => {
+      reader = await subscribe();
+      deliveryId = await deliver(reader.id, reader.address, [reader.topics[0]!.id]);
+      link = `/u/${tokenOf('unsubscribe', deliveryId)}`;
+    });
+
+    it('takes a press of a button: GET unsubscribes from nothing', async () => {
+      const page = await get(link);
+      expect(page.statusCode).toBe(200);
+      expect(page.body).toContain('Unsubscribe from Plain');
+      expect(page.body).not.toContain('Careful');
+      expect(await statusesOf(reader.id)).toMatchObject({ Plain: 'SUBSCRIBED' });
+    });
+
+    it.each([
+      [FORM, 'List-Unsubscribe=One-Click'],
+      [
+        'multipart/form-data; boundary=b',
+        '--b\r\ncontent-disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--b--\r\n',
+      ],
+      [FORM, ''],
+    ])('is done at once by a one-click post, as often as it comes (RFC 8058, %s, %#)', async (type, body) => {
+      for (let time = 0; time < 2; time += 1) {
+        const reply = await post(link, body, type);
+        expect(reply.statusCode).toBe(200);
+        expect(reply.headers).not.toHaveProperty('set-cookie');
+        expect(reply.headers).not.toHaveProperty('location');
+        expect(reply.body).toBe('You have been unsubscribed.\n');
+      }
+      expect(await statusesOf(reader.id)).toMatchObject({
+        Plain: 'UNSUBSCRIBED',
+        'Careful & <b>': 'PENDING_CONFIRMATION',
+      });
+      const records = await test.query(
+        `select actor, actor_id from audience.consent_ledger where subscriber_id = $1 and to_status = 'UNSUBSCRIBED'`,
+        [reader.id],
+      );
+      expect(records).toEqual([{ actor: 'ONE_CLICK', actor_id: deliveryId }]);
+    });
+
+    it('leaves the topics of the mail by the one button and everything by the other', async () => {
+      expect((await post(link, 'scope=topics')).body).toContain('won’t send you mail any more about');
+      expect(await statusesOf(reader.id)).toMatchObject({ 'Careful & <b>': 'PENDING_CONFIRMATION' });
+      expect((await post(link, 'scope=everything')).body).toContain('unsubscribed from everything');
+      expect(await statusesOf(reader.id)).toEqual({ Plain: 'UNSUBSCRIBED', 'Careful & <b>': 'UNSUBSCRIBED' });
+      const suppressed = await test.query(`select reason from audience.suppressions where email_key = $1`, [
+        reader.address.key,
+      ]);
+      expect(suppressed).toEqual([{ reason: 'GLOBAL_UNSUBSCRIBE' }]);
+    });
+
+    it('shows the mail itself in a sandbox', async () => {
+      const page = await get(`/v/${tokenOf('view', deliveryId)}`);
+      expect(page.statusCode).toBe(200);
+      expect(page.body).toContain('Spring is here');
+      expect(page.headers['content-security-policy']).toMatch(/^sandbox /);
+    });
+  });
+
+  describe('preferences', () => {
+    it('list the topics and let each be left, and everything', async () => {
+      const { id, topics } = await subscribe();
+      const link = `/p/${tokenOf('preferences', id)}`;
+      expect((await get(link)).body).toMatch(/Plain[^]*Subscribed/);
+      const saved = await post(link, `leave=${topics[0]!.topicKey}`);
+      expect(saved.statusCode).toBe(200);
+      expect(saved.body).toContain('Your choice is saved');
+      expect(await statusesOf(id)).toEqual({
+        Plain: 'UNSUBSCRIBED',
+        'Careful & <b>': 'PENDING_CONFIRMATION',
+      });
+      expect((await post(link, 'scope=everything')).body).toContain('sends no mail to');
+      expect(await statusesOf(id)).toEqual({ Plain: 'UNSUBSCRIBED', 'Careful & <b>': 'UNSUBSCRIBED' });
+    });
+
+    it('change nothing on a post that asks for nothing', async () => {
+      const { id } = await subscribe();
+      expect((await post(`/p/${tokenOf('preferences', id)}`)).body).toContain('Your mail preferences');
+      expect(await statusesOf(id)).toMatchObject({ Plain: 'SUBSCRIBED' });
+    });
+
+    it('know no topic of others', async () => {
+      const { id } = await subscribe();
+      expect((await post(`/p/${tokenOf('preferences', id)}`, 'leave=APIT-99999')).statusCode).toBe(404);
+    });
+  });
+
+  it('tell nothing to a forged link, one of another kind, or one to nowhere', async () => {
+    const { id } = await subscribe();
+    const elsewhere = app.get(LinkTokens).sign({ kind: 'view', environmentId: 999_999, id, expiresAt: null });
+    const old = app
+      .get(LinkTokens)
+      .sign({ kind: 'view', environmentId: scope.environmentId, id, expiresAt: NOW });
+    const urls = [
+      '/c/x',
+      '/u/x',
+      '/v/x',
+      '/p/x',
+      `/u/${tokenOf('view', id)}`,
+      `/u/${tokenOf('unsubscribe', id)}`,
+      `/v/${elsewhere}`,
+      `/v/${old}`,
+    ];
+    const [first, ...others] = await Promise.all(urls.map(get));
+    expect(first!.statusCode).toBe(404);
+    expect(first!.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(first!.body).not.toContain('Acme');
+    for (const other of others) expect([other.statusCode, other.body]).toEqual([404, first!.body]);
+    for (const path of ['/c/x', '/u/x', '/p/x']) expect((await post(path)).body).toBe(first!.body);
+  });
+
+  it('say sorry when something fails, and no more', async () => {
+    const { confirm } = await subscribe();
+    await test.query(`alter table audience.confirmations rename to mislaid`);
+    const page = await get(confirm);
+    await test.query(`alter table audience.mislaid rename to confirmations`);
+    expect(page.statusCode).toBe(500);
+    expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(page.body).toContain('Something went wrong');
+    expect(page.body).not.toContain('confirmations');
+  });
+
+  /** A campaign’s mail as the worker would have sent it. Returns the delivery’s id. */
+  async function deliver(
+    subscriberId: string,
+    { value, key }: { value: string; key: string },
+    topicIds: string[],
+  ) {
+    const [campaignId, id] = [newId(), newId()];
+    const content = JSON.stringify({ blocks: [{ type: 'heading', level: 1, text: 'Spring is here' }] });
+    await test.query(
+      `insert into messaging.campaigns (id, environment_id, campaign_key, name, subject, content_json, topic_ids, status, queued_at, created_at, updated_at)
+       values ($1::uuid, $2, 'APIT-' || $1, 'Spring', 'Spring', $3, $4, 'SENT', $5, $5, $5)`,
+      [campaignId, scope.environmentId, content, topicIds, NOW],
+    );
+    await test.query(
+      `insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address, address_key, message_id, state, next_attempt_at, created_at)
+       values ($1::uuid, $2::timestamptz::date, $3, 'CAMPAIGN', $4, $5, $6, $7, '<' || $1 || '@example.net>', 'SENT', $2::timestamptz, $2::timestamptz)`,
+      [id, NOW, scope.environmentId, campaignId, subscriberId, value, key],
+    );
+    return id;
+  }
+});

@@ -1,0 +1,64 @@
+import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { MailPagesService } from '#messaging';
+import { formField } from './form-body.js';
+import { notFoundPage } from './not-found-page.js';
+import { PageFailures } from './page-failures.filter.js';
+import { type PageLink, PageLinks } from './page-links.service.js';
+import { sendPage, sendText } from './page-reply.js';
+import {
+  UNSUBSCRIBE_FIELD,
+  unsubscribedFromEverythingPage,
+  unsubscribedFromTopicsPage,
+  unsubscribePage,
+  type UnsubscribePageContent,
+} from './unsubscribe-page.js';
+import { visitorOf } from './visitor.js';
+
+/** The unsubscribe link of a mail: for its reader a page, for a mailbox provider RFC 8058. It never expires. */
+@ApiExcludeController()
+@UseFilters(PageFailures)
+@Controller('u')
+export class UnsubscribeController {
+  constructor(
+    @Inject(PageLinks) private readonly links: PageLinks,
+    @Inject(MailPagesService) private readonly mails: MailPagesService,
+  ) {}
+
+  /** Unsubscribes from nothing: mail scanners follow links. */
+  @Get(':token')
+  async show(@Param('token') token: string, @Res() reply: FastifyReply): Promise<void> {
+    const mail = await this.#mailOf(token);
+    sendPage(reply, mail === null ? notFoundPage : unsubscribePage(mail.content));
+  }
+
+  /** A post without a choice of ours is a one-click (RFC 8058 §3.2), done at once without page or redirect. */
+  @Post(':token')
+  async unsubscribe(
+    @Param('token') token: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const mail = await this.#mailOf(token);
+    if (mail === null) return sendPage(reply, notFoundPage);
+    const { link, content } = mail;
+    const choice = formField(request, UNSUBSCRIBE_FIELD);
+    const reach = choice === 'everything' ? 'everything' : 'topics';
+    const how = choice === reach ? 'SUBSCRIBER_PAGE' : 'ONE_CLICK';
+    await this.mails.unsubscribe(link.scope, link.id, reach, { how, ...visitorOf(request) });
+    if (how === 'ONE_CLICK') return sendText(reply, 'You have been unsubscribed.\n');
+    sendPage(
+      reply,
+      reach === 'everything' ? unsubscribedFromEverythingPage(content) : unsubscribedFromTopicsPage(content),
+    );
+  }
+
+  async #mailOf(token: string): Promise<{ link: PageLink; content: UnsubscribePageContent } | null> {
+    const link = await this.links.open(token, 'unsubscribe');
+    const mail = link && (await this.mails.describeMail(link.scope, link.id));
+    if (link === null || mail === null) return null;
+    const address = mail.subscriberId === null ? null : mail.address;
+    return { link, content: { sender: link.sender, address, topicNames: mail.topicNames } };
+  }
+}

@@ -1,0 +1,16 @@
+import type { FastifyRequest } from 'fastify';
+
+const MAX_USER_AGENT = 500;
+
+/** Who is at the page, as the consent record keeps it. */
+export interface Visitor {
+  readonly ipAddress: string;
+  readonly userAgent: string | null;
+}
+
+export function visitorOf(request: FastifyRequest): Visitor {
+  return {
+    ipAddress: request.ip,
+    userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null,
+  };
+}

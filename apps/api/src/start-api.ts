@@ -1,0 +1,51 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type Config, CONFIG, ConfigurationError, Database, describeError, pendingMigrations } from '#platform';
+import { type ApiOptions, createApi } from './create-api.js';
+
+/** Why the api does not start, in words for an operator. */
+export class StartError extends Error {}
+
+export interface RunningApi {
+  readonly app: NestFastifyApplication;
+  readonly url: string;
+  readonly port: number;
+}
+
+/** Builds the api and listens; throws a `StartError` when the database is behind or the port is taken. */
+export async function startApi(given: Config, options: ApiOptions = {}): Promise<RunningApi> {
+  const app = await createApi(given, options);
+  const { HOST, PORT } = app.get<Config>(CONFIG);
+  try {
+    await refusePendingMigrations(app.get(Database));
+    await app.listen(PORT, HOST);
+  } catch (error) {
+    await app.close();
+    throw isAddressInUse(error) ? new StartError(`${addressOf(error)} is taken by another program.`) : error;
+  }
+  return { app, url: `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${PORT}`, port: PORT };
+}
+
+/** What to tell the operator about an error at start. */
+export function startFailure(error: unknown): string {
+  if (error instanceof ConfigurationError || error instanceof StartError) return error.message;
+  return `The api could not start: ${describeError(error)}`;
+}
+
+async function refusePendingMigrations(database: Database): Promise<void> {
+  const pending = await pendingMigrations(database.pool);
+  if (pending.length === 0) return;
+  throw new StartError(`The database lacks migrations: ${pending.join(', ')}. Run "mailwright migrate" first.`);
+}
+
+interface AddressError extends Error {
+  readonly address?: string;
+  readonly port?: number;
+}
+
+function isAddressInUse(error: unknown): error is AddressError {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+}
+
+function addressOf({ address, port }: AddressError): string {
+  return `Port ${port ?? ''} on ${address ?? 'this machine'}`;
+}

@@ -1,0 +1,18 @@
+/** What the program is given by its surroundings. */
+export interface CliContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Writes to standard output. */
+  readonly print: (text: string) => void;
+  /** Writes to standard error. */
+  readonly complain: (text: string) => void;
+}
+
+/** Prints a result: one line of JSON for programs, or text for people. */
+export function printResult(
+  cli: CliContext,
+  json: boolean | undefined,
+  result: object,
+  text: () => string,
+): void {
+  cli.print(`${json === true ? JSON.stringify(result) : text()}\n`);
+}

@@ -1,0 +1,73 @@
+import type { Command } from 'commander';
+import { type CliContext, printResult } from '../cli-context.js';
+import { namingOptions } from '../failures.js';
+import { projectName, unknown } from '../find-project.js';
+
+interface Options {
+  readonly tenant: string;
+  readonly key: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly senderName: string;
+  readonly postalAddress: string;
+  readonly from?: string;
+  readonly json?: true;
+}
+
+const OPTIONS = {
+  projectKey: '--key',
+  name: '--name',
+  description: '--description',
+  senderName: '--sender-name',
+  postalAddress: '--postal-address',
+  defaultFromEmail: '--from',
+};
+
+export function addProjectCreate(program: Command, cli: CliContext): void {
+  program
+    .command('project:create')
+    .description('make a project with its live and its test environment')
+    .requiredOption('--tenant <key>', 'the tenant that it belongs to')
+    .requiredOption('--key <key>', '2 to 8 capital letters and digits, e.g. APIT')
+    .requiredOption('--name <name>', 'the name of the product or brand')
+    .option('--description <text>', 'what it is')
+    .requiredOption('--sender-name <name>', 'the name in From, where a campaign has none')
+    .requiredOption('--postal-address <address>', 'stands in the footer of every mail')
+    .option('--from <email>', 'the address in From, where a campaign has none')
+    .option('--json', 'print one line of JSON')
+    .action(async (options: Options) => {
+      const { withServices } = await import('../operator-services.js');
+      const project = await withServices(cli.env, async ({ tenants, projects }) => {
+        const known = await tenants.list();
+        const tenant = known.find(({ tenantKey }) => tenantKey === options.tenant);
+        if (tenant === undefined) {
+          throw unknown(
+            'tenant',
+            options.tenant,
+            known.map(({ tenantKey }) => tenantKey),
+          );
+        }
+        return namingOptions(OPTIONS, () => projects.create(tenant.id, newProject(options)));
+      });
+      const { id, projectKey, live, test } = project;
+      const names = { tenantKey: options.tenant, projectKey };
+      const result = {
+        id,
+        ...names,
+        liveEnvironmentId: live.environmentId,
+        testEnvironmentId: test.environmentId,
+      };
+      printResult(cli, options.json, result, () => `Made the project ${projectName(names)}.`);
+    });
+}
+
+function newProject({ key, name, description, senderName, postalAddress, from }: Options) {
+  return {
+    projectKey: key,
+    name,
+    senderName,
+    postalAddress,
+    description: description ?? null,
+    defaultFromEmail: from ?? null,
+  };
+}

@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import { type CliContext, printResult } from '../cli-context.js';
+import { namingOptions } from '../failures.js';
+
+interface Options {
+  readonly key: string;
+  readonly name: string;
+  readonly json?: true;
+}
+
+export function addTenantCreate(program: Command, cli: CliContext): void {
+  program
+    .command('tenant:create')
+    .description('make a tenant, on the free plan')
+    .requiredOption('--key <key>', 'capital letters and digits, e.g. ACME')
+    .requiredOption('--name <name>', 'the name of the organisation')
+    .option('--json', 'print one line of JSON')
+    .action(async ({ key, name, json }: Options) => {
+      const { withServices } = await import('../operator-services.js');
+      const tenant = await withServices(cli.env, ({ database, tenants, subscriptions }) =>
+        namingOptions({ tenantKey: '--key', name: '--name' }, () =>
+          database.system(async () => {
+            const made = await tenants.create({ tenantKey: key, name });
+            await subscriptions.startFree(made.id);
+            return made;
+          }),
+        ),
+      );
+      const result = { id: tenant.id, tenantKey: tenant.tenantKey, name: tenant.name, planTier: 'FREE' };
+      printResult(cli, json, result, () => `Made the tenant ${tenant.tenantKey}, on the free plan.`);
+    });
+}

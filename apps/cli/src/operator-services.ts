@@ -1,0 +1,97 @@
+import 'reflect-metadata';
+import { type INestApplicationContext, Module, type ModuleMetadata } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { pino } from 'pino';
+import {
+  AccessModule,
+  ApiKeysQuery,
+  ApiKeysService,
+  ProjectsQuery,
+  ProjectsService,
+  TenantsService,
+} from '#access';
+import { BillingModule, SubscriptionsService } from '#billing';
+import { Clock } from '#kernel';
+import { ConfigurationError, Database, loadConfig, pendingMigrations, PlatformModule } from '#platform';
+import { OperatorError } from './failures.js';
+
+type ContextModule = NonNullable<ModuleMetadata['imports']>[number];
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** What the operator's commands work with. */
+export interface OperatorServices {
+  readonly clock: Clock;
+  readonly database: Database;
+  readonly tenants: TenantsService;
+  readonly projects: ProjectsService;
+  readonly projectList: ProjectsQuery;
+  readonly apiKeys: ApiKeysService;
+  readonly apiKeyList: ApiKeysQuery;
+  readonly subscriptions: SubscriptionsService;
+  /** A service of one of the contexts asked for besides. */
+  readonly get: INestApplicationContext['get'];
+}
+
+@Module({})
+class OperatorModule {}
+
+/**
+ * Runs `work` with the services of the access and billing contexts, and of those in `more`. Throws an
+ * `OperatorError` when the configuration is not valid or the database is not of this version.
+ */
+export async function withServices<T>(
+  env: Variables,
+  work: (services: OperatorServices) => Promise<T>,
+  more: readonly ContextModule[] = [],
+): Promise<T> {
+  const context = await start(env, more);
+  try {
+    await requireSchema(context.get(Database));
+    return await work({
+      clock: context.get(Clock),
+      database: context.get(Database),
+      tenants: context.get(TenantsService),
+      projects: context.get(ProjectsService),
+      projectList: context.get(ProjectsQuery),
+      apiKeys: context.get(ApiKeysService),
+      apiKeyList: context.get(ApiKeysQuery),
+      subscriptions: context.get(SubscriptionsService),
+      get: context.get.bind(context),
+    });
+  } finally {
+    await context.close();
+  }
+}
+
+/** The configuration, or an `OperatorError` with all that is wrong with it. */
+export function configuration(env: Variables): ReturnType<typeof loadConfig> {
+  try {
+    return loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw new OperatorError('configuration', error.message);
+    throw error;
+  }
+}
+
+function start(env: Variables, more: readonly ContextModule[]): Promise<INestApplicationContext> {
+  const config = configuration(env);
+  const logger = pino({ level: 'warn' }, pino.destination(2));
+  const platform = PlatformModule.register({
+    config,
+    logger,
+    entities: [],
+    applicationName: 'mailwright-cli',
+  });
+  const root = { module: OperatorModule, imports: [platform, AccessModule, BillingModule, ...more] };
+  return NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });
+}
+
+async function requireSchema(database: Database): Promise<void> {
+  await database.ping();
+  const pending = await pendingMigrations(database.pool);
+  if (pending.length === 0) return;
+  throw new OperatorError(
+    'not-migrated',
+    `The database lacks ${pending.join(', ')}. Run \`mailwright migrate\` first.`,
+  );
+}

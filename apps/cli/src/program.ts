@@ -1,0 +1,66 @@
+import { Command, CommanderError } from 'commander';
+import type { CliContext } from './cli-context.js';
+import { addDemoSeed } from './commands/demo-seed.command.js';
+import { addKeyCreate } from './commands/key-create.command.js';
+import { addKeyList } from './commands/key-list.command.js';
+import { addKeyRevoke } from './commands/key-revoke.command.js';
+import { addMigrate } from './commands/migrate.command.js';
+import { addProjectCreate } from './commands/project-create.command.js';
+import { addTenantCreate } from './commands/tenant-create.command.js';
+import { type Failure, failureOf } from './failures.js';
+
+const COMMANDS = [
+  addMigrate,
+  addTenantCreate,
+  addProjectCreate,
+  addKeyCreate,
+  addKeyList,
+  addKeyRevoke,
+  addDemoSeed,
+];
+
+/** Runs one command. Resolves to the exit code: 0 done, 1 could not be done, 2 a wrong command line. */
+export async function run(args: readonly string[], cli: CliContext): Promise<0 | 1 | 2> {
+  const program = createProgram(cli);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    const failure = error instanceof CommanderError ? wrongCommandLine(error) : failureOf(error);
+    cli.complain(
+      `${args.includes('--json') ? asJson(failure) : asText(failure, commandOf(program, args))}\n`,
+    );
+    return failure.exitCode;
+  }
+}
+
+function createProgram(cli: CliContext): Command {
+  const program = new Command('mailwright')
+    .description('Operate Mailwright: its schema, tenants, projects and API keys. DATABASE_URL says where.')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({ writeOut: cli.print, writeErr: cli.complain, outputError: () => undefined });
+  for (const add of COMMANDS) add(program, cli);
+  return program;
+}
+
+function wrongCommandLine({ code, message }: CommanderError): Failure {
+  // Commander has shown the help where no command was named.
+  const text = code === 'commander.help' ? 'No command was named.' : message.replace(/^error: /, '');
+  return { code: 'usage', message: text, exitCode: 2 };
+}
+
+function asJson({ code, message }: Failure): string {
+  return JSON.stringify({ error: { code, message } });
+}
+
+function asText({ message, exitCode }: Failure, command: string): string {
+  return exitCode === 2 ? `${message}\nSee: mailwright ${command}--help` : message;
+}
+
+/** The command that was meant, with a space behind it; nothing when there is no such one. */
+function commandOf(program: Command, args: readonly string[]): string {
+  const known = program.commands.find((command) => command.name() === args[0]);
+  return known === undefined ? '' : `${known.name()} `;
+}

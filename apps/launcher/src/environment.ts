@@ -1,0 +1,46 @@
+import type { Secrets } from './secrets-file.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where a program on this machine reaches the api. */
+export function localUrl(env: Environment, port: number): string {
+  const host = given(env, 'HOST') ?? '127.0.0.1';
+  const local = ['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost'].includes(host);
+  return `http://${local ? 'localhost' : host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * The environment of the api, the worker and the CLI: the user's own, with what it leaves open filled in.
+ * `--smtp` needs no verified domain, except in production, which refuses to go without.
+ */
+export function programEnvironment(
+  env: Environment,
+  filled: { databaseUrl: string; port: number; secrets: Secrets; smtp: boolean },
+): Record<string, string> {
+  const production = given(env, 'NODE_ENV') === 'production';
+  const defaults: Environment = {
+    TOKEN_SECRET: filled.secrets.tokenSecret,
+    MASTER_KEY: filled.secrets.masterKey,
+    LOG_LEVEL: 'warn',
+    ...(production ? {} : { PUBLIC_URL: localUrl(env, filled.port) }),
+    ...(filled.smtp ? { SMTP_URL: 'smtp://localhost:1025' } : {}),
+    ...(filled.smtp && !production ? { REQUIRE_VERIFIED_DOMAIN: 'false' } : {}),
+  };
+  return Object.fromEntries(
+    Object.entries({
+      ...defaults,
+      ...nonEmpty(env),
+      DATABASE_URL: filled.databaseUrl,
+      PORT: String(filled.port),
+    }).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+/** The variable's value; an empty one counts as none. */
+export function given(env: Environment, name: string): string | undefined {
+  return env[name] === '' ? undefined : env[name];
+}
+
+function nonEmpty(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+}

@@ -1,0 +1,193 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../test/support/eventually.js';
+
+/** Says its pid at /pid, crashes at /crash; heeds no SIGTERM when STUBBORN. */
+const PROGRAM = (name: string) => `
+  import { createServer } from 'node:http';
+  import { writeFileSync } from 'node:fs';
+  import { watchParent } from '#platform/parent-watch';
+  watchParent(() => process.exit(0));
+  process.on('SIGTERM', () => process.env.STUBBORN === '${name}' || process.exit(0));
+  writeFileSync('${name}.pid', String(process.pid));
+  writeFileSync('${name}.env', JSON.stringify(process.env));
+  const server = createServer((request, response) => {
+    if (request.url === '/crash') process.exit(3);
+    response.end('{}');
+  });
+  server.listen('${name}' === 'api' ? Number(process.env.PORT) : 0, '127.0.0.1', () =>
+    process.send({ type: 'listening', port: server.address().port }));
+`;
+const CLI = `
+  import { existsSync, writeFileSync } from 'node:fs';
+  if (process.argv[2] === 'demo:seed') {
+    const created = !existsSync('seeded');
+    const make = created || process.argv.includes('--renew-keys');
+    writeFileSync('seeded', '');
+    const key = (environment) => (make ? 'mw_' + environment + '_' + process.pid : null);
+    console.log(JSON.stringify({ created, projectKey: 'DEMO', testKey: key('test'), liveKey: key('live'),
+      topics: { doubleOptIn: 'DEMO-1', singleOptIn: 'DEMO-2' } }));
+  }
+`;
+const IMPORTS = {
+  '#platform/embedded-postgres': './dist/libs/platform/src/embedded-postgres/embedded-postgres.js',
+  '#platform/parent-watch': './dist/libs/platform/src/lifecycle/parent-watch.js',
+};
+
+let home: string;
+const running: ChildProcess[] = [];
+
+/** The built launcher, with an api, a worker and a CLI of the test's own beside it. */
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'mailwright-launcher-'));
+  for (const part of ['dist/apps/launcher', 'dist/libs/platform']) await cp(resolve(part), join(home, part), { recursive: true });
+  await symlink(resolve('node_modules'), join(home, 'node_modules'));
+  await writeFile(join(home, 'package.json'), JSON.stringify({ type: 'module', imports: IMPORTS }));
+  for (const [name, code] of Object.entries({ api: PROGRAM('api'), worker: PROGRAM('worker'), cli: CLI })) {
+    await mkdir(join(home, 'dist/apps', name, 'src'), { recursive: true });
+    await writeFile(join(home, 'dist/apps', name, 'src/main.js'), code);
+  }
+});
+
+afterEach(() => {
+  for (const launcher of running.splice(0)) if (launcher.exitCode === null) launcher.kill('SIGKILL');
+});
+
+afterAll(async () => {
+  await rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+});
+
+async function launch(directory: string, env: NodeJS.ProcessEnv = {}, ...args: string[]) {
+  const cwd = join(home, directory);
+  await mkdir(cwd, { recursive: true });
+  const child = spawn(process.execPath, [join(home, 'dist/apps/launcher/src/main.js'), ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'], PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.push(child);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const exited = once(child, 'exit');
+  const ready = () => eventually('it runs', () => output.includes('Ctrl-C stops it.') || (child.exitCode !== null && output));
+  return { child, cwd, exited, ready, output: () => output };
+}
+
+const fileOf = (cwd: string, name: string) => readFile(join(cwd, name), 'utf8');
+const demoOf = async (cwd: string): Promise<Record<string, string>> => JSON.parse(await fileOf(cwd, '.data/demo.json'));
+const pidOf = async (cwd: string, name: string) => Number((await fileOf(cwd, name)).split('\n')[0]);
+const allPids = (cwd: string) => Promise.all(['api.pid', 'worker.pid', '.data/postgres/postmaster.pid'].map((name) => pidOf(cwd, name)));
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe('the launcher', () => {
+  it('starts all of it, shows new keys once, and keeps data, keys and secrets for the next start', async () => {
+    const first = await launch('kept');
+    await first.ready();
+    const demo = await demoOf(first.cwd);
+    expect(first.output()).toContain(`test  ${demo['testKey']}\n  live  ${demo['liveKey']}\n`);
+    expect(first.output()).toContain(`API=${demo['baseUrl']}/api/v1\nKEY=${demo['testKey']}\n`);
+    expect((await stat(join(first.cwd, '.data/demo.json'))).mode & 0o777).toBe(0o600);
+    const environment = JSON.parse(await fileOf(first.cwd, 'worker.env'));
+    first.child.kill('SIGINT');
+    expect(await first.exited).toEqual([0, null]);
+
+    const second = await launch('kept');
+    await second.ready();
+    expect(second.output()).not.toContain('live  mw_live');
+    const after = await demoOf(second.cwd);
+    expect(after).toEqual({ ...demo, baseUrl: expect.stringMatching(/^http:\/\/localhost:\d+$/) });
+    expect(await fetch(`${after['baseUrl']}/`).then(({ status }) => status)).toBe(200);
+    const again = JSON.parse(await fileOf(second.cwd, 'worker.env'));
+    for (const name of ['DATABASE_URL', 'TOKEN_SECRET', 'MASTER_KEY']) expect(again[name]).toBe(environment[name]);
+    second.child.kill('SIGTERM');
+    expect(await second.exited).toEqual([0, null]);
+  });
+
+  it('starts a crashed api again on the same port, and says so', async () => {
+    const launcher = await launch('crash', { DATABASE_URL: 'postgres://localhost/none' });
+    await launcher.ready();
+    const { baseUrl } = await demoOf(launcher.cwd);
+    await fetch(`${baseUrl}/crash`).catch(() => undefined);
+    await eventually('the api runs again', () => launcher.output().includes('API runs again.'));
+    expect(launcher.output()).toContain('API ended unexpectedly (exit code 3). It is started again in 0.5 s.');
+    expect(await fetch(`${baseUrl}/`).then(({ status }) => status)).toBe(200);
+  });
+
+  it('stops everything within 5 s of Ctrl-C, even a worker that does not heed', async () => {
+    const launcher = await launch('stop', { STUBBORN: 'worker' });
+    await launcher.ready();
+    const pids = await allPids(launcher.cwd);
+    expect(pids.map(isAlive)).toEqual([true, true, true]);
+    const asked = performance.now();
+    launcher.child.kill('SIGINT');
+    launcher.child.kill('SIGINT');
+    expect(await launcher.exited).toEqual([0, null]);
+    expect(performance.now() - asked).toBeLessThan(5_000);
+    expect(performance.now() - asked).toBeGreaterThan(3_900);
+    expect(pids.map(isAlive)).toEqual([false, false, false]);
+  });
+
+  it('leaves no process behind when it is killed, and starts again on the same data', async () => {
+    const launcher = await launch('killed');
+    await launcher.ready();
+    const pids = await allPids(launcher.cwd);
+    const demo = await demoOf(launcher.cwd);
+    launcher.child.kill('SIGKILL');
+    await launcher.exited;
+
+    const next = await launch('killed');
+    await next.ready();
+    await eventually('the old processes are gone', () => !pids.some(isAlive));
+    expect(await demoOf(next.cwd)).toMatchObject({ testKey: demo['testKey'] });
+    const nextPids = await allPids(next.cwd);
+    next.child.kill('SIGKILL');
+    await eventually('the new processes are gone too', () => !nextPids.some(isAlive));
+  });
+
+  it('runs once in a directory', async () => {
+    const env = { DATABASE_URL: 'postgres://localhost/none' };
+    const first = await launch('twice', env);
+    await first.ready();
+    const second = await launch('twice', env);
+    expect(await second.exited).toEqual([1, null]);
+    expect(second.output()).toContain(`Mailwright already runs in this directory (process ${first.child.pid}).`);
+    expect(first.child.exitCode).toBeNull();
+  });
+
+  it('starts no PostgreSQL when it is given one, and no demo when none is wanted', async () => {
+    const launcher = await launch('given', { DATABASE_URL: 'postgres://localhost/none' }, '--no-demo');
+    await launcher.ready();
+    expect(JSON.parse(await fileOf(launcher.cwd, 'api.env'))).toMatchObject({ DATABASE_URL: 'postgres://localhost/none' });
+    await expect(stat(join(launcher.cwd, '.data/postgres'))).rejects.toThrow('ENOENT');
+    await expect(stat(join(launcher.cwd, '.data/demo.json'))).rejects.toThrow('ENOENT');
+  });
+
+  it('says so when its port is taken, and takes another than 3000 when that is', async () => {
+    const blocker = createServer();
+    await new Promise((done) => {
+      blocker.once('error', done); // then another program has the port, which serves as well
+      blocker.listen(3000, '127.0.0.1', () => done(null));
+    });
+    const env = { DATABASE_URL: 'postgres://localhost/none' };
+    const refused = await launch('taken', { ...env, PORT: '3000' });
+    expect(await refused.exited).toEqual([1, null]);
+    expect(refused.output()).toContain('Port 3000, asked for as the port of the API, is taken');
+
+    const other = await launch('taken', { ...env, PORT: '' });
+    await other.ready();
+    expect(new URL((await demoOf(other.cwd))['baseUrl'] ?? '').port).not.toBe('3000');
+    blocker.close();
+  });
+});

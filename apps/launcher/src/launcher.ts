@@ -1,0 +1,176 @@
+import { mkdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { z } from 'zod';
+import { cliRunner, type RunCli } from './cli-program.js';
+import { type DataDirectoryLock, lockDataDirectory } from './data-directory-lock.js';
+import { type Demo, keysWork, prepareDemo, renewKeys } from './demo.js';
+import { type Environment, given, localUrl, programEnvironment } from './environment.js';
+import { LaunchError } from './launch.error.js';
+import { runNodeProgram } from './node-program.js';
+import type { LauncherOptions } from './options.js';
+import { choosePort } from './ports.js';
+import { type PostgresRun, runPostgres } from './postgres-program.js';
+import { readIfPresent, writePrivateFile } from './private-file.js';
+import type { Progress } from './progress.js';
+import { readOrMakeSecrets } from './secrets-file.js';
+import { Supervisor } from './supervisor.js';
+import { walkthrough } from './walkthrough.js';
+
+const DATABASE = 'mailwright';
+const NEAR_5432 = Array.from({ length: 20 }, (_, index) => 5433 + index);
+const PROGRAM_PATIENCE_MS = 4_000;
+const STOP_WITHIN_MS = 4_800;
+
+/** What the launcher runs, and where. Paths are absolute. */
+export interface LauncherSetup {
+  readonly dataDirectory: string;
+  readonly programs: { readonly cli: string; readonly api: string; readonly worker: string };
+  readonly env: Environment;
+  readonly options: LauncherOptions;
+}
+
+/** Starts all that Mailwright is on one machine, keeps it running, and stops it in order. */
+export class Launcher {
+  readonly #aborted = new AbortController();
+  readonly #programs: Supervisor[] = [];
+  #postgres: Supervisor | undefined;
+  #lock: DataDirectoryLock | undefined;
+
+  constructor(
+    private readonly setup: LauncherSetup,
+    private readonly progress: Progress,
+  ) {}
+
+  /** Resolves when everything runs and the walk-through is printed. After a rejection, call `stop`. */
+  async start(): Promise<void> {
+    const { env, options, programs } = this.setup;
+    await mkdir(this.setup.dataDirectory, { recursive: true, mode: 0o711 });
+    this.#lock = await lockDataDirectory(this.setup.dataDirectory);
+    const secrets = await readOrMakeSecrets(this.#path('secrets.json'));
+    const port = await choosePort('the API', {
+      wanted: this.#wantedPort(),
+      preferred: [3000],
+      host: given(env, 'HOST') ?? '127.0.0.1',
+    });
+    const databaseUrl = given(env, 'DATABASE_URL') ?? (await this.#startPostgres());
+    const programEnv = programEnvironment(env, { databaseUrl, port, secrets, smtp: options.smtp });
+    const cli = cliRunner(programs.cli, programEnv, this.#aborted.signal);
+    await this.progress.step(
+      () => this.#unlessAborted(cli('migrate')),
+      () => 'Database schema is up to date',
+    );
+    const demo = options.demo ? await this.#prepareDemo(cli, localUrl(env, port)) : undefined;
+    await Promise.all([
+      this.#startProgram('API', programs.api, programEnv, `API on ${localUrl(env, port)}`),
+      this.#startProgram('Worker', programs.worker, { ...programEnv }, 'Worker'),
+    ]);
+    this.progress.line();
+    if (demo === undefined) this.progress.line(`Mailwright runs on ${localUrl(env, port)}. Ctrl-C stops it.`);
+    else this.#tellDemo(await this.#withWorkingKeys(demo, cli));
+  }
+
+  /** Stops the api and the worker, then PostgreSQL, within 5 s. */
+  async stop(): Promise<void> {
+    const started = performance.now();
+    this.#aborted.abort();
+    await Promise.all(this.#programs.map((program) => program.stop(PROGRAM_PATIENCE_MS)));
+    await this.#postgres?.stop(Math.max(500, STOP_WITHIN_MS - (performance.now() - started)));
+    await this.#lock?.release();
+  }
+
+  /** Ends all of it at once; PostgreSQL recovers at its next start. */
+  kill(): void {
+    for (const supervisor of [...this.#programs, this.#postgres]) supervisor?.kill();
+  }
+
+  #path(name: string): string {
+    return join(this.setup.dataDirectory, name);
+  }
+
+  #wantedPort(): number | undefined {
+    const text = given(this.setup.env, 'PORT');
+    const wanted = this.setup.options.port ?? (text === undefined ? undefined : Number(text));
+    if (wanted !== undefined && !(Number.isInteger(wanted) && wanted >= 0 && wanted <= 65_535)) {
+      throw new LaunchError(`PORT is "${text}", which is not a port.`);
+    }
+    return wanted;
+  }
+
+  async #startPostgres(): Promise<string> {
+    const directory = this.#path('postgres');
+    const port = await choosePort('PostgreSQL', {
+      preferred: [...(await this.#rememberedPorts()), ...NEAR_5432],
+    });
+    let latest: PostgresRun | undefined;
+    const begin = () => (latest = runPostgres({ directory, port, logFile: this.#path('postgres.log') }));
+    this.#postgres = new Supervisor('PostgreSQL', begin, (line) => this.progress.line(line));
+    const postgres = this.#postgres;
+    await this.progress.step(
+      () => this.#unlessAborted(postgres.start()),
+      () => `PostgreSQL 18 on port ${port}, data in ${relative(process.cwd(), directory)}`,
+    );
+    await writePrivateFile(this.#path('ports.json'), `${JSON.stringify({ postgres: port })}\n`);
+    const server = await latest?.ready;
+    if (server === undefined) throw new LaunchError('PostgreSQL did not start.');
+    await server.ensureDatabase(DATABASE);
+    return server.url(DATABASE);
+  }
+
+  async #rememberedPorts(): Promise<number[]> {
+    const text = await readIfPresent(this.#path('ports.json'));
+    try {
+      return [z.object({ postgres: z.number() }).parse(JSON.parse(text ?? '')).postgres];
+    } catch {
+      return [];
+    }
+  }
+
+  #prepareDemo(cli: RunCli, baseUrl: string): Promise<Demo> {
+    return this.progress.step(
+      () => this.#unlessAborted(prepareDemo(cli, this.#path('demo.json'), baseUrl)),
+      ({ file }) => `Demo project ${file.projectKey}`,
+    );
+  }
+
+  async #startProgram(
+    name: string,
+    file: string,
+    env: NodeJS.ProcessEnv,
+    description: string,
+  ): Promise<void> {
+    const program = new Supervisor(
+      name,
+      () => runNodeProgram(name, file, env),
+      (line) => this.progress.line(line),
+    );
+    this.#programs.push(program);
+    await this.progress.step(
+      () => this.#unlessAborted(program.start()),
+      () => description,
+    );
+  }
+
+  async #withWorkingKeys(demo: Demo, cli: RunCli): Promise<Demo> {
+    if (demo.newKeys || (await keysWork(demo.file).catch(() => true))) return demo;
+    return renewKeys(cli, this.#path('demo.json'), demo.file.baseUrl);
+  }
+
+  #tellDemo({ file, topics, newKeys }: Demo): void {
+    const keysFile = relative(process.cwd(), this.#path('demo.json'));
+    if (newKeys) {
+      this.progress.line(`The keys of the demo project, shown this once and kept in ${keysFile}:`);
+      this.progress.line(`  test  ${file.testKey}\n  live  ${file.liveKey}\n`);
+    }
+    this.progress.line(walkthrough(file, topics));
+    this.progress.line(
+      `Mailwright runs on ${file.baseUrl}, its API reference is ${file.baseUrl}/docs. Ctrl-C stops it.`,
+    );
+  }
+
+  /** What was begun while a stop came in is not carried on. */
+  async #unlessAborted<T>(work: Promise<T>): Promise<T> {
+    const result = await work;
+    this.#aborted.signal.throwIfAborted();
+    return result;
+  }
+}

@@ -1,0 +1,80 @@
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CommanderError } from 'commander';
+import { PostgresStartError } from '#platform/embedded-postgres';
+import { errorCode } from './error-code.js';
+import { LaunchError } from './launch.error.js';
+import { Launcher } from './launcher.js';
+import { type LauncherOptions, parseOptions } from './options.js';
+import { Progress } from './progress.js';
+import { onStopRequest } from './stop-requests.js';
+
+const APPS = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const KILL_GRACE_MS = 300;
+
+function readOptions(): LauncherOptions {
+  try {
+    return parseOptions(process.argv.slice(2));
+  } catch (error) {
+    if (error instanceof CommanderError) process.exit(error.exitCode);
+    throw error;
+  }
+}
+
+function inPlainWords(error: unknown): string {
+  if (error instanceof LaunchError || error instanceof PostgresStartError) return error.message;
+  if (errorCode(error) === 'EACCES') {
+    return `${String(error)}\nThe files in .data may belong to the user who started Mailwright first (sudo?). Start it as that user.`;
+  }
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+const options = readOptions();
+// A closed pipe (`npm start | head`) is no reason to end.
+process.stdout.on('error', () => undefined);
+const progress = new Progress(
+  (text) => void process.stdout.write(text),
+  () => performance.now(),
+);
+const launcher = new Launcher(
+  {
+    dataDirectory: resolve('.data'),
+    programs: {
+      cli: join(APPS, 'cli', 'src', 'main.js'),
+      api: join(APPS, 'api', 'src', 'main.js'),
+      worker: join(APPS, 'worker', 'src', 'main.js'),
+    },
+    env: process.env,
+    options,
+  },
+  progress,
+);
+
+let stopping: Promise<void> | undefined;
+const stop = (): Promise<void> => (stopping ??= launcher.stop());
+
+onStopRequest(
+  {
+    stop: () => {
+      progress.line('\nStopping …');
+      void stop().finally(() => process.exit(0));
+    },
+    kill: () => {
+      launcher.kill();
+      setTimeout(() => process.exit(130), KILL_GRACE_MS);
+    },
+  },
+  process.env['npm_lifecycle_event'] !== undefined,
+  () => performance.now(),
+);
+
+try {
+  progress.line('Mailwright');
+  await launcher.start();
+} catch (error) {
+  if (stopping === undefined) {
+    process.stderr.write(`\n${inPlainWords(error)}\n`);
+    await stop();
+    process.exit(1);
+  }
+}

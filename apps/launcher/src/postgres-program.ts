@@ -1,0 +1,39 @@
+import { createWriteStream } from 'node:fs';
+import { type PostgresServer, startPostgres } from '#platform/embedded-postgres';
+import type { Run } from './supervisor.js';
+
+/** A run of the embedded server, and its connection string as soon as it is ready. */
+export interface PostgresRun extends Run {
+  readonly ready: Promise<PostgresServer>;
+}
+
+/** Starts the embedded server; it writes its log to `logFile`, which begins anew with each start. */
+export function runPostgres(options: { directory: string; port: number; logFile: string }): PostgresRun {
+  const log = createWriteStream(options.logFile, { mode: 0o600 });
+  log.on('error', () => undefined);
+  const starting = new AbortController();
+  const ready = startPostgres({
+    signal: starting.signal,
+    directory: options.directory,
+    port: options.port,
+    onLog: (line) => void log.write(`${line}\n`),
+  });
+  const ended = ready.then(
+    (server) => server.exited,
+    (error: unknown) => String(error),
+  );
+  void ended.then(() => log.end());
+  const stop = (patienceMs: number) => {
+    starting.abort();
+    return ready.then(
+      (server) => server.stop(patienceMs),
+      () => undefined,
+    );
+  };
+  return {
+    ready,
+    ended,
+    stop,
+    kill: () => void stop(0),
+  };
+}

@@ -1,0 +1,21 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
+import { ReportExportMaker, ReportExportRequested } from '#messaging';
+import { done, type JobResult, type Transaction, TransactionalJob } from '#platform';
+
+/** Makes the report file that a client waits for. */
+@Injectable()
+export class ExportReport extends TransactionalJob<{ exportId: string }> {
+  override readonly name = 'export-report';
+  override readonly queue = 'exports';
+  override readonly on = ReportExportRequested;
+
+  constructor(@Inject(ReportExportMaker) private readonly maker: ReportExportMaker) {
+    super();
+  }
+
+  override async handle(scope: ProjectScope, { exportId }: { exportId: string }, tx: Transaction): Promise<JobResult> {
+    await this.maker.make(scope, tx, exportId);
+    return done;
+  }
+}

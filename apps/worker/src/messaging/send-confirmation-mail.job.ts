@@ -1,0 +1,22 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ConfirmationRequested } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { OptInDeliveriesService } from '#messaging';
+import { done, type JobResult, type Transaction, TransactionalJob } from '#platform';
+
+/** Puts the mail that asks for a confirmation among what is to be sent. */
+@Injectable()
+export class SendConfirmationMail extends TransactionalJob<{ confirmationId: string }> {
+  override readonly name = 'send-confirmation-mail';
+  override readonly queue = 'mail';
+  override readonly on = ConfirmationRequested;
+
+  constructor(@Inject(OptInDeliveriesService) private readonly deliveries: OptInDeliveriesService) {
+    super();
+  }
+
+  override async handle(scope: ProjectScope, { confirmationId }: { confirmationId: string }, tx: Transaction): Promise<JobResult> {
+    await this.deliveries.add(scope, tx, confirmationId);
+    return done;
+  }
+}

@@ -1,0 +1,87 @@
+import type { Provider } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import { ConfirmationRequested, ExpireConfirmations } from '#audience';
+import { Clock } from '#kernel';
+import { CampaignQueued, RemoveOldExports, ReportExportRequested, TrimTestInboxes } from '#messaging';
+import {
+  type Config,
+  CONFIG,
+  CreatePartitions,
+  createQueueBackend,
+  Database,
+  describeError,
+  JobCatalogue,
+  JobMetrics,
+  JobRunner,
+  LOGGER,
+  Notifications,
+  type PeriodicTask,
+  PeriodicTasks,
+  type QueueBackend,
+  Relay,
+} from '#platform';
+import { ExpandCampaign } from './messaging/expand-campaign.job.js';
+import { ExportReport } from './messaging/export-report.job.js';
+import { SendConfirmationMail } from './messaging/send-confirmation-mail.job.js';
+
+/** Injects the `QueueBackend` of this process. */
+export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
+
+/** Every job there is. One that is not here is not run, and boot fails for an event without a job. */
+const JOBS = [ExpandCampaign, ExportReport, SendConfirmationMail];
+/** Every event that starts jobs. */
+const EVENTS = [CampaignQueued, ConfirmationRequested, ReportExportRequested];
+const TASKS = [CreatePartitions, ExpireConfirmations, RemoveOldExports, TrimTestInboxes];
+
+/** The queue, its jobs, and what turns rows into jobs. */
+export const queueProviders: Provider[] = [
+  ...JOBS,
+  CreatePartitions,
+  {
+    provide: QUEUE_BACKEND,
+    inject: [CONFIG, LOGGER],
+    useFactory: (config: Config, logger: Logger) =>
+      createQueueBackend({
+        databaseUrl: config.DATABASE_URL,
+        redisUrl: config.REDIS_URL,
+        onError: (error) => logger.warn({ error: describeError(error) }, 'queue connection'),
+      }),
+  },
+  {
+    provide: JobCatalogue,
+    inject: JOBS,
+    useFactory: (...jobs: ConstructorParameters<typeof JobCatalogue>[0]) => new JobCatalogue(jobs, EVENTS),
+  },
+  { provide: JobMetrics, inject: [Registry], useFactory: (registry: Registry) => new JobMetrics(registry) },
+  {
+    provide: Relay,
+    inject: [Database, Notifications, QUEUE_BACKEND, JobCatalogue, Clock, LOGGER],
+    useFactory: (
+      database: Database,
+      notifications: Notifications,
+      backend: QueueBackend,
+      catalogue: JobCatalogue,
+      clock: Clock,
+      logger: Logger,
+    ) => new Relay(database, notifications, backend, catalogue, clock, logger),
+  },
+  {
+    provide: JobRunner,
+    inject: [Database, QUEUE_BACKEND, JobCatalogue, Clock, LOGGER, JobMetrics],
+    useFactory: (
+      database: Database,
+      backend: QueueBackend,
+      catalogue: JobCatalogue,
+      clock: Clock,
+      logger: Logger,
+      metrics: JobMetrics,
+    ) => new JobRunner(database, backend, catalogue, clock, logger, metrics),
+  },
+  {
+    provide: PeriodicTasks,
+    inject: [Database, Clock, LOGGER, ...TASKS],
+    useFactory: (database: Database, clock: Clock, logger: Logger, ...tasks: PeriodicTask[]) =>
+      new PeriodicTasks(database, tasks, clock, logger),
+  },
+];

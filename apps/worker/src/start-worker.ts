@@ -1,0 +1,60 @@
+import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext } from '@nestjs/common';
+import { Registry, type PrometheusContentType } from 'prom-client';
+import { CampaignSchema } from '#messaging';
+import {
+  collectProcessMetrics,
+  type Config,
+  createLogger,
+  Database,
+  databaseChecks,
+  HealthChecks,
+  NestLogger,
+  Notifications,
+  Operations,
+  OperationsServer,
+  type QueueBackend,
+} from '#platform';
+import { QUEUE_BACKEND } from './queue.providers.js';
+import { Worker } from './worker.js';
+import { WorkerModule } from './worker.module.js';
+
+/** A worker that runs. */
+export interface RunningWorker {
+  /** Of its health and metrics. */
+  readonly port: number;
+  /** Resolves when what was in flight is finished or handed back, and every connection is closed. */
+  stop(): Promise<void>;
+}
+
+/** Starts relay, jobs, periodic tasks and senders, and answers for their health on `WORKER_PORT`. */
+export async function startWorker(config: Config): Promise<RunningWorker> {
+  const logger = createLogger(config, 'worker');
+  const options = { config, logger, entities: [CampaignSchema], applicationName: 'mailwright-worker' };
+  const app = await NestFactory.createApplicationContext(WorkerModule.register(options), {
+    logger: new NestLogger(logger),
+    abortOnError: false,
+  });
+  await app.get(Notifications).start();
+  const worker = app.get(Worker);
+  worker.start();
+  const server = new OperationsServer(operationsOf(app));
+  const port = await server.listen(config.WORKER_PORT, config.HOST);
+  return {
+    port,
+    stop: async () => {
+      await worker.stop();
+      await server.close();
+      await app.close();
+    },
+  };
+}
+
+function operationsOf(app: INestApplicationContext): Operations {
+  const database = app.get(Database);
+  const backend = app.get<QueueBackend>(QUEUE_BACKEND);
+  const registry = app.get<Registry<PrometheusContentType>>(Registry);
+  collectProcessMetrics(registry, database.pool);
+  const checks = [...databaseChecks(database), { name: 'queue', check: () => backend.ping() }];
+  return new Operations(new HealthChecks(checks), registry);
+}

@@ -1,0 +1,22 @@
+import { Module } from '@nestjs/common';
+import { ApiKeysQuery } from './api-keys/api-keys.query.js';
+import { ApiKeysService } from './api-keys/api-keys.service.js';
+import { KeyAuthenticator } from './api-keys/key-authenticator.js';
+import { EnvironmentsQuery } from './projects/environments.query.js';
+import { ProjectsQuery } from './projects/projects.query.js';
+import { ProjectsService } from './projects/projects.service.js';
+import { TenantsService } from './tenants/tenants.service.js';
+
+const services = [
+  ApiKeysQuery,
+  ApiKeysService,
+  EnvironmentsQuery,
+  KeyAuthenticator,
+  ProjectsQuery,
+  ProjectsService,
+  TenantsService,
+];
+
+/** Tenants, projects with their environments, and API keys. */
+@Module({ providers: services, exports: services })
+export class AccessModule {}

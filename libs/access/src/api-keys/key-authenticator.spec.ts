@@ -1,0 +1,197 @@
+import { randomInt } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { API_SCOPES, DomainValidationError, ManualClock, newId, NotFoundError } from '#kernel';
+import { Database, Notifications } from '#platform';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { eventually } from '../../../../test/support/eventually.js';
+import { createProject, type TestProject } from '../../../../test/support/fixtures.js';
+import { makeApiKey } from './api-key.js';
+import { ApiKeysQuery } from './api-keys.query.js';
+import { ApiKeysService } from './api-keys.service.js';
+import { KeyAuthenticator } from './key-authenticator.js';
+
+const START = new Date('2026-03-01T00:00:00.000Z');
+const MINUTE_MS = 60_000;
+
+async function isAccepted(authenticator: KeyAuthenticator, key: string): Promise<boolean> {
+  return (await authenticator.authenticate(key)) !== null;
+}
+
+describe('An API key', () => {
+  let test: TestDatabase;
+  let database: Database;
+  let project: TestProject;
+  let clock: ManualClock;
+  let keys: ApiKeysService;
+  let notifications: Notifications;
+  let deaf: KeyAuthenticator;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    database = await Database.connect({ url: test.url, poolSize: 4, applicationName: 'spec', entities: [] });
+    project = await createProject(test);
+  });
+
+  beforeEach(() => {
+    clock = new ManualClock(START);
+    keys = new ApiKeysService(database, clock);
+    notifications = new Notifications(test.url);
+    deaf = new KeyAuthenticator(database, clock, notifications);
+  });
+
+  afterEach(() => notifications.stop());
+
+  afterAll(async () => {
+    await database.close();
+    await test.drop();
+  });
+
+  const makeKey = (more: { expiresAt?: Date; rateLimitPerMinute?: number } = {}) =>
+    keys.create(project.test, { name: 'Website', scopes: ['topics:read', 'reports:read'], ...more });
+
+  it('speaks for its project and environment, with its own scopes and limit', async () => {
+    const { id, key } = await makeKey({ rateLimitPerMinute: 600 });
+    expect(key).toMatch(/^mw_test_/);
+    expect(await deaf.authenticate(key)).toEqual({
+      keyId: id,
+      scope: project.test,
+      scopes: new Set(['topics:read', 'reports:read']),
+      rateLimitPerMinute: 600,
+    });
+    const live = await keys.create(project.live, { name: 'All', scopes: API_SCOPES });
+    expect(live.key).toMatch(/^mw_live_/);
+    expect(await deaf.authenticate(live.key)).toMatchObject({
+      scope: project.live,
+      rateLimitPerMinute: null,
+    });
+  });
+
+  it('is refused when it is mistyped, made up, or empty', async () => {
+    const { key } = await makeKey();
+    for (const wrong of [
+      '',
+      'x',
+      key.slice(0, -1),
+      `${key}a`,
+      key.replace('test', 'live'),
+      makeApiKey('TEST', randomInt),
+    ]) {
+      expect(await deaf.authenticate(wrong)).toBeNull();
+    }
+  });
+
+  it('is stored only as its hash', async () => {
+    const { id, key } = await makeKey();
+    const [row] = await test.query<{ text: string }>(
+      `select k::text as text from access.api_keys k where id = $1`,
+      [id],
+    );
+    expect(row?.text).toContain(key.slice(-4));
+    expect(row?.text).not.toContain(key.slice('mw_test_'.length, -4));
+  });
+
+  it('is refused from the moment it expires, also where it is remembered', async () => {
+    const { key } = await makeKey({ expiresAt: new Date(START.getTime() + 1000) });
+    expect(await isAccepted(deaf, key)).toBe(true);
+    clock.advance(999);
+    expect(await isAccepted(deaf, key)).toBe(true);
+    clock.advance(1);
+    expect(await isAccepted(deaf, key)).toBe(false);
+  });
+
+  it('that was revoked is refused within five seconds even where no announcement arrives', async () => {
+    const { id, key } = await makeKey();
+    expect(await isAccepted(deaf, key)).toBe(true);
+    await keys.revoke(id);
+    clock.advance(4_000);
+    expect(await isAccepted(deaf, key)).toBe(false);
+    expect(await isAccepted(deaf, key)).toBe(false);
+  });
+
+  it('that was revoked is refused by the other instances as soon as they hear of it', async () => {
+    const { id, key } = await makeKey();
+    const other = await makeKey();
+    const instances = [deaf, new KeyAuthenticator(database, clock, notifications)];
+    for (const instance of instances) instance.onModuleInit();
+    await notifications.start();
+    for (const instance of instances) expect(await isAccepted(instance, key)).toBe(true);
+    await keys.revoke(id);
+    for (const instance of instances) {
+      await eventually('the revoked key is refused', async () => !(await isAccepted(instance, key)), 5_000);
+      expect(await isAccepted(instance, other.key)).toBe(true);
+    }
+  });
+
+  it('that was revoked while the announcements were cut off is refused when they are back', async () => {
+    const { id, key } = await makeKey();
+    deaf.onModuleInit();
+    await notifications.start();
+    expect(await isAccepted(deaf, key)).toBe(true);
+    await test.query(`alter table access.api_keys disable trigger announce`);
+    await keys.revoke(id);
+    await test.query(`alter table access.api_keys enable trigger announce`);
+    expect(await isAccepted(deaf, key)).toBe(true);
+    await test.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name = 'mailwright-listen' and datname = current_database()`,
+    );
+    await eventually('the revoked key is refused', async () => !(await isAccepted(deaf, key)), 5_000);
+  });
+
+  it('keeps the moment of its first revocation', async () => {
+    const { id } = await makeKey();
+    expect(await keys.revoke(id)).toEqual(START);
+    clock.advance(MINUTE_MS);
+    expect(await keys.revoke(id)).toEqual(START);
+    await expect(keys.revoke(newId())).rejects.toThrow(NotFoundError);
+    await expect(keys.revoke('not-an-id')).rejects.toThrow(NotFoundError);
+  });
+
+  it('is not made with a blank name, no scope, an unknown scope, a past end or a limit of nothing', async () => {
+    const faulty = keys.create(project.test, {
+      name: ' ',
+      scopes: ['topics:read', 'topics:delete'],
+      expiresAt: START,
+      rateLimitPerMinute: 0,
+    });
+    await expect(faulty).rejects.toMatchObject({
+      errors: {
+        name: 'must not be blank',
+        'scopes[1]': expect.stringContaining('must be one of subscribers:read, '),
+        expiresAt: 'must be in the future',
+        rateLimitPerMinute: 'must be a whole number from 1 to 1000000',
+      },
+    });
+    await expect(keys.create(project.test, { name: 'None', scopes: [] })).rejects.toThrow(
+      DomainValidationError,
+    );
+  });
+
+  it('is listed with its state, newest first, without the key', async () => {
+    const mine = await createProject(test, 'LIST');
+    const made = { name: 'Website', scopes: ['topics:read'] as const };
+    const revoked = await keys.create(mine.live, made);
+    clock.advance(MINUTE_MS);
+    const expiring = await keys.create(mine.test, {
+      ...made,
+      expiresAt: new Date(clock.now().getTime() + 1),
+    });
+    clock.advance(MINUTE_MS);
+    const active = await keys.create(mine.test, made);
+    await keys.revoke(revoked.id);
+    const list = await new ApiKeysQuery(database, clock).list(mine.test.projectId);
+    expect(list.map(({ id, status, environment }) => [id, status, environment])).toEqual([
+      [active.id, 'ACTIVE', 'TEST'],
+      [expiring.id, 'EXPIRED', 'TEST'],
+      [revoked.id, 'REVOKED', 'LIVE'],
+    ]);
+    expect(list[0]).toMatchObject({
+      projectKey: 'LIST',
+      name: 'Website',
+      prefix: 'mw_test_',
+      lastFour: active.key.slice(-4),
+    });
+    expect(JSON.stringify(list)).not.toContain(active.key);
+    expect((await new ApiKeysQuery(database, clock).list()).length).toBeGreaterThan(3);
+  });
+});

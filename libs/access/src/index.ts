@@ -1,0 +1,12 @@
+export { AccessModule } from './access.module.js';
+export { ApiKeysQuery, type ApiKeyStatus, type ApiKeySummary } from './api-keys/api-keys.query.js';
+export { ApiKeysService, type CreatedApiKey, type NewApiKey } from './api-keys/api-keys.service.js';
+export { KeyAuthenticator } from './api-keys/key-authenticator.js';
+export { EnvironmentsQuery } from './projects/environments.query.js';
+export { ProjectAlreadyExistsError } from './projects/project.errors.js';
+export type { NewProject, Project, ProjectWithEnvironments } from './projects/project.js';
+export { ProjectsQuery } from './projects/projects.query.js';
+export { type CreatedProject, ProjectsService } from './projects/projects.service.js';
+export { TenantAlreadyExistsError } from './tenants/tenant.errors.js';
+export type { Tenant } from './tenants/tenant.js';
+export { TenantsService } from './tenants/tenants.service.js';

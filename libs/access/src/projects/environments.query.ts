@@ -1,0 +1,34 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+
+const CACHED = 10_000;
+
+/** Whom an environment belongs to, for work that knows only its id: a signed link, a job's row. */
+@Injectable()
+export class EnvironmentsQuery {
+  /** Known environments; they never change and are never removed. */
+  readonly #known = new Map<number, ProjectScope>();
+
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** The scope of an environment, or null when there is no such one. */
+  async find(environmentId: number): Promise<ProjectScope | null> {
+    const known = this.#known.get(environmentId);
+    if (known !== undefined) return known;
+    if (!Number.isSafeInteger(environmentId)) return null;
+    const { rows } = await sql<ProjectScope>`
+      select tenant_id as "tenantId", project_id as "projectId", environment_id as "environmentId", environment
+      from access.find_environment(${environmentId})
+    `.execute(this.database.unscoped);
+    const scope = rows[0] ?? null;
+    if (scope !== null) this.#remember(scope);
+    return scope;
+  }
+
+  #remember(scope: ProjectScope): void {
+    if (this.#known.size >= CACHED) this.#known.clear();
+    this.#known.set(scope.environmentId, Object.freeze(scope));
+  }
+}

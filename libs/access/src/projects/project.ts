@@ -1,0 +1,80 @@
+import { type Environment, parseEmailAddress, type ProjectScope } from '#kernel';
+import { nameFault } from '../tenants/tenant.js';
+
+/** One product or brand that mail is sent for, seen from one of its two environments. */
+export interface Project {
+  readonly id: number;
+  /** 2–8 of A–Z and 0–9, a letter first: what its topic, campaign … keys begin with. */
+  readonly projectKey: string;
+  readonly name: string;
+  readonly description: string | null;
+  /** The name in From, when a campaign has none. */
+  readonly senderName: string;
+  /** Stands in the footer of every mail. */
+  readonly postalAddress: string;
+  readonly defaultFromEmail: string | null;
+  readonly aiSegmentSuggestionsEnabled: boolean;
+  readonly environment: Environment;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** A project as the operator sees it: with both of its environments. */
+export interface ProjectWithEnvironments {
+  readonly id: number;
+  readonly tenantId: number;
+  readonly tenantKey: string;
+  readonly projectKey: string;
+  readonly name: string;
+  readonly live: ProjectScope;
+  readonly test: ProjectScope;
+}
+
+export interface NewProject {
+  readonly projectKey: string;
+  readonly name: string;
+  readonly description?: string | null;
+  readonly senderName: string;
+  readonly postalAddress: string;
+  readonly defaultFromEmail?: string | null;
+}
+
+const PROJECT_KEY = /^[A-Z][A-Z0-9]{1,7}$/;
+const MAX_TEXT_LENGTH = 1000;
+/** A display name is a word of one header line (RFC 5322 §2.1.1: 998 characters), read on a phone. */
+const MAX_SENDER_NAME_LENGTH = 100;
+const CONTROL = /\p{Cc}/u;
+
+/** What is wrong with a new project, by field; empty when nothing is. */
+export function projectFaults(project: NewProject): Record<string, string> {
+  const faults: [string, string | null][] = [
+    [
+      'projectKey',
+      PROJECT_KEY.test(project.projectKey)
+        ? null
+        : 'must be 2 to 8 capital letters and digits, beginning with a letter',
+    ],
+    ['name', nameFault(project.name)],
+    [
+      'description',
+      (project.description ?? '').length > MAX_TEXT_LENGTH
+        ? `must be at most ${MAX_TEXT_LENGTH} characters`
+        : null,
+    ],
+    ['senderName', senderNameFault(project.senderName)],
+    ['postalAddress', nameFault(project.postalAddress, MAX_TEXT_LENGTH)],
+    ['defaultFromEmail', addressFault(project.defaultFromEmail ?? null)],
+  ];
+  return Object.fromEntries(faults.filter((entry): entry is [string, string] => entry[1] !== null));
+}
+
+function senderNameFault(senderName: string): string | null {
+  if (CONTROL.test(senderName)) return 'must be one line';
+  return nameFault(senderName, MAX_SENDER_NAME_LENGTH);
+}
+
+function addressFault(address: string | null): string | null {
+  if (address === null) return null;
+  const parsed = parseEmailAddress(address);
+  return 'fault' in parsed ? parsed.fault : null;
+}

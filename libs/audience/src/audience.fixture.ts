@@ -1,0 +1,119 @@
+import { Global, type INestApplicationContext, Module, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { Clock, type EmailAddress, ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { createProject } from '../../../test/support/fixtures.js';
+import { AudienceModule } from './audience.module.js';
+import { ConsentsQuery } from './consents/consents.query.js';
+import { consentProof } from './consents/consent-proof.js';
+import type { Subscriber } from './subscribers/subscriber.js';
+import { SubscribersQuery } from './subscribers/subscribers.query.js';
+import { SubscribersService } from './subscribers/subscribers.service.js';
+import type { NewTopic } from './topics/topics.service.js';
+import { TopicsService } from './topics/topics.service.js';
+import type { TopicView } from './topics/topics.query.js';
+
+export const PROOF = consentProof('API_KEY', 'key-1', { source: 'signup-form', ipAddress: '203.0.113.7' });
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+
+/** The audience context on a database of its own, with a clock that the test moves. */
+export class AudienceFixture {
+  private constructor(
+    readonly test: TestDatabase,
+    readonly database: Database,
+    readonly clock: ManualClock,
+    private readonly context: INestApplicationContext,
+  ) {}
+
+  static async open(): Promise<AudienceFixture> {
+    const test = await createTestDatabase();
+    const database = await Database.connect({
+      url: test.url,
+      poolSize: 6,
+      applicationName: 'spec',
+      entities: [],
+    });
+    const clock = new ManualClock(new Date('2026-11-21T06:00:00.000Z'));
+    const providers = [
+      { provide: Database, useValue: database },
+      { provide: Clock, useValue: clock },
+    ];
+    @Global()
+    @Module({ providers, exports: providers })
+    class TestPlatform {}
+    @Module({ imports: [TestPlatform, AudienceModule] })
+    class Root {}
+    const context = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
+    return new AudienceFixture(test, database, clock, context);
+  }
+
+  async close(): Promise<void> {
+    await this.context.close();
+    await this.database.close();
+    await this.test.drop();
+  }
+
+  get<T>(type: Type<T>): T {
+    return this.context.get(type);
+  }
+
+  /** The test environment of a project of its own. */
+  async scope(projectKey = 'APIT'): Promise<ProjectScope> {
+    return (await createProject(this.test, projectKey)).test;
+  }
+
+  /** The live and the test environment of a project of its own. */
+  project(projectKey = 'APIT') {
+    return createProject(this.test, projectKey);
+  }
+
+  topic(scope: ProjectScope, input: Partial<NewTopic> = {}): Promise<TopicView> {
+    return this.get(TopicsService).create(scope, { name: 'News', doubleOptInEnabled: false, ...input });
+  }
+
+  subscribe(scope: ProjectScope, email: string, ...topics: readonly TopicView[]): Promise<Subscriber> {
+    const topicKeys = topics.map(({ topicKey }) => topicKey);
+    return this.get(SubscribersService).create(
+      scope,
+      { address: address(email), topicKeys, source: 'API' },
+      PROOF,
+    );
+  }
+
+  async statusOf(scope: ProjectScope, email: string): Promise<string> {
+    return (await this.get(SubscribersQuery).byAddress(scope, address(email))).status;
+  }
+
+  /** The consents of a subscriber, by topic key. */
+  async consentsOf(scope: ProjectScope, email: string) {
+    const { consents } = await this.get(ConsentsQuery).preferences(scope, address(email));
+    return new Map(consents.map((consent) => [consent.topicKey, consent]));
+  }
+
+  /** The consent record of a subscriber as `from → to (actor)`, oldest first. */
+  async ledger(subscriberId: string): Promise<string[]> {
+    const rows = await this.test.query<{ from_status: string | null; to_status: string; actor: string }>(
+      'select from_status, to_status, actor from audience.consent_ledger where subscriber_id = $1 order by occurred_at, id',
+      [subscriberId],
+    );
+    return rows.map((row) => `${row.from_status ?? 'none'} → ${row.to_status} (${row.actor})`);
+  }
+
+  /** The ids of the confirmations that a mail was asked for, oldest first. */
+  async requestedMails(scope: ProjectScope): Promise<string[]> {
+    const rows = await this.test.query<{ id: string }>(
+      `select payload ->> 'confirmationId' as id from platform.outbox
+       where environment_id = $1 and event_name = 'audience.confirmation_requested.v1' order by id`,
+      [scope.environmentId],
+    );
+    return rows.map(({ id }) => id);
+  }
+}
+
+export function address(email: string): EmailAddress {
+  const result = parseEmailAddress(email);
+  if ('fault' in result) throw new Error(`${email} ${result.fault}`);
+  return result.address;
+}

@@ -1,0 +1,209 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newId, type ProjectScope } from '#kernel';
+import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
+import { SuppressionsService } from '../suppressions/suppressions.service.js';
+import { ConfirmationsQuery } from './confirmations.query.js';
+import { ConfirmationsService } from './confirmations.service.js';
+import { ConsentsService } from './consents.service.js';
+import { ExpireConfirmations } from './expire-confirmations.task.js';
+
+const ADA = 'Ada@example.com';
+const PERSON = { ipAddress: '198.51.100.3', userAgent: 'Browser/1' };
+
+describe('confirmations', () => {
+  let audience: AudienceFixture;
+  let service: ConfirmationsService;
+  let query: ConfirmationsQuery;
+  let consents: ConsentsService;
+
+  beforeAll(async () => {
+    audience = await AudienceFixture.open();
+    service = audience.get(ConfirmationsService);
+    query = audience.get(ConfirmationsQuery);
+    consents = audience.get(ConsentsService);
+  });
+  afterAll(() => audience.close());
+
+  /** Ada, asked to confirm two topics. */
+  async function asked() {
+    const scope = await audience.scope();
+    const news = await audience.topic(scope, { name: 'News', doubleOptInEnabled: true });
+    const art = await audience.topic(scope, { name: 'Art', doubleOptInEnabled: true });
+    const ada = await audience.subscribe(scope, ADA, news, art);
+    const [confirmationId = ''] = await audience.requestedMails(scope);
+    return { scope, news, art, ada, confirmationId };
+  }
+
+  const statuses = async (scope: ProjectScope) =>
+    [...(await audience.consentsOf(scope, ADA)).values()].map(({ status }) => status);
+
+  it('say what to send for all topics of one request', async () => {
+    const { scope, ada, confirmationId } = await asked();
+    expect(await query.forMail(scope, confirmationId)).toEqual({
+      confirmationId,
+      subscriberId: ada.id,
+      email: 'Ada@example.com',
+      emailKey: 'ada@example.com',
+      firstName: null,
+      topicNames: ['Art', 'News'],
+      expiresAt: new Date(audience.clock.now().getTime() + 48 * HOUR),
+    });
+  });
+
+  it('make all their topics stand, once, and record who confirmed', async () => {
+    const { scope, ada, confirmationId } = await asked();
+    expect(await service.describe(scope, confirmationId)).toEqual({
+      state: 'open',
+      email: 'Ada@example.com',
+      topicNames: ['Art', 'News'],
+    });
+    expect(await statuses(scope)).toEqual(['PENDING_CONFIRMATION', 'PENDING_CONFIRMATION']);
+    audience.clock.advance(HOUR);
+    const outcomes = await Promise.all([1, 2, 3].map(() => service.confirm(scope, confirmationId, PERSON)));
+    expect(outcomes.sort()).toEqual(['already-confirmed', 'already-confirmed', 'confirmed']);
+    for (const consent of (await audience.consentsOf(scope, ADA)).values()) {
+      expect(consent).toMatchObject({
+        status: 'SUBSCRIBED',
+        confirmedAt: audience.clock.now(),
+        revokedAt: null,
+      });
+    }
+    expect(await audience.statusOf(scope, ADA)).toBe('ACTIVE');
+    expect(await service.describe(scope, confirmationId)).toMatchObject({
+      state: 'confirmed',
+      topicNames: ['Art', 'News'],
+    });
+    expect(await query.forMail(scope, confirmationId)).toBeNull();
+    expect(await service.requestAnother(scope, confirmationId)).toBe('not-needed');
+    const recorded = await audience.test.query(
+      `select actor, actor_id, ip_address, user_agent from audience.consent_ledger
+       where subscriber_id = $1 and to_status = 'SUBSCRIBED'`,
+      [ada.id],
+    );
+    const entry = {
+      actor: 'SUBSCRIBER_PAGE',
+      actor_id: confirmationId,
+      ip_address: '198.51.100.3',
+      user_agent: 'Browser/1',
+    };
+    expect(recorded).toEqual([entry, entry]);
+  });
+
+  it('leave out what was revoked in between', async () => {
+    const { scope, news, confirmationId } = await asked();
+    await consents.revoke(scope, address(ADA), news.topicKey, PROOF);
+    expect((await query.forMail(scope, confirmationId))?.topicNames).toEqual(['Art']);
+    expect(await service.confirm(scope, confirmationId, PERSON)).toBe('confirmed');
+    expect((await statuses(scope)).sort()).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
+  });
+
+  it('do not confirm what was revoked and granted anew since: that has a mail of its own', async () => {
+    const { scope, news, art, confirmationId } = await asked();
+    for (const { topicKey } of [news, art]) await consents.revoke(scope, address(ADA), topicKey, PROOF);
+    expect(await service.describe(scope, confirmationId)).toEqual({
+      state: 'gone',
+      email: '',
+      topicNames: [],
+    });
+    audience.clock.advance(1);
+    await consents.grant(scope, address(ADA), news.topicKey, PROOF);
+    expect(await service.confirm(scope, confirmationId, PERSON)).toBe('gone');
+    const [, second = ''] = await audience.requestedMails(scope);
+    expect(await service.confirm(scope, second, PERSON)).toBe('confirmed');
+    expect(await service.confirm(scope, confirmationId, PERSON)).toBe('gone');
+  });
+
+  it('work from the first mail or the resent one, whichever the person opens', async () => {
+    for (const opened of [0, 1]) {
+      const { scope, news } = await asked();
+      audience.clock.advance(MINUTE);
+      await consents.resend(scope, address(ADA), news.topicKey, PROOF);
+      const mails = await audience.requestedMails(scope);
+      expect(await service.confirm(scope, mails[opened] ?? '', PERSON)).toBe('confirmed');
+      expect((await audience.consentsOf(scope, ADA)).get(news.topicKey)?.status).toBe('SUBSCRIBED');
+    }
+  });
+
+  it('are gone when they never were, belong to others or the address is suppressed', async () => {
+    const { scope, confirmationId } = await asked();
+    const gone = { state: 'gone', email: '', topicNames: [] };
+    const stranger = await audience.scope();
+    expect(await service.describe(scope, newId())).toEqual(gone);
+    expect(await service.describe(scope, 'not an id')).toEqual(gone);
+    expect(await service.describe(stranger, confirmationId)).toEqual(gone);
+    expect(await service.confirm(stranger, confirmationId, PERSON)).toBe('gone');
+    expect(await query.forMail(stranger, confirmationId)).toBeNull();
+    await audience.get(SuppressionsService).suppress(scope, address(ADA), 'HARD_BOUNCE', PROOF);
+    expect(await query.forMail(scope, confirmationId)).toBeNull();
+    expect(await service.confirm(scope, confirmationId, PERSON)).toBe('gone');
+    expect(await service.requestAnother(scope, confirmationId)).toBe('not-needed');
+  });
+
+  describe('after 48 hours', () => {
+    it('expire with their consents, in all projects, recorded as nobody’s doing', async () => {
+      const [first, second] = [await asked(), await asked()];
+      const { scope } = first;
+      const single = await audience.topic(scope);
+      await consents.grant(scope, address(ADA), single.topicKey, PROOF);
+      audience.clock.advance(48 * HOUR - 1);
+      const task = audience.get(ExpireConfirmations);
+      await task.run();
+      expect(await statuses(scope)).toEqual(['SUBSCRIBED', 'PENDING_CONFIRMATION', 'PENDING_CONFIRMATION']);
+      audience.clock.advance(1);
+      await Promise.all([task.run(), task.run()]);
+      await task.run();
+      expect(await statuses(scope)).toEqual(['SUBSCRIBED', 'EXPIRED', 'EXPIRED']);
+      expect(await audience.statusOf(scope, ADA)).toBe('ACTIVE');
+      expect(await statuses(second.scope)).toEqual(['EXPIRED', 'EXPIRED']);
+      expect(await audience.statusOf(second.scope, ADA)).toBe('UNSUBSCRIBED');
+      expect((await audience.ledger(second.ada.id)).slice(2)).toEqual([
+        'PENDING_CONFIRMATION → EXPIRED (EXPIRY)',
+        'PENDING_CONFIRMATION → EXPIRED (EXPIRY)',
+      ]);
+    });
+
+    it('confirm nothing, whether or not the expiry was noted yet', async () => {
+      const { scope, confirmationId } = await asked();
+      audience.clock.advance(48 * HOUR);
+      const expired = { state: 'expired', email: 'Ada@example.com', topicNames: ['Art', 'News'] };
+      for (const note of [() => Promise.resolve(), () => audience.get(ExpireConfirmations).run()]) {
+        await note();
+        expect(await service.describe(scope, confirmationId)).toEqual(expired);
+        expect(await service.confirm(scope, confirmationId, PERSON)).toBe('expired');
+        expect(await query.forMail(scope, confirmationId)).toBeNull();
+      }
+      expect(await statuses(scope)).toEqual(['EXPIRED', 'EXPIRED']);
+    });
+
+    it('can be granted anew by the API', async () => {
+      const { scope, ada, news } = await asked();
+      audience.clock.advance(48 * HOUR);
+      const again = await consents.grant(scope, address(ADA), news.topicKey, PROOF);
+      expect(again).toMatchObject({ status: 'PENDING_CONFIRMATION', grantedAt: audience.clock.now() });
+      expect((await audience.ledger(ada.id)).slice(2)).toEqual([
+        'PENDING_CONFIRMATION → EXPIRED (EXPIRY)',
+        'EXPIRED → PENDING_CONFIRMATION (API_KEY)',
+      ]);
+    });
+
+    it('let the person ask for a new mail, at most once a minute, and confirm from that one', async () => {
+      const { scope, art, confirmationId } = await asked();
+      await consents.revoke(scope, address(ADA), art.topicKey, PROOF);
+      audience.clock.advance(50 * HOUR);
+      await audience.get(ExpireConfirmations).run();
+      expect(await service.requestAnother(scope, confirmationId)).toBe('sent');
+      expect(await service.requestAnother(scope, confirmationId)).toBe('too-soon');
+      const [, second = '', ...others] = await audience.requestedMails(scope);
+      expect(others).toEqual([]);
+      expect(await query.forMail(scope, second)).toMatchObject({ topicNames: ['News'] });
+      expect(await audience.statusOf(scope, ADA)).toBe('PENDING_CONFIRMATION');
+      expect(await service.confirm(scope, confirmationId, PERSON)).toBe('expired');
+      expect(await service.confirm(scope, second, PERSON)).toBe('confirmed');
+      expect((await statuses(scope)).sort()).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
+      expect(await service.describe(scope, confirmationId)).toMatchObject({
+        state: 'confirmed',
+        topicNames: ['News'],
+      });
+    });
+  });
+});

@@ -1,0 +1,58 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
+import { SuppressionsService } from '../suppressions/suppressions.service.js';
+import { ConsentChanges } from './consent-changes.service.js';
+import { consentProof, type ConsentProof } from './consent-proof.js';
+
+/** Who leaves, and through which mail. */
+export interface LeavingPerson {
+  readonly actor: 'SUBSCRIBER_PAGE' | 'ONE_CLICK';
+  readonly ipAddress: string;
+  readonly userAgent: string | null;
+  readonly deliveryId: string;
+  /** The Message-ID of that mail, where it is known. */
+  readonly messageId?: string | null;
+}
+
+/** What the reader of a mail does with its unsubscribe link. */
+@Injectable()
+export class UnsubscribesService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
+    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
+    @Inject(ConsentChanges) private readonly changes: ConsentChanges,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Revokes the consents to these topics; returns how many changed. */
+  async revokeTopics(
+    scope: ProjectScope,
+    subscriberId: string,
+    topicIds: readonly string[],
+    by: LeavingPerson,
+  ): Promise<number> {
+    const occasion = { at: this.clock.now(), proof: proofOf(by) };
+    const revoked = await this.changes.apply(scope, subscriberId, occasion, (consents) =>
+      consents.all
+        .filter(({ topicId }) => topicIds.includes(topicId))
+        .filter((consent) => consent.revoke(occasion.at)),
+    );
+    return revoked.length;
+  }
+
+  /** Revokes all consents and suppresses the address. Nothing is left to do for a subscriber who was erased. */
+  async everything(scope: ProjectScope, subscriberId: string, by: LeavingPerson): Promise<void> {
+    await this.database.transaction(scope, async () => {
+      const address = await this.subscribers.addressOf(scope, subscriberId);
+      if (address !== null)
+        await this.suppressions.suppress(scope, address, 'GLOBAL_UNSUBSCRIBE', proofOf(by));
+    });
+  }
+}
+
+function proofOf({ actor, deliveryId, ...details }: LeavingPerson): ConsentProof {
+  return consentProof(actor, deliveryId, details);
+}

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { newId, type ProjectScope } from '#kernel';
+import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
+import { ConsentsService } from '../consents/consents.service.js';
+import { SuppressionsService } from '../suppressions/suppressions.service.js';
+import { RecipientsQuery } from './recipients.query.js';
+
+describe('recipients', () => {
+  let audience: AudienceFixture;
+  let query: RecipientsQuery;
+
+  beforeAll(async () => {
+    audience = await AudienceFixture.open();
+    query = audience.get(RecipientsQuery);
+  });
+  afterAll(() => audience.close());
+
+  /** The audience in chunks of two, as a campaign walks it. */
+  async function walk(scope: ProjectScope, topicIds: readonly string[], asOf: Date): Promise<string[]> {
+    const found: string[] = [];
+    let cursor = '00000000-0000-0000-0000-000000000000';
+    for (;;) {
+      const after = cursor;
+      const rows = await audience.database.transaction(scope, async ({ db }) => {
+        const result = await sql<{ subscriber_id: string; address: string; address_key: string }>`
+          select * from (${query.audience(scope, topicIds, asOf)}) a
+          where a.subscriber_id > ${after} order by a.subscriber_id limit 2`.execute(db);
+        return result.rows;
+      });
+      if (rows.length === 0) return found;
+      for (const row of rows) {
+        expect(row.address_key).toBe(address(row.address).key);
+        found.push(row.address);
+        cursor = row.subscriber_id;
+      }
+    }
+  }
+
+  async function town() {
+    const { test: scope, live } = await audience.project();
+    const news = await audience.topic(scope);
+    const offers = await audience.topic(scope);
+    const slow = await audience.topic(scope, { doubleOptInEnabled: true });
+    const people = {
+      both: await audience.subscribe(scope, 'Both@example.com', news, offers),
+      news: await audience.subscribe(scope, 'news@example.com', news),
+      offers: await audience.subscribe(scope, 'offers@example.com', offers),
+      pending: await audience.subscribe(scope, 'pending@example.com', slow),
+      revoked: await audience.subscribe(scope, 'revoked@example.com', news, offers),
+      bounced: await audience.subscribe(scope, 'bounced@example.com', news),
+      paused: await audience.subscribe(scope, 'paused@example.com', news),
+    };
+    await audience.get(ConsentsService).revoke(scope, address('revoked@example.com'), news.topicKey, PROOF);
+    await audience
+      .get(SuppressionsService)
+      .suppress(scope, address('bounced@example.com'), 'HARD_BOUNCE', PROOF);
+    await audience.test.query('update audience.subscribers set paused_until = $1 where id = $2', [
+      new Date(audience.clock.now().getTime() + HOUR),
+      people.paused.id,
+    ]);
+    return { scope, live, news, offers, slow, people, now: audience.clock.now() };
+  }
+
+  it('are who is subscribed to a topic, not suppressed and not paused', async () => {
+    const { scope, news, slow, now } = await town();
+    expect(await walk(scope, [news.id], now)).toEqual(['Both@example.com', 'news@example.com']);
+    expect(await query.count(scope, [news.id], now)).toBe(2);
+    expect(await query.count(scope, [slow.id], now)).toBe(0);
+    expect(await query.count(scope, [], now)).toBe(0);
+  });
+
+  it('get one mail however many of the topics they are subscribed to', async () => {
+    const { scope, news, offers, slow, now } = await town();
+    const topicIds = [news.id, offers.id, slow.id];
+    expect(await walk(scope, topicIds, now)).toEqual([
+      'Both@example.com',
+      'news@example.com',
+      'offers@example.com',
+      'revoked@example.com',
+    ]);
+    expect(await query.count(scope, topicIds, now)).toBe(4);
+  });
+
+  it('are as they stood at the moment asked for, less those who left since', async () => {
+    const { scope, news, now } = await town();
+    audience.clock.advance(1_000);
+    await audience.subscribe(scope, 'late@example.com', news);
+    await audience.get(ConsentsService).revoke(scope, address('news@example.com'), news.topicKey, PROOF);
+    expect(await walk(scope, [news.id], now)).toEqual(['Both@example.com']);
+    expect(await walk(scope, [news.id], audience.clock.now())).toEqual([
+      'Both@example.com',
+      'late@example.com',
+    ]);
+  });
+
+  it('come back when their pause is over', async () => {
+    const { scope, news } = await town();
+    audience.clock.advance(HOUR);
+    expect(await walk(scope, [news.id], audience.clock.now())).toContain('paused@example.com');
+  });
+
+  it('are never those of another project or environment', async () => {
+    const { scope, live, news, people, now } = await town();
+    for (const stranger of [live, await audience.scope()]) {
+      expect(await query.count(stranger, [news.id], now)).toBe(0);
+      expect((await query.lookUp(stranger, [news.id], [people.news.id], now)).size).toBe(0);
+    }
+    expect(await query.count(scope, [(await audience.topic(live)).id], now)).toBe(0);
+  });
+
+  it('are looked up with what their mail needs and why it may not go', async () => {
+    const { scope, news, offers, people, now } = await town();
+    const ids = Object.values(people).map(({ id }) => id);
+    const found = await query.lookUp(scope, [news.id], [...ids, newId()], now);
+    const obstacles = Object.entries(people).map(([name, { id }]) => [name, found.get(id)?.obstacle]);
+    expect(Object.fromEntries(obstacles)).toEqual({
+      both: null,
+      news: null,
+      offers: 'unsubscribed',
+      pending: 'unsubscribed',
+      revoked: 'unsubscribed',
+      bounced: 'suppressed',
+      paused: 'paused',
+    });
+    expect(found.size).toBe(7);
+    expect((await query.lookUp(scope, [news.id, offers.id], ids, now)).get(people.both.id)).toEqual({
+      subscriberId: people.both.id,
+      email: 'Both@example.com',
+      firstName: null,
+      lastName: null,
+      phone: null,
+      customFields: {},
+      topicNames: ['News', 'News'],
+      obstacle: null,
+    });
+  });
+});

@@ -1,0 +1,138 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
+import { Database, type Sql } from '#platform';
+import type { Subscriber, SubscriberFields, SubscriberSource, SubscriberStatus } from './subscriber.js';
+
+/** The columns of a `Subscriber`, of a table called `b`. */
+export const subscriberColumns = sql`b.id, b.subscriber_key as "subscriberKey", b.email, b.first_name as "firstName",
+  b.last_name as "lastName", b.phone, b.status, b.source, b.custom_fields as "customFields",
+  b.created_at as "createdAt", b.updated_at as "updatedAt"`;
+
+export interface NewSubscriber extends SubscriberFields {
+  readonly id: string;
+  readonly address: EmailAddress;
+  readonly source: SubscriberSource;
+  readonly status: SubscriberStatus;
+}
+
+/**
+ * The subscribers of a project, to change them. The lock of a subscriber's row also stands for its consents
+ * and confirmations: who changes those takes it first.
+ */
+@Injectable()
+export class SubscriberRepository {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  insert(scope: ProjectScope, subscriber: NewSubscriber, at: Date): Promise<Subscriber> {
+    const { id, address, firstName, lastName, phone, source, status } = subscriber;
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Subscriber>`
+        insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name, last_name,
+          phone, source, status, created_at, updated_at)
+        values (${id}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key}, ${firstName},
+          ${lastName}, ${phone}, ${source}, ${status}, ${at}, ${at})
+        returning ${subscriberColumns}
+      `.execute(db);
+      return rows[0]!;
+    });
+  }
+
+  /** Writes all fields. */
+  update(scope: ProjectScope, id: string, fields: SubscriberFields, at: Date): Promise<Subscriber> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Subscriber>`
+        update audience.subscribers b set first_name = ${fields.firstName}, last_name = ${fields.lastName},
+          phone = ${fields.phone}, updated_at = ${at}
+        where b.environment_id = ${scope.environmentId} and b.id = ${id}
+        returning ${subscriberColumns}
+      `.execute(db);
+      return rows[0]!;
+    });
+  }
+
+  find(scope: ProjectScope, emailKey: string): Promise<Subscriber | null> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Subscriber>`
+        select ${subscriberColumns} from audience.subscribers b
+        where b.environment_id = ${scope.environmentId} and b.email_key = ${emailKey}
+      `.execute(db);
+      return rows[0] ?? null;
+    });
+  }
+
+  /** The address of a subscriber; null when there is no such subscriber. */
+  addressOf(scope: ProjectScope, subscriberId: string): Promise<Pick<EmailAddress, 'value' | 'key'> | null> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ value: string; key: string }>`
+        select b.email as value, b.email_key as key from audience.subscribers b
+        where b.environment_id = ${scope.environmentId} and b.id = ${subscriberId}
+      `.execute(db);
+      return rows[0] ?? null;
+    });
+  }
+
+  /**
+   * Lets only one transaction at a time decide about an address, which may have no row yet: else a subscriber
+   * could be made at the moment in which the address is suppressed.
+   */
+  lockAddress(scope: ProjectScope, emailKey: string): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      await sql`select pg_advisory_xact_lock(hashtextextended(${`${scope.environmentId}:${emailKey}`}, 0))`.execute(
+        db,
+      );
+    });
+  }
+
+  /** Runs `work` in a transaction that has the subscriber locked. Throws NotFoundError. */
+  whileLocked<T>(
+    scope: ProjectScope,
+    emailKey: string,
+    work: (subscriberId: string) => Promise<T>,
+  ): Promise<T> {
+    return this.database.transaction(scope, async () => {
+      const subscriberId = await this.lockByKey(scope, emailKey);
+      if (subscriberId === null) throw new NotFoundError();
+      return work(subscriberId);
+    });
+  }
+
+  /** The id of the subscriber with this address, locked until the transaction ends; null when there is none. */
+  lockByKey(scope: ProjectScope, emailKey: string): Promise<string | null> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ id: string }>`
+        select b.id from audience.subscribers b
+        where b.environment_id = ${scope.environmentId} and b.email_key = ${emailKey} for update
+      `.execute(db);
+      return rows[0]?.id ?? null;
+    });
+  }
+
+  /** Locks the subscriber until the transaction ends; false when there is none. */
+  lock(scope: ProjectScope, subscriberId: string): Promise<boolean> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql`
+        select b.id from audience.subscribers b
+        where b.environment_id = ${scope.environmentId} and b.id = ${subscriberId} for update
+      `.execute(db);
+      return rows.length === 1;
+    });
+  }
+
+  /** Derives the status anew, after consents or the suppression changed. */
+  refreshStatus(scope: ProjectScope, subscriberId: string, at: Date): Promise<void> {
+    return this.database.transaction(scope, ({ db }) => refreshStatuses(db, [subscriberId], at));
+  }
+}
+
+/** Derives the statuses of these subscribers anew; those whose status stays are not touched. */
+export async function refreshStatuses(db: Sql, subscriberIds: readonly string[], at: Date): Promise<void> {
+  await sql`
+    update audience.subscribers b set status = d.status, updated_at = ${at}
+    from (
+      select id, audience.derived_status(environment_id, email_key, id) as status
+      from audience.subscribers where id = any(${[...subscriberIds]}::uuid[])
+    ) d
+    where b.id = d.id and b.status <> d.status
+  `.execute(db);
+}

@@ -1,0 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { EmailAddress, Page, PageRequest, ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { type Counted, countedPage } from '../counted-page.js';
+import type { Suppression, SuppressionReason } from './suppression.js';
+import { SuppressionRepository } from './suppression.repository.js';
+
+export interface SuppressionView {
+  readonly email: string;
+  readonly suppressed: boolean;
+  readonly reason: SuppressionReason | null;
+  readonly suppressedAt: Date | null;
+}
+
+export interface SuppressionFilter {
+  readonly reason?: SuppressionReason | undefined;
+}
+
+/** Reads the suppression list. */
+@Injectable()
+export class SuppressionsQuery {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
+  ) {}
+
+  /** How an address stands; one that is not on the list is not suppressed. */
+  async of(scope: ProjectScope, address: EmailAddress): Promise<SuppressionView> {
+    const suppression = await this.suppressions.find(scope, address.key);
+    if (suppression === null)
+      return { email: address.value, suppressed: false, reason: null, suppressedAt: null };
+    return toView(suppression);
+  }
+
+  /** Newest first. */
+  page(
+    scope: ProjectScope,
+    { reason }: SuppressionFilter,
+    { page, size }: PageRequest,
+  ): Promise<Page<SuppressionView>> {
+    const matching = sql`from audience.suppressions where environment_id = ${scope.environmentId}
+      and (${reason ?? null}::text is null or reason = ${reason ?? null})`;
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Counted<Suppression>>`
+        select n.total, s.email, s.reason, s.suppressed_at as "suppressedAt"
+        from (select count(*) as total ${matching}) n
+        left join (
+          select * ${matching} order by suppressed_at desc, email_key desc limit ${size} offset ${page * size}
+        ) s on true
+        order by s.suppressed_at desc, s.email_key desc
+      `.execute(db);
+      return countedPage(rows, (row) => (row.email === null ? null : toView(row)));
+    });
+  }
+}
+
+function toView({ email, reason, suppressedAt }: Suppression): SuppressionView {
+  return { email, suppressed: true, reason, suppressedAt };
+}

@@ -1,0 +1,64 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { isTopicKey, type Topic, type TopicFields } from './topic.js';
+
+const columns = sql`id, topic_key as "topicKey", name, description, status, priority, icon,
+  double_opt_in_enabled as "doubleOptInEnabled", created_at as "createdAt", updated_at as "updatedAt"`;
+
+/** The topics of a project, to change them or to grant consent to them. */
+@Injectable()
+export class TopicRepository {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  insert(scope: ProjectScope, id: string, fields: TopicFields, at: Date): Promise<Topic> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Topic>`
+        insert into audience.topics (id, environment_id, topic_key, name, description, status, priority, icon,
+          double_opt_in_enabled, created_at, updated_at)
+        values (${id}, ${scope.environmentId}, access.next_key('topic'), ${fields.name}, ${fields.description},
+          ${fields.status}, ${fields.priority}, ${fields.icon}, ${fields.doubleOptInEnabled}, ${at}, ${at})
+        returning ${columns}
+      `.execute(db);
+      return rows[0]!;
+    });
+  }
+
+  /** Writes all fields. */
+  update(scope: ProjectScope, id: string, fields: TopicFields, at: Date): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        update audience.topics set name = ${fields.name}, description = ${fields.description}, status = ${fields.status},
+          priority = ${fields.priority}, icon = ${fields.icon}, double_opt_in_enabled = ${fields.doubleOptInEnabled},
+          updated_at = ${at}
+        where environment_id = ${scope.environmentId} and id = ${id}
+      `.execute(db);
+    });
+  }
+
+  /** The topic of this key, kept from change by others until the transaction ends; null when there is none. */
+  async lock(scope: ProjectScope, topicKey: string): Promise<Topic | null> {
+    if (!isTopicKey(topicKey)) return null;
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Topic>`
+        select ${columns} from audience.topics
+        where environment_id = ${scope.environmentId} and topic_key = ${topicKey} for update
+      `.execute(db);
+      return rows[0] ?? null;
+    });
+  }
+
+  /** Those of the keys that are topics, by key. */
+  async named(scope: ProjectScope, topicKeys: readonly string[]): Promise<ReadonlyMap<string, Topic>> {
+    const possible = [...new Set(topicKeys)].filter(isTopicKey);
+    if (possible.length === 0) return new Map();
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Topic>`
+        select ${columns} from audience.topics
+        where environment_id = ${scope.environmentId} and topic_key = any(${possible}::text[])
+      `.execute(db);
+      return new Map(rows.map((topic) => [topic.topicKey, topic]));
+    });
+  }
+}

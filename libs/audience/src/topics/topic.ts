@@ -1,0 +1,40 @@
+export const TOPIC_STATUSES = ['ACTIVE', 'INACTIVE', 'ARCHIVED'] as const;
+export type TopicStatus = (typeof TOPIC_STATUSES)[number];
+
+export const TOPIC_PRIORITIES = ['URGENT', 'HIGH', 'MEDIUM', 'LOW'] as const;
+export type TopicPriority = (typeof TOPIC_PRIORITIES)[number];
+
+/** What people subscribe to. */
+export interface Topic {
+  readonly id: string;
+  readonly topicKey: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly status: TopicStatus;
+  readonly priority: TopicPriority | null;
+  readonly icon: string | null;
+  /** Whether a new consent waits for the owner of the address to confirm it. */
+  readonly doubleOptInEnabled: boolean;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** What the author of a topic decides. */
+export type TopicFields = Pick<
+  Topic,
+  'name' | 'description' | 'status' | 'priority' | 'icon' | 'doubleOptInEnabled'
+>;
+
+const TOPIC_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
+
+/** Whether a topic can have this key at all: what can't is not looked up. */
+export function isTopicKey(text: string): boolean {
+  return TOPIC_KEY.test(text);
+}
+
+/** Why consent cannot be granted to what was found under a key, or null when it can. */
+export function grantFault(topic: Topic | undefined): string | null {
+  if (topic === undefined) return 'is not a known topic';
+  if (topic.status === 'ACTIVE') return null;
+  return topic.status === 'ARCHIVED' ? 'is an archived topic' : 'is an inactive topic';
+}

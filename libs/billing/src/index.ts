@@ -1,0 +1,8 @@
+export { BillingModule } from './billing.module.js';
+export { PLAN_CATALOGUE } from './plans/plan-catalogue.js';
+export { type Plan, type PlanLimits, type PlanTier, UNLIMITED } from './plans/plan.js';
+export { type BillingInterval, type BillingPeriod, billingPeriod } from './subscriptions/billing-period.js';
+export type { Subscription, SubscriptionStatus } from './subscriptions/subscription.js';
+export { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
+export { SubscriptionsService } from './subscriptions/subscriptions.service.js';
+export { EmailQuota, type EmailReservation } from './usage/email-quota.service.js';

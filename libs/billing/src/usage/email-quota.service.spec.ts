@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { ManualClock, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { eventually } from '../../../../test/support/eventually.js';
+import { createProject } from '../../../../test/support/fixtures.js';
+import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
+import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
+import { EmailQuota } from './email-quota.service.js';
+
+const START = new Date('2026-01-31T12:00:00.000Z');
+const FREE_EMAILS = 50_000;
+
+describe('The month’s e-mails', () => {
+  let test: TestDatabase;
+  let database: Database;
+  let quota: EmailQuota;
+  let scope: ProjectScope;
+  const clock = new ManualClock(START);
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    database = await Database.connect({ url: test.url, poolSize: 20, applicationName: 'spec', entities: [] });
+    quota = new EmailQuota(database, new SubscriptionsQuery(database, clock));
+  });
+
+  beforeEach(async () => {
+    scope = (await createProject(test)).live;
+    await new SubscriptionsService(database, clock).startFree(scope.tenantId);
+  });
+
+  afterAll(async () => {
+    await database.close();
+    await test.drop();
+  });
+
+  const usage = async () => {
+    const [row] = await test.query<{ reserved: number; used: number }>(
+      `select u.reserved::int - coalesce(sum(s.used + s.released), 0)::int as reserved, u.used::int + coalesce(sum(s.used), 0)::int as used
+       from billing.email_usage u left join billing.email_settlements s using (tenant_id, period_start)
+       where u.tenant_id = $1 group by u.reserved, u.used`,
+      [scope.tenantId],
+    );
+    return row;
+  };
+  /** Holds a reservation open until `finish` is called. */
+  const openReservation = async (emails: number) => {
+    const reserved = Promise.withResolvers<void>();
+    const ending = Promise.withResolvers<void>();
+    const finished = database.transaction(scope, async () => {
+      await quota.reserve(scope, emails, START);
+      reserved.resolve();
+      await ending.promise;
+    });
+    await reserved.promise;
+    return async (end: 'commit' | 'roll back') => {
+      if (end === 'commit') ending.resolve();
+      else ending.reject(new Error('given up'));
+      await finished.catch(() => undefined);
+    };
+  };
+
+  it('are promised while the plan has room for all that is asked, and not one more', async () => {
+    expect(await quota.remaining(scope, START)).toBe(FREE_EMAILS);
+    expect(await quota.reserve(scope, 49_000, START)).toEqual({
+      granted: true,
+      periodStart: START,
+      remaining: 1_000,
+    });
+    expect(await quota.reserve(scope, 1_001, START)).toEqual({
+      granted: false,
+      periodStart: START,
+      remaining: 1_000,
+    });
+    expect(await quota.reserve(scope, 1_000, START)).toEqual({
+      granted: true,
+      periodStart: START,
+      remaining: 0,
+    });
+    expect(await quota.remaining(scope, START)).toBe(0);
+  });
+
+  it('are never overdrawn, however many campaigns are queued at once', async () => {
+    const asked = Array.from({ length: 40 }, (_, index) => 2_000 + index);
+    const answers = await Promise.all(asked.map((emails) => quota.reserve(scope, emails, START)));
+    const granted = asked.reduce(
+      (sum, emails, index) => sum + (answers[index]?.granted === true ? emails : 0),
+      0,
+    );
+    expect(granted).toBeLessThanOrEqual(FREE_EMAILS);
+    expect(granted).toBeGreaterThan(FREE_EMAILS - 2_040);
+    expect(await usage()).toEqual({ reserved: granted, used: 0 });
+  });
+
+  it('come back when the campaign’s transaction is undone', async () => {
+    const end = await openReservation(30_000);
+    await end('roll back');
+    expect(await quota.remaining(scope, START)).toBe(FREE_EMAILS);
+  });
+
+  it('are used when sent and free again when given up', async () => {
+    await quota.reserve(scope, 100, START);
+    await quota.settle(scope, START, { used: 60, released: 30 });
+    expect(await usage()).toEqual({ reserved: 10, used: 60 });
+    expect(await quota.remaining(scope, START)).toBe(FREE_EMAILS - 70);
+  });
+
+  it('are settled without waiting for a campaign that is being queued', async () => {
+    await quota.reserve(scope, 50_000, START);
+    const end = await openReservation(0);
+    await quota.settle(scope, START, { used: 20, released: 10 });
+    await quota.settle(scope, START, { used: 1, released: 2 });
+    expect(await quota.remaining(scope, START)).toBe(12);
+    await end('commit');
+    expect(await usage()).toEqual({ reserved: 49_967, used: 21 });
+    expect(await quota.reserve(scope, 13, START)).toMatchObject({ granted: false, remaining: 12 });
+    expect(await quota.reserve(scope, 12, START)).toMatchObject({ granted: true, remaining: 0 });
+    expect(await usage()).toEqual({ reserved: 49_979, used: 21 });
+  });
+
+  it('are counted for a campaign that waits for another one, as that one leaves them', async () => {
+    const end = await openReservation(50_000);
+    const second = quota.reserve(scope, 1, START);
+    await eventually('the second campaign waits for the row', async () => {
+      const waiting = await test.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return waiting.length > 0;
+    });
+    await end('commit');
+    expect(await second).toMatchObject({ granted: false, remaining: 0 });
+  });
+
+  it('begin anew with each month of the subscription', async () => {
+    await quota.reserve(scope, 50_000, START);
+    expect(await quota.remaining(scope, new Date('2026-02-28T11:59:59.999Z'))).toBe(0);
+    const nextMonth = new Date('2026-02-28T12:00:00.000Z');
+    expect(await quota.reserve(scope, 10, nextMonth)).toEqual({
+      granted: true,
+      periodStart: nextMonth,
+      remaining: 49_990,
+    });
+    await quota.settle(scope, START, { used: 49_000, released: 1_000 });
+    expect(await quota.remaining(scope, START)).toBe(1_000);
+    expect(await quota.remaining(scope, nextMonth)).toBe(49_990);
+  });
+
+  it('have no end on a plan without a limit, but are counted', async () => {
+    await test.query(`update billing.subscriptions set plan_tier = 'PRO' where tenant_id = $1`, [
+      scope.tenantId,
+    ]);
+    expect(await quota.reserve(scope, 3_000_000, START)).toMatchObject({
+      granted: true,
+      remaining: Infinity,
+    });
+    expect(await quota.remaining(scope, START)).toBe(Infinity);
+    expect(await usage()).toEqual({ reserved: 3_000_000, used: 0 });
+  });
+
+  it('are none for a tenant that may not send or has no subscription', async () => {
+    await test.query(`update billing.subscriptions set status = 'RESTRICTED' where tenant_id = $1`, [
+      scope.tenantId,
+    ]);
+    expect(await quota.remaining(scope, START)).toBe(0);
+    expect(await quota.reserve(scope, 1, START)).toMatchObject({ granted: false, remaining: 0 });
+    const stranger = (await createProject(test)).live;
+    expect(await quota.remaining(stranger, START)).toBe(0);
+    expect(await quota.reserve(stranger, 1, START)).toMatchObject({ granted: false, remaining: 0 });
+  });
+
+  it('of one tenant are not another’s', async () => {
+    const other = (await createProject(test)).live;
+    await new SubscriptionsService(database, clock).startFree(other.tenantId);
+    await quota.reserve(scope, 50_000, START);
+    expect(await quota.remaining(other, START)).toBe(FREE_EMAILS);
+  });
+
+  it('refuse what is no number of e-mails', async () => {
+    for (const emails of [-1, 0.5, Number.NaN, Infinity]) {
+      await expect(quota.reserve(scope, emails, START)).rejects.toThrow(RangeError);
+      await expect(quota.settle(scope, START, { used: emails, released: 1 })).rejects.toThrow(RangeError);
+    }
+  });
+
+  it('add up after any order of reservations and settlements in parallel', async () => {
+    const steps = fc.array(
+      fc.record({
+        emails: fc.integer({ min: 0, max: 20_000 }),
+        used: fc.double({ min: 0, max: 1, noNaN: true }),
+      }),
+      {
+        minLength: 1,
+        maxLength: 8,
+      },
+    );
+    await fc.assert(
+      fc.asyncProperty(steps, async (campaigns) => {
+        const project = await createProject(test);
+        scope = project.live;
+        await new SubscriptionsService(database, clock).startFree(scope.tenantId);
+        const totals = { reserved: 0, used: 0 };
+        await Promise.all(
+          campaigns.map(async ({ emails, used: share }) => {
+            const { granted, periodStart } = await quota.reserve(scope, emails, START);
+            if (!granted) return;
+            const used = Math.floor(emails * share);
+            const released = Math.floor((emails - used) / 2);
+            await quota.settle(scope, periodStart, { used, released });
+            totals.reserved += emails - used - released;
+            totals.used += used;
+          }),
+        );
+        expect(await usage()).toEqual(totals);
+        expect(await quota.remaining(scope, START)).toBe(FREE_EMAILS - totals.reserved - totals.used);
+      }),
+      { numRuns: 15 },
+    );
+  });
+});

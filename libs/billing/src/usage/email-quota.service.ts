@@ -1,0 +1,106 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database, type Sql } from '#platform';
+import { UNLIMITED } from '../plans/plan.js';
+import { billingPeriod } from '../subscriptions/billing-period.js';
+import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
+
+export interface EmailReservation {
+  readonly granted: boolean;
+  /** The period that was asked for its e-mails: what `settle` must be given later. */
+  readonly periodStart: Date;
+  /** What the period has left, this reservation included; `Infinity` when the plan has no limit. */
+  readonly remaining: number;
+}
+
+interface Allowance {
+  readonly periodStart: Date;
+  /** Null when unlimited. */
+  readonly limit: number | null;
+}
+
+/**
+ * The e-mails of a tenant's month: reserved when they are promised, settled when they are sent or given
+ * up. Reserved and used ones together never pass the plan's limit, however many ask at once. A tenant
+ * without a subscription that allows sending has none.
+ */
+@Injectable()
+export class EmailQuota {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
+  ) {}
+
+  /** E-mails that could still be reserved in the period of `now`; `Infinity` when the plan has no limit. */
+  remaining(scope: ProjectScope, now: Date): Promise<number> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { periodStart, limit } = await this.#allowance(scope, now);
+      return limit === null
+        ? Infinity
+        : Math.max(0, limit - (await committed(db, scope.tenantId, periodStart)));
+    });
+  }
+
+  /**
+   * Promises all of `emails` (a whole number, 0 or more) or none of them. Joins the caller's transaction:
+   * rolled back with it. Until it ends, other reservations of the tenant wait, settlements don't.
+   */
+  async reserve(scope: ProjectScope, emails: number, now: Date): Promise<EmailReservation> {
+    if (!isCount(emails)) throw new RangeError('A reservation is a whole number of e-mails.');
+    return this.database.transaction(scope, async ({ db }) => {
+      const { periodStart, limit } = await this.#allowance(scope, now);
+      if (limit === 0) return { granted: emails === 0, periodStart, remaining: 0 };
+      const { rows } = await sql<{ granted: boolean; committed: number }>`
+        select granted, committed
+        from billing.reserve_emails(${scope.tenantId}, ${periodStart}, ${emails}, ${limit})
+      `.execute(db);
+      if (rows[0] === undefined) throw new Error('The reservation was not answered.');
+      const { granted, committed: taken } = rows[0];
+      return { granted, periodStart, remaining: limit === null ? Infinity : Math.max(0, limit - taken) };
+    });
+  }
+
+  /**
+   * Turns reserved e-mails of a period into `used` and `released` ones. Joins the caller's transaction and
+   * never waits for another one.
+   */
+  async settle(
+    scope: ProjectScope,
+    periodStart: Date,
+    change: { readonly used: number; readonly released: number },
+  ): Promise<void> {
+    if (!isCount(change.used) || !isCount(change.released))
+      throw new RangeError('E-mails are settled in whole numbers.');
+    if (change.used + change.released === 0) return;
+    await this.database.transaction(scope, ({ db }) =>
+      sql`select billing.settle_emails(${scope.tenantId}, ${periodStart}, ${change.used}, ${change.released})`.execute(
+        db,
+      ),
+    );
+  }
+
+  async #allowance(scope: ProjectScope, now: Date): Promise<Allowance> {
+    const subscription = await this.subscriptions.ofTenant(scope);
+    if (subscription === null) return { periodStart: now, limit: 0 };
+    const periodStart = billingPeriod(subscription.anchoredAt, now).start;
+    if (!subscription.isSendingAllowed) return { periodStart, limit: 0 };
+    const limit = subscription.limits.maxEmailsPerMonth;
+    return { periodStart, limit: limit === UNLIMITED ? null : limit };
+  }
+}
+
+/** E-mails of a period that are promised or sent. */
+async function committed(db: Sql, tenantId: number, periodStart: Date): Promise<number> {
+  const { rows } = await sql<{ emails: number }>`
+    select greatest(0, u.reserved + u.used - coalesce((select sum(s.released) from billing.email_settlements s
+      where s.tenant_id = u.tenant_id and s.period_start = u.period_start), 0))::bigint as emails
+    from billing.email_usage u
+    where u.tenant_id = ${tenantId} and u.period_start = ${periodStart}
+  `.execute(db);
+  return rows[0]?.emails ?? 0;
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}

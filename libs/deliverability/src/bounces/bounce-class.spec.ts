@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { classifyRefusal } from './bounce-class.js';
+
+/** What real servers say, one line each: basic code, enhanced code, text, class. */
+const SAMPLES: readonly [number, string | null, string, string][] = [
+  [550, '5.1.1', 'The email account that you tried to reach does not exist.', 'hard'],
+  [550, '5.1.10', 'RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup', 'hard'],
+  [556, '5.1.10', 'Recipient address has null MX', 'hard'],
+  [550, '5.2.1', 'The email account that you tried to reach is disabled.', 'hard'],
+  [550, null, 'No such user here', 'hard'],
+  [550, null, 'Requested action not taken: mailbox unavailable; user unknown', 'hard'],
+  [552, '5.2.2', 'The email account that you tried to reach is over quota.', 'mailbox'],
+  [452, '4.2.2', 'The email account that you tried to reach is over quota.', 'mailbox'],
+  [450, null, 'Requested mail action not taken', 'mailbox'],
+  [550, '5.7.1', 'Our system has detected that this message is likely unsolicited mail.', 'policy'],
+  [421, '4.7.0', 'Temporary system problem. Try again later.', 'policy'],
+  [554, null, 'Service unavailable; Client host blocked using zen.spamhaus.org', 'policy'],
+  [550, '5.1.8', "Sender's address has no valid MX", 'sender'],
+  [530, '5.7.0', 'Authentication required', 'policy'],
+  [535, null, 'Authentication failed', 'sender'],
+  [552, '5.3.4', 'Message size exceeds fixed limit', 'content'],
+  [554, '5.6.0', 'Message contents rejected', 'content'],
+  [421, null, 'Service not available, closing transmission channel', 'network'],
+  [451, '4.3.0', 'Temporary lookup failure', 'network'],
+  [451, '4.4.2', 'Timeout waiting for input', 'network'],
+  [554, null, 'Transaction failed', 'unknown'],
+];
+
+describe('classifyRefusal', () => {
+  it.each(SAMPLES)('reads %s %s "%s" as %s', (code, enhancedCode, text, expected) => {
+    expect(classifyRefusal({ code, enhancedCode, text })).toBe(expected);
+  });
+});

@@ -1,0 +1,78 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
+import { ProjectsQuery } from '#access';
+import { RecipientsQuery, TopicsQuery } from '#audience';
+import { EmailQuota, SubscriptionsQuery } from '#billing';
+import { type CampaignFacts, criticalChecks, type PreSendAnalysis, summarise } from '#deliverability';
+import { type Config, CONFIG } from '#platform';
+import type { CompiledContent } from '../content/content-compiler.js';
+import { hasUnsubscribeLink, isEmptyContent, linkFault, linksOf } from '../content/content-links.js';
+import { compileMergeTemplate, MergeTemplateError, unknownVariables } from '../content/merge-template.js';
+import type { Campaign } from './campaign.js';
+import { compileSources } from './campaign-template.js';
+import { senderIdentity } from './sender-identity.js';
+
+export interface CampaignAnalysis extends PreSendAnalysis {
+  readonly recipients: number;
+}
+
+/** Looks at a campaign as it stands before it may be sent. */
+@Injectable()
+export class CampaignAnalysisService {
+  constructor(
+    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
+    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
+    @Inject(EmailQuota) private readonly quota: EmailQuota,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  async analyse(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
+    const project = await this.projects.ofScope(scope);
+    if (project === null) throw new Error('The project of this scope is gone.');
+    const sources = await compileSources(campaign, project);
+    const recipients = campaign.topicIds.length === 0 ? 0 : await this.recipients.count(scope, campaign.topicIds, now);
+    const subscription = await this.subscriptions.ofTenant(scope);
+    const facts: CampaignFacts = {
+      topics: await this.topics.named(scope, campaign.topicIds),
+      recipients,
+      senderDomain: this.#senderDomain(scope, campaign, project.defaultFromEmail),
+      sendingAllowed: subscription?.isSendingAllowed === true,
+      emailsRemaining: scope.environment === 'LIVE' ? await this.quota.remaining(scope, now) : null,
+      ...contentFacts(campaign, sources),
+    };
+    return { ...summarise(criticalChecks(facts)), recipients };
+  }
+
+  /** Null where none is asked for. No domain can be verified yet, so where one is, none is verified. */
+  #senderDomain(scope: ProjectScope, { fromEmail }: Campaign, projectFrom: string | null): CampaignFacts['senderDomain'] {
+    if (scope.environment === 'TEST' || !this.config.REQUIRE_VERIFIED_DOMAIN) return null;
+    const { domain } = senderIdentity('', fromEmail, projectFrom, this.config.DEFAULT_FROM_EMAIL);
+    return { name: domain, verified: false };
+  }
+}
+
+function contentFacts(campaign: Campaign, sources: CompiledContent) {
+  return {
+    contentEmpty:
+      (campaign.contentJson === null && campaign.contentText === null) || isEmptyContent(sources.html, sources.text),
+    hasUnsubscribeLink: hasUnsubscribeLink(sources.html),
+    mergeTagFaults: mergeTagFaults(sources),
+    linkFaults: linksOf(sources.html).flatMap((url) => linkFault(url) ?? []),
+  };
+}
+
+function mergeTagFaults({ subject, html, text }: CompiledContent): string[] {
+  const faults = new Set<string>();
+  for (const [part, source] of Object.entries({ subject, html, text })) {
+    try {
+      const template = compileMergeTemplate(source, 'none');
+      for (const name of unknownVariables(template, [])) faults.add(`{{ ${name} }} is not known`);
+    } catch (error) {
+      if (!(error instanceof MergeTemplateError)) throw error;
+      faults.add(`${part}: ${error.message}`);
+    }
+  }
+  return [...faults];
+}

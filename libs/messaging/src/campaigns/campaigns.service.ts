@@ -1,0 +1,86 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock, DomainValidationError, type Page, type PageRequest, type ProjectScope } from '#kernel';
+import { RecipientsQuery, TopicsQuery } from '#audience';
+import { Database } from '#platform';
+import { parseContentDocument } from '../content/content-document.js';
+import type { Campaign, CampaignDraft } from './campaign.js';
+import { CampaignRepository } from './campaign.repository.js';
+import { CampaignsQuery, type CampaignFilter, type CampaignRow } from './campaigns.query.js';
+
+/** Writing campaigns. Sending them is `CampaignSendingService`. */
+@Injectable()
+export class CampaignsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
+    @Inject(CampaignsQuery) private readonly query: CampaignsQuery,
+    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  async list(scope: ProjectScope, page: PageRequest, filter: CampaignFilter): Promise<Page<CampaignRow>> {
+    const { status, topicKey } = filter;
+    if (topicKey === undefined) return this.query.list(scope, page, { status });
+    const topicId = await this.topics.idOf(scope, topicKey);
+    if (topicId === null) return { items: [], totalElements: 0 };
+    return this.query.list(scope, page, { status, topicId });
+  }
+
+  /** The campaign, or `NotFoundError`. */
+  get(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
+    return this.database.transaction(scope, (tx) => this.campaigns.named(scope, tx, campaignKey));
+  }
+
+  /** A new DRAFT; `DomainValidationError` names every field that this project does not allow. */
+  create(scope: ProjectScope, draft: CampaignDraft): Promise<Campaign> {
+    return this.database.transaction(scope, async (tx) => {
+      const now = this.clock.now();
+      await this.#refuseFaults(scope, draft, now);
+      const campaign = await this.campaigns.add(scope, tx, draft, now);
+      campaign.estimatedRecipientCount = await this.#estimate(scope, campaign, now);
+      return campaign;
+    });
+  }
+
+  /** Changes what is given and leaves the rest. */
+  revise(scope: ProjectScope, campaignKey: string, changes: Partial<CampaignDraft>): Promise<Campaign> {
+    return this.database.transaction(scope, async (tx) => {
+      const now = this.clock.now();
+      const campaign = await this.campaigns.lock(scope, tx, campaignKey);
+      await this.#refuseFaults(scope, changes, now);
+      campaign.revise(changes, now);
+      if (changes.topicIds !== undefined || changes.segmentIds !== undefined) {
+        campaign.estimatedRecipientCount = await this.#estimate(scope, campaign, now);
+      }
+      return campaign;
+    });
+  }
+
+  #estimate(scope: ProjectScope, { topicIds }: Campaign, now: Date): Promise<number> {
+    return topicIds.length === 0 ? Promise.resolve(0) : this.recipients.count(scope, topicIds, now);
+  }
+
+  async #refuseFaults(scope: ProjectScope, draft: Partial<CampaignDraft>, now: Date): Promise<void> {
+    const errors: Record<string, string> = {
+      ...(await this.#topicFaults(scope, draft.topicIds ?? [])),
+      ...Object.fromEntries((draft.segmentIds ?? []).map((_, index) => [`segmentIds[${index}]`, 'is not a known segment'])),
+      ...contentFaults(draft.contentJson ?? null),
+      ...(draft.scheduledAt && draft.scheduledAt <= now ? { scheduledAt: 'is in the past' } : {}),
+    };
+    if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
+  }
+
+  async #topicFaults(scope: ProjectScope, topicIds: readonly string[]): Promise<Record<string, string>> {
+    if (topicIds.length === 0) return {};
+    const known = new Set((await this.topics.named(scope, topicIds)).map(({ id }) => id));
+    const faults = topicIds.map((id, index) => (known.has(id) ? [] : [[`topicIds[${index}]`, 'is not a known topic']]));
+    return Object.fromEntries(faults.flat()) as Record<string, string>;
+  }
+}
+
+function contentFaults(contentJson: string | null): Readonly<Record<string, string>> {
+  if (contentJson === null) return {};
+  const parsed = parseContentDocument(contentJson);
+  return parsed.errors ?? {};
+}

@@ -1,0 +1,20 @@
+import { parseEmailAddress } from '#kernel';
+
+/** Who a mail is from. `address` has its domain as A-labels, fit for an SMTP command and a header. */
+export interface SenderIdentity {
+  readonly name: string;
+  readonly address: string;
+  readonly domain: string;
+}
+
+/** The first of the addresses that is one, with the name; throws when none is. */
+export function senderIdentity(name: string, ...addresses: readonly (string | null)[]): SenderIdentity {
+  for (const candidate of addresses) {
+    const parsed = candidate === null ? null : parseEmailAddress(candidate);
+    if (parsed !== null && 'address' in parsed) {
+      const { localPart, domain } = parsed.address;
+      return { name, address: `${localPart}@${domain}`, domain };
+    }
+  }
+  throw new Error('No sender address is configured.');
+}

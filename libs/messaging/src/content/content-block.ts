@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { MergeTagMask } from './merge-tags.js';
+import { mergeUrlFault } from './merge-url.js';
+
+const MAX_TEXT = 100_000;
+const MAX_URL = 2_000;
+const MAX_COLUMNS = 3;
+
+/** Why a URL of the content is refused, merge tags taken into account; null when it is fine. */
+function urlFaultOf(url: string): string | null {
+  try {
+    return mergeUrlFault(new MergeTagMask().hide(url));
+  } catch {
+    return 'holds a merge tag that is not closed';
+  }
+}
+
+const isImageSource = (url: string): boolean => /^\s*(?:https?:|\{\{)/i.test(url);
+
+const text = z.string().min(1).max(MAX_TEXT);
+const url = z
+  .string()
+  .min(1)
+  .max(MAX_URL)
+  .superRefine((value, context) => {
+    const fault = value === '' ? null : urlFaultOf(value);
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+  });
+const imageSource = url.refine((value) => value === '' || isImageSource(value), {
+  error: 'must be an http or https URL, or begin with a merge tag',
+});
+const colour = z
+  .string()
+  .regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i, { error: 'must be a hex colour such as #0b57d0' });
+
+const heading = z.strictObject({
+  type: z.literal('heading'),
+  level: z.int().min(1).max(3),
+  text: z.string().min(1).max(1_000),
+});
+const textBlock = z.strictObject({ type: z.literal('text'), html: text });
+const image = z.strictObject({
+  type: z.literal('image'),
+  src: imageSource,
+  alt: z.string().max(1_000),
+  href: url.optional(),
+  width: z.int().min(1).max(900).optional(),
+});
+const button = z.strictObject({
+  type: z.literal('button'),
+  label: z.string().min(1).max(200),
+  url,
+  color: colour.optional(),
+});
+const divider = z.strictObject({ type: z.literal('divider') });
+const spacer = z.strictObject({ type: z.literal('spacer'), height: z.int().min(1).max(500) });
+const html = z.strictObject({ type: z.literal('html'), html: text });
+
+const simpleBlocks = [heading, textBlock, image, button, divider, spacer, html] as const;
+const simpleBlock = z.discriminatedUnion('type', simpleBlocks);
+
+const columns = z.strictObject({
+  type: z.literal('columns'),
+  columns: z
+    .array(z.strictObject({ blocks: z.array(simpleBlock) }))
+    .min(2)
+    .max(MAX_COLUMNS),
+});
+const mjml = z.strictObject({
+  type: z.literal('mjml'),
+  mjml: text.regex(/<mj-body[\s>]/, { error: 'must hold <mjml> with an <mj-body>' }),
+});
+
+const block = z.discriminatedUnion('type', [...simpleBlocks, columns, mjml]);
+
+const theme = z.strictObject({
+  fontFamily: z
+    .string()
+    .min(1)
+    .max(200)
+    .regex(/^[\p{L}\p{N} ,'"-]+$/u, { error: 'must be a list of font names' })
+    .optional(),
+  textColor: colour.optional(),
+  backgroundColor: colour.optional(),
+  linkColor: colour.optional(),
+  width: z.int().min(320).max(900).optional(),
+});
+
+/** The one grammar of `contentJson`. */
+export const contentDocument = z.strictObject({ blocks: z.array(block), theme: theme.optional() });
+
+export const BLOCK_TYPES: readonly string[] = [...simpleBlocks, columns, mjml].map(
+  (option) => option.shape.type.value,
+);
+
+export const SIMPLE_BLOCK_TYPES: readonly string[] = simpleBlocks.map((option) => option.shape.type.value);
+
+export type SimpleBlock = z.output<typeof simpleBlock>;
+export type ContentBlock = z.output<typeof block>;
+export type ContentTheme = z.output<typeof theme>;
+export type ContentDocument = z.output<typeof contentDocument>;

@@ -1,0 +1,136 @@
+import { describe, expect, it } from '@jest/globals';
+import { parseContentDocument } from './content-document.js';
+
+const errorsOf = (content: unknown): unknown => parseContentDocument(JSON.stringify(content)).errors;
+
+const EVERY_BLOCK = {
+  blocks: [
+    { type: 'heading', level: 1, text: 'Hello {{ subscriber.first_name | default: "there" }}' },
+    { type: 'text', html: '<p>Some <strong>text</strong></p>' },
+    { type: 'image', src: 'https://cdn.example/a.png', alt: '', href: '{{ custom.url }}', width: 300 },
+    {
+      type: 'button',
+      label: 'Read',
+      url: 'https://shop.example/?who={{ subscriber.email }}',
+      color: '#0b57d0',
+    },
+    { type: 'divider' },
+    { type: 'spacer', height: 24 },
+    { type: 'html', html: '<table><tr><td>x</td></tr></table>' },
+    {
+      type: 'columns',
+      columns: [{ blocks: [{ type: 'text', html: 'left' }] }, { blocks: [{ type: 'divider' }] }],
+    },
+  ],
+  theme: {
+    fontFamily: "'Open Sans', Arial",
+    textColor: '#111',
+    backgroundColor: '#ffffff',
+    linkColor: '#0b57d0',
+    width: 640,
+  },
+};
+
+describe('parseContentDocument', () => {
+  it('reads every kind of block and the theme', () => {
+    expect(parseContentDocument(JSON.stringify(EVERY_BLOCK))).toEqual({ document: EVERY_BLOCK });
+  });
+
+  it('reads an mjml block that stands alone', () => {
+    const content = { blocks: [{ type: 'mjml', mjml: '<mjml><mj-body></mj-body></mjml>' }] };
+    expect(parseContentDocument(JSON.stringify(content))).toEqual({ document: content });
+  });
+
+  it.each([
+    ['', 'is not valid JSON'],
+    ['{"blocks":[', 'is not valid JSON'],
+    ['[]', 'must be an object'],
+    ['null', 'must be an object'],
+    ['"blocks"', 'must be an object'],
+  ])('names contentJson itself when the text is no JSON object: %j', (text, fault) => {
+    expect(parseContentDocument(text)).toEqual({ errors: { contentJson: fault } });
+  });
+
+  it('reports all faults at once, each with its path', () => {
+    expect(
+      errorsOf({
+        blocks: [
+          { type: 'heading', level: 4, text: 'x' },
+          { type: 'heading', level: 1.5, text: '', colour: 'red' },
+          { type: 'video', url: 'https://example.com' },
+          { text: 'no type' },
+          { type: 'button', label: 'x', url: 'javascript:alert(1)', color: 'red' },
+          { type: 'image', src: 'mailto:a@b.example', alt: 3 },
+          'just text',
+          { type: 'columns', columns: [{ blocks: [{ type: 'columns', columns: [] }] }] },
+        ],
+        theme: { width: 100, textColor: '#12345', size: 1 },
+        version: 2,
+      }),
+    ).toEqual({
+      'contentJson.blocks[0].level': 'must be at most 3',
+      'contentJson.blocks[1].level': 'must be a whole number',
+      'contentJson.blocks[1].text': 'is required',
+      'contentJson.blocks[1].colour': 'is not a known field',
+      'contentJson.blocks[2].type':
+        'must be one of heading, text, image, button, divider, spacer, html, columns, mjml',
+      'contentJson.blocks[3].type': 'is required',
+      'contentJson.blocks[4].url': 'must be an http, https, mailto or tel link',
+      'contentJson.blocks[4].color': 'must be a hex colour such as #0b57d0',
+      'contentJson.blocks[5].src': 'must be an http or https URL, or begin with a merge tag',
+      'contentJson.blocks[5].alt': 'must be a string',
+      'contentJson.blocks[6]': 'must be an object',
+      'contentJson.blocks[7].columns': 'must hold at least 2 entries',
+      'contentJson.blocks[7].columns[0].blocks[0].type':
+        'must be one of heading, text, image, button, divider, spacer, html',
+      'contentJson.theme.width': 'must be at least 320',
+      'contentJson.theme.textColor': 'must be a hex colour such as #0b57d0',
+      'contentJson.theme.size': 'is not a known field',
+      'contentJson.version': 'is not a known field',
+    });
+  });
+
+  it('requires blocks', () => {
+    expect(errorsOf({})).toEqual({ 'contentJson.blocks': 'is required' });
+    expect(errorsOf({ blocks: {} })).toEqual({ 'contentJson.blocks': 'must be an array' });
+  });
+
+  it('refuses an mjml block beside others or without a body', () => {
+    const mjml = { type: 'mjml', mjml: '<mjml><mj-body></mj-body></mjml>' };
+    expect(errorsOf({ blocks: [{ type: 'divider' }, mjml] })).toEqual({
+      'contentJson.blocks[1]': 'an mjml block must be the only block',
+    });
+    expect(errorsOf({ blocks: [{ type: 'mjml', mjml: '<mj-text>x</mj-text>' }] })).toEqual({
+      'contentJson.blocks[0].mjml': 'must hold <mjml> with an <mj-body>',
+    });
+  });
+
+  it('counts blocks inside columns towards the limit of 200', () => {
+    const blocks = Array.from({ length: 101 }, () => ({ type: 'divider' }));
+    const columns = { type: 'columns', columns: [{ blocks }, { blocks: [{ type: 'divider' }] }] };
+    expect(errorsOf({ blocks: [...blocks.slice(0, 97), columns] })).toBeUndefined();
+    expect(errorsOf({ blocks: [...blocks, columns] })).toEqual({
+      'contentJson.blocks': 'must hold at most 200 blocks',
+    });
+  });
+
+  it.each([
+    ['https://example.com/{{ custom.path }}', null],
+    ['{{ custom.url | default: "https://example.com" }}', null],
+    ['mailto:team@example.com', null],
+    ['/relative', 'must be a full URL, beginning with https://'],
+    ['https://', 'is not a valid URL'],
+    ['java{{ custom.x }}script:alert(1)', 'must begin with https://, http://, mailto:, tel: or a merge tag'],
+    [
+      '{% if custom.vip %}https://a.example{% endif %}',
+      'must begin with https://, http://, mailto:, tel: or a merge tag',
+    ],
+    ['data:text/html,x', 'must be an http, https, mailto or tel link'],
+    ['java\tscript:alert(1)', 'must be an http, https, mailto or tel link'],
+    ['https://example.com/{{ custom.path', 'holds a merge tag that is not closed'],
+    [' ', 'is empty'],
+  ])('judges the button link %j', (url, fault) => {
+    const errors = errorsOf({ blocks: [{ type: 'button', label: 'Go', url }] });
+    expect(errors).toEqual(fault === null ? undefined : { 'contentJson.blocks[0].url': fault });
+  });
+});

@@ -1,0 +1,36 @@
+const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
+// Tab, line feed and carriage return anywhere, C0 and space around: what browsers drop (WHATWG URL, basic parser).
+const DROPPED_BY_BROWSERS = /[\p{Cc}\u00ad\u200b-\u200f\u2028\u2029\ufeff]|^\s+|\s+$/gu;
+const SPACE_OR_BRACKET = /[\s<>"`{}|\\^]/;
+const ALLOWED = new Set(['http', 'https', 'mailto', 'tel']);
+
+/** The scheme a browser would see, in lower case; null for a relative URL. */
+export function schemeOf(url: string): string | null {
+  return SCHEME.exec(url.replaceAll(DROPPED_BY_BROWSERS, ''))?.[1]?.toLowerCase() ?? null;
+}
+
+/** True when the URL names a scheme that mail content must not use (`javascript:`, `data:`, …). */
+export function hasForbiddenScheme(url: string): boolean {
+  const scheme = schemeOf(url);
+  return scheme !== null && !ALLOWED.has(scheme);
+}
+
+/** What is wrong with a link that stands in mail content, in short words; null when it is fine. */
+export function urlFault(url: string): string | null {
+  const trimmed = url.trim();
+  if (trimmed === '') return 'is empty';
+  if (hasForbiddenScheme(trimmed)) return 'must be an http, https, mailto or tel link';
+  const scheme = SCHEME.exec(trimmed)?.[1]?.toLowerCase();
+  if (scheme === undefined) return 'must be a full URL, beginning with https://';
+  if (SPACE_OR_BRACKET.test(trimmed)) return 'holds a character that a URL cannot hold';
+  if (scheme === 'mailto')
+    return /^mailto:[^@?]+@[^@?]+/i.test(trimmed) ? null : 'is not a valid mailto link';
+  if (scheme === 'tel') return /^tel:\+?[\d().*#;=a-z-]+$/i.test(trimmed) ? null : 'is not a valid tel link';
+  return isWebUrl(trimmed) ? null : 'is not a valid URL';
+}
+
+function isWebUrl(url: string): boolean {
+  if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url)) return false;
+  const { hostname } = new URL(url);
+  return hostname.length > 0 && !hostname.startsWith('.') && !hostname.includes('..');
+}

@@ -1,0 +1,100 @@
+import { type Context, type Emitter, evalToken, ForTag, Liquid, type Template } from 'liquidjs';
+import { linkBeginnings } from './link-context.js';
+import { linkValue, type MergeEscaping, OUTPUT_ESCAPES, SHARED_FILTERS } from './merge-output.js';
+import { type TemplatePiece } from './merge-tags.js';
+
+/** Bounds of one template: characters parsed, units of memory and loop work, milliseconds as the last resort. */
+const LIMITS = { parseLimit: 4_000_000, memoryLimit: 1_000_000, renderLimit: 2_000 };
+const COST_OF_ITERATION = 50;
+
+// Tags that read files, keep state or write values past the escaping (`raw`, `echo`, `cycle`) are not here.
+const TAGS = new Set([
+  'if',
+  'unless',
+  'case',
+  'for',
+  'break',
+  'continue',
+  'assign',
+  'capture',
+  'comment',
+  '#',
+]);
+
+const FILTERS = new Set(
+  (
+    'default date append prepend replace replace_first remove remove_first truncate truncatewords strip lstrip ' +
+    'rstrip strip_html strip_newlines slice split join first last size sort reverse uniq compact url_encode ' +
+    'plus minus times divided_by modulo round ceil floor abs at_least at_most'
+  ).split(' '),
+);
+
+const LINK_FILTER = 'mailwright_link';
+
+/** `for` with every turn charged to the memory limit, so that its bound does not depend on the clock. */
+class BoundedForTag extends ForTag {
+  override *render(context: Context, emitter: Emitter): Generator<unknown, void | string, Template[]> {
+    const collection: unknown = yield evalToken(this.collection, context);
+    const turns = Array.isArray(collection) || typeof collection === 'string' ? collection.length : 1;
+    context.memoryLimit.use(turns * COST_OF_ITERATION);
+    return yield* super.render(context, emitter);
+  }
+}
+
+function createEngine(escaping: MergeEscaping): Liquid {
+  const engine = new Liquid({
+    ...LIMITS,
+    templates: {},
+    dynamicPartials: false,
+    ownPropertyOnly: true,
+    strictFilters: true,
+    timezoneOffset: 0,
+    locale: 'en',
+    outputEscape: OUTPUT_ESCAPES[escaping],
+  });
+  for (const tag of Object.keys(engine.tags)) if (!TAGS.has(tag)) delete engine.tags[tag];
+  for (const filter of Object.keys(engine.filters)) if (!FILTERS.has(filter)) engine.unregisterFilter(filter);
+  for (const [name, filter] of Object.entries(SHARED_FILTERS)) engine.registerFilter(name, filter);
+  engine.registerFilter(LINK_FILTER, linkValue);
+  engine.registerTag('for', BoundedForTag);
+  return engine;
+}
+
+const ENGINES: Readonly<Record<MergeEscaping, Liquid>> = {
+  html: createEngine('html'),
+  none: createEngine('none'),
+  header: createEngine('header'),
+};
+
+export interface EngineTemplate {
+  readonly variables: readonly string[];
+  render(values: object): string;
+}
+
+/** Compiles a template with logic; throws the engine's own errors. */
+export function compileWithEngine(pieces: readonly TemplatePiece[], escaping: MergeEscaping): EngineTemplate {
+  const engine = ENGINES[escaping];
+  const parsed = engine.parse(escaping === 'html' ? guardLinks(pieces) : joined(pieces));
+  const segments = engine.globalVariableSegmentsSync(parsed);
+  return {
+    variables: [...new Set(segments.map(dottedName))],
+    render: (values) => String(engine.renderSync(parsed, values)),
+  };
+}
+
+const joined = (pieces: readonly TemplatePiece[]): string => pieces.map((piece) => piece.source).join('');
+
+function guardLinks(pieces: readonly TemplatePiece[]): string {
+  const guarded = linkBeginnings(pieces);
+  return pieces
+    .map(({ source }, index) =>
+      guarded[index] === true ? source.replace(/\s*(-?\}\})$/, ` | ${LINK_FILTER} $1`) : source,
+    )
+    .join('');
+}
+
+/** `custom.tags` of `custom.tags[0]`; only `custom` of `custom[other]`, which can name any field. */
+function dottedName(segments: readonly unknown[]): string {
+  const end = segments.findIndex((segment) => typeof segment !== 'string');
+  return (end < 0 ? segments : segments.slice(0, end)).join('.');
+}

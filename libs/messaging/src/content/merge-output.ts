@@ -1,0 +1,55 @@
+import { escapeHtml } from './html-escape.js';
+
+/** How merge values enter the part: escaped for HTML, as they are, or without control characters. */
+export type MergeEscaping = 'html' | 'none' | 'header';
+
+/** A merge value as text: lists are joined by ", ", nothing and objects are empty. */
+export function mergeText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
+    return String(value);
+  if (Array.isArray(value)) return value.map(mergeText).join(', ');
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString();
+  return '';
+}
+
+// Control characters but C1, so C0 and DEL: what could end a header field (RFC 5322 §2.2).
+const CONTROL = /[^\P{Cc}\u0080-\u009f]/gu;
+
+/** The last step of every output tag; nothing in a template can switch it off. */
+export const OUTPUT_ESCAPES: Readonly<Record<MergeEscaping, (value: unknown) => string>> = {
+  html: (value) => escapeHtml(mergeText(value)),
+  none: mergeText,
+  header: (value) => mergeText(value).replaceAll(CONTROL, ''),
+};
+
+const SAFE_SCHEME = /^(?:https?:\/\/|mailto:|tel:)/i;
+
+/**
+ * The value of an output tag that begins a link: an absolute http, https, mailto or tel URL, else `#`, so that
+ * a value can never bring a scheme of its own (`javascript:`, `data:`).
+ */
+export function linkValue(value: unknown): string {
+  const url = mergeText(value).trim();
+  return SAFE_SCHEME.test(url) ? url : '#';
+}
+
+/** Filters that slots and Liquid share, so that both always give the same. */
+export const SHARED_FILTERS: Readonly<Record<string, (value: unknown) => unknown>> = {
+  upcase: (value) => mergeText(value).toUpperCase(),
+  downcase: (value) => mergeText(value).toLowerCase(),
+  capitalize: (value) => {
+    const text = mergeText(value);
+    return text.charAt(0).toUpperCase() + text.slice(1).toLowerCase();
+  },
+  strip: (value) => mergeText(value).trim(),
+  // Escaping belongs to the part, not to the author: asking for it again must not escape twice.
+  escape: (value) => value,
+  escape_once: (value) => value,
+};
+
+/** Liquid's `default`: for nothing, false, an empty text and an empty list. */
+export function orDefault(value: unknown, fallback: string | number): unknown {
+  if (typeof value === 'string' || Array.isArray(value)) return value.length > 0 ? value : fallback;
+  return value === undefined || value === null || value === false ? fallback : value;
+}

@@ -1,0 +1,98 @@
+import { LiquidError, TokenKind, Tokenizer } from 'liquidjs';
+import { MergeTemplateError } from './merge-template.errors.js';
+
+/** One piece of a template: literal text, `{{ output }}` or `{% tag %}`, exactly as written. */
+export interface TemplatePiece {
+  readonly kind: 'text' | 'output' | 'tag';
+  readonly source: string;
+}
+
+/**
+ * Cuts a template into its pieces with Liquid's own tokenizer, so that nobody else's idea of where a merge
+ * tag ends can differ from the engine's.
+ * @throws {MergeTemplateError} when a tag is not closed
+ */
+export function templatePieces(source: string): TemplatePiece[] {
+  try {
+    return new Tokenizer(source).readTopLevelTokens().map((token) => ({
+      kind: token.kind === TokenKind.HTML ? 'text' : token.kind === TokenKind.Output ? 'output' : 'tag',
+      source: source.slice(token.begin, token.end),
+    }));
+  } catch (error) {
+    throw asMergeTemplateError(error);
+  }
+}
+
+/** Turns any failure of the template engine into the one error that callers know. */
+export function asMergeTemplateError(error: unknown): MergeTemplateError {
+  if (error instanceof MergeTemplateError) return error;
+  if (error instanceof Error && error.message.startsWith('Maximum call stack size')) {
+    return new MergeTemplateError('template is nested too deeply');
+  }
+  if (error instanceof LiquidError) {
+    const message = error.message.replace(/, line:\d+, col:\d+$/, '');
+    return new MergeTemplateError(message, error.token.getPosition()[0]);
+  }
+  return new MergeTemplateError(error instanceof Error ? error.message : String(error));
+}
+
+// Unicode noncharacters: reserved for use inside a program, never part of interchanged text (Unicode §23.7).
+const OUTPUT_MARK = '\uFDD0';
+const TAG_MARK = '\uFDD2';
+const END_MARK = '\uFDD1';
+const MARKS = /[\uFDD0-\uFDD2]/g;
+const PLACEHOLDER = /[\uFDD0\uFDD2](\d+)\uFDD1/g;
+
+/** True when the masked text begins with an `{{ output }}` placeholder. */
+export const beginsWithOutput = (masked: string): boolean => masked.startsWith(OUTPUT_MARK);
+
+/** True when the masked text holds any placeholder. */
+export const holdsPlaceholder = (masked: string): boolean =>
+  masked.includes(OUTPUT_MARK) || masked.includes(TAG_MARK);
+
+/** The masked text up to its first placeholder. */
+export function beforePlaceholder(masked: string): string {
+  const at = masked.search(MARKS);
+  return at < 0 ? masked : masked.slice(0, at);
+}
+
+/** The masked text without its placeholders. */
+export const withoutPlaceholders = (masked: string): string => masked.replaceAll(PLACEHOLDER, '');
+
+/**
+ * Hides merge tags behind placeholders that pass unchanged through HTML parsers, MJML and CSS inliners, and
+ * puts them back byte for byte. A `{{` that appears only in between (from an entity, say) is made harmless.
+ */
+export class MergeTagMask {
+  readonly #indexOf = new Map<string, number>();
+  readonly #sources: string[] = [];
+
+  /** @throws {MergeTemplateError} when a tag is not closed */
+  hide(source: string): string {
+    return templatePieces(source)
+      .map((piece) => (piece.kind === 'text' ? piece.source.replaceAll(MARKS, '') : this.#placeholder(piece)))
+      .join('');
+  }
+
+  /** Puts the tags back; `literalBrace` is what the first brace of a literal `{{` or `{%` becomes. */
+  restore(masked: string, literalBrace: string): string {
+    return masked
+      .replaceAll(/\{(?=[{%\uFDD0\uFDD2])/g, literalBrace)
+      .replaceAll(PLACEHOLDER, (_, index: string) => this.#sources[Number(index)] ?? '');
+  }
+
+  /** The source of the output tag that is the whole of the masked text, else null. */
+  soleOutput(masked: string): string | null {
+    const match = /^\s*\uFDD0(\d+)\uFDD1\s*$/.exec(masked);
+    return match === null ? null : (this.#sources[Number(match[1])] ?? null);
+  }
+
+  #placeholder(piece: TemplatePiece): string {
+    let index = this.#indexOf.get(piece.source);
+    if (index === undefined) {
+      index = this.#sources.push(piece.source) - 1;
+      this.#indexOf.set(piece.source, index);
+    }
+    return `${piece.kind === 'output' ? OUTPUT_MARK : TAG_MARK}${index}${END_MARK}`;
+  }
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it } from '@jest/globals';
+import type { MergeEscaping } from './merge-output.js';
+import {
+  compileMergeTemplate,
+  MergeTemplateError,
+  type MergeValues,
+  unknownVariables,
+} from './merge-template.js';
+
+const VALUES: MergeValues = {
+  subscriber: { email: 'ann@mail.example', first_name: 'Ann', last_name: null, phone: null },
+  custom: { plan: 'pro', age: 41, vip: true, tags: ['a', 'b'], evil: '<b>"\'&</b>', born: '1990-05-17' },
+  topic: { name: 'News', key: 'APIT-1' },
+  campaign: { name: 'Spring', key: 'APIC-1' },
+  project: { name: 'Shop' },
+  links: {
+    unsubscribe: 'https://mail.example/u/tok?a=1&b=2',
+    preferences: 'https://mail.example/p/tok',
+    view: 'https://mail.example/v/tok',
+  },
+};
+
+const render = (
+  source: string,
+  escaping: MergeEscaping = 'none',
+  custom: Record<string, unknown> = {},
+): string =>
+  compileMergeTemplate(source, escaping).render({ ...VALUES, custom: { ...VALUES.custom, ...custom } });
+
+describe('merge templates', () => {
+  it.each([
+    ['Hello {{ subscriber.first_name }}', 'Hello Ann'],
+    ['Hello {{subscriber.last_name | default: "there"}}', 'Hello there'],
+    ["{{ custom.missing | default: 'a|b' }}", 'a|b'],
+    ['{{ custom.missing | default: 3.50 }}', '3.5'],
+    ['{{ custom.age }} {{ custom.vip }} {{ custom.tags }}', '41 true a, b'],
+    ['{{ custom.plan | upcase }} {{ topic.name | downcase }} {{ custom.plan | capitalize }}', 'PRO news Pro'],
+    ['{% if custom.age > 18 %}adult{% else %}minor{% endif %}', 'adult'],
+    ['{% for tag in custom.tags %}[{{ tag }}{{ forloop.index }}]{% endfor %}', '[a1][b2]'],
+    ['{% assign who = subscriber.first_name | append: "!" %}{{ who }}', 'Ann!'],
+    ['{{ custom.born | date: "%d.%m.%Y" }}', '17.05.1990'],
+    ['a {{- custom.plan -}} b', 'aprob'],
+    ['{{ custom.tags.size }} {{ custom.tags[1] }} {{ custom["plan"] }}', '2 b pro'],
+    ['no tags, { one } and }}', 'no tags, { one } and }}'],
+  ])('renders %s', (source, expected) => {
+    expect(render(source)).toBe(expected);
+  });
+
+  it('escapes values in HTML, leaves them raw in text and strips control characters for headers', () => {
+    expect(render('{{ custom.evil }}', 'html')).toBe('&lt;b&gt;&quot;&#39;&amp;&lt;/b&gt;');
+    expect(render('{{ custom.evil }}', 'none')).toBe('<b>"\'&</b>');
+    expect(render('{{ custom.x }}', 'header', { x: 'Hi\r\nBcc: eve@evil.example\u0000\u007f' })).toBe(
+      'HiBcc: eve@evil.example',
+    );
+    expect(render('{% if custom.x %}{{ custom.x }}{% endif %}', 'header', { x: 'a\r\nb' })).toBe('ab');
+  });
+
+  it.each([
+    '{{ custom.evil | escape }}',
+    '{{ custom.evil | escape_once }}',
+    '{{ custom.evil | append: "" }}',
+    '{% assign x = custom.evil %}{{ x }}',
+    '{% for i in (1..1) %}{{ custom.evil }}{% endfor %}',
+    '{% case 1 %}{% when 1 %}{{ custom.evil }}{% endcase %}',
+  ])('escapes once, whatever the author writes: %s', (source) => {
+    expect(render(source, 'html')).toBe('&lt;b&gt;&quot;&#39;&amp;&lt;/b&gt;');
+  });
+
+  it.each([
+    '{{ custom.evil | raw }}',
+    '{% raw %}{{ "<script>" }}{% endraw %}',
+    '{% echo custom.evil %}',
+    '{% cycle custom.evil, "x" %}',
+    '{% liquid echo custom.evil %}',
+    '{% include "x" %}',
+    '{% render "x" %}',
+    '{% layout "x" %}{% block a %}{% endblock %}',
+    '{% tablerow i in custom.tags %}{% endtablerow %}',
+    '{% increment a %}',
+    '{{ custom.plan | newline_to_br }}',
+    '{{ custom.plan | nosuchfilter }}',
+    '{{ custom | json }}',
+  ])('refuses what could pass a value round the escaping or read files: %s', (source) => {
+    for (const escaping of ['html', 'none', 'header'] as const) {
+      expect(() => compileMergeTemplate(source, escaping)).toThrow(MergeTemplateError);
+    }
+  });
+
+  it('never parses a value as template', () => {
+    const attack = '{{ subscriber.email }}{% if true %}x{% endif %}';
+    expect(render('{{ custom.x }}', 'none', { x: attack })).toBe(attack);
+    expect(render('{% if true %}{{ custom.x }}{% endif %}', 'none', { x: attack })).toBe(attack);
+  });
+
+  it('reads own properties only', () => {
+    for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty']) {
+      expect(render(`[{{ custom.${name} }}]`)).toBe('[]');
+      expect(render(`{% if true %}[{{ custom.${name}.name }}]{% endif %}`)).toBe('[]');
+    }
+  });
+
+  it.each([
+    ['line one\nline two {{ subscriber.email', 2],
+    ['{% if custom.vip %}\nx', 1],
+    ['a\nb\n{% nosuchtag %}', 3],
+    ['{{ | upcase }}', 1],
+  ])('names the line of the fault in %j', (source, line) => {
+    expect(() => compileMergeTemplate(source, 'html')).toThrow(expect.objectContaining({ line }));
+  });
+
+  it.each([
+    '{% for i in (1..100000000) %}x{% endfor %}',
+    '{% assign r = (1..1000) %}{% for a in r %}{% for b in r %}{% for c in r %}{% endfor %}{% endfor %}{% endfor %}',
+    `{% assign s = "x" %}${'{% assign s = s | append: s %}'.repeat(40)}{{ s }}`,
+    '{{ custom.plan | date: "%9999999999d" }}{{ "2020-01-01" | date: "%9999999999d" }}',
+  ])('stops at its bounds: %s', (source) => {
+    expect(() => render(source)).toThrow(MergeTemplateError);
+  });
+
+  it('refuses a template nested so deeply that parsing would not end', () => {
+    const source = `${'{% if true %}'.repeat(20_000)}x${'{% endif %}'.repeat(20_000)}`;
+    expect(() => compileMergeTemplate(source, 'none').render(VALUES)).toThrow(MergeTemplateError);
+  });
+});
+
+describe('variables of a template', () => {
+  it('are its dotted names, without its own loop variables and assigns', () => {
+    const source =
+      '{% assign a = custom.plan %}{% for t in custom.tags %}{{ t }}{{ a }}{{ forloop.index }}{% endfor %}{{ subscriber.email }}{% if links.view %}{% endif %}';
+    expect([...compileMergeTemplate(source, 'html').variables].sort()).toEqual([
+      'custom.plan',
+      'custom.tags',
+      'links.view',
+      'subscriber.email',
+    ]);
+    expect(compileMergeTemplate('{{ topic.name }} {{ topic.name | upcase }}', 'html').variables).toEqual([
+      'topic.name',
+    ]);
+  });
+
+  it('are unknown when no delivery has them', () => {
+    const unknown = (source: string): string[] =>
+      unknownVariables(compileMergeTemplate(source, 'html'), ['plan', 'tags']);
+    expect(unknown('{{ custom.plan }}{{ custom.tags.size }}{{ custom.tags[0] }}{{ project.name }}')).toEqual(
+      [],
+    );
+    expect(unknown('{{ custom.pln }}{{ subscriber.name }}{{ first_name }}{{ links }}')).toEqual([
+      'custom.pln',
+      'first_name',
+      'links',
+      'subscriber.name',
+    ]);
+    expect(unknown('{{ custom[subscriber.first_name] }}')).toEqual(['custom']);
+    expect(unknown('{% for field in custom %}{{ field }}{% endfor %}')).toEqual(['custom']);
+    expect(unknown('{% if user.vip %}x{% endif %}')).toEqual(['user.vip']);
+  });
+});

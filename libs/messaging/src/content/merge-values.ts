@@ -1,0 +1,44 @@
+/** What merge tags may show of one delivery; `custom` holds the project's custom fields by key. */
+export interface MergeValues {
+  readonly subscriber: {
+    readonly email: string;
+    readonly first_name: string | null;
+    readonly last_name: string | null;
+    readonly phone: string | null;
+  };
+  readonly custom: Readonly<Record<string, unknown>>;
+  readonly topic: { readonly name: string; readonly key: string };
+  readonly campaign: { readonly name: string; readonly key: string };
+  readonly project: { readonly name: string };
+  readonly links: { readonly unsubscribe: string; readonly preferences: string; readonly view: string };
+}
+
+/** Every merge variable that exists in every project; custom fields come on top as `custom.<key>`. */
+export const KNOWN_VARIABLES: readonly string[] = [
+  'subscriber.email',
+  'subscriber.first_name',
+  'subscriber.last_name',
+  'subscriber.phone',
+  'topic.name',
+  'topic.key',
+  'campaign.name',
+  'campaign.key',
+  'project.name',
+  'links.unsubscribe',
+  'links.preferences',
+  'links.view',
+];
+
+/**
+ * The variables of a template that no delivery will ever fill, sorted: pre-send refuses them, since they
+ * would silently come out empty. A deeper path (`custom.tags.size`) is judged by its first two names.
+ */
+export function unknownVariables(
+  template: { readonly variables: readonly string[] },
+  customKeys: Iterable<string>,
+): string[] {
+  const known = new Set(KNOWN_VARIABLES);
+  for (const key of customKeys) known.add(`custom.${key}`);
+  const unknown = template.variables.filter((name) => !known.has(name.split('.', 2).join('.')));
+  return [...new Set(unknown)].sort();
+}

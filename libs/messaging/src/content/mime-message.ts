@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import { encodeBody } from './body-encoding.js';
+import {
+  assertHeaderValue,
+  foldHeader,
+  HeaderValueError,
+  phrase,
+  unstructuredHeader,
+} from './header-encoding.js';
+
+export { HeaderValueError } from './header-encoding.js';
+
+/** A header field beside the ones every message has. */
+export type Header = readonly [name: string, value: string];
+
+export interface Sender {
+  /** Display name of the From header; null for the bare address. */
+  readonly name: string | null;
+  /** Address with its domain as A-labels; a local part outside ASCII needs SMTPUTF8. */
+  readonly address: string;
+}
+
+/** What differs from one recipient to the next. */
+export interface MimeParts {
+  readonly to: string;
+  readonly subject: string;
+  /** With or without its angle brackets. */
+  readonly messageId: string;
+  readonly date: Date;
+  readonly html: string;
+  readonly text: string;
+  readonly headers: readonly Header[];
+}
+
+export interface MimeMessage extends MimeParts {
+  readonly from: Sender;
+}
+
+/** A message whose unchanging headers are checked and folded already. */
+export interface MimeSkeleton {
+  /** @throws {HeaderValueError} when a header value could break out of its field */
+  build(parts: MimeParts): Buffer;
+}
+
+const OWN_HEADERS = new Set([
+  'date',
+  'from',
+  'to',
+  'subject',
+  'message-id',
+  'mime-version',
+  'sender',
+  'cc',
+  'bcc',
+]);
+
+/**
+ * Builds the whole message (RFC 5322, multipart/alternative with the text first): CRLF only, ASCII but for an
+ * address that needs SMTPUTF8. The boundary follows from the Message-ID, so equal input gives equal bytes.
+ * @throws {HeaderValueError} when a header value could break out of its field
+ */
+export function buildMimeMessage(message: MimeMessage): Buffer {
+  return compileMimeSkeleton({ from: message.from, headers: [] }).build(message);
+}
+
+/** Folds what all messages of a campaign share. */
+export function compileMimeSkeleton(shared: {
+  readonly from: Sender;
+  readonly headers: readonly Header[];
+}): MimeSkeleton {
+  const seen = new Set<string>();
+  const head = fromHeader(shared.from) + extraHeaders(shared.headers, seen);
+  return { build: (parts) => assemble(head, seen, parts) };
+}
+
+function assemble(head: string, seen: ReadonlySet<string>, parts: MimeParts): Buffer {
+  const messageId = bracketed(parts.messageId);
+  const boundary = `=_${createHash('sha256').update(messageId).digest('hex').slice(0, 32)}`;
+  const text = encodeBody(parts.text);
+  const html = encodeBody(parts.html);
+  const headers =
+    head +
+    foldHeader('To', address('To', parts.to)) +
+    unstructuredHeader('Subject', parts.subject) +
+    foldHeader('Date', dateTime(parts.date)) +
+    foldHeader('Message-ID', messageId) +
+    extraHeaders(parts.headers, new Set(seen)) +
+    'MIME-Version: 1.0\r\n' +
+    `Content-Type: multipart/alternative;\r\n boundary="${boundary}"\r\n\r\n`;
+  return Buffer.concat([
+    Buffer.from(`${headers}--${boundary}\r\n${partHeaders('plain', text.encoding)}`),
+    text.content,
+    Buffer.from(`\r\n--${boundary}\r\n${partHeaders('html', html.encoding)}`),
+    html.content,
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ]);
+}
+
+const partHeaders = (subtype: string, encoding: string): string =>
+  `Content-Type: text/${subtype}; charset=utf-8\r\nContent-Transfer-Encoding: ${encoding}\r\n\r\n`;
+
+function fromHeader(from: Sender): string {
+  const mailbox = address('From', from.address);
+  return foldHeader('From', from.name ? `${phrase('From', from.name)} <${mailbox}>` : mailbox);
+}
+
+function extraHeaders(headers: readonly Header[], seen: Set<string>): string {
+  let folded = '';
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase();
+    if (OWN_HEADERS.has(key) || key.startsWith('content-')) {
+      throw new HeaderValueError(name, 'is written by the message itself');
+    }
+    if (seen.has(key)) throw new HeaderValueError(name, 'is given twice');
+    seen.add(key);
+    folded += isAscii(value) ? foldHeader(name, value) : unstructuredHeader(name, value);
+  }
+  return folded;
+}
+
+const isAscii = (value: string): boolean => !/[^\p{ASCII}]/u.test(value);
+
+// One mailbox without a comment, a list or a route: enough that a header can only ever name one recipient.
+const MAILBOX = /^(?:[^\s,;:<>()[\]\\"@]+|"(?:[^"\\]|\\.)+")@[^\s,;:<>()[\]\\"@]+$/;
+
+function address(header: string, value: string): string {
+  assertHeaderValue(header, value);
+  if (!MAILBOX.test(value)) throw new HeaderValueError(header, 'is not one address');
+  return value;
+}
+
+function bracketed(messageId: string): string {
+  const id = messageId.startsWith('<') ? messageId : `<${messageId}>`;
+  if (!/^<[!-;=?-~]+@[!-;=?-~]+>$/.test(id)) throw new HeaderValueError('Message-ID', 'is not a message id');
+  return id;
+}
+
+function dateTime(date: Date): string {
+  if (Number.isNaN(date.getTime())) throw new HeaderValueError('Date', 'is not a time');
+  return date.toUTCString().replace('GMT', '+0000');
+}

@@ -1,0 +1,132 @@
+import type { ContentBlock, ContentDocument, SimpleBlock } from './content-document.js';
+import { sanitizeBlockHtml, sanitizeInlineHtml } from './content-sanitizer.js';
+import { darkModeCss, readableOn, type Theme } from './content-theme.js';
+import { escapeHtml } from './html-escape.js';
+import type { MergeTagMask } from './merge-tags.js';
+import { insertIntoHead, sanitizeMjml } from './mjml-sanitizer.js';
+
+const HEADING_SIZE = ['28px', '22px', '18px'];
+
+const attributes = (values: Readonly<Record<string, string | undefined>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => (value === undefined ? '' : ` ${name}="${escapeHtml(value)}"`))
+    .join('');
+
+const text = (html: string, extra = ''): string => `<mj-text css-class="mw-text"${extra}>${html}</mj-text>`;
+
+type Renderers = {
+  [Type in SimpleBlock['type']]: (block: Extract<SimpleBlock, { type: Type }>, frame: BlockFrame) => string;
+};
+
+interface BlockFrame {
+  readonly theme: Theme;
+  readonly mask: MergeTagMask;
+}
+
+const RENDERERS: Renderers = {
+  heading: ({ level, text: words }, { mask }) =>
+    text(
+      `<h${level} style="font-size:${HEADING_SIZE[level - 1]}">${escapeHtml(mask.hide(words))}</h${level}>`,
+    ),
+  text: ({ html }, { mask }) => text(sanitizeInlineHtml(mask.hide(html))),
+  html: ({ html }, { mask }) => text(sanitizeBlockHtml(mask.hide(html))),
+  image: ({ src, alt, href, width }, { mask }) =>
+    `<mj-image${attributes({
+      src: mask.hide(src.trim()),
+      alt: mask.hide(alt),
+      href: href === undefined ? undefined : mask.hide(href.trim()),
+      width: width === undefined ? undefined : `${width}px`,
+    })}></mj-image>`,
+  button: ({ label, url, color }, { theme, mask }) => {
+    const background = color ?? theme.linkColor;
+    const look = { 'background-color': background, color: readableOn(background) };
+    return `<mj-button${attributes({ href: mask.hide(url.trim()), ...look })}>${escapeHtml(mask.hide(label))}</mj-button>`;
+  },
+  divider: () => '<mj-divider></mj-divider>',
+  spacer: ({ height }) => `<mj-spacer height="${height}px"></mj-spacer>`,
+};
+
+function simpleBlock<Type extends SimpleBlock['type']>(
+  block: Extract<SimpleBlock, { type: Type }>,
+  frame: BlockFrame,
+): string {
+  return RENDERERS[block.type](block, frame);
+}
+
+const column = (blocks: readonly string[]): string => `<mj-column>${blocks.join('')}</mj-column>`;
+const section = (columns: readonly string[]): string => `<mj-section>${columns.join('')}</mj-section>`;
+
+/** Sections of the body; neighbouring simple blocks share one, which keeps the mail small. */
+function sections(blocks: readonly ContentBlock[], frame: BlockFrame): string {
+  const result: string[] = [];
+  let run: string[] = [];
+  const endRun = (): void => {
+    if (run.length > 0) result.push(section([column(run)]));
+    run = [];
+  };
+  for (const block of blocks) {
+    if (block.type === 'mjml') continue;
+    if (block.type !== 'columns') {
+      run.push(simpleBlock(block, frame));
+      continue;
+    }
+    endRun();
+    const columns = block.columns.map(({ blocks: inner }) =>
+      column(inner.map((innerBlock) => simpleBlock(innerBlock, frame))),
+    );
+    result.push(section(columns));
+  }
+  endRun();
+  return result.join('');
+}
+
+export interface MjmlFrame {
+  /** Masked and escaped already. */
+  readonly title: string;
+  readonly preview: string;
+  readonly language: string;
+  readonly theme: Theme;
+}
+
+/** The part of an MJML head that every mail gets. */
+function head(frame: MjmlFrame): string {
+  const preview = frame.preview === '' ? '' : `<mj-preview>${frame.preview}</mj-preview>`;
+  return `<mj-title>${frame.title}</mj-title>${preview}`;
+}
+
+function themedHead(frame: MjmlFrame): string {
+  const { theme } = frame;
+  const scheme = theme.followsReader ? 'light dark' : 'light';
+  const font = escapeHtml(theme.fontFamily.replaceAll('"', "'"));
+  const dark = darkModeCss(theme);
+  return `${head(frame)}<mj-raw><meta name="color-scheme" content="${scheme}"><meta name="supported-color-schemes" content="${scheme}"></mj-raw>
+<mj-attributes><mj-all font-family="${font}"></mj-all>
+<mj-section padding="0"></mj-section>
+<mj-text color="${theme.textColor}" font-size="16px" line-height="1.5" padding="8px 24px"></mj-text>
+<mj-image padding="8px 24px"></mj-image>
+<mj-button font-size="16px" font-weight="600" border-radius="6px" inner-padding="14px 28px" padding="16px 24px" align="left"></mj-button>
+<mj-divider border-color="#c4cbd4" border-width="1px" padding="16px 24px"></mj-divider></mj-attributes>
+${dark === '' ? '' : `<mj-style>${dark}</mj-style>`}`;
+}
+
+/** Masked MJML source of a document, without its footer. */
+export function documentMjml(document: ContentDocument, frame: MjmlFrame, mask: MergeTagMask): string {
+  const [first] = document.blocks;
+  if (first?.type === 'mjml') {
+    const own = sanitizeMjml(mask.hide(first.mjml)).replaceAll(/<mj-title>[\s\S]*?<\/mj-title>/g, '');
+    const withoutPreview =
+      frame.preview === '' ? own : own.replaceAll(/<mj-preview>[\s\S]*?<\/mj-preview>/g, '');
+    const root = withoutPreview.replace(/<mjml(?![^>]*\slang=)/, () => `<mjml lang="${frame.language}"`);
+    return insertIntoHead(root, head(frame));
+  }
+  const body = sections(document.blocks, { theme: frame.theme, mask });
+  const { width, backgroundColor } = frame.theme;
+  return `<mjml lang="${frame.language}"><mj-head>${themedHead(frame)}</mj-head><mj-body css-class="mw-page" width="${width}px" background-color="${backgroundColor}">${body}</mj-body></mjml>`;
+}
+
+/** Adds a section at the end of the body. */
+export function appendSection(mjml: string, html: string): string {
+  const at = mjml.lastIndexOf('</mj-body>');
+  const footer = `<mj-section css-class="mw-footer" padding="24px 0">${column([text(html, ' font-size="16px" line-height="1.5" padding="8px 24px"')])}</mj-section>`;
+  return at < 0 ? mjml : mjml.slice(0, at) + footer + mjml.slice(at);
+}

@@ -1,0 +1,117 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { RecipientsQuery } from '#audience';
+import { EmailQuota } from '#billing';
+import { Clock, type ProjectScope } from '#kernel';
+import { Database, type Sql } from '#platform';
+import { CampaignMailsService } from './campaign-mails.service.js';
+import { wakeSenders } from './deliveries.channel.js';
+
+const CHUNK = 5_000;
+
+interface ExpandingCampaign {
+  readonly id: string;
+  readonly topic_ids: string[];
+  readonly queued_at: Date;
+  readonly expansion_cursor: string | null;
+  readonly usage_period: Date | null;
+  readonly reserved_emails: number;
+  readonly expanded_emails: number;
+}
+
+interface Chunk {
+  readonly looked_at: number;
+  readonly added: number;
+  readonly last: string | null;
+}
+
+/**
+ * Writes a queued campaign's recipients down, a chunk a transaction with the cursor beside it: it can be
+ * killed anywhere and goes on. The audience is frozen at `queued_at`; senders begin with the first chunk.
+ */
+@Injectable()
+export class CampaignExpansionService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
+    @Inject(EmailQuota) private readonly quota: EmailQuota,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Resolves when all recipients are written down, or the campaign is no longer to be sent. */
+  async expand(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<void> {
+    // Also shows, before anybody is written down, that the campaign compiles.
+    const { sender } = await this.mails.compile(scope, campaignId);
+    while (!signal.aborted && (await this.#expandChunk(scope, campaignId, sender.domain)));
+  }
+
+  /** True while there is more. */
+  #expandChunk(scope: ProjectScope, campaignId: string, domain: string): Promise<boolean> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<ExpandingCampaign>`
+        select id, topic_ids, queued_at, expansion_cursor, usage_period, reserved_emails, expanded_emails
+        from messaging.campaigns
+        where id = ${campaignId} and environment_id = ${scope.environmentId} and expanded_at is null
+          and status in ('QUEUED_FOR_SENDING', 'SENDING')
+        for update
+      `.execute(db);
+      const campaign = rows[0];
+      if (campaign === undefined) return false;
+      const chunk = await this.#insert(scope, db, campaign, domain);
+      const complete = chunk.looked_at < CHUNK;
+      const emails = campaign.expanded_emails + chunk.added;
+      await this.#adjustReservation(scope, campaign, emails, complete);
+      const now = this.clock.now();
+      await sql`
+        update messaging.campaigns set status = 'SENDING', updated_at = ${now}, expanded_emails = ${emails},
+          reserved_emails = ${campaign.usage_period === null ? 0 : complete ? emails : Math.max(emails, campaign.reserved_emails)},
+          expansion_cursor = coalesce(${chunk.last}::uuid, expansion_cursor),
+          expanded_at = ${complete ? now : null}, estimated_recipient_count = case when ${complete} then ${emails} else estimated_recipient_count end
+        where id = ${campaignId}
+      `.execute(db);
+      await wakeSenders(db);
+      return !complete;
+    });
+  }
+
+  async #insert(scope: ProjectScope, db: Sql, campaign: ExpandingCampaign, domain: string): Promise<Chunk> {
+    const { id, topic_ids, queued_at, expansion_cursor } = campaign;
+    const { rows } = await sql<Chunk>`
+      with page as materialized (
+        select a.subscriber_id, a.address, a.address_key, platform.new_id() as id
+        from (${this.recipients.audience(scope, topic_ids, queued_at)}) a
+        where a.subscriber_id > ${expansion_cursor ?? '00000000-0000-0000-0000-000000000000'}::uuid
+        order by a.subscriber_id limit ${CHUNK}
+      ), added as (
+        insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
+          address_key, message_id, state, next_attempt_at, created_at)
+        select page.id, (${queued_at}::timestamptz at time zone 'UTC')::date, ${scope.environmentId}, 'CAMPAIGN', ${id},
+          page.subscriber_id, page.address, page.address_key, '<' || page.id || '@' || ${domain}::text || '>',
+          'PENDING', ${queued_at}, ${queued_at}
+        from page
+        on conflict do nothing
+        returning 1
+      )
+      select (select count(*) from page) as looked_at, (select count(*) from added) as added,
+        (select subscriber_id from page order by subscriber_id desc limit 1) as last
+    `.execute(db);
+    return rows[0] ?? { looked_at: 0, added: 0, last: null };
+  }
+
+  /**
+   * Gives back what was set aside for people who left between `send` and now, and sets aside for those whose
+   * pause ended in between. When the period has none left for them, the expansion stops with an error and is
+   * tried again: nobody is dropped silently.
+   */
+  async #adjustReservation(scope: ProjectScope, campaign: ExpandingCampaign, emails: number, complete: boolean) {
+    const { usage_period, reserved_emails } = campaign;
+    if (usage_period === null) return;
+    if (emails > reserved_emails) {
+      const { granted } = await this.quota.reserve(scope, emails - reserved_emails, usage_period);
+      if (!granted) throw new Error('The period has no e-mails left for the campaign.');
+    } else if (complete && emails < reserved_emails) {
+      await this.quota.settle(scope, usage_period, { used: 0, released: reserved_emails - emails });
+    }
+  }
+}

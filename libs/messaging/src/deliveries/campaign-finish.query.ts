@@ -1,0 +1,25 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database } from '#platform';
+import type { CampaignUnderWay } from './delivery-claims.query.js';
+
+/** Ends campaigns: when all recipients are written down and no delivery is open, never by a counter. */
+@Injectable()
+export class CampaignFinishQuery {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** True when this call ended the campaign. */
+  finish({ scope, id, queuedOn }: CampaignUnderWay, now: Date): Promise<boolean> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { numAffectedRows } = await sql`
+        update messaging.campaigns c set status = 'SENT', completed_at = ${now}, updated_at = ${now}
+        where c.id = ${id} and c.status = 'SENDING' and c.expanded_at is not null
+          and not exists (
+            select from messaging.deliveries d
+            where d.source_id = c.id and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and d.finished_at is null
+          )
+      `.execute(db);
+      return numAffectedRows === 1n;
+    });
+  }
+}

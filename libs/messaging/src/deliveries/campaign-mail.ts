@@ -1,0 +1,108 @@
+import type { Project } from '#access';
+import type { NamedTopic, Recipient } from '#audience';
+import { parseEmailAddress, type ProjectScope } from '#kernel';
+import type { Campaign } from '../campaigns/campaign.js';
+import type { CampaignTemplate } from '../campaigns/campaign-template.js';
+import type { SenderIdentity } from '../campaigns/sender-identity.js';
+import { listHeaders } from '../content/list-headers.js';
+import type { MergeValues } from '../content/merge-template.js';
+import { buildMimeMessage } from '../content/mime-message.js';
+import type { OutgoingMail } from './delivery.js';
+import type { MailLinkMaker } from './mail-links.js';
+
+/** The stable last part of Feedback-ID, by which a mailbox provider knows the sending system. */
+const FEEDBACK_SENDER = 'mailwright';
+
+/** A campaign, compiled and with all that its mails have in common. */
+export interface CampaignMail {
+  readonly scope: ProjectScope;
+  readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds'>;
+  readonly project: Pick<Project, 'projectKey' | 'name'>;
+  readonly topics: readonly NamedTopic[];
+  readonly sender: SenderIdentity;
+  readonly template: CampaignTemplate;
+}
+
+/** The one mail that a recipient gets. */
+export interface MailOfRecipient {
+  readonly deliveryId: string;
+  readonly messageId: string;
+  readonly recipient: Recipient;
+  readonly date: Date;
+}
+
+/** Subject, HTML and text with the recipient's values in them. */
+export function renderCampaignMail(
+  mail: CampaignMail,
+  { deliveryId, recipient }: Pick<MailOfRecipient, 'deliveryId' | 'recipient'>,
+  links: MailLinkMaker,
+) {
+  const own = links.ofDelivery(mail.scope, deliveryId, recipient.subscriberId);
+  const values = mergeValues(mail, recipient, own);
+  const { subject, html, text } = mail.template;
+  return { subject: subject.render(values), html: html.render(values), text: text.render(values), links: own };
+}
+
+export function composeCampaignMail(mail: CampaignMail, one: MailOfRecipient, links: MailLinkMaker): OutgoingMail {
+  const { subject, html, text, links: own } = renderCampaignMail(mail, one, links);
+  const { sender, scope, campaign, project, topics } = mail;
+  const to = wireAddress(one.recipient.email);
+  const headers = listHeaders({
+    listId: `${(topics[0]?.topicKey ?? campaign.campaignKey).toLowerCase()}.${sender.domain}`,
+    listName: topics[0]?.name ?? project.name,
+    unsubscribeUrl: own.unsubscribe,
+    unsubscribeMailto: null,
+    feedbackId: `${campaign.campaignKey}:${project.projectKey}:campaign:${FEEDBACK_SENDER}`,
+  });
+  const raw = buildMimeMessage({
+    from: { name: sender.name, address: sender.address },
+    to,
+    subject,
+    messageId: one.messageId,
+    date: one.date,
+    html,
+    text,
+    headers,
+  });
+  return {
+    deliveryId: one.deliveryId,
+    environmentId: scope.environmentId,
+    environment: scope.environment,
+    kind: 'CAMPAIGN',
+    from: sender.address,
+    to: one.recipient.email,
+    subject,
+    links: own,
+    envelopeFrom: sender.address,
+    envelopeTo: to,
+    raw,
+  };
+}
+
+/** The address as a header and an SMTP command carry it: its domain as A-labels. */
+export function wireAddress(email: string): string {
+  const parsed = parseEmailAddress(email);
+  if ('fault' in parsed) throw new Error(`The address ${parsed.fault}.`);
+  return `${parsed.address.localPart}@${parsed.address.domain}`;
+}
+
+function mergeValues(
+  { campaign, project, topics }: CampaignMail,
+  recipient: Recipient,
+  links: MergeValues['links'],
+): MergeValues {
+  const topic = topics.find(({ name }) => recipient.topicNames.includes(name)) ?? topics[0];
+  return {
+    subscriber: {
+      email: recipient.email,
+      first_name: recipient.firstName,
+      last_name: recipient.lastName,
+      phone: recipient.phone,
+    },
+    custom: recipient.customFields,
+    topic: { name: topic?.name ?? '', key: topic?.topicKey ?? '' },
+    campaign: { name: campaign.name, key: campaign.campaignKey },
+    project: { name: project.name },
+    links,
+  };
+}

@@ -1,0 +1,109 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import type { Environment, ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import type { ClaimedDelivery } from './delivery.js';
+import type { AmbiguousPolicy } from './delivery-outcome.js';
+import type { Lease } from './lease.js';
+
+/** A campaign that the engine is sending. */
+export interface CampaignUnderWay {
+  readonly id: string;
+  readonly scope: ProjectScope;
+  /** The partition of its deliveries, `YYYY-MM-DD`. */
+  readonly queuedOn: string;
+  readonly ambiguousPolicy: AmbiguousPolicy;
+  /** The period whose e-mails are set aside for it; null where they are not counted. */
+  readonly usagePeriod: Date | null;
+}
+
+/** A delivery of its own (a confirmation, say), with whose it is. */
+export interface ClaimedSingle {
+  readonly scope: ProjectScope;
+  readonly delivery: ClaimedDelivery;
+}
+
+interface ScopeColumns {
+  readonly tenant_id: number;
+  readonly project_id: number;
+  readonly environment_id: number;
+  readonly environment: Environment;
+}
+
+// Due, and nobody's: never tried, waiting for a later try, or left by a sender that died.
+const due = (now: Date): RawBuilder<unknown> => sql`
+  d.finished_at is null and d.next_attempt_at <= ${now}
+  and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${now}))
+`;
+
+const claim = (candidates: RawBuilder<unknown>, lease: Lease): RawBuilder<unknown> => sql`
+  due as materialized (${candidates}),
+  claimed as (
+    update messaging.deliveries d set state = 'CLAIMED', lease_token = ${lease.token}, lease_until = ${lease.until},
+      possible_duplicate = d.possible_duplicate or due.state = 'SENDING'
+    from due where d.id = due.id and d.queued_on = due.queued_on
+    returning d.id, d.queued_on as "queuedOn", d.kind, d.source_id as "sourceId", d.subscriber_id as "subscriberId",
+      d.address, d.message_id as "messageId", d.attempt, d.created_at as "createdAt", d.environment_id,
+      due.state = 'SENDING' as interrupted, due.possible_duplicate as "possibleDuplicate"
+  )
+`;
+
+/** Claims deliveries for a sender: a batch a statement, SKIP LOCKED, so that senders never wait for each other. */
+@Injectable()
+export class DeliveryClaimsQuery {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** The environment's kind of campaigns that are being sent, the one queued first at the head. */
+  campaignsUnderWay(environment: Environment): Promise<CampaignUnderWay[]> {
+    return this.database.system(async ({ db }) => {
+      const { rows } = await sql<ScopeColumns & Omit<CampaignUnderWay, 'scope'>>`
+        select c.id, (c.queued_at at time zone 'UTC')::date as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
+          c.usage_period as "usagePeriod", e.*
+        from messaging.campaigns c cross join lateral access.find_environment(c.environment_id) e
+        where c.status = 'SENDING' and e.environment = ${environment}
+        order by c.queued_at
+      `.execute(db);
+      return rows.map(({ id, queuedOn, ambiguousPolicy, usagePeriod, ...columns }) => ({
+        id,
+        queuedOn,
+        ambiguousPolicy,
+        usagePeriod,
+        scope: scopeOf(columns),
+      }));
+    });
+  }
+
+  claimCampaign({ scope, id, queuedOn }: CampaignUnderWay, limit: number, lease: Lease, now: Date): Promise<ClaimedDelivery[]> {
+    const candidates = sql`
+      select d.id, d.queued_on, d.state, d.possible_duplicate from messaging.deliveries d
+      where d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and ${due(now)}
+      order by d.next_attempt_at, d.id limit ${limit} for update skip locked
+    `;
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<ClaimedDelivery>`with ${claim(candidates, lease)} select * from claimed`.execute(db);
+      return rows;
+    });
+  }
+
+  /** Everything that is not a campaign's, over all projects: few, and soonest due first. */
+  claimSingles(environment: Environment, limit: number, lease: Lease, now: Date): Promise<ClaimedSingle[]> {
+    const candidates = sql`
+      select d.id, d.queued_on, d.state, d.possible_duplicate from messaging.deliveries d
+      where d.kind <> 'CAMPAIGN' and ${due(now)}
+        and exists (select from access.find_environment(d.environment_id) e where e.environment = ${environment})
+      order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked
+    `;
+    return this.database.system(async ({ db }) => {
+      const { rows } = await sql<ScopeColumns & ClaimedDelivery>`
+        with ${claim(candidates, lease)}
+        select c.*, e.tenant_id, e.project_id, e.environment
+        from claimed c cross join lateral access.find_environment(c.environment_id) e
+      `.execute(db);
+      return rows.map((row) => ({ scope: scopeOf(row), delivery: row }));
+    });
+  }
+}
+
+function scopeOf({ tenant_id, project_id, environment_id, environment }: ScopeColumns): ProjectScope {
+  return { tenantId: tenant_id, projectId: project_id, environmentId: environment_id, environment };
+}

@@ -1,0 +1,90 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Clock, type Environment } from '#kernel';
+import { LOGGER, MailMetrics, Notifications } from '#platform';
+import { CampaignFinishQuery } from './campaign-finish.query.js';
+import { CampaignPreparation } from './campaign-preparation.js';
+import { CampaignSource } from './campaign-source.js';
+import { DELIVERIES_CHANNEL } from './deliveries.channel.js';
+import { DeliveryClaimsQuery } from './delivery-claims.query.js';
+import { DeliveryJournal } from './delivery-journal.js';
+import { DeliveryLane } from './delivery-lane.js';
+import type { DeliverySource } from './delivery-source.js';
+import { DeliveryTransports } from './delivery-transports.js';
+import { OptInPreparation } from './opt-in-preparation.js';
+import { OptInSource } from './opt-in-source.js';
+
+/** What there is to send. Confirmations and campaigns apart, so that a campaign never holds up a confirmation. */
+@Injectable()
+export class DeliverySources {
+  constructor(
+    @Inject(DeliveryClaimsQuery) private readonly claims: DeliveryClaimsQuery,
+    @Inject(CampaignFinishQuery) private readonly finish: CampaignFinishQuery,
+    @Inject(CampaignPreparation) private readonly campaigns: CampaignPreparation,
+    @Inject(OptInPreparation) private readonly optIns: OptInPreparation,
+  ) {}
+
+  of(environment: Environment): DeliverySource[] {
+    return [
+      new OptInSource(environment, this.claims, this.optIns),
+      new CampaignSource(environment, this.claims, this.finish, this.campaigns),
+    ];
+  }
+}
+
+/** What every lane has beside its work. */
+@Injectable()
+export class EngineTools {
+  readonly random = Math.random;
+
+  constructor(
+    @Inject(MailMetrics) readonly metrics: MailMetrics,
+    @Inject(Clock) readonly clock: Clock,
+    @Inject(LOGGER) readonly logger: Logger,
+  ) {}
+}
+
+/** Sends what is due, in every worker: one lane for each kind of mail and environment. */
+@Injectable()
+export class DeliveryEngine {
+  readonly #lanes: DeliveryLane[] = [];
+  #stopListening: () => void = () => undefined;
+
+  constructor(
+    @Inject(DeliverySources) private readonly sources: DeliverySources,
+    @Inject(DeliveryTransports) private readonly transports: DeliveryTransports,
+    @Inject(DeliveryJournal) private readonly journal: DeliveryJournal,
+    @Inject(Notifications) private readonly notifications: Notifications,
+    @Inject(EngineTools) private readonly tools: EngineTools,
+  ) {}
+
+  start(): void {
+    for (const environment of ['TEST', 'LIVE'] as const) {
+      for (const source of this.sources.of(environment)) {
+        const transport = this.transports.for(environment);
+        if (transport === null) continue;
+        const { metrics, clock, logger, random } = this.tools;
+        this.#lanes.push(new DeliveryLane({ source, transport, journal: this.journal, metrics, clock, logger, random }));
+      }
+    }
+    this.#stopListening = this.notifications.listen(DELIVERIES_CHANNEL, () => this.wake());
+    for (const lane of this.#lanes) lane.start();
+  }
+
+  wake(): void {
+    for (const lane of this.#lanes) lane.wake();
+  }
+
+  /**
+   * Resolves when what was on the wire is recorded and what was claimed is given back, or after `timeoutMs`:
+   * what hangs on a wire then is found by its lease.
+   */
+  async stop(timeoutMs: number): Promise<void> {
+    this.#stopListening();
+    const ended = Promise.all(this.#lanes.map((lane) => lane.stop()));
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, timeoutMs);
+    await Promise.race([ended, timeout]);
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,134 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { consentProof, SuppressionsService } from '#audience';
+import { EmailQuota } from '#billing';
+import { parseEmailAddress, type ProjectScope } from '#kernel';
+import { Database, type Sql } from '#platform';
+import type { ClaimedDelivery } from './delivery.js';
+import type { DeliveryOutcome } from './delivery-outcome.js';
+import type { Lease } from './lease.js';
+
+/** What one exchange writes: how attempts ended, and which deliveries go on the wire next. */
+export interface JournalEntry {
+  readonly outcomes: readonly DeliveryOutcome[];
+  readonly starting: readonly ClaimedDelivery[];
+  /** The period to settle against; null where e-mails are not counted. */
+  readonly usagePeriod: Date | null;
+}
+
+interface WrittenOutcome {
+  readonly id: string;
+  readonly state: DeliveryOutcome['state'];
+  readonly reason: string | null;
+}
+
+/**
+ * Writes the engine's progress: all outcomes and all marks of an exchange in one transaction, one statement
+ * each. Only rows whose lease is still this sender's are touched.
+ */
+@Injectable()
+export class DeliveryJournal {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
+    @Inject(EmailQuota) private readonly quota: EmailQuota,
+  ) {}
+
+  /** Resolves to the ids of `starting` that may be sent now: still leased, and their campaign still sending. */
+  write(scope: ProjectScope, entry: JournalEntry, lease: Lease, now: Date): Promise<ReadonlySet<string>> {
+    return this.database.transaction(scope, async ({ db }) => {
+      if (entry.outcomes.length > 0) await this.#record(scope, db, entry, lease, now);
+      return entry.starting.length > 0 ? markSending(db, entry.starting, lease) : new Set<string>();
+    });
+  }
+
+  /** Lengthens the lease on deliveries in hand. */
+  async renew(scope: ProjectScope, deliveries: readonly ClaimedDelivery[], lease: Lease): Promise<void> {
+    await this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        update messaging.deliveries d set lease_until = ${lease.until} from ${keysOf(deliveries)}
+        where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = ${lease.token}
+      `.execute(db);
+    });
+  }
+
+  /** Gives back what was claimed and never put on a wire. */
+  async release(scope: ProjectScope, deliveries: readonly ClaimedDelivery[], lease: Lease): Promise<void> {
+    if (deliveries.length === 0) return;
+    await this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        update messaging.deliveries d set lease_token = null, lease_until = null,
+          state = case when d.attempt = 0 then 'PENDING' else 'DEFERRED' end
+        from ${keysOf(deliveries)}
+        where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = ${lease.token} and d.state = 'CLAIMED'
+      `.execute(db);
+    });
+  }
+
+  async #record(scope: ProjectScope, db: Sql, { outcomes, usagePeriod }: JournalEntry, lease: Lease, now: Date) {
+    const written = await recordOutcomes(db, outcomes, lease, now);
+    await this.#suppressHardBounces(scope, outcomes, written);
+    if (usagePeriod === null) return;
+    const used = written.filter(({ state }) => state === 'SENT' || state === 'AMBIGUOUS').length;
+    const released = written.filter(({ state }) => state === 'FAILED' || state === 'SKIPPED').length;
+    if (used + released > 0) await this.quota.settle(scope, usagePeriod, { used, released });
+  }
+
+  /** An address that does not exist gets no more mail. */
+  async #suppressHardBounces(scope: ProjectScope, outcomes: readonly DeliveryOutcome[], written: readonly WrittenOutcome[]) {
+    const hard = new Set(written.filter(({ state, reason }) => state === 'FAILED' && reason === 'hard').map(({ id }) => id));
+    for (const { delivery } of outcomes) {
+      if (!hard.has(delivery.id)) continue;
+      const parsed = parseEmailAddress(delivery.address);
+      if ('fault' in parsed) continue;
+      await this.suppressions.suppress(scope, parsed.address, 'HARD_BOUNCE', consentProof('BOUNCE', delivery.id));
+    }
+  }
+}
+
+async function recordOutcomes(
+  db: Sql,
+  outcomes: readonly DeliveryOutcome[],
+  lease: Lease,
+  now: Date,
+): Promise<WrittenOutcome[]> {
+  const values = outcomes.map(({ delivery, ...outcome }) => ({
+    id: delivery.id,
+    queued_on: delivery.queuedOn,
+    state: outcome.state,
+    reason: outcome.reason,
+    last_error: outcome.lastError,
+    next_attempt_at: outcome.nextAttemptAt,
+    possible_duplicate: outcome.possibleDuplicate,
+    uncounted: outcome.uncounted ? 1 : 0,
+  }));
+  const { rows } = await sql<WrittenOutcome>`
+    update messaging.deliveries d set state = o.state, reason = o.reason, last_error = o.last_error,
+      attempt = greatest(d.attempt - o.uncounted, 0), next_attempt_at = coalesce(o.next_attempt_at, d.next_attempt_at),
+      possible_duplicate = o.possible_duplicate,
+      sent_at = case when o.state = 'SENT' then ${now}::timestamptz else d.sent_at end,
+      finished_at = case when o.state = 'DEFERRED' then null else ${now}::timestamptz end,
+      lease_token = null, lease_until = null
+    from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as o(id uuid, queued_on date, state text, reason text,
+      last_error text, next_attempt_at timestamptz, possible_duplicate boolean, uncounted int)
+    where d.id = o.id and d.queued_on = o.queued_on and d.lease_token = ${lease.token}
+    returning d.id, d.state, d.reason
+  `.execute(db);
+  return rows;
+}
+
+async function markSending(db: Sql, starting: readonly ClaimedDelivery[], lease: Lease): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ id: string }>`
+    update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1 from ${keysOf(starting)}
+    where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = ${lease.token} and d.state = 'CLAIMED'
+      and (d.kind <> 'CAMPAIGN'
+        or exists (select from messaging.campaigns c where c.id = d.source_id and c.status = 'SENDING'))
+    returning d.id
+  `.execute(db);
+  return new Set(rows.map(({ id }) => id));
+}
+
+function keysOf(deliveries: readonly ClaimedDelivery[]) {
+  const keys = deliveries.map(({ id, queuedOn }) => ({ id, queued_on: queuedOn }));
+  return sql`jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as k(id uuid, queued_on date)`;
+}

@@ -1,0 +1,217 @@
+import type { Logger } from 'pino';
+import { type Clock, newId } from '#kernel';
+import { describeError, Loop, type MailMetrics, type SendOutcome } from '#platform';
+import type { DeliveryJournal } from './delivery-journal.js';
+import { type DeliveryOutcome, outcomeOf } from './delivery-outcome.js';
+import type { DeliverySource, DeliveryWork, PreparedDelivery } from './delivery-source.js';
+import type { DeliveryTransport } from './delivery-transport.js';
+import { type Lease, LEASE_MS, RENEW_EVERY_MS } from './lease.js';
+import { RoutePause } from './route-pause.js';
+
+const POLL_MS = 1_000;
+/** A mail that has waited longer is prepared anew, so that a consent revoked meanwhile counts. */
+const FRESH_MS = 2_000;
+
+export interface LaneParts {
+  readonly source: DeliverySource;
+  readonly transport: DeliveryTransport;
+  readonly journal: DeliveryJournal;
+  readonly metrics: MailMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+}
+
+interface FinishedWork extends DeliveryWork {
+  readonly outcome: DeliveryOutcome;
+}
+
+/**
+ * Sends one kind of deliveries through one transport. Each exchange with the database records the attempts
+ * that ended and marks the next ones SENDING; a mail goes on the wire only after its mark is durable, and
+ * its place is free only after its outcome is. So a killed sender leaves at most `capacity` mails in doubt.
+ */
+export class DeliveryLane {
+  readonly #token = newId();
+  readonly #loop: Loop;
+  readonly #onWire = new Map<string, DeliveryWork>();
+  readonly #pause = new RoutePause();
+  #ready: PreparedDelivery[] = [];
+  #finished: FinishedWork[] = [];
+  #claiming = false;
+  #exhausted = false;
+  #stopping = false;
+  #signal: (() => void) | undefined;
+  #renewal: NodeJS.Timeout | undefined;
+
+  constructor(private readonly parts: LaneParts) {
+    this.#loop = new Loop(POLL_MS, () => this.#pass(), (error) => this.#complain('sending failed', error));
+  }
+
+  start(): void {
+    this.#renewal = setInterval(() => void this.#renew(), RENEW_EVERY_MS);
+    this.#loop.start();
+  }
+
+  /** There may be something to send. */
+  wake(): void {
+    this.#exhausted = false;
+    this.#loop.wake();
+    this.#signal?.();
+  }
+
+  /** Takes nothing new, lets what is on the wire end, records it and gives the rest back. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#signal?.();
+    await this.#loop.stop();
+    clearInterval(this.#renewal);
+    await this.parts.transport.close();
+  }
+
+  async #pass(): Promise<void> {
+    this.#exhausted = false;
+    for (;;) {
+      if (this.#stopping || this.#pause.isOn(this.#nowMs())) await this.#giveBack();
+      else this.#refill();
+      if (this.#hasExchange()) await this.#exchange();
+      else if (this.#onWire.size > 0 || this.#claiming) await this.#change();
+      else return;
+    }
+  }
+
+  #hasExchange(): boolean {
+    const canStart = this.#ready.length > 0 && this.#freePlaces() > 0 && !this.#stopping;
+    return this.#finished.length > 0 || canStart;
+  }
+
+  #freePlaces(): number {
+    return this.parts.transport.capacity - this.#onWire.size;
+  }
+
+  #refill(): void {
+    const low = this.parts.transport.capacity * 5;
+    if (this.#claiming || this.#exhausted || this.#ready.length >= low) return;
+    this.#claiming = true;
+    void this.#claim(low * 2 - this.#ready.length).finally(() => {
+      this.#claiming = false;
+      this.#signal?.();
+    });
+  }
+
+  async #claim(limit: number): Promise<void> {
+    try {
+      const works = await this.parts.source.claim(limit, this.#lease(), this.parts.clock.now());
+      if (works.length === 0) this.#exhausted = true;
+      this.#ready.push(...(await this.parts.source.prepare(works)));
+    } catch (error) {
+      // What was claimed in vain comes back when its lease ends.
+      this.#exhausted = true;
+      this.#complain('claiming deliveries failed', error);
+    }
+  }
+
+  async #exchange(): Promise<void> {
+    const finished = this.#finished;
+    const next = await this.#refresh(this.#stopping ? [] : this.#ready.splice(0, this.#freePlaces()));
+    const decided = next.filter((prepared) => 'outcome' in prepared);
+    const mails = next.filter((prepared) => 'mail' in prepared);
+    this.#finished = [];
+    try {
+      for (const group of groupByScope([...finished, ...decided, ...mails])) await this.#write(group);
+    } catch (error) {
+      // Nothing is on a wire that was not before; what ended is written with the next exchange.
+      this.#finished.push(...finished, ...decided);
+      this.#ready.unshift(...mails.filter(({ delivery }) => !this.#onWire.has(delivery.id)));
+      throw error;
+    }
+  }
+
+  async #write(group: readonly (FinishedWork | PreparedDelivery)[]): Promise<void> {
+    const [first] = group;
+    if (first === undefined) return;
+    const outcomes = group.flatMap((work) => ('outcome' in work ? [work.outcome] : []));
+    const mails = group.filter((work) => 'mail' in work);
+    const starting = mails.map(({ delivery }) => delivery);
+    const entry = { outcomes, starting, usagePeriod: first.usagePeriod };
+    const marked = await this.parts.journal.write(first.scope, entry, this.#lease(), this.parts.clock.now());
+    for (const { delivery, state } of outcomes) this.parts.metrics.count(delivery.kind, state);
+    for (const work of mails) if (marked.has(work.delivery.id)) void this.#send(work);
+    const refused = starting.filter(({ id }) => !marked.has(id));
+    await this.parts.journal.release(first.scope, refused, this.#lease());
+  }
+
+  async #send(work: Extract<PreparedDelivery, { mail: unknown }>): Promise<void> {
+    this.#onWire.set(work.delivery.id, work);
+    const result = await this.parts.transport.deliver(work.mail);
+    this.#onWire.delete(work.delivery.id);
+    this.#finished.push({ ...work, outcome: this.#judge(work, result) });
+    this.#signal?.();
+  }
+
+  #judge({ delivery, ambiguousPolicy }: DeliveryWork, result: SendOutcome): DeliveryOutcome {
+    if (this.#pause.after(result, this.#nowMs())) {
+      this.parts.logger.warn({ seconds: this.#pause.seconds }, 'the next hop cannot be reached; mail waits');
+    }
+    return outcomeOf(delivery, result, ambiguousPolicy, this.parts.clock.now(), this.parts.random);
+  }
+
+  /** Prepares anew what has waited too long. */
+  async #refresh(next: readonly PreparedDelivery[]): Promise<PreparedDelivery[]> {
+    const oldest = performance.now() - FRESH_MS;
+    const stale = next.filter((prepared) => 'mail' in prepared && prepared.preparedAt < oldest);
+    if (stale.length === 0) return [...next];
+    const fresh = next.filter((prepared) => !stale.includes(prepared));
+    return [...(await this.parts.source.prepare(stale)), ...fresh];
+  }
+
+  async #giveBack(): Promise<void> {
+    const ready = this.#ready;
+    this.#ready = [];
+    for (const group of groupByScope(ready)) {
+      const [first] = group;
+      const deliveries = group.map(({ delivery }) => delivery);
+      if (first !== undefined) await this.parts.journal.release(first.scope, deliveries, this.#lease());
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const held: DeliveryWork[] = [...this.#ready, ...this.#finished, ...this.#onWire.values()];
+    try {
+      for (const group of groupByScope(held)) {
+        const [first] = group;
+        const deliveries = group.map(({ delivery }) => delivery);
+        if (first !== undefined) await this.parts.journal.renew(first.scope, deliveries, this.#lease());
+      }
+    } catch (error) {
+      this.#complain('renewing leases failed', error);
+    }
+  }
+
+  #lease(): Lease {
+    return { token: this.#token, until: new Date(this.#nowMs() + LEASE_MS) };
+  }
+
+  #nowMs(): number {
+    return this.parts.clock.now().getTime();
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#signal = () => {
+        this.#signal = undefined;
+        resolve();
+      };
+    });
+  }
+
+  #complain(what: string, error: unknown): void {
+    this.parts.logger.error({ error: describeError(error) }, what);
+  }
+}
+
+/** Rows of one environment and one period are written in one transaction. */
+function groupByScope<Work extends DeliveryWork>(works: readonly Work[]): Work[][] {
+  const groups = Map.groupBy(works, ({ scope, usagePeriod }) => `${scope.environmentId}/${usagePeriod?.getTime() ?? ''}`);
+  return [...groups.values()];
+}

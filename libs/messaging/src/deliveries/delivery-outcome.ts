@@ -1,0 +1,111 @@
+import { classifyRefusal, nextAttemptAt } from '#deliverability';
+import { redact, type SendOutcome } from '#platform';
+import type { ClaimedDelivery, DeliveryState } from './delivery.js';
+
+/** How one attempt, or the decision against one, leaves a delivery. */
+export interface DeliveryOutcome {
+  readonly delivery: ClaimedDelivery;
+  readonly state: Extract<DeliveryState, 'SENT' | 'DEFERRED' | 'FAILED' | 'AMBIGUOUS' | 'SKIPPED'>;
+  /** Why it was skipped, or the class of the failure. */
+  readonly reason: string | null;
+  readonly lastError: string | null;
+  /** For DEFERRED. */
+  readonly nextAttemptAt: Date | null;
+  /** It is tried again though it may have arrived. */
+  readonly possibleDuplicate: boolean;
+  /** The attempt does not count: the route failed before the message had a part in it. */
+  readonly uncounted: boolean;
+}
+
+/** What to do with a body that was handed over without a final reply. */
+export type AmbiguousPolicy = 'RESEND' | 'HOLD';
+
+const RESEND_AFTER_MS = 60_000;
+const ROUTE_RETRY_MS = 15_000;
+const MAX_ERROR = 500;
+
+/** The state machine's step after an attempt. `random` spreads retries and gives numbers in [0, 1). */
+export function outcomeOf(
+  delivery: ClaimedDelivery,
+  result: SendOutcome,
+  policy: AmbiguousPolicy,
+  now: Date,
+  random: () => number,
+): DeliveryOutcome {
+  switch (result.kind) {
+    case 'accepted':
+      return ended(delivery, 'SENT', null, null);
+    case 'permanent':
+      return ended(delivery, 'FAILED', classifyRefusal(result.reply), replyText(result.reply));
+    case 'temporary':
+      return deferral(delivery, result.reply, now, random);
+    case 'route-unavailable':
+      return { ...later(delivery, new Date(now.getTime() + ROUTE_RETRY_MS), result.detail), uncounted: true };
+    case 'ambiguous':
+      return unknownFate(delivery, policy, result.detail, now);
+  }
+}
+
+/** A sender died with the body on its way. Null: it is to be sent again now, with the same Message-ID. */
+export function outcomeOfInterruption(delivery: ClaimedDelivery, policy: AmbiguousPolicy): DeliveryOutcome | null {
+  if (!delivery.interrupted || (policy === 'RESEND' && !delivery.possibleDuplicate)) return null;
+  return ended(delivery, 'AMBIGUOUS', 'no-reply', 'The sender stopped before the reply came.');
+}
+
+/** It must not be sent, and why: `suppressed`, `unsubscribed`, `erased` … */
+export function skipped(delivery: ClaimedDelivery, reason: string): DeliveryOutcome {
+  return ended(delivery, 'SKIPPED', reason, null);
+}
+
+/** It cannot be sent yet. */
+export function postponed(delivery: ClaimedDelivery, reason: string, until: Date): DeliveryOutcome {
+  return { ...later(delivery, until, null), reason };
+}
+
+/** The mail could not be made. Tried again on the schedule, since the fault may be ours. */
+export function notComposed(delivery: ClaimedDelivery, error: string, now: Date, random: () => number): DeliveryOutcome {
+  return deferral(delivery, { code: 451, enhancedCode: null, text: error }, now, random);
+}
+
+function deferral(
+  delivery: ClaimedDelivery,
+  reply: { readonly code: number; readonly enhancedCode: string | null; readonly text: string },
+  now: Date,
+  random: () => number,
+): DeliveryOutcome {
+  const next = nextAttemptAt(delivery.attempt + 1, delivery.createdAt, now, random);
+  if (next === null) return ended(delivery, 'FAILED', classifyRefusal(reply), replyText(reply));
+  return { ...later(delivery, next, replyText(reply)), reason: classifyRefusal(reply) };
+}
+
+function unknownFate(delivery: ClaimedDelivery, policy: AmbiguousPolicy, detail: string, now: Date): DeliveryOutcome {
+  if (policy === 'HOLD' || delivery.possibleDuplicate || delivery.interrupted) {
+    return ended(delivery, 'AMBIGUOUS', 'no-reply', detail);
+  }
+  return { ...later(delivery, new Date(now.getTime() + RESEND_AFTER_MS), detail), possibleDuplicate: true };
+}
+
+function ended(
+  delivery: ClaimedDelivery,
+  state: DeliveryOutcome['state'],
+  reason: string | null,
+  error: string | null,
+): DeliveryOutcome {
+  return {
+    delivery,
+    state,
+    reason,
+    lastError: error === null ? null : redact(error).slice(0, MAX_ERROR),
+    nextAttemptAt: null,
+    possibleDuplicate: delivery.possibleDuplicate || delivery.interrupted,
+    uncounted: false,
+  };
+}
+
+function later(delivery: ClaimedDelivery, at: Date, error: string | null): DeliveryOutcome {
+  return { ...ended(delivery, 'DEFERRED', null, error), nextAttemptAt: at };
+}
+
+function replyText({ code, enhancedCode, text }: { code: number; enhancedCode: string | null; text: string }): string {
+  return [code, enhancedCode, text].filter((part) => part !== null && part !== '').join(' ');
+}

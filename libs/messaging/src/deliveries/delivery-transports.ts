@@ -1,0 +1,34 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Clock, type Environment } from '#kernel';
+import { type Config, CONFIG, Database, describeError, LOGGER, SmtpTransport } from '#platform';
+import type { DeliveryTransport } from './delivery-transport.js';
+import { SmtpDelivery } from './smtp-delivery.js';
+import { TestInboxDelivery } from './test-inbox-delivery.js';
+
+/** Which way mail of an environment goes: the test environment's into its inbox, whatever is configured. */
+@Injectable()
+export class DeliveryTransports {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** A transport of its own for each lane; null when live mail has nowhere to go and waits. */
+  for(environment: Environment): DeliveryTransport | null {
+    if (environment === 'TEST') return new TestInboxDelivery(this.database, this.clock);
+    const { SMTP_URL, SMTP_CONNECTIONS, SMTP_MESSAGES_PER_CONNECTION, SMTP_EHLO_NAME } = this.config;
+    if (SMTP_URL === undefined) return null;
+    return new SmtpDelivery(
+      new SmtpTransport({
+        url: SMTP_URL,
+        connections: SMTP_CONNECTIONS,
+        messagesPerConnection: SMTP_MESSAGES_PER_CONNECTION,
+        ehloName: SMTP_EHLO_NAME,
+        onConnectionError: (error) => this.logger.warn({ error: describeError(error) }, 'SMTP connection failed'),
+      }),
+    );
+  }
+}

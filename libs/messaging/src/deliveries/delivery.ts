@@ -1,0 +1,58 @@
+import type { Environment } from '#kernel';
+
+export type DeliveryKind = 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST';
+
+/** States of a delivery; the last five are terminal, AMBIGUOUS where it is not sent again. */
+export type DeliveryState =
+  | 'PENDING'
+  | 'CLAIMED'
+  | 'SENDING'
+  | 'DEFERRED'
+  | 'SENT'
+  | 'FAILED'
+  | 'AMBIGUOUS'
+  | 'SKIPPED'
+  | 'CANCELLED';
+
+/** A delivery that this sender holds a lease on. */
+export interface ClaimedDelivery {
+  readonly id: string;
+  /** The partition that it lies in, `YYYY-MM-DD`. */
+  readonly queuedOn: string;
+  readonly kind: DeliveryKind;
+  /** The campaign, or the confirmation. */
+  readonly sourceId: string;
+  readonly subscriberId: string | null;
+  readonly address: string;
+  readonly messageId: string;
+  /** Attempts begun before this one. */
+  readonly attempt: number;
+  readonly createdAt: Date;
+  /** A sender died, or got no reply, when the body was on its way: it may have arrived. */
+  readonly interrupted: boolean;
+  /** It was sent anew once already after that. */
+  readonly possibleDuplicate: boolean;
+}
+
+/** The links of a mail, as the test inbox shows them. */
+export interface MailLinks {
+  readonly confirm?: string;
+  readonly unsubscribe?: string;
+  readonly preferences?: string;
+  readonly view?: string;
+}
+
+/** A mail that is ready for the wire. */
+export interface OutgoingMail {
+  readonly deliveryId: string;
+  readonly environmentId: number;
+  readonly environment: Environment;
+  readonly kind: DeliveryKind;
+  readonly from: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly links: MailLinks;
+  readonly envelopeFrom: string;
+  readonly envelopeTo: string;
+  readonly raw: Buffer;
+}

@@ -1,0 +1,20 @@
+import type { MailTransport, SendOutcome } from '#platform';
+import type { OutgoingMail } from './delivery.js';
+import type { DeliveryTransport } from './delivery-transport.js';
+
+/** Hands live mail to the next hop. */
+export class SmtpDelivery implements DeliveryTransport {
+  constructor(private readonly transport: MailTransport) {}
+
+  get capacity(): number {
+    return this.transport.capacity;
+  }
+
+  deliver({ envelopeFrom, envelopeTo, raw }: OutgoingMail): Promise<SendOutcome> {
+    return this.transport.send({ envelopeFrom, envelopeTo, raw });
+  }
+
+  close(): Promise<void> {
+    return this.transport.close();
+  }
+}

@@ -1,0 +1,107 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { RecipientsQuery, TopicsQuery, UnsubscribesService } from '#audience';
+import { Clock, newId, type ProjectScope } from '#kernel';
+import { Database, type Sql } from '#platform';
+import { CampaignMailsService } from '../deliveries/campaign-mails.service.js';
+import { renderCampaignMail } from '../deliveries/campaign-mail.js';
+import { MailLinkMaker } from '../deliveries/mail-links.js';
+
+/** A mail, as the page that its links lead to describes it. */
+export interface DescribedMail {
+  /** Null when the subscriber has been erased. */
+  readonly subscriberId: string | null;
+  readonly address: string | null;
+  readonly topicNames: readonly string[];
+}
+
+/** Who unsubscribes, and by which way. */
+export interface Unsubscriber {
+  readonly how: 'SUBSCRIBER_PAGE' | 'ONE_CLICK';
+  readonly ipAddress: string;
+  readonly userAgent: string | null;
+}
+
+interface MailRow {
+  readonly id: string;
+  readonly queued_on: string;
+  readonly subscriber_id: string | null;
+  readonly address: string;
+  readonly campaign_id: string;
+  readonly topic_ids: string[];
+}
+
+/** What the links in a campaign's mail do. The delivery's id comes from a signed token. */
+@Injectable()
+export class MailPagesService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(UnsubscribesService) private readonly unsubscribes: UnsubscribesService,
+    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
+    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Null when there is no such mail. */
+  describeMail(scope: ProjectScope, deliveryId: string): Promise<DescribedMail | null> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const mail = await findMail(scope, db, deliveryId);
+      if (mail === null) return null;
+      const topics = await this.topics.named(scope, mail.topic_ids);
+      return { subscriberId: mail.subscriber_id, address: mail.address, topicNames: topics.map(({ name }) => name) };
+    });
+  }
+
+  /** Takes the reader off the mail's topics, or off everything. Again, or without such a mail: nothing happens. */
+  async unsubscribe(
+    scope: ProjectScope,
+    deliveryId: string,
+    reach: 'topics' | 'everything',
+    { how, ipAddress, userAgent }: Unsubscriber,
+  ): Promise<void> {
+    await this.database.transaction(scope, async ({ db }) => {
+      const mail = await findMail(scope, db, deliveryId, 'lock');
+      if (mail === null || mail.subscriber_id === null) return;
+      const by = { actor: how, ipAddress, userAgent, deliveryId };
+      if (reach === 'everything') await this.unsubscribes.everything(scope, mail.subscriber_id, by);
+      else await this.unsubscribes.revokeTopics(scope, mail.subscriber_id, mail.topic_ids, by);
+      await this.#recordOnce(scope, db, mail);
+    });
+  }
+
+  /** The mail's HTML as its reader got it; null when there is no such mail or its reader was erased. */
+  async render(scope: ProjectScope, deliveryId: string): Promise<{ readonly html: string } | null> {
+    const mail = await this.database.transaction(scope, ({ db }) => findMail(scope, db, deliveryId));
+    if (mail === null || mail.subscriber_id === null) return null;
+    const found = await this.recipients.lookUp(scope, mail.topic_ids, [mail.subscriber_id], this.clock.now());
+    const recipient = found.get(mail.subscriber_id);
+    if (recipient === undefined) return null;
+    const compiled = await this.mails.ofQueued(scope, mail.campaign_id, mail.queued_on);
+    const { html } = renderCampaignMail(compiled, { deliveryId, recipient }, this.links);
+    return { html };
+  }
+
+  /** An unsubscription counts once a mail. The row's lock keeps two clicks apart. */
+  async #recordOnce(scope: ProjectScope, db: Sql, mail: MailRow): Promise<void> {
+    await sql`
+      insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type)
+      select ${newId()}, ${this.clock.now()}, ${scope.environmentId}, ${mail.campaign_id}, ${mail.id}, ${mail.subscriber_id}, 'UNSUBSCRIBED'
+      where not exists (
+        select from messaging.delivery_events e
+        where e.campaign_id = ${mail.campaign_id} and e.delivery_id = ${mail.id} and e.type = 'UNSUBSCRIBED'
+      )
+    `.execute(db);
+  }
+}
+
+async function findMail(scope: ProjectScope, db: Sql, deliveryId: string, lock?: 'lock'): Promise<MailRow | null> {
+  const { rows } = await sql<MailRow>`
+    select d.id, d.queued_on, d.subscriber_id, d.address, c.id as campaign_id, c.topic_ids
+    from messaging.deliveries d join messaging.campaigns c on c.id = d.source_id
+    where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId} and d.kind = 'CAMPAIGN'
+    ${lock === undefined ? sql`` : sql`for update of d`}
+  `.execute(db);
+  return rows[0] ?? null;
+}

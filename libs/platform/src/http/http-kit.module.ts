@@ -1,0 +1,77 @@
+import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import { Clock } from '#kernel';
+import type { Config } from '../config/config.js';
+import { Database } from '../database/database.js';
+import { HttpMetrics } from '../metrics/http-metrics.js';
+import { collectProcessMetrics } from '../metrics/process-metrics.js';
+import { databaseChecks } from '../operations/database-checks.js';
+import { HealthChecks } from '../operations/health-checks.js';
+import { Operations } from '../operations/operations.js';
+import { CONFIG, LOGGER } from '../platform.module.js';
+import { IdempotencyHook } from './idempotency/idempotency.hook.js';
+import { IdempotencyKeysQuery } from './idempotency/idempotency-keys.query.js';
+import { ProblemFilter } from './problems/problem.filter.js';
+import { ProblemWriter } from './problems/problem-writer.js';
+import { PostgresRateLimitStore } from './rate-limit/postgres-rate-limit.store.js';
+import { RateLimiter } from './rate-limit/rate-limiter.js';
+import { RateLimitStore } from './rate-limit/rate-limit.js';
+import { RedisRateLimitStore } from './rate-limit/redis-rate-limit.store.js';
+import { RouteTable } from './routing/route-table.js';
+import { RequestLog } from './server/request-log.js';
+
+const providers = [
+  RouteTable,
+  { provide: HttpMetrics, useFactory: (registry: Registry) => new HttpMetrics(registry), inject: [Registry] },
+  {
+    provide: RequestLog,
+    useFactory: (logger: Logger, metrics: HttpMetrics) => new RequestLog(logger, metrics),
+    inject: [LOGGER, HttpMetrics],
+  },
+  {
+    provide: ProblemFilter,
+    useFactory: (config: Config, clock: Clock, logger: Logger) =>
+      new ProblemFilter(new ProblemWriter(config.PUBLIC_URL, clock), logger),
+    inject: [CONFIG, Clock, LOGGER],
+  },
+  {
+    provide: RateLimitStore,
+    useFactory: (config: Config, database: Database) =>
+      config.REDIS_URL === undefined
+        ? new PostgresRateLimitStore(database.pool)
+        : new RedisRateLimitStore(config.REDIS_URL),
+    inject: [CONFIG, Database],
+  },
+  {
+    provide: RateLimiter,
+    useFactory: (store: RateLimitStore, config: Config) => new RateLimiter(store, config.RATE_LIMIT_PER_MINUTE),
+    inject: [RateLimitStore, CONFIG],
+  },
+  {
+    provide: IdempotencyHook,
+    useFactory: (database: Database, clock: Clock, config: Config, logger: Logger) =>
+      new IdempotencyHook(new IdempotencyKeysQuery(database, clock), config.MASTER_KEY, logger),
+    inject: [Database, Clock, CONFIG, LOGGER],
+  },
+  {
+    provide: Operations,
+    useFactory: (database: Database, store: RateLimitStore, registry: Registry) => {
+      collectProcessMetrics(registry, database.pool);
+      const checks = [...databaseChecks(database), { name: 'rateLimit', check: () => store.ping() }];
+      return new Operations(new HealthChecks(checks), registry);
+    },
+    inject: [Database, RateLimitStore, Registry],
+  },
+];
+
+/** The parts of the HTTP kit that Nest injects; `useHttpKit` puts them to work. */
+@Global()
+@Module({ providers, exports: providers })
+export class HttpKitModule implements OnApplicationShutdown {
+  constructor(@Inject(RateLimitStore) private readonly store: RateLimitStore) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.store.close();
+  }
+}

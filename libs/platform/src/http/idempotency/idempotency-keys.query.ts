@@ -1,0 +1,118 @@
+import { sql } from 'kysely';
+import type { Clock, ProjectScope } from '#kernel';
+import type { Database } from '../../database/database.js';
+
+/** Which request a key stands for: the key is good for one API key, method and path. */
+export interface IdempotentRequest {
+  readonly scope: ProjectScope;
+  readonly apiKeyId: string;
+  readonly method: string;
+  /** Paths and keys may hold addresses: what is stored is a digest. */
+  readonly pathDigest: string;
+  readonly keyDigest: string;
+}
+
+/** The right to run the request, until `lockedUntil`; that instant also tells this run from a later one. */
+export interface Lease {
+  readonly request: IdempotentRequest;
+  readonly lockedUntil: Date;
+}
+
+export type Acquisition =
+  | { readonly kind: 'acquired'; readonly lease: Lease }
+  | { readonly kind: 'running'; readonly bodyHash: Buffer }
+  | { readonly kind: 'answered'; readonly bodyHash: Buffer; readonly sealedAnswer: string };
+
+interface StoredRow {
+  readonly body_hash: Buffer;
+  readonly status: number | null;
+  readonly body: string | null;
+}
+
+const LOCK_MS = 60_000;
+const KEPT_MS = 24 * 60 * 60 * 1000;
+
+/** The hash of a body that is still arriving. It agrees with every other one. */
+export const UNKNOWN_HASH = Buffer.alloc(0);
+
+/** The rows behind `Idempotency-Key`. Each call is a transaction of its own: none is open while the handler runs. */
+export class IdempotencyKeysQuery {
+  constructor(
+    private readonly database: Database,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Takes the key, or tells who has it. A lock whose process died is taken over when it runs out. */
+  async acquire(request: IdempotentRequest, bodyHash: Buffer): Promise<Acquisition> {
+    const { scope, apiKeyId, method, pathDigest, keyDigest } = request;
+    const now = this.clock.now();
+    const lockedUntil = this.#lockEnd();
+    return this.database.transaction(scope, async ({ db }) => {
+      const taken = await sql`
+        insert into platform.idempotency_keys as k
+          (environment_id, api_key_id, method, path, key, body_hash, locked_until, created_at, expires_at)
+        values (${scope.environmentId}, ${apiKeyId}, ${method}, ${pathDigest}, ${keyDigest}, ${bodyHash},
+          ${lockedUntil}, ${now}, ${new Date(now.getTime() + KEPT_MS)})
+        on conflict (environment_id, api_key_id, method, path, key) do update
+          set body_hash = excluded.body_hash, status = null, body = null, locked_until = excluded.locked_until,
+            created_at = excluded.created_at, expires_at = excluded.expires_at
+          where k.expires_at <= ${now}
+            or (k.status is null and k.locked_until <= ${now} and k.body_hash in (excluded.body_hash, ${UNKNOWN_HASH}))
+        returning 1`.execute(db);
+      if (taken.rows.length === 1) return { kind: 'acquired', lease: { request, lockedUntil } };
+      const { rows } = await sql<StoredRow>`
+        select body_hash, status, body from platform.idempotency_keys where ${this.#isRow(request)}`.execute(db);
+      const [row] = rows;
+      if (row === undefined || row.status === null || row.body === null) {
+        return { kind: 'running', bodyHash: row?.body_hash ?? UNKNOWN_HASH };
+      }
+      return { kind: 'answered', bodyHash: row.body_hash, sealedAnswer: row.body };
+    });
+  }
+
+  /** Moves the end of the lock, for a handler that takes long; null when the lock is lost. */
+  async renew(lease: Lease): Promise<Lease | null> {
+    const lockedUntil = this.#lockEnd();
+    const { rows } = await this.database.transaction(lease.request.scope, ({ db }) =>
+      sql`update platform.idempotency_keys set locked_until = ${lockedUntil}
+        where ${this.#isHeld(lease)} returning 1`.execute(db),
+    );
+    return rows.length === 1 ? { ...lease, lockedUntil } : null;
+  }
+
+  /** Keeps the answer for whoever repeats the request. */
+  async complete(lease: Lease, bodyHash: Buffer, status: number, sealedAnswer: string): Promise<void> {
+    await this.database.transaction(lease.request.scope, ({ db }) =>
+      sql`update platform.idempotency_keys set status = ${status}, body = ${sealedAnswer}, body_hash = ${bodyHash}
+        where ${this.#isHeld(lease)}`.execute(db),
+    );
+  }
+
+  /** Forgets the key, so that the request can be made anew. */
+  async release(lease: Lease): Promise<void> {
+    await this.database.transaction(lease.request.scope, ({ db }) =>
+      sql`delete from platform.idempotency_keys where ${this.#isHeld(lease)}`.execute(db),
+    );
+  }
+
+  /** Removes what nobody may repeat any more; resolves to how many. */
+  async removeExpired(): Promise<number> {
+    const { numAffectedRows } = await this.database.system(({ db }) =>
+      sql`delete from platform.idempotency_keys where expires_at <= ${this.clock.now()}`.execute(db),
+    );
+    return Number(numAffectedRows ?? 0);
+  }
+
+  #lockEnd(): Date {
+    return new Date(this.clock.now().getTime() + LOCK_MS);
+  }
+
+  #isRow({ scope, apiKeyId, method, pathDigest, keyDigest }: IdempotentRequest) {
+    return sql`environment_id = ${scope.environmentId} and api_key_id = ${apiKeyId} and method = ${method}
+      and path = ${pathDigest} and key = ${keyDigest}`;
+  }
+
+  #isHeld({ request, lockedUntil }: Lease) {
+    return sql`${this.#isRow(request)} and status is null and locked_until = ${lockedUntil}`;
+  }
+}

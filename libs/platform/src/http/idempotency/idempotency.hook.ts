@@ -1,0 +1,111 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { describeError } from '../../logging/redact.js';
+import { invalidRequest, ProblemError } from '../problems/problem-error.js';
+import { type Acquisition, type IdempotencyKeysQuery, UNKNOWN_HASH } from './idempotency-keys.query.js';
+import { identityOf, isIdempotencyKey, requestHash, sha256 } from './request-identity.js';
+import { RunningRequest } from './running-request.js';
+import { AnswerSeal, type StoredAnswer } from './sealed-answer.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set while a request runs under an idempotency key. */
+    idempotentRun: RunningRequest | null;
+  }
+}
+
+const KEPT_HEADERS = ['location', 'content-type'] as const;
+const NOT_KEPT = new Set([400, 401, 403, 429]);
+
+/** `Idempotency-Key` on POST: the first request runs, each repetition gets its answer. */
+export class IdempotencyHook {
+  constructor(
+    private readonly keys: IdempotencyKeysQuery,
+    private readonly masterKey: string,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Before the handler: takes the key, answers from the store, or refuses. */
+  async begin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const key = request.headers['idempotency-key'];
+    const { caller } = request;
+    if (key === undefined || caller === null || request.method !== 'POST') return;
+    if (typeof key !== 'string' || !isIdempotencyKey(key)) {
+      throw invalidRequest({ 'Idempotency-Key': 'must be 1 to 255 printable ASCII characters' });
+    }
+    const seal = new AnswerSeal(this.masterKey, caller.keyId, key);
+    const acquired = await this.keys.acquire(identityOf(request, caller, key), knownHash(request));
+    if (acquired.kind === 'acquired') {
+      request.idempotentRun = new RunningRequest(this.keys, seal, acquired.lease);
+      return;
+    }
+    const hash = acquired.kind === 'answered' ? await completeHash(request) : knownHash(request);
+    refuseAnother(acquired, hash);
+    if (acquired.kind === 'running') throw new ProblemError('idempotency-in-flight');
+    await replay(reply, seal.open(acquired.sealedAnswer));
+  }
+
+  /** Before the answer leaves: keeps it, or frees the key. Losing the store loses no answer. */
+  async end(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> {
+    const run = request.idempotentRun;
+    if (run === null) return;
+    request.idempotentRun = null;
+    try {
+      const hash = await arrivedHash(request);
+      const body = bodyText(payload);
+      if (reply.statusCode >= 500 && request.signal.aborted) run.abandon();
+      else if (hash === null || body === null || NOT_KEPT.has(reply.statusCode) || reply.statusCode >= 500) await run.release();
+      else await run.complete(hash, { status: reply.statusCode, headers: keptHeaders(reply), body });
+    } catch (error) {
+      this.logger.warn({ requestId: request.id, error: describeError(error) }, 'idempotent answer was not stored');
+    }
+  }
+}
+
+function refuseAnother({ bodyHash }: Exclude<Acquisition, { kind: 'acquired' }>, hash: Buffer): void {
+  const isComparable = bodyHash.length > 0 && hash.length > 0;
+  if (isComparable && !bodyHash.equals(hash)) throw new ProblemError('idempotency-key-reused');
+}
+
+async function replay(reply: FastifyReply, answer: StoredAnswer): Promise<void> {
+  await reply
+    .code(answer.status)
+    .headers({ ...answer.headers, 'idempotency-replayed': 'true' })
+    // A string is sent as it is; an empty one must not become a body of 204.
+    .send(answer.body === '' ? undefined : answer.body);
+}
+
+function knownHash(request: FastifyRequest): Buffer {
+  if (request.bodyHash !== null) return UNKNOWN_HASH;
+  return requestHash(request, sha256(request.rawBody ?? Buffer.alloc(0)));
+}
+
+/** Reads a streamed body to its end, since only then it can be compared. */
+async function completeHash(request: FastifyRequest): Promise<Buffer> {
+  if (request.bodyHash === null) return knownHash(request);
+  (request.body as NodeJS.ReadableStream).resume();
+  return requestHash(request, await request.bodyHash);
+}
+
+/** Null when the handler has answered without reading the whole body. */
+async function arrivedHash(request: FastifyRequest): Promise<Buffer | null> {
+  if (request.bodyHash === null) return knownHash(request);
+  const hash = await Promise.race([request.bodyHash, nextTurn(null)]);
+  return hash === null ? null : requestHash(request, hash);
+}
+
+/** Null for a stream, which is not kept. */
+function bodyText(payload: unknown): string | null {
+  if (payload === undefined || payload === null) return '';
+  if (typeof payload === 'string') return payload;
+  return Buffer.isBuffer(payload) ? payload.toString('utf8') : null;
+}
+
+function keptHeaders(reply: FastifyReply): Record<string, string> {
+  const kept = KEPT_HEADERS.flatMap((name) => {
+    const value = reply.getHeader(name);
+    return value === undefined ? [] : [[name, String(value)] as const];
+  });
+  return Object.fromEntries(kept);
+}

@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ManualClock } from '#kernel';
+import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
+import { eventually } from '../../../../../test/support/eventually.js';
+import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '../../../../../test/support/sample-api.js';
+import { Database } from '../../database/database.js';
+import { ExpiredIdempotencyKeysTask } from './expired-idempotency-keys.task.js';
+import { IdempotencyKeysQuery } from './idempotency-keys.query.js';
+
+const BODY = { name: 'jane', consent: { source: 'web' } };
+const HOUR = 3_600_000;
+
+describe('Idempotency-Key', () => {
+  const clock = new ManualClock(new Date('2026-11-21T06:00:00Z'));
+  let test: TestDatabase;
+  let apis: [SampleApi, SampleApi];
+  let key: string;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    apis = [await startSampleApi(test.url, {}, { clock }), await startSampleApi(test.url, {}, { clock })];
+  });
+
+  beforeEach(() => {
+    key = crypto.randomUUID();
+    const caller = sampleCaller(['topics:write'], 100_000);
+    for (const api of apis) {
+      api.keys.issue(key, caller);
+      api.work.calls = 0;
+      api.work.gate = Promise.resolve();
+    }
+  });
+
+  afterAll(async () => {
+    await Promise.all(apis.map((api) => api.close()));
+    await test.drop();
+  });
+
+  const post = (body: unknown, { api = apis[0], idempotencyKey = 'one', path = '/parcels', apiKey = key } = {}) =>
+    fetch(`${api.url}/api/v1${path}`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+
+  it('gives a repeated request the first answer, on every instance, and runs it once', async () => {
+    const first = await post(BODY);
+    expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
+    const again = await post(BODY, { api: apis[1] });
+    expect(again.status).toBe(201);
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect(again.headers.get('location')).toBe('/api/v1/parcels/7');
+    expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'));
+    expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+    expect(await again.text()).toBe(await first.text());
+    expect(apis.map(({ work }) => work.calls)).toEqual([1, 0]);
+  });
+
+  it('is good for one key, method and path', async () => {
+    await post(undefined, { path: '/parcels/1/send' });
+    expect((await post(undefined, { path: '/parcels/2/send' })).headers.get('idempotency-replayed')).toBeNull();
+    const other = crypto.randomUUID();
+    apis[0].keys.issue(other, sampleCaller(['topics:write'], 100_000));
+    expect((await post(undefined, { path: '/parcels/1/send', apiKey: other })).headers.get('idempotency-replayed')).toBeNull();
+    expect((await post(undefined, { path: '/parcels/1/send' })).headers.get('idempotency-replayed')).toBe('true');
+    expect(apis[0].work.calls).toBe(3);
+  });
+
+  it('refuses the same key with another body, byte by byte', async () => {
+    await post(BODY);
+    const other = await post(`${JSON.stringify(BODY)} `);
+    expect(other.status).toBe(422);
+    const problem = await problemIn(other);
+    expect(problem).toMatchObject({ type: 'https://mail.example/problems/idempotency-key-reused' });
+    expect((await post(BODY)).headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  it('is in flight while the first request runs, without keeping a connection', async () => {
+    const gate = Promise.withResolvers<void>();
+    apis[0].work.gate = gate.promise;
+    const first = post(BODY);
+    await eventually('the first request runs', () => apis[0].work.calls === 1);
+    const second = await post(BODY, { api: apis[1] });
+    expect(second.status).toBe(409);
+    expect(await problemIn(second)).toMatchObject({ type: 'https://mail.example/problems/idempotency-in-flight' });
+    expect((await post({ ...BODY, name: 'other' }, { api: apis[1] })).status).toBe(422);
+    const open = await test.query(`select 1 from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`);
+    expect(open).toEqual([]);
+    gate.resolve();
+    expect((await first).status).toBe(201);
+    expect((await post(BODY)).headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  it('keeps what the domain refused, but not what may go well the next time', async () => {
+    const refused = { ...BODY, name: 'unknown' };
+    await post(refused);
+    expect((await post(refused)).headers.get('idempotency-replayed')).toBe('true');
+    for (const [body, status] of [[{ ...BODY, name: '' }, 400], [{ ...BODY, name: 'crash' }, 500]] as const) {
+      const idempotencyKey = `status ${status}`;
+      expect((await post(body, { idempotencyKey })).status).toBe(status);
+      const again = await post(body, { idempotencyKey });
+      expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([status, null]);
+      expect((await post(BODY, { idempotencyKey })).status).toBe(201);
+    }
+  });
+
+  it('takes over from a process that died, after a minute', async () => {
+    const gate = Promise.withResolvers<void>();
+    apis[0].work.gate = gate.promise;
+    const lost = post(BODY);
+    await eventually('the first request runs', () => apis[0].work.calls === 1);
+    clock.advance(59_000);
+    expect((await post(BODY, { api: apis[1] })).status).toBe(409);
+    clock.advance(2_000);
+    expect((await post(BODY, { api: apis[1] })).status).toBe(201);
+    // The one thought dead comes back: its answer must not replace the kept one.
+    gate.resolve();
+    await lost;
+    const replayed = await post(BODY);
+    expect([replayed.headers.get('idempotency-replayed'), apis.map(({ work }) => work.calls)]).toEqual(['true', [1, 1]]);
+  });
+
+  it('is forgotten after 24 hours, and removed', async () => {
+    await post(BODY);
+    clock.advance(24 * HOUR - 1000);
+    expect((await post(BODY)).headers.get('idempotency-replayed')).toBe('true');
+    clock.advance(1000);
+    expect((await post(BODY)).headers.get('idempotency-replayed')).toBeNull();
+    clock.advance(24 * HOUR);
+    const database = await Database.connect({ url: test.url, poolSize: 2, applicationName: 'spec', entities: [] });
+    await new ExpiredIdempotencyKeysTask(new IdempotencyKeysQuery(database, clock)).run();
+    await database.close();
+    expect(await test.query('select count(*)::int as count from platform.idempotency_keys')).toEqual([{ count: 0 }]);
+  });
+
+  it('must be 1 to 255 printable characters', async () => {
+    for (const idempotencyKey of ['', 'x'.repeat(256), 'ü']) {
+      const answer = await post(BODY, { idempotencyKey });
+      expect(answer.status).toBe(400);
+      expect(await problemIn(answer)).toMatchObject({ errors: { 'Idempotency-Key': 'must be 1 to 255 printable ASCII characters' } });
+    }
+    expect((await post(BODY, { idempotencyKey: 'x'.repeat(255) })).status).toBe(201);
+  });
+
+  it('changes nothing about who may come in', async () => {
+    expect((await post(BODY, { apiKey: 'nobody' })).status).toBe(401);
+    expect((await post('{')).status).toBe(400);
+    expect((await post(BODY)).status).toBe(201);
+  });
+
+  it('works for a streamed body, whose repetition is compared as a whole', async () => {
+    const send = (body: string, query = '') =>
+      fetch(`${apis[0].url}/api/v1/parcels/import${query}`, {
+        method: 'POST',
+        headers: { 'x-api-key': key, 'content-type': 'text/csv', 'idempotency-key': 'csv' },
+        body,
+      });
+    const csv = 'email\njane@example.com\n'.repeat(100_000);
+    const first = await send(csv);
+    expect([first.status, await first.json()]).toEqual([202, { bytes: csv.length }]);
+    const again = await send(csv);
+    expect([again.headers.get('idempotency-replayed'), await again.json()]).toEqual(['true', { bytes: csv.length }]);
+    expect((await send(`${csv}x`)).status).toBe(422);
+    expect((await send(csv, '?onConflict=SKIP')).status).toBe(422);
+    expect(apis[0].work.calls).toBe(1);
+  });
+
+  it('leaves no personal data in its table', async () => {
+    await post(BODY, { idempotencyKey: 'for jane@example.com' });
+    const rows = await test.query('select t::text as row from platform.idempotency_keys t');
+    expect(rows.length).toBeGreaterThan(0);
+    expect(JSON.stringify(rows)).not.toMatch(/jane|Parcel/);
+  });
+});

@@ -1,0 +1,15 @@
+export { ApiKeyAuthenticator } from './authentication/api-key-authenticator.js';
+export type { AuthenticatedCaller } from './authentication/authenticated-caller.js';
+export { HttpKitModule } from './http-kit.module.js';
+export { API_PREFIX, ApiController } from './operation/api-controller.decorator.js';
+export { Operation } from './operation/operation.decorator.js';
+export type { OperationOptions, OperationResponse } from './operation/operation-options.js';
+export { Caller, ClientAddress, InScope } from './operation/request-values.decorator.js';
+export { pageOf, pageQuery, type Pagination, pagination, toPage } from './pagination/page.js';
+export { invalidRequest, ProblemError } from './problems/problem-error.js';
+export { isProblemSlug, PROBLEM_TYPES, type ProblemSlug, type ProblemType } from './problems/problem-types.js';
+export { RouteTable } from './routing/route-table.js';
+export { createHttpAdapter } from './server/http-adapter.js';
+export { useHttpKit } from './use-http-kit.js';
+export { emailField, emailParam, int64, timestamp, uuid } from './validation/fields.js';
+export { strictBody } from './validation/strict-body.js';

@@ -1,0 +1,46 @@
+import { applyDecorators, HttpCode } from '@nestjs/common';
+import { RouteConfig, RouteSchema } from '@nestjs/platform-fastify';
+import { ApiBody, ApiConsumes, ApiExtension, ApiIncludeEndpoint, ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { serializerSchema } from '../serialization/serializer-schema.js';
+import type { OperationOptions, OperationResponse } from './operation-options.js';
+
+/** The extension of the OpenAPI operation that names the scope which a key needs. */
+export const SCOPE_EXTENSION = 'x-required-scope';
+/** Carries the additional problem statuses from the decorator to the document's last step, which removes it. */
+export const PROBLEMS_EXTENSION = 'x-problems';
+
+const DESCRIPTIONS = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'Done; there is nothing to return' } as const;
+
+/**
+ * Declares a route of an `@ApiController`: its scope, its status, how its answer is serialised, and its
+ * entry in the OpenAPI document.
+ */
+export function Operation(options: OperationOptions): MethodDecorator {
+  const { response } = options;
+  const decorators = [
+    HttpCode(response.status),
+    RouteConfig({ operation: options }),
+    ApiIncludeEndpoint(),
+    ApiOperation({
+      operationId: options.operationId,
+      summary: options.summary,
+      ...(options.description === undefined ? {} : { description: options.description }),
+    }),
+    ApiExtension(SCOPE_EXTENSION, options.scope),
+    ApiExtension(PROBLEMS_EXTENSION, [...(options.problems ?? [])]),
+    documentedResponse(response),
+  ];
+  if (response.schema !== undefined) {
+    decorators.push(RouteSchema({ response: { [response.status]: serializerSchema(response.schema) } }));
+  }
+  if (options.streams !== undefined) decorators.push(ApiConsumes('application/json', ...options.streams));
+  if (options.body !== undefined) decorators.push(ApiBody({ required: true }));
+  return applyDecorators(...decorators);
+}
+
+function documentedResponse({ status, schema, contentType, description }: OperationResponse): MethodDecorator {
+  const common = { status, description: description ?? DESCRIPTIONS[status] };
+  if (schema !== undefined) return ApiResponse({ ...common, standardSchema: schema });
+  if (contentType === undefined) return ApiResponse(common);
+  return ApiResponse({ ...common, content: { [contentType]: { schema: { type: 'string' } } } });
+}

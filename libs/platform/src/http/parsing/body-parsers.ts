@@ -1,0 +1,52 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ProblemError } from '../problems/problem-error.js';
+import { hashedStream } from './hashed-stream.js';
+
+/** RFC 8259 and RFC 6839 §3.1: JSON itself and what is written in it. */
+const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i;
+
+/**
+ * Which bodies are read: JSON everywhere, and what an operation takes as a stream. Everything else is a
+ * 415, unless there is nothing to read.
+ */
+export function registerBodyParsers(fastify: FastifyInstance): void {
+  const parseJson = fastify.getDefaultJsonParser('error', 'error');
+  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser<Buffer>(JSON_TYPES, { parseAs: 'buffer' }, (request, body, done) => {
+    if (isEncoded(request)) return done(unsupported('A compressed body is not supported.'));
+    request.rawBody = body;
+    if (body.length === 0) return done(null, undefined);
+    try {
+      parseJson(request, utf8.decode(body), (error, value) => done(error === null ? null : malformed(), value));
+    } catch {
+      done(malformed());
+    }
+  });
+  fastify.addContentTypeParser('*', (request, payload, done) => {
+    if (isEmpty(request)) return done(null, undefined);
+    const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+    const isTaken = request.routeOptions.config.operation?.streams?.includes(type) ?? false;
+    if (!isTaken || isEncoded(request)) return done(unsupported('Send JSON with Content-Type: application/json.'));
+    if (request.headers['idempotency-key'] === undefined) return done(null, payload);
+    const { stream, hash } = hashedStream(payload);
+    request.bodyHash = hash;
+    done(null, stream);
+  });
+}
+
+function malformed(): ProblemError {
+  return new ProblemError('malformed-json', { detail: 'The body is not JSON in UTF-8.' });
+}
+
+function unsupported(detail: string): ProblemError {
+  return new ProblemError('unsupported-media-type', { detail });
+}
+
+function isEmpty({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+}
+
+function isEncoded({ headers }: FastifyRequest): boolean {
+  return (headers['content-encoding'] ?? 'identity').trim().toLowerCase() !== 'identity';
+}

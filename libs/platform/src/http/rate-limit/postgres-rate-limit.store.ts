@@ -1,0 +1,36 @@
+import type pg from 'pg';
+import { RateLimitStore, type WindowHit } from './rate-limit.js';
+
+interface HitRow {
+  readonly hits: number;
+  readonly ends_at_ms: number;
+  readonly remaining_ms: number;
+}
+
+const HIT = {
+  name: 'hit_rate_limit',
+  text: `select hits, (extract(epoch from window_ends_at) * 1000)::float8 as ends_at_ms,
+      (extract(epoch from window_ends_at - clock_timestamp()) * 1000)::float8 as remaining_ms
+    from platform.hit_rate_limit($1, $2)`,
+};
+
+/** Counts in an unlogged table of PostgreSQL. */
+export class PostgresRateLimitStore extends RateLimitStore {
+  constructor(private readonly pool: pg.Pool) {
+    super();
+  }
+
+  override async hit(key: string, windowSeconds: number): Promise<WindowHit> {
+    const { rows } = await this.pool.query<HitRow>({ ...HIT, values: [key, windowSeconds] });
+    const [row] = rows;
+    if (row === undefined) throw new Error('The rate limit was not counted.');
+    return { hits: row.hits, endsAtMs: row.ends_at_ms, remainingMs: row.remaining_ms };
+  }
+
+  override async ping(): Promise<void> {
+    await this.pool.query(`select 'platform.rate_limit_windows'::regclass`);
+  }
+
+  /** The pool belongs to the database. */
+  override async close(): Promise<void> {}
+}

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
+import { startRedis, type TestRedis } from '../../../../../test/support/redis.js';
+import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '../../../../../test/support/sample-api.js';
+
+describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
+  let test: TestDatabase;
+  let redis: TestRedis | undefined;
+  let apis: [SampleApi, SampleApi];
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    if (store === 'Redis') redis = await startRedis();
+    const env: Record<string, string> = redis === undefined ? {} : { REDIS_URL: redis.url };
+    apis = [await startSampleApi(test.url, { TRUST_PROXY: 'true', ...env }), await startSampleApi(test.url, { TRUST_PROXY: 'true', ...env })];
+  });
+
+  afterAll(async () => {
+    await Promise.all(apis.map((api) => api.close()));
+    await redis?.stop();
+    await test.drop();
+  });
+
+  const get = (api: SampleApi, headers: Record<string, string>, path = '/parcels') =>
+    fetch(`${api.url}/api/v1${path}`, { headers });
+  const standing = ({ status, headers }: Response) => ({
+    status,
+    limit: headers.get('x-ratelimit-limit'),
+    remaining: headers.get('x-ratelimit-remaining'),
+  });
+  const issue = (key: string, rateLimitPerMinute: number | null) => {
+    for (const api of apis) api.keys.issue(key, { ...sampleCaller(['topics:read'], rateLimitPerMinute), keyId: key });
+  };
+
+  it('counts a key’s requests over all instances, and says 429 with Retry-After past the limit', async () => {
+    issue('three', 3);
+    const answers = [];
+    for (const api of [apis[0], apis[1], apis[0], apis[1]]) answers.push(await get(api, { 'x-api-key': 'three' }));
+    expect(answers.map(standing)).toEqual([
+      { status: 200, limit: '3', remaining: '2' },
+      { status: 200, limit: '3', remaining: '1' },
+      { status: 200, limit: '3', remaining: '0' },
+      { status: 429, limit: '3', remaining: '0' },
+    ]);
+    const resets = new Set(answers.map(({ headers }) => headers.get('x-ratelimit-reset')));
+    expect(resets.size).toBe(1);
+    const seconds = Number([...resets][0]) - Date.now() / 1000;
+    expect(seconds).toBeGreaterThan(50);
+    expect(seconds).toBeLessThanOrEqual(61);
+    const retryAfter = Number(answers[3]?.headers.get('retry-after'));
+    expect(retryAfter).toBeGreaterThanOrEqual(1);
+    expect(retryAfter).toBeLessThanOrEqual(60);
+  });
+
+  it('is 60 a minute for a key without a limit of its own', async () => {
+    issue('default', null);
+    expect(standing(await get(apis[0], { 'x-api-key': 'default' }))).toMatchObject({ limit: '60', remaining: '59' });
+  });
+
+  it('lets exactly the limit through when many come at once', async () => {
+    issue('rush', 10);
+    const answers = await Promise.all(Array.from({ length: 30 }, (_unused, index) => get(apis[index % 2 === 0 ? 0 : 1], { 'x-api-key': 'rush' })));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
+  });
+
+  it('comes before the scope, the path and the body', async () => {
+    issue('used-up', 1);
+    await get(apis[0], { 'x-api-key': 'used-up' });
+    expect((await get(apis[0], { 'x-api-key': 'used-up' }, '/nope')).status).toBe(429);
+    const answer = await fetch(`${apis[0].url}/api/v1/parcels`, { method: 'POST', headers: { 'x-api-key': 'used-up' }, body: '{' });
+    expect(answer.status).toBe(429);
+    expect(await problemIn(answer)).toMatchObject({ type: 'https://mail.example/problems/rate-limited', status: 429 });
+  });
+
+  it('stands in every authenticated answer, errors included', async () => {
+    issue('errors', 1000);
+    const statuses: [string, RequestInit, number][] = [
+      ['/parcels?size=x', {}, 400],
+      ['/parcels', { method: 'POST', body: '{' }, 403],
+      ['/nope', {}, 404],
+      ['/parcels', { method: 'PUT' }, 405],
+      ['/parcels/fails/state', {}, 409],
+      ['/parcels/fails/badly', {}, 500],
+      ['/parcels/fails/unavailable', {}, 503],
+    ];
+    for (const [path, init, status] of statuses) {
+      const answer = await fetch(`${apis[0].url}/api/v1${path}`, { ...init, headers: { 'x-api-key': 'errors' } });
+      expect([path, standing(answer)]).toEqual([path, { status, limit: '1000', remaining: expect.stringMatching(/^\d+$/) }]);
+    }
+  });
+
+  it('slows down an address that guesses keys, and leaves the keys’ budgets alone', async () => {
+    issue('bystander', 1000);
+    const headers = { 'x-forwarded-for': '203.0.113.7' };
+    for (let attempt = 0; attempt < 60; attempt += 1) {
+      expect((await get(apis[attempt % 2 === 0 ? 0 : 1], { ...headers, 'x-api-key': 'guess' })).status).toBe(401);
+    }
+    const refused = await get(apis[0], headers);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect((await get(apis[0], { 'x-forwarded-for': '203.0.113.8' })).status).toBe(401);
+    expect(standing(await get(apis[0], { ...headers, 'x-api-key': 'bystander' }))).toMatchObject({ status: 200, remaining: '999' });
+  });
+});

@@ -1,0 +1,50 @@
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { Clock } from '#kernel';
+import type { Config } from '../../config/config.js';
+import { isTrustedProxy } from '../authentication/trusted-proxy.js';
+import { invalidRequest, ProblemError } from '../problems/problem-error.js';
+import { ProblemFilter } from '../problems/problem.filter.js';
+import { ProblemWriter } from '../problems/problem-writer.js';
+import { requestIdOf } from './request-id.js';
+
+const BODY_LIMIT_BYTES = 1024 * 1024;
+/** For a client that sends slowly: how long a whole request may take to arrive. */
+const REQUEST_TIMEOUT_MS = 120_000;
+const HANDLER_TIMEOUT_MS = 30_000;
+/** An address of 254 characters, all of them percent-encoded, and a signed token. */
+const MAX_PARAM_LENGTH = 4_096;
+
+export interface HttpAdapterOptions {
+  readonly config: Pick<Config, 'PUBLIC_URL' | 'TRUST_PROXY'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Fastify as the kit needs it, before Nest knows it. */
+export function createHttpAdapter({ config, clock, logger }: HttpAdapterOptions): FastifyAdapter {
+  const problems = new ProblemFilter(new ProblemWriter(config.PUBLIC_URL, clock), logger);
+  return new FastifyAdapter({
+    trustProxy: config.TRUST_PROXY ? isTrustedProxy : false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    handlerTimeout: HANDLER_TIMEOUT_MS,
+    requestIdHeader: false,
+    genReqId: requestIdOf,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH, caseSensitive: true, ignoreTrailingSlash: false },
+    skipMiddie: true,
+    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+      void reply.header('x-request-id', request.id);
+      problems.answer(problemOfRouting(error.code), request, reply);
+    },
+  });
+}
+
+/** What the router refuses before there is a route. */
+function problemOfRouting(code: string): ProblemError {
+  return code === 'FST_ERR_BAD_URL'
+    ? invalidRequest({ path: 'is not valid percent-encoding' })
+    : new ProblemError('not-found', { detail: 'There is no such path.' });
+}

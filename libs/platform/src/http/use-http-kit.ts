@@ -1,0 +1,100 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Config } from '../config/config.js';
+import { logContext } from '../logging/request-context.js';
+import { CONFIG } from '../platform.module.js';
+import { AccessHook } from './authentication/access.hook.js';
+import { ApiKeyAuthenticator } from './authentication/api-key-authenticator.js';
+import { IdempotencyHook } from './idempotency/idempotency.hook.js';
+import { API_PREFIX } from './operation/api-controller.decorator.js';
+import { isPage, linkHeader } from './pagination/link-header.js';
+import type { Pagination } from './pagination/page.js';
+import { registerBodyParsers } from './parsing/body-parsers.js';
+import { refuseUnexpectedBody } from './parsing/no-body.hook.js';
+import { ProblemFilter } from './problems/problem.filter.js';
+import { RateLimiter } from './rate-limit/rate-limiter.js';
+import { RouteTable } from './routing/route-table.js';
+import { RequestLog } from './server/request-log.js';
+import { addSecurityHeaders } from './server/response-headers.js';
+import { RequestValidationPipe } from './validation/request-validation.pipe.js';
+
+/**
+ * Makes an application that imports `HttpKitModule` obey the contract's common rules. Called once, before
+ * `init`; an `ApiKeyAuthenticator` must be among the providers.
+ */
+export function useHttpKit(app: NestFastifyApplication): void {
+  const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+  app.useGlobalPipes(new RequestValidationPipe());
+  app.useGlobalFilters(app.get(ProblemFilter));
+  decorateRequests(fastify);
+  registerBodyParsers(fastify);
+  registerRoutes(fastify, app.get(RouteTable));
+  registerRequestHooks(fastify, app);
+  registerReplyHooks(fastify, app);
+}
+
+function decorateRequests(fastify: FastifyInstance): void {
+  fastify.decorateRequest('caller', null);
+  fastify.decorateRequest('rawBody', null);
+  fastify.decorateRequest('bodyHash', null);
+  fastify.decorateRequest('idempotentRun', null);
+}
+
+function registerRoutes(fastify: FastifyInstance, routes: RouteTable): void {
+  fastify.addHook('onRoute', (route) => {
+    routes.add(route);
+    const { timeoutMs } = route.config?.operation ?? {};
+    if (timeoutMs !== undefined) route.handlerTimeout = timeoutMs;
+  });
+}
+
+/** In the contract's order: 401, 429, 403 before the body is read; then its form, then the idempotency key. */
+function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {
+  const access = new AccessHook(app.get(ApiKeyAuthenticator, { strict: false }), app.get(RateLimiter), app.get(RouteTable));
+  const idempotency = app.get(IdempotencyHook);
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.header('x-request-id', request.id);
+    if (request.url.startsWith(`${API_PREFIX}/`)) void reply.header('cache-control', 'no-store');
+    inContext(request, done);
+  });
+  fastify.addHook('onRequest', (request, reply) => access.admit(request, reply));
+  fastify.addHook('preHandler', async (request, reply) => {
+    refuseUnexpectedBody(request);
+    await idempotency.begin(request, reply);
+  });
+  // Reading the body has left the context of onRequest.
+  fastify.addHook('preHandler', (request, _reply, done) => inContext(request, done));
+}
+
+function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {
+  const idempotency = app.get(IdempotencyHook);
+  const log = app.get(RequestLog);
+  const { PUBLIC_URL } = app.get<Config>(CONFIG);
+  fastify.addHook('preSerialization', (request, reply, payload, done) => {
+    if (isPage(payload) && request.routeOptions.config.operation !== undefined) addLinks(PUBLIC_URL, request, reply, payload);
+    done(null, payload);
+  });
+  fastify.addHook('onSend', async (request, reply, payload) => {
+    addSecurityHeaders(reply);
+    await idempotency.end(request, reply, payload);
+    return payload;
+  });
+  fastify.addHook('onResponse', (request, reply, done) => {
+    log.answered(request, reply);
+    done();
+  });
+}
+
+function addLinks(
+  publicUrl: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { pagination }: { readonly pagination: Pagination },
+): void {
+  const links = linkHeader(publicUrl, request.url, pagination);
+  if (links !== '') void reply.header('link', links);
+}
+
+function inContext(request: FastifyRequest, done: () => void): void {
+  logContext.run({ requestId: request.id }, done);
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { bodyOf } from './body.js';
+
+/** What a server makes of it, RFC 5321 §4.5.2: lines up to the one that is a single dot, without the added dots. */
+function received(octets: Buffer): { message: string; rest: string } {
+  const lines = octets.toString('latin1').split('\r\n');
+  const end = lines.indexOf('.');
+  const message = lines.slice(0, end).map((line) => `${line.startsWith('.') ? line.slice(1) : line}\r\n`);
+  return { message: message.join(''), rest: lines.slice(end + 1).join('\r\n') };
+}
+
+describe('a body', () => {
+  it.each([
+    ['a\r\nb\r\n', 'a\r\nb\r\n.\r\n'],
+    ['a', 'a\r\n.\r\n'],
+    ['', '.\r\n'],
+    ['.', '..\r\n.\r\n'],
+    ['a\r\n.\r\n..b\r\n', 'a\r\n..\r\n...b\r\n.\r\n'],
+    ['a\n.\nb', 'a\r\n..\r\nb\r\n.\r\n'],
+    ['a\r.\rb\r', 'a\r\n..\r\nb\r\n.\r\n'],
+    ['a\r\r\n.\r\n', 'a\r\n\r\n..\r\n.\r\n'],
+  ])('of %j is sent as %j', (raw, octets) => {
+    expect(bodyOf(Buffer.from(raw)).octets.toString()).toBe(octets);
+  });
+
+  it('arrives as it was composed, and nothing in it can end it early', () => {
+    const piece = fc.constantFrom(
+      '.',
+      '\r',
+      '\n',
+      '\r\n',
+      '\r\n.\r\n',
+      '\n.\n',
+      '\r.\r',
+      'x',
+      'ü',
+      'MAIL FROM:<a@b>',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        const raw = Buffer.from(pieces.join(''));
+        const lines = raw.toString('latin1').split(/\r\n|\r|\n/);
+        if (lines.at(-1) === '') lines.pop();
+        const composed = lines.map((line) => `${line}\r\n`).join('');
+        const body = bodyOf(raw);
+        expect(received(body.octets)).toEqual({ message: composed, rest: '' });
+        expect(body.size).toBe(composed.length);
+        expect(body.octets.toString('latin1')).not.toMatch(/\r(?!\n)|(?<!\r)\n/);
+        expect(body.isAscii).toBe(!pieces.includes('ü'));
+      }),
+    );
+  });
+});

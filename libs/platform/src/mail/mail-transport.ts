@@ -1,0 +1,48 @@
+/** A finished message with its envelope; one recipient, as one reply must mean one delivery. */
+export interface OutgoingMessage {
+  /** The return path; empty for the null sender (RFC 5321 §4.5.5). */
+  readonly envelopeFrom: string;
+  readonly envelopeTo: string;
+  /** Headers and body, not dot-stuffed. Bare CR and LF are sent as CRLF. */
+  readonly raw: Buffer;
+}
+
+/** Where in the SMTP session something happened. `body` is everything after the 354 reply. */
+export type SmtpStage = 'connect' | 'greeting' | 'tls' | 'ehlo' | 'auth' | 'mail' | 'rcpt' | 'data' | 'body';
+
+/**
+ * What the relay said, or what stands for it where it said nothing: a connection lost before
+ * acceptance is 421 4.4.2, a reply that never came 421 4.4.1, a message the relay cannot take by its
+ * own EHLO answer 5.3.4, 5.6.3 or 5.6.7 (RFC 3463 §3).
+ */
+export interface SmtpReply {
+  readonly code: number;
+  readonly enhancedCode: string | null;
+  /** The lines without their codes, joined by spaces. May repeat addresses: redact it before logging. */
+  readonly text: string;
+}
+
+/** How one attempt ended. `send` never rejects: each way to fail is one of these. */
+export type SendOutcome =
+  /** The relay took responsibility for the message (RFC 5321 §6.1). */
+  | { readonly kind: 'accepted'; readonly response: string }
+  /** Not accepted, and may be tried again: 4xx, or the session broke before the message was handed over. */
+  | { readonly kind: 'temporary'; readonly reply: SmtpReply; readonly stage: SmtpStage }
+  /** Refused for good: 5xx for this message. */
+  | { readonly kind: 'permanent'; readonly reply: SmtpReply; readonly stage: SmtpStage }
+  /** The message was handed over and no final reply came: it may or may not have been accepted. */
+  | { readonly kind: 'ambiguous'; readonly detail: string }
+  /** The relay cannot be used now. Nothing was tried with this message; its attempts should not count. */
+  | { readonly kind: 'route-unavailable'; readonly detail: string; readonly stage: SmtpStage };
+
+/** A way out for mail. */
+export abstract class MailTransport {
+  /** Resolves once the fate of this attempt is known; waits its turn when all connections are busy. */
+  abstract send(message: OutgoingMessage): Promise<SendOutcome>;
+
+  /** How many messages can be in flight at once; further ones wait in the order of their `send`. */
+  abstract get capacity(): number;
+
+  /** Finishes what was handed to `send`, then ends the connections. Later messages are route-unavailable. */
+  abstract close(): Promise<void>;
+}

@@ -1,0 +1,144 @@
+import { Backoff } from './backoff.js';
+import { MailTransport, type OutgoingMessage, type SendOutcome } from './mail-transport.js';
+import { SmtpLane } from './smtp-lane.js';
+import { openSession, RouteUnavailable, type SmtpTimeouts } from './smtp-opening.js';
+import { parseSmtpUrl } from './smtp-route.js';
+
+export interface SmtpTransportOptions {
+  /** See parseSmtpUrl for its forms. */
+  readonly url: string;
+  /** At most so many connections, and so many messages in flight. */
+  readonly connections: number;
+  /** A connection is renewed after this many messages. */
+  readonly messagesPerConnection: number;
+  /** The name given in EHLO. */
+  readonly ehloName: string;
+  /** Milliseconds; the defaults are those of RFC 5321 §4.5.3.2 where it names one. `idle`: after how long without mail a connection is ended. */
+  readonly timeouts?: Partial<SmtpTimeouts & { readonly idle: number }>;
+  /** Hears why a connection could not be opened. The message may hold the relay's words: redact it. */
+  readonly onConnectionError?: (error: Error) => void;
+}
+
+interface Waiting {
+  readonly message: OutgoingMessage;
+  resolve(outcome: SendOutcome): void;
+  reject(error: unknown): void;
+}
+
+const TIMEOUTS = { connect: 30_000, greeting: 300_000, reply: 300_000, data: 600_000, idle: 15_000 };
+
+/** Sends through a relay over a few connections that are kept and reused. Opens none before the first message. */
+export class SmtpTransport extends MailTransport {
+  readonly #lanes: readonly SmtpLane[];
+  readonly #free: SmtpLane[];
+  readonly #queue: Waiting[] = [];
+  readonly #relay = new Backoff();
+  readonly #onConnectionError: (error: Error) => void;
+  #lastFailure = new RouteUnavailable('connect', 'The relay was not tried yet.');
+  #closing: PromiseWithResolvers<void> | null = null;
+
+  /** Throws when the URL is wrong. */
+  constructor(options: SmtpTransportOptions) {
+    super();
+    const { messagesPerConnection, ehloName } = options;
+    const route = parseSmtpUrl(options.url);
+    const timeouts = { ...TIMEOUTS, ...options.timeouts };
+    this.#lanes = Array.from(
+      { length: options.connections },
+      () => new SmtpLane(() => openSession(route, ehloName, timeouts), messagesPerConnection, timeouts.idle),
+    );
+    this.#free = [...this.#lanes];
+    this.#onConnectionError = options.onConnectionError ?? (() => {});
+  }
+
+  override get capacity(): number {
+    return this.#lanes.length;
+  }
+
+  override send(message: OutgoingMessage): Promise<SendOutcome> {
+    if (this.#closing !== null) {
+      return Promise.resolve(unavailable(new RouteUnavailable('connect', 'The transport is closed.')));
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ message, resolve, reject });
+      this.#dispatch();
+    });
+  }
+
+  override async close(): Promise<void> {
+    this.#closing ??= Promise.withResolvers();
+    this.#settleClose();
+    await this.#closing.promise;
+    await Promise.all(this.#lanes.map((lane) => lane.endSession()));
+  }
+
+  #dispatch(): void {
+    while (this.#queue.length > 0) {
+      const lane = this.#takeLane();
+      if (lane === undefined) return;
+      void this.#run(lane);
+    }
+  }
+
+  /** A lane with a session if there is one, so that spare connections become idle and end. */
+  #takeLane(): SmtpLane | undefined {
+    const now = performance.now();
+    let at = this.#free.findLastIndex((lane) => lane.live);
+    if (at === -1) at = this.#free.findLastIndex((lane) => lane.backoff.remaining(now) === 0);
+    if (at === -1 && this.#free.length === this.#lanes.length) at = 0;
+    return at === -1 ? undefined : this.#free.splice(at, 1)[0];
+  }
+
+  async #run(lane: SmtpLane): Promise<void> {
+    for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
+      if (!(await this.#deliver(lane, next))) break;
+    }
+    lane.rest();
+    this.#free.push(lane);
+    this.#dispatch();
+    this.#settleClose();
+  }
+
+  /** False when the lane has to pause and the message went back to the queue. */
+  async #deliver(lane: SmtpLane, waiting: Waiting): Promise<boolean> {
+    const startedAt = performance.now();
+    if (!lane.live && !this.#relay.mayTry(startedAt)) {
+      waiting.resolve(unavailable(this.#lastFailure));
+      return true;
+    }
+    try {
+      waiting.resolve(await lane.deliver(waiting.message));
+    } catch (error) {
+      if (error instanceof RouteUnavailable) return this.#failed(lane, waiting, error, startedAt);
+      waiting.reject(error);
+    }
+    this.#relay.succeeded();
+    lane.backoff.succeeded();
+    return true;
+  }
+
+  #failed(lane: SmtpLane, waiting: Waiting, error: RouteUnavailable, startedAt: number): boolean {
+    const now = performance.now();
+    this.#lastFailure = error;
+    this.#onConnectionError(error);
+    if (!this.#lanes.some((other) => other !== lane && other.live)) {
+      this.#relay.failed(startedAt, now);
+      waiting.resolve(unavailable(error));
+      return true;
+    }
+    // The relay works for others, so it only allows fewer connections than there are lanes: leave the message to them.
+    lane.backoff.failed(startedAt, now);
+    this.#queue.unshift(waiting);
+    setTimeout(() => this.#dispatch(), Math.ceil(lane.backoff.remaining(now)) + 1).unref();
+    return false;
+  }
+
+  #settleClose(): void {
+    const atRest = this.#queue.length === 0 && this.#free.length === this.#lanes.length;
+    if (atRest) this.#closing?.resolve();
+  }
+}
+
+function unavailable({ stage, message }: RouteUnavailable): SendOutcome {
+  return { kind: 'route-unavailable', stage, detail: message };
+}

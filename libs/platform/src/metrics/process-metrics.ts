@@ -1,0 +1,25 @@
+import type pg from 'pg';
+import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+
+/** The process itself (event-loop lag, memory, garbage collection) and its database connections. */
+export function collectProcessMetrics(registry: Registry, pool: pg.Pool): void {
+  collectDefaultMetrics({ register: registry });
+  new Gauge({
+    name: 'mailwright_database_connections',
+    help: 'Connections of the pool, by state.',
+    labelNames: ['state'] as const,
+    registers: [registry],
+    collect() {
+      this.set({ state: 'used' }, pool.totalCount - pool.idleCount);
+      this.set({ state: 'idle' }, pool.idleCount);
+    },
+  });
+  new Gauge({
+    name: 'mailwright_database_waiting',
+    help: 'Transactions that wait for a connection.',
+    registers: [registry],
+    collect() {
+      this.set(pool.waitingCount);
+    },
+  });
+}

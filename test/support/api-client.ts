@@ -1,0 +1,71 @@
+import { validateAnswer } from './openapi-validation.js';
+
+/** A JSON document that is looked into without a schema: `answer.json('data', 0, 'email')`. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The value at a path in the body; undefined where there is none. */
+  at<T = string>(...path: readonly (string | number)[]): T;
+  /** The whole body, parsed. */
+  readonly body: unknown;
+}
+
+export interface ApiRequest {
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Speaks to the api as a client program does, and holds every answer against the OpenAPI document. */
+export class ApiClient {
+  constructor(
+    readonly baseUrl: string,
+    readonly key: string | null,
+  ) {}
+
+  get(path: string, request: ApiRequest = {}): Promise<ApiAnswer> {
+    return this.request('GET', path, request);
+  }
+
+  post(path: string, body?: unknown, request: ApiRequest = {}): Promise<ApiAnswer> {
+    return this.request('POST', path, { ...request, body });
+  }
+
+  patch(path: string, body: unknown): Promise<ApiAnswer> {
+    return this.request('PATCH', path, { body });
+  }
+
+  delete(path: string, request: ApiRequest = {}): Promise<ApiAnswer> {
+    return this.request('DELETE', path, request);
+  }
+
+  /** `path` is below /api/v1. */
+  async request(method: string, path: string, { body, headers = {} }: ApiRequest): Promise<ApiAnswer> {
+    const response = await fetch(`${this.baseUrl}/api/v1${path}`, {
+      method,
+      headers: {
+        ...(this.key === null ? {} : { 'x-api-key': this.key }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const answer = await readAnswer(response);
+    await validateAnswer(this.baseUrl, method, `/api/v1${path}`, answer);
+    return answer;
+  }
+}
+
+async function readAnswer(response: Response): Promise<ApiAnswer> {
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get('content-type') ?? '');
+  const body: unknown = isJson && text !== '' ? JSON.parse(text) : undefined;
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body,
+    at: <T>(...path: readonly (string | number)[]) =>
+      path.reduce<unknown>((value, part) => (value as Record<string | number, unknown> | undefined)?.[part], body) as T,
+  };
+}

@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
+
+export interface CliOutcome {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the built operator's program to its end, with `environment` and nothing else around it. */
+export function runCli(environment: Readonly<Record<string, string>>, args: readonly string[]): Promise<CliOutcome> {
+  return new Promise((resolve) => {
+    const file = join(projectRoot(), 'dist/apps/cli/src/main.js');
+    const program = execFile(process.execPath, [file, ...args], { env: environment }, (_error, stdout, stderr) => {
+      resolve({ exitCode: program.exitCode ?? -1, stdout, stderr });
+    });
+  });
+}
+
+/** Runs a command with `--json` and reads its one line; throws when it fails or prints anything else. */
+export async function runCliForJson(
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[],
+): Promise<Record<string, unknown>> {
+  const { exitCode, stdout, stderr } = await runCli(environment, [...args, '--json']);
+  if (exitCode !== 0 || stderr !== '' || stdout.indexOf('\n') !== stdout.length - 1) {
+    throw new Error(`The program ended with ${exitCode}:\n${stdout}${stderr}`);
+  }
+  return JSON.parse(stdout) as Record<string, unknown>;
+}

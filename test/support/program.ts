@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
+
+/** A program of ours that runs as its own process, as it would in production. */
+export interface RunningProgram {
+  readonly pid: number;
+  readonly port: number;
+  /** All that it has written so far. */
+  output(): string;
+  /** SIGKILL: it gets no chance to tidy up. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves to the exit code. */
+  stop(): Promise<number | null>;
+}
+
+export type Program = 'api' | 'worker';
+export type Environment = Readonly<Record<string, string>>;
+
+const START_MS = 30_000;
+
+/** Starts a built program and waits until it listens. Its environment is `environment` and PATH alone. */
+export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
+  const child = spawn(process.execPath, [`dist/apps/${program}/src/main.js`], {
+    cwd: projectRoot(),
+    env: { PATH: process.env['PATH'], NODE_ENV: 'test', LOG_FORMAT: 'json', LOG_LEVEL: 'warn', PORT: '0', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const port = await listening(child, program, () => output);
+  return {
+    pid: child.pid ?? 0,
+    port,
+    output: () => output,
+    kill: async () => {
+      await ended(child, 'SIGKILL');
+    },
+    stop: () => ended(child, 'SIGTERM'),
+  };
+}
+
+function listening(child: ChildProcess, program: Program, output: () => string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const fail = (why: string) => reject(new Error(`The ${program} ${why}:\n${output()}`));
+    const timer = setTimeout(() => fail(`did not listen within ${START_MS} ms`), START_MS);
+    child.once('exit', (code) => fail(`ended with ${String(code)}`));
+    child.on('message', (message: { type?: string; port?: number }) => {
+      if (message.type !== 'listening' || message.port === undefined) return;
+      clearTimeout(timer);
+      resolve(message.port);
+    });
+  });
+}
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+  const exit = once(child, 'exit');
+  child.kill(signal);
+  await exit;
+  return child.exitCode;
+}

@@ -1,0 +1,83 @@
+import { randomInt } from 'node:crypto';
+import { displayParts, hashApiKey, makeApiKey } from '../../libs/access/src/api-keys/api-key.js';
+import { API_SCOPES, type Environment, newId, type ProjectScope } from '../../libs/kernel/src/index.js';
+import { ApiClient } from './api-client.js';
+import { createTestDatabase, type TestDatabase } from './database.js';
+import { createProject, type TestProject } from './fixtures.js';
+import { type Environment as Variables, type RunningProgram, startProgram } from './program.js';
+
+export interface KeyOptions {
+  readonly scopes?: readonly string[];
+  readonly rateLimitPerMinute?: number | null;
+}
+
+export interface SystemProject extends TestProject {
+  /** A key with all scopes and no narrow rate limit. */
+  client(environment: Environment, options?: KeyOptions): Promise<ApiClient>;
+}
+
+/** The built api and worker on a database of their own. */
+export interface RunningSystem {
+  readonly database: TestDatabase;
+  readonly api: RunningProgram;
+  readonly baseUrl: string;
+  readonly variables: Variables;
+  worker: RunningProgram;
+  project(projectKey?: string): Promise<SystemProject>;
+  stop(): Promise<void>;
+}
+
+const UNHINDERED = 1_000_000;
+export const SECRETS = {
+  TOKEN_SECRET: 'a secret of the tests, long enough for it',
+  MASTER_KEY: 'another secret of the tests, long enough',
+} as const;
+
+export async function startSystem(variables: Variables = {}): Promise<RunningSystem> {
+  const database = await createTestDatabase();
+  const environment = { DATABASE_URL: database.url, ...SECRETS, ...variables };
+  const api = await startProgram('api', environment);
+  const baseUrl = `http://127.0.0.1:${api.port}`;
+  const forWorker = { ...environment, PUBLIC_URL: baseUrl };
+  const system: RunningSystem = {
+    database,
+    api,
+    baseUrl,
+    variables: forWorker,
+    worker: await startProgram('worker', forWorker),
+    project: (projectKey) => prepareProject(database, baseUrl, projectKey),
+    stop: async () => {
+      await Promise.all([system.worker.stop(), api.stop()]);
+      await database.drop();
+    },
+  };
+  return system;
+}
+
+/** A tenant with a FREE subscription and one project. */
+export async function prepareProject(database: TestDatabase, baseUrl: string, projectKey = 'APIT'): Promise<SystemProject> {
+  const project = await createProject(database, projectKey);
+  await database.query(
+    `insert into billing.subscriptions (tenant_id, plan_tier, status, billing_interval, anchored_at, created_at, updated_at)
+     values ($1, 'FREE', 'ACTIVE', 'MONTHLY', now(), now(), now())`,
+    [project.live.tenantId],
+  );
+  const scopeOf = (environment: Environment) => (environment === 'LIVE' ? project.live : project.test);
+  return {
+    ...project,
+    client: async (environment, options) =>
+      new ApiClient(baseUrl, await addKey(database, scopeOf(environment), options)),
+  };
+}
+
+export async function addKey(database: TestDatabase, scope: ProjectScope, options: KeyOptions = {}): Promise<string> {
+  const key = makeApiKey(scope.environment, (max) => randomInt(max));
+  const { prefix, lastFour } = displayParts(key);
+  const limit = options.rateLimitPerMinute === undefined ? UNHINDERED : options.rateLimitPerMinute;
+  await database.query(
+    `insert into access.api_keys (id, environment_id, name, key_hash, prefix, last_four, scopes, rate_limit_per_minute, created_at)
+     values ($1, $2, 'test', $3, $4, $5, $6, $7, now())`,
+    [newId(), scope.environmentId, hashApiKey(key), prefix, lastFour, options.scopes ?? API_SCOPES, limit],
+  );
+  return key;
+}
