@@ -107,7 +107,8 @@ export class RawConnection {
       }
     }
     // The CRLF that the end needs before its dot may be the one of the DATA command.
-    const end = this.#input.indexOf('.\r\n') === 0 ? -2 : this.#input.indexOf(DATA_END, this.#searched);
+    const end =
+      this.#input.toString('latin1', 0, 3) === '.\r\n' ? -2 : this.#input.indexOf(DATA_END, this.#searched);
     this.#searched = end === -1 ? Math.max(0, this.#input.length - DATA_END.length) : 0;
     if (end === -1) return false;
     const stuffed = this.#input.subarray(0, end + 2);

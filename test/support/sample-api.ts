@@ -155,6 +155,12 @@ export class ParcelsController {
     return view(Number(id), this.work.calls);
   }
 
+  @Post('slowly')
+  @Operation({ operationId: 'slowly', summary: 'Slow', scope: 'topics:write', timeoutMs: 100, response: { status: 204 } })
+  async slowly(): Promise<void> {
+    await this.work.gate;
+  }
+
   @Post('import')
   @Operation({ operationId: 'importParcels', summary: 'Import', scope: 'topics:write', streams: ['text/csv'], response: { status: 202, schema: z.object({ bytes: z.number() }) } })
   async import(@Req() request: FastifyRequest) {

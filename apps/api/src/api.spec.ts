@@ -1,31 +1,154 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { loadConfig } from '#platform';
-import { type RunningApi, startApi } from './start-api.js';
+import { freePort } from '../../../test/support/ports.js';
+import { faultsOfRoutes } from '../../../test/support/route-walk.js';
+import { type Config, loadConfig } from '#platform';
+import { PROBLEM_TYPES } from '#platform/http';
+import { ApiDocument } from './openapi/api-document.js';
+import { type RunningApi, startApi, startFailure } from './start-api.js';
+
+/** Routes that need no key. Whatever else is open is a mistake. */
+const PUBLIC_ROUTES = new Set([
+  'GET /openapi.json',
+  'GET /docs',
+  'GET /problems/:slug',
+  'GET /health/live',
+  'GET /health/ready',
+  'GET /metrics',
+  'GET /c/:token',
+  'POST /c/:token',
+  'GET /u/:token',
+  'POST /u/:token',
+  'GET /p/:token',
+  'POST /p/:token',
+  'GET /v/:token',
+]);
 
 describe('The api', () => {
   let test: TestDatabase;
   let api: RunningApi;
 
+  const configWith = (env: Record<string, string> = {}): Config =>
+    loadConfig({ NODE_ENV: 'test', DATABASE_URL: test.url, PORT: '0', LOG_LEVEL: 'silent', LOG_FORMAT: 'json', ...env });
+
   beforeAll(async () => {
     test = await createTestDatabase();
-    api = await startApi(loadConfig({ NODE_ENV: 'test', DATABASE_URL: test.url, PORT: '0', LOG_LEVEL: 'warn', LOG_FORMAT: 'json' }));
+    api = await startApi(configWith());
   });
 
   afterAll(async () => {
-    await api?.app.close();
+    await api.app.close();
     await test.drop();
   });
 
-  it('describes itself', async () => {
-    const doc = await (await fetch(`${api.url}/openapi.json`)).text();
-    (await import('node:fs')).writeFileSync('/tmp/httpkit-try/openapi.json', doc);
-    const page = await fetch(`${api.url}/docs`);
-    (await import('node:fs')).writeFileSync('/tmp/httpkit-try/docs.html', await page.text());
-    console.log([...page.headers.entries()]);
-    for (const p of ['/health/live','/health/ready','/metrics','/problems/rate-limited','/problems/x','/api/v1/project']) {
-      const r = await fetch(`${api.url}${p}`); console.log(p, r.status, [...r.headers.keys()].join(), (await r.text()).slice(0, 400));
+  const get = (path: string, headers: Record<string, string> = {}) => fetch(`${api.url}${path}`, { headers });
+
+  it('documents each of its operations, and leaves nothing open by mistake', () => {
+    expect(faultsOfRoutes(api.app, api.app.get(ApiDocument).get(), PUBLIC_ROUTES)).toEqual([]);
+  });
+
+  it('refuses every operation without a key', async () => {
+    for (const [path, methods] of Object.entries(api.app.get(ApiDocument).get().paths)) {
+      for (const method of Object.keys(methods)) {
+        const answer = await fetch(`${api.url}${path.replaceAll(/\{\w+\}/g, 'x')}`, {
+          method: method.toUpperCase(),
+        });
+        // Past 60 failures a minute the address, too, is refused.
+        expect([method, path, answer.status === 429 ? 401 : answer.status]).toEqual([method, path, 401]);
+      }
     }
-    expect(doc.length).toBeGreaterThan(100);
+  });
+
+  it('gives its OpenAPI 3.1 document, with the address where it really listens', async () => {
+    const document = (await (await get('/openapi.json')).json()) as { openapi: string; servers: unknown };
+    expect(document.openapi).toBe('3.1.0');
+    expect(document.servers).toEqual([{ url: `http://localhost:${api.port}` }]);
+  });
+
+  it('resolves every reference of its document', () => {
+    const document = api.app.get(ApiDocument).get();
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path = '']) => path);
+    expect(references.length).toBeGreaterThan(50);
+    for (const path of new Set(references)) {
+      const target = path.split('/').reduce<unknown>((node, name) => (node as Record<string, unknown> | undefined)?.[name], document);
+      expect([path, typeof target]).toEqual([path, 'object']);
+    }
+  });
+
+  it('shows a reference that needs nothing from elsewhere', async () => {
+    const answer = await get('/docs', { accept: 'text/html' });
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const page = await answer.text();
+    expect(page).toContain('width=device-width');
+    expect(page).not.toMatch(/<script|src=|@import|url\(/);
+    for (const { operationId } of Object.values(api.app.get(ApiDocument).get().paths).flatMap((methods) => Object.values(methods))) {
+      expect(page).toContain(`id="${operationId}"`);
+    }
+  });
+
+  it('has a page for each type of problem, and a problem for others', async () => {
+    for (const slug of Object.keys(PROBLEM_TYPES)) {
+      const answer = await get(`/problems/${slug}`);
+      expect([slug, answer.status, answer.headers.get('content-type')]).toEqual([slug, 200, 'text/html; charset=utf-8']);
+    }
+    const unknown = await get('/problems/nope');
+    expect([unknown.status, unknown.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
+  });
+
+  it('tells its health and its metrics', async () => {
+    expect(await (await get('/health/live')).json()).toEqual({ status: 'ok' });
+    expect(await (await get('/health/ready')).json()).toEqual({
+      status: 'ok',
+      checks: { database: 'ok', migrations: 'ok', rateLimit: 'ok' },
+    });
+    const metrics = await (await get('/metrics')).text();
+    for (const name of [
+      'mailwright_http_requests_total{method="GET",route="/problems/:slug",status="404"} 1',
+      'mailwright_http_request_duration_seconds_bucket',
+      'mailwright_database_connections{state="idle"}',
+      'nodejs_eventloop_lag_seconds',
+    ]) {
+      expect(metrics).toContain(name);
+    }
+  });
+
+  it('moves health and metrics to OPERATIONS_PORT when there is one', async () => {
+    const operationsPort = await freePort();
+    const other = await startApi(configWith({ OPERATIONS_PORT: String(operationsPort) }));
+    try {
+      expect((await fetch(`${other.url}/metrics`)).status).toBe(404);
+      expect((await fetch(`http://127.0.0.1:${operationsPort}/health/ready`)).status).toBe(200);
+      expect(await (await fetch(`http://127.0.0.1:${operationsPort}/metrics`)).text()).toContain('mailwright_http_requests_total');
+      expect((await fetch(`http://127.0.0.1:${operationsPort}/docs`)).status).toBe(404);
+    } finally {
+      await other.app.close();
+    }
+  });
+
+  it('does not start on a database that lacks migrations', async () => {
+    const behind = await createTestDatabase();
+    await behind.query(`delete from public.schema_migrations where name = (select max(name) from public.schema_migrations)`);
+    const failure: unknown = await startApi(configWith({ DATABASE_URL: behind.url })).catch((error: unknown) => error);
+    expect(startFailure(failure)).toMatch(/^The database lacks migrations: \d{14}_\w+\. Run /);
+    await behind.drop();
+  });
+
+  it('says so when its port is taken', async () => {
+    const failure: unknown = await startApi(configWith({ PORT: String(api.port) })).catch((error: unknown) => error);
+    expect(startFailure(failure)).toBe(`Port ${api.port} on 127.0.0.1 is taken by another program.`);
+  });
+
+  it('says that it is not ready, and why, when its database is gone', async () => {
+    const doomed = await createTestDatabase();
+    const lame = await startApi(configWith({ DATABASE_URL: doomed.url }));
+    await doomed.drop();
+    const answer = await fetch(`${lame.url}/health/ready`);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ status: 'unavailable', checks: { database: 'failed' } });
+    expect((await fetch(`${lame.url}/health/live`)).status).toBe(200);
+    const refused = await fetch(`${lame.url}/api/v1/project`, { headers: { 'x-api-key': 'mw_test_x' } });
+    expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([503, 1]);
+    await lame.app.close();
   });
 });

@@ -20,7 +20,7 @@ export async function startApi(given: Config, options: ApiOptions = {}): Promise
     await app.listen(PORT, HOST);
   } catch (error) {
     await app.close();
-    throw isAddressInUse(error) ? new StartError(`${addressOf(error)} is taken by another program.`) : error;
+    throw isAddressInUse(error) ? new StartError(takenPort(app.get<Config>(CONFIG))) : error;
   }
   return { app, url: `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${PORT}`, port: PORT };
 }
@@ -37,15 +37,11 @@ async function refusePendingMigrations(database: Database): Promise<void> {
   throw new StartError(`The database lacks migrations: ${pending.join(', ')}. Run "mailwright migrate" first.`);
 }
 
-interface AddressError extends Error {
-  readonly address?: string;
-  readonly port?: number;
+function takenPort({ HOST, PORT, OPERATIONS_PORT }: Config): string {
+  const ports = OPERATIONS_PORT === undefined ? `Port ${PORT}` : `Port ${PORT} or ${OPERATIONS_PORT}`;
+  return `${ports} on ${HOST} is taken by another program.`;
 }
 
-function isAddressInUse(error: unknown): error is AddressError {
-  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-}
-
-function addressOf({ address, port }: AddressError): string {
-  return `Port ${port ?? ''} on ${address ?? 'this machine'}`;
+function isAddressInUse(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'EADDRINUSE';
 }

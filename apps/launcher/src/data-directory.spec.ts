@@ -51,7 +51,10 @@ describe('the lock of a data directory', () => {
   });
 
   it('is free when the number of its holder was given to another program since', async () => {
-    await writeFile(join(directory, 'launcher.lock'), JSON.stringify({ pid: process.pid, started: 'long ago' }));
+    await writeFile(
+      join(directory, 'launcher.lock'),
+      JSON.stringify({ pid: process.pid, started: 'long ago' }),
+    );
     await (await lockDataDirectory(directory)).release();
   });
 });
@@ -78,7 +81,12 @@ describe('the secrets', () => {
 });
 
 describe('the demo file', () => {
-  const demo = { baseUrl: 'http://localhost:3000', projectKey: 'DEMO', testKey: 'mw_test_a', liveKey: 'mw_live_b' };
+  const demo = {
+    baseUrl: 'http://localhost:3000',
+    projectKey: 'DEMO',
+    testKey: 'mw_test_a',
+    liveKey: 'mw_live_b',
+  };
 
   it('holds what a client needs, for its owner only', async () => {
     const path = join(directory, 'demo.json');
@@ -89,10 +97,13 @@ describe('the demo file', () => {
     expect(await readDemoFile(path)).toEqual(demo);
   });
 
-  it.each([['{"baseUrl":'], ['{}'], [JSON.stringify({ ...demo, testKey: null })]])('counts as lost when it reads %s', async (text) => {
-    const path = join(directory, 'demo.json');
-    expect(await readDemoFile(path)).toBeNull();
-    await writeFile(path, text);
-    expect(await readDemoFile(path)).toBeNull();
-  });
+  it.each([['{"baseUrl":'], ['{}'], [JSON.stringify({ ...demo, testKey: null })]])(
+    'counts as lost when it reads %s',
+    async (text) => {
+      const path = join(directory, 'demo.json');
+      expect(await readDemoFile(path)).toBeNull();
+      await writeFile(path, text);
+      expect(await readDemoFile(path)).toBeNull();
+    },
+  );
 });

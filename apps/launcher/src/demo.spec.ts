@@ -54,15 +54,23 @@ describe('the demo project', () => {
     const cli = database();
     await prepareDemo(cli, path, 'http://localhost:3000');
     await rm(path);
-    expect(await prepareDemo(cli, path, 'http://localhost:3000')).toMatchObject({ newKeys: true, file: { testKey: 'mw_test_2' } });
+    expect(await prepareDemo(cli, path, 'http://localhost:3000')).toMatchObject({
+      newKeys: true,
+      file: { testKey: 'mw_test_2' },
+    });
     await writeFile(path, '{}');
-    expect(await prepareDemo(cli, path, 'http://localhost:3000')).toMatchObject({ newKeys: true, file: { liveKey: 'mw_live_3' } });
+    expect(await prepareDemo(cli, path, 'http://localhost:3000')).toMatchObject({
+      newKeys: true,
+      file: { liveKey: 'mw_live_3' },
+    });
   });
 
   it('takes the keys of a new database, not those of the last', async () => {
     await prepareDemo(database(), path, 'http://localhost:3000');
     await writeFile(path, JSON.stringify({ ...(await readDemoFile(path)), testKey: 'mw_test_old' }));
-    expect(await prepareDemo(database(), path, 'http://localhost:3000')).toMatchObject({ file: { testKey: 'mw_test_1' } });
+    expect(await prepareDemo(database(), path, 'http://localhost:3000')).toMatchObject({
+      file: { testKey: 'mw_test_1' },
+    });
   });
 
   it('knows keys that the api refuses', async () => {
@@ -73,7 +81,12 @@ describe('the demo project', () => {
     await once(server, 'listening');
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const file = { baseUrl: `http://127.0.0.1:${port}`, projectKey: 'DEMO', testKey: 'mw_test_a', liveKey: 'mw_live_a' };
+    const file = {
+      baseUrl: `http://127.0.0.1:${port}`,
+      projectKey: 'DEMO',
+      testKey: 'mw_test_a',
+      liveKey: 'mw_live_a',
+    };
     expect(await keysWork(file)).toBe(true);
     expect(await keysWork({ ...file, liveKey: 'mw_live_b' })).toBe(false);
     server.close();

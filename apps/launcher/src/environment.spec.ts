@@ -32,7 +32,10 @@ describe('the environment of the programs', () => {
   });
 
   it('sends live mail to port 1025 without a verified domain with --smtp, and only then', () => {
-    expect(fill({}, true)).toMatchObject({ SMTP_URL: 'smtp://localhost:1025', REQUIRE_VERIFIED_DOMAIN: 'false' });
+    expect(fill({}, true)).toMatchObject({
+      SMTP_URL: 'smtp://localhost:1025',
+      REQUIRE_VERIFIED_DOMAIN: 'false',
+    });
     expect(fill({})).not.toHaveProperty('SMTP_URL');
     expect(fill({})).not.toHaveProperty('REQUIRE_VERIFIED_DOMAIN');
   });

@@ -45,7 +45,8 @@ const running: ChildProcess[] = [];
 /** The built launcher, with an api, a worker and a CLI of the test's own beside it. */
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'mailwright-launcher-'));
-  for (const part of ['dist/apps/launcher', 'dist/libs/platform']) await cp(resolve(part), join(home, part), { recursive: true });
+  for (const part of ['dist/apps/launcher', 'dist/libs/platform'])
+    await cp(resolve(part), join(home, part), { recursive: true });
   await symlink(resolve('node_modules'), join(home, 'node_modules'));
   await writeFile(join(home, 'package.json'), JSON.stringify({ type: 'module', imports: IMPORTS }));
   for (const [name, code] of Object.entries({ api: PROGRAM('api'), worker: PROGRAM('worker'), cli: CLI })) {
@@ -72,16 +73,20 @@ async function launch(directory: string, env: NodeJS.ProcessEnv = {}, ...args: s
   });
   running.push(child);
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const exited = once(child, 'exit');
-  const ready = () => eventually('it runs', () => output.includes('Ctrl-C stops it.') || (child.exitCode !== null && output));
+  const ready = () =>
+    eventually('it runs', () => output.includes('Ctrl-C stops it.') || (child.exitCode !== null && output));
   return { child, cwd, exited, ready, output: () => output };
 }
 
 const fileOf = (cwd: string, name: string) => readFile(join(cwd, name), 'utf8');
-const demoOf = async (cwd: string): Promise<Record<string, string>> => JSON.parse(await fileOf(cwd, '.data/demo.json'));
+const demoOf = async (cwd: string): Promise<Record<string, string>> =>
+  JSON.parse(await fileOf(cwd, '.data/demo.json'));
 const pidOf = async (cwd: string, name: string) => Number((await fileOf(cwd, name)).split('\n')[0]);
-const allPids = (cwd: string) => Promise.all(['api.pid', 'worker.pid', '.data/postgres/postmaster.pid'].map((name) => pidOf(cwd, name)));
+const allPids = (cwd: string) =>
+  Promise.all(['api.pid', 'worker.pid', '.data/postgres/postmaster.pid'].map((name) => pidOf(cwd, name)));
 
 function isAlive(pid: number): boolean {
   try {
@@ -110,7 +115,8 @@ describe('the launcher', () => {
     expect(after).toEqual({ ...demo, baseUrl: expect.stringMatching(/^http:\/\/localhost:\d+$/) });
     expect(await fetch(`${after['baseUrl']}/`).then(({ status }) => status)).toBe(200);
     const again = JSON.parse(await fileOf(second.cwd, 'worker.env'));
-    for (const name of ['DATABASE_URL', 'TOKEN_SECRET', 'MASTER_KEY']) expect(again[name]).toBe(environment[name]);
+    for (const name of ['DATABASE_URL', 'TOKEN_SECRET', 'MASTER_KEY'])
+      expect(again[name]).toBe(environment[name]);
     second.child.kill('SIGTERM');
     expect(await second.exited).toEqual([0, null]);
   });
@@ -121,7 +127,9 @@ describe('the launcher', () => {
     const { baseUrl } = await demoOf(launcher.cwd);
     await fetch(`${baseUrl}/crash`).catch(() => undefined);
     await eventually('the api runs again', () => launcher.output().includes('API runs again.'));
-    expect(launcher.output()).toContain('API ended unexpectedly (exit code 3). It is started again in 0.5 s.');
+    expect(launcher.output()).toContain(
+      'API ended unexpectedly (exit code 3). It is started again in 0.5 s.',
+    );
     expect(await fetch(`${baseUrl}/`).then(({ status }) => status)).toBe(200);
   });
 
@@ -137,6 +145,19 @@ describe('the launcher', () => {
     expect(performance.now() - asked).toBeLessThan(5_000);
     expect(performance.now() - asked).toBeGreaterThan(3_900);
     expect(pids.map(isAlive)).toEqual([false, false, false]);
+  });
+
+  it('waits for nobody when Ctrl-C is pressed again', async () => {
+    const launcher = await launch('impatient', { STUBBORN: 'worker' });
+    await launcher.ready();
+    const pids = await allPids(launcher.cwd);
+    const asked = performance.now();
+    await eventually(
+      'it has ended',
+      () => launcher.child.exitCode !== null || (launcher.child.kill('SIGINT') && null),
+    );
+    expect(performance.now() - asked).toBeLessThan(3_000);
+    await eventually('all of it is gone', () => !pids.some(isAlive));
   });
 
   it('leaves no process behind when it is killed, and starts again on the same data', async () => {
@@ -162,14 +183,18 @@ describe('the launcher', () => {
     await first.ready();
     const second = await launch('twice', env);
     expect(await second.exited).toEqual([1, null]);
-    expect(second.output()).toContain(`Mailwright already runs in this directory (process ${first.child.pid}).`);
+    expect(second.output()).toContain(
+      `Mailwright already runs in this directory (process ${first.child.pid}).`,
+    );
     expect(first.child.exitCode).toBeNull();
   });
 
   it('starts no PostgreSQL when it is given one, and no demo when none is wanted', async () => {
     const launcher = await launch('given', { DATABASE_URL: 'postgres://localhost/none' }, '--no-demo');
     await launcher.ready();
-    expect(JSON.parse(await fileOf(launcher.cwd, 'api.env'))).toMatchObject({ DATABASE_URL: 'postgres://localhost/none' });
+    expect(JSON.parse(await fileOf(launcher.cwd, 'api.env'))).toMatchObject({
+      DATABASE_URL: 'postgres://localhost/none',
+    });
     await expect(stat(join(launcher.cwd, '.data/postgres'))).rejects.toThrow('ENOENT');
     await expect(stat(join(launcher.cwd, '.data/demo.json'))).rejects.toThrow('ENOENT');
   });

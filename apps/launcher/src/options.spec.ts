@@ -7,10 +7,17 @@ describe('npm start', () => {
   });
 
   it('takes --smtp, --port and --no-demo', () => {
-    expect(parseOptions(['--smtp', '--port', '4000', '--no-demo'])).toEqual({ smtp: true, port: 4000, demo: false });
+    expect(parseOptions(['--smtp', '--port', '4000', '--no-demo'])).toEqual({
+      smtp: true,
+      port: 4000,
+      demo: false,
+    });
   });
 
-  it.each([[['--port', '70000']], [['--port', 'http']], [['--unknown']], [['stray']]])('refuses %j', (args) => {
-    expect(() => parseOptions(args)).toThrow();
-  });
+  it.each([[['--port', '70000']], [['--port', 'http']], [['--unknown']], [['stray']]])(
+    'refuses %j',
+    (args) => {
+      expect(() => parseOptions(args)).toThrow();
+    },
+  );
 });

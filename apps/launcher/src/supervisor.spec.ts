@@ -47,7 +47,12 @@ function supervise(timing: Timing) {
     return runs.at(-1) ?? new ScriptedRun();
   };
   const run = (number: number) => eventually(`run ${number}`, () => runs[number - 1]);
-  return { supervisor: new Supervisor('The worker', begin, (line) => lines.push(line), timing), run, runs, lines };
+  return {
+    supervisor: new Supervisor('The worker', begin, (line) => lines.push(line), timing),
+    run,
+    runs,
+    lines,
+  };
 }
 
 describe('supervisor', () => {

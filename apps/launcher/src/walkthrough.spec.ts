@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
@@ -17,7 +17,8 @@ function answer(base: string, request: IncomingMessage, earlier: readonly string
   const called = `${request.method} ${pathname}`;
   if (called === 'GET /api/v1/topics/DEMO-1') return { id: TOPIC, topicKey: 'DEMO-1', name: 'News' };
   if (called === 'POST /api/v1/campaigns') return { id: TOPIC, campaignKey: 'DEMO-001' };
-  if (called === 'GET /api/v1/campaigns/DEMO-001/report/statistics') return { totalSent: 1, uniqueClicks: 1 };
+  if (called === 'GET /api/v1/campaigns/DEMO-001/report/statistics')
+    return { totalSent: 1, completedAt: '2026-11-21T08:00:00.000Z' };
   if (called !== 'GET /api/v1/test-inbox/messages') return {};
   const kind = searchParams.get('kind');
   // The first look into the inbox comes before the mail does.
@@ -30,16 +31,16 @@ async function stubApi() {
   const calls: string[] = [];
   const bodies: Record<string, unknown> = {};
   let base = '';
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      const path = (request.url ?? '').replace(/clicked(\+|%2B)\d+/gi, 'READER');
-      calls.push(`${request.method} ${path}`);
-      if (body !== '') bodies[path] = JSON.parse(body.replace(/clicked\+\d+/, 'READER'));
-      const keyed = !path.startsWith('/api/') || request.headers['x-api-key'] === 'mw_test_key';
-      response.statusCode = keyed ? 200 : 401;
-      response.end(JSON.stringify(answer(base, request, calls)));
-    });
-  }).listen(0, '127.0.0.1');
+  const serve = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = await text(request);
+    const path = (request.url ?? '').replace(/clicked(\+|%2B)\d+/gi, 'READER');
+    calls.push(`${request.method} ${path}`);
+    if (body !== '') bodies[path] = JSON.parse(body.replace(/clicked\+\d+/, 'READER'));
+    const keyed = !path.startsWith('/api/') || request.headers['x-api-key'] === 'mw_test_key';
+    response.statusCode = keyed ? 200 : 401;
+    response.end(JSON.stringify(answer(base, request, calls)));
+  };
+  const server = createServer((request, response) => void serve(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   base = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;

@@ -62,8 +62,8 @@ curl -sS -X POST "$API/campaigns/$CAMPAIGN/send" -H "X-API-Key: $KEY"; echo
 ${waitFor('MESSAGE', 'CAMPAIGN', 'id')}
 inbox CAMPAIGN; echo
 
-# 8. How it went: sent, delivered, opened and clicked
-for second in 1 2 3 4 5 6 7 8 9 10; do REPORT=$(curl -sS "$API/campaigns/$CAMPAIGN/report/statistics" -H "X-API-Key: $KEY"); case "$REPORT" in *'"uniqueClicks":1'*) break;; esac; sleep 1; done
+# 8. How it went, once the last mail is on its way
+for second in 1 2 3 4 5 6 7 8 9 10; do REPORT=$(curl -sS "$API/campaigns/$CAMPAIGN/report/statistics" -H "X-API-Key: $KEY"); case "$REPORT" in *'"completedAt":"'*) break;; esac; sleep 1; done
 echo "$REPORT"
 curl -sS "$API/campaigns/$CAMPAIGN/report/export" -H "X-API-Key: $KEY"
 `;

@@ -29,6 +29,7 @@ export type EmailAddressResult = { readonly address: EmailAddress } | { readonly
 /** Parses one address, or says in words for its owner what is wrong with it. */
 export function parseEmailAddress(input: string): EmailAddressResult {
   const value = input.trim().normalize('NFC');
+  if (!value.isWellFormed()) return { fault: 'is not an e-mail address' };
   const at = value.lastIndexOf('@');
   if (at < 1 || at === value.length - 1) return { fault: 'is not an e-mail address' };
   if (UNPRINTABLE.test(value)) return { fault: 'contains spaces or control characters' };

@@ -2,6 +2,7 @@ import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters } from '@nes
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ConfirmationsService } from '#audience';
+import { MailPagesService } from '#messaging';
 import {
   alreadyConfirmedPage,
   CONFIRM_ACTION,
@@ -48,6 +49,7 @@ export class ConfirmController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
     @Inject(ConfirmationsService) private readonly confirmations: ConfirmationsService,
+    @Inject(MailPagesService) private readonly mails: MailPagesService,
   ) {}
 
   /** Confirms nothing: mail scanners follow links. */
@@ -78,7 +80,9 @@ export class ConfirmController {
   }
 
   async #confirm(link: PageLink, content: ConfirmPageContent, request: FastifyRequest): Promise<Page> {
-    const outcome = await this.confirmations.confirm(link.scope, link.id, visitorOf(request));
+    const messageId = await this.mails.confirmationMessageId(link.scope, link.id);
+    const person = { ...visitorOf(request), messageId };
+    const outcome = await this.confirmations.confirm(link.scope, link.id, person);
     return CONFIRM_PAGES[outcome](content);
   }
 

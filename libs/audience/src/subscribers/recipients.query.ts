@@ -17,6 +17,9 @@ export interface Recipient {
   readonly obstacle: 'suppressed' | 'unsubscribed' | 'paused' | null;
 }
 
+/** Comes before every id (RFC 9562 §5.9). */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
 /** Who gets mail to topics: subscribed to at least one, not suppressed, not paused. */
 @Injectable()
 export class RecipientsQuery {
@@ -24,19 +27,26 @@ export class RecipientsQuery {
 
   /**
    * A complete SELECT of `subscriber_id uuid, address text, address_key text`: everyone who would get a mail to
-   * these topics, once, as the consents stood at `asOf` as far as they still stand. It has no order or limit:
-   * `from (${audience}) a where a.subscriber_id > … order by a.subscriber_id limit …` walks an index.
+   * these topics, once, as the consents stood at `asOf` as far as they still stand. It has no order or limit.
+   * Who walks it in chunks, `order by subscriber_id limit …`, passes the last id as `after`: outside of the
+   * SELECT that condition reaches the subscribers, but not the index of the consents, which each chunk would
+   * then read from its beginning.
    */
-  audience(scope: ProjectScope, topicIds: readonly string[], asOf: Date): RawBuilder<unknown> {
+  audience(
+    scope: ProjectScope,
+    topicIds: readonly string[],
+    asOf: Date,
+    after: string = FIRST_ID,
+  ): RawBuilder<unknown> {
     return sql`
       select b.id as subscriber_id, b.email as address, b.email_key as address_key
       from audience.subscribers b
-      where b.environment_id = ${scope.environmentId}
+      where b.environment_id = ${scope.environmentId} and b.id > ${after}::uuid
         and (b.paused_until is null or b.paused_until <= ${asOf})
         and exists (
           select from audience.consents c
           where c.environment_id = ${scope.environmentId} and c.subscriber_id = b.id and ${oneOf(topicIds)}
-            and c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}
+            and c.subscriber_id > ${after}::uuid and c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}
         )
         and not exists (
           select from audience.suppressions s

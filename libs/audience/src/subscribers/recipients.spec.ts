@@ -24,8 +24,9 @@ describe('recipients', () => {
       const after = cursor;
       const rows = await audience.database.transaction(scope, async ({ db }) => {
         const result = await sql<{ subscriber_id: string; address: string; address_key: string }>`
-          select * from (${query.audience(scope, topicIds, asOf)}) a
-          where a.subscriber_id > ${after} order by a.subscriber_id limit 2`.execute(db);
+          select * from (${query.audience(scope, topicIds, asOf, after)}) a order by a.subscriber_id limit 2`.execute(
+          db,
+        );
         return result.rows;
       });
       if (rows.length === 0) return found;

@@ -6,11 +6,15 @@ import { EmailQuota, SubscriptionsQuery } from '#billing';
 import { type CampaignFacts, criticalChecks, type PreSendAnalysis, summarise } from '#deliverability';
 import { type Config, CONFIG } from '#platform';
 import type { CompiledContent } from '../content/content-compiler.js';
-import { hasUnsubscribeLink, isEmptyContent, linkFault, linksOf } from '../content/content-links.js';
+import { authoredLinks, hasUnsubscribeLink, isEmptyContent, linkFault } from '../content/content-links.js';
+import { parseContentDocument } from '../content/content-document.js';
 import { compileMergeTemplate, MergeTemplateError, unknownVariables } from '../content/merge-template.js';
 import type { Campaign } from './campaign.js';
 import { compileSources } from './campaign-template.js';
 import { senderIdentity } from './sender-identity.js';
+
+/** As much of a bad link as a message shows. */
+const SHOWN_URL = 100;
 
 export interface CampaignAnalysis extends PreSendAnalysis {
   readonly recipients: number;
@@ -59,8 +63,17 @@ function contentFacts(campaign: Campaign, sources: CompiledContent) {
       (campaign.contentJson === null && campaign.contentText === null) || isEmptyContent(sources.html, sources.text),
     hasUnsubscribeLink: hasUnsubscribeLink(sources.html),
     mergeTagFaults: mergeTagFaults(sources),
-    linkFaults: linksOf(sources.html).flatMap((url) => linkFault(url) ?? []),
+    linkFaults: linkFaults(campaign.contentJson),
   };
+}
+
+/** Of the links as they were written: sanitising has taken the dangerous ones from the compiled HTML. */
+function linkFaults(contentJson: string | null): string[] {
+  const { document } = contentJson === null ? {} : parseContentDocument(contentJson);
+  return (document === undefined ? [] : authoredLinks(document)).flatMap((url) => {
+    const fault = linkFault(url);
+    return fault === null ? [] : [`${url.slice(0, SHOWN_URL)} ${fault}`];
+  });
 }
 
 function mergeTagFaults({ subject, html, text }: CompiledContent): string[] {

@@ -84,7 +84,7 @@ async function compileHtml(input: ContentInput, mask: MergeTagMask): Promise<str
     extraCss: textCss(theme),
   });
   assertInert(inlined);
-  return /<pre[\s>]/.test(inlined) ? inlined : inlined.replaceAll(/[ \t]*\n\s*/g, '\n');
+  return /<pre[\s>]/.test(inlined) ? inlined : inlined.replaceAll(/\n\s*/g, '\n');
 }
 
 async function renderMjml(source: string): Promise<string> {

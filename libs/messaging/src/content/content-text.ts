@@ -27,8 +27,11 @@ const OPTIONS: HtmlToTextOptions = {
 
 /** Masked plain text of masked HTML, wrapped at 78 characters. */
 export function htmlToPlainText(maskedHtml: string): string {
-  return convert(maskedHtml, OPTIONS)
-    .replaceAll(/[^\S\n]+$/gm, '')
+  const lines = convert(maskedHtml, OPTIONS)
+    .split('\n')
+    .map((line) => line.trimEnd());
+  return lines
+    .join('\n')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim();
 }

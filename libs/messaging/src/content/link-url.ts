@@ -1,12 +1,12 @@
 const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
-// Tab, line feed and carriage return anywhere, C0 and space around: what browsers drop (WHATWG URL, basic parser).
-const DROPPED_BY_BROWSERS = /[\p{Cc}\u00ad\u200b-\u200f\u2028\u2029\ufeff]|^\s+|\s+$/gu;
+// What browsers drop before they look for a scheme (WHATWG URL, basic parser), and what looks like nothing.
+const DROPPED_BY_BROWSERS = /[\p{Cc}\u00ad\u200b-\u200f\u2028\u2029\ufeff]/gu;
 const SPACE_OR_BRACKET = /[\s<>"`{}|\\^]/;
 const ALLOWED = new Set(['http', 'https', 'mailto', 'tel']);
 
 /** The scheme a browser would see, in lower case; null for a relative URL. */
 export function schemeOf(url: string): string | null {
-  return SCHEME.exec(url.replaceAll(DROPPED_BY_BROWSERS, ''))?.[1]?.toLowerCase() ?? null;
+  return SCHEME.exec(url.replaceAll(DROPPED_BY_BROWSERS, '').trim())?.[1]?.toLowerCase() ?? null;
 }
 
 /** True when the URL names a scheme that mail content must not use (`javascript:`, `data:`, …). */

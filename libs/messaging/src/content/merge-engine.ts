@@ -86,11 +86,12 @@ const joined = (pieces: readonly TemplatePiece[]): string => pieces.map((piece) 
 
 function guardLinks(pieces: readonly TemplatePiece[]): string {
   const guarded = linkBeginnings(pieces);
-  return pieces
-    .map(({ source }, index) =>
-      guarded[index] === true ? source.replace(/\s*(-?\}\})$/, ` | ${LINK_FILTER} $1`) : source,
-    )
-    .join('');
+  return pieces.map(({ source }, index) => (guarded[index] === true ? guardLink(source) : source)).join('');
+}
+
+function guardLink(output: string): string {
+  const closing = output.endsWith('-}}') ? '-}}' : '}}';
+  return `${output.slice(0, -closing.length)} | ${LINK_FILTER} ${closing}`;
 }
 
 /** `custom.tags` of `custom.tags[0]`; only `custom` of `custom[other]`, which can name any field. */

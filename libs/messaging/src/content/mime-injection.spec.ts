@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { buildMimeMessage, HeaderValueError, type MimeMessage } from './mime-message.js';
 
-eMessage = {
+const MESSAGE: MimeMessage = {
   from: { name: 'Example Shop', address: 'news@shop.example' },
   to: 'ann@mail.example',
   subject: 'Hello',

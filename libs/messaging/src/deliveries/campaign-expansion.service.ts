@@ -80,8 +80,7 @@ export class CampaignExpansionService {
     const { rows } = await sql<Chunk>`
       with page as materialized (
         select a.subscriber_id, a.address, a.address_key, platform.new_id() as id
-        from (${this.recipients.audience(scope, topic_ids, queued_at)}) a
-        where a.subscriber_id > ${expansion_cursor ?? '00000000-0000-0000-0000-000000000000'}::uuid
+        from (${this.recipients.audience(scope, topic_ids, queued_at, expansion_cursor ?? undefined)}) a
         order by a.subscriber_id limit ${CHUNK}
       ), added as (
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,

@@ -27,6 +27,7 @@ interface MailRow {
   readonly queued_on: string;
   readonly subscriber_id: string | null;
   readonly address: string;
+  readonly message_id: string;
   readonly campaign_id: string;
   readonly topic_ids: string[];
 }
@@ -64,7 +65,7 @@ export class MailPagesService {
     await this.database.transaction(scope, async ({ db }) => {
       const mail = await findMail(scope, db, deliveryId, 'lock');
       if (mail === null || mail.subscriber_id === null) return;
-      const by = { actor: how, ipAddress, userAgent, deliveryId };
+      const by = { actor: how, ipAddress, userAgent, deliveryId, messageId: mail.message_id };
       if (reach === 'everything') await this.unsubscribes.everything(scope, mail.subscriber_id, by);
       else await this.unsubscribes.revokeTopics(scope, mail.subscriber_id, mail.topic_ids, by);
       await this.#recordOnce(scope, db, mail);
@@ -83,6 +84,17 @@ export class MailPagesService {
     return { html };
   }
 
+  /** The Message-ID of the mail that asked for a confirmation: part of the consent's record. */
+  confirmationMessageId(scope: ProjectScope, confirmationId: string): Promise<string | null> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ message_id: string }>`
+        select message_id from messaging.deliveries
+        where source_id = ${confirmationId} and environment_id = ${scope.environmentId} and kind = 'OPT_IN'
+      `.execute(db);
+      return rows[0]?.message_id ?? null;
+    });
+  }
+
   /** An unsubscription counts once a mail. The row's lock keeps two clicks apart. */
   async #recordOnce(scope: ProjectScope, db: Sql, mail: MailRow): Promise<void> {
     await sql`
@@ -98,7 +110,7 @@ export class MailPagesService {
 
 async function findMail(scope: ProjectScope, db: Sql, deliveryId: string, lock?: 'lock'): Promise<MailRow | null> {
   const { rows } = await sql<MailRow>`
-    select d.id, d.queued_on, d.subscriber_id, d.address, c.id as campaign_id, c.topic_ids
+    select d.id, d.queued_on, d.subscriber_id, d.address, d.message_id, c.id as campaign_id, c.topic_ids
     from messaging.deliveries d join messaging.campaigns c on c.id = d.source_id
     where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId} and d.kind = 'CAMPAIGN'
     ${lock === undefined ? sql`` : sql`for update of d`}

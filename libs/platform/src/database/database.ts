@@ -93,6 +93,8 @@ export class Database {
 
   async close(): Promise<void> {
     await this.#orm.close(true);
+    // The ORM ends the pool only when it has used it.
+    if (!this.pool.ended) await this.pool.end();
   }
 
   async #run<T>(

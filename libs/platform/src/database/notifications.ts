@@ -49,6 +49,7 @@ export class Notifications {
     client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
     await client.connect();
     for (const channel of this.#handlers.keys()) await client.query(`listen ${channel}`);
+    if (!this.#running) return void (await client.end());
     this.#client = client;
   }
 
@@ -57,6 +58,7 @@ export class Notifications {
     this.#client = undefined;
     while (this.#running && this.#client === undefined) {
       await delay(RECONNECT_MS, undefined, { ref: false });
+      if (!this.#running) return;
       await this.#connect().catch(() => undefined);
     }
     for (const channel of this.#handlers.keys()) this.#deliver(channel, null);

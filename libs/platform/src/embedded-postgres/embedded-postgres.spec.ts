@@ -45,14 +45,21 @@ async function query(server: PostgresServer, text: string): Promise<unknown[]> {
 }
 
 /** Another process that starts a server on `path` and tells its pid. */
-async function startElsewhere(path: string, ids: { uid?: number; gid?: number } = {}): Promise<{ child: ChildProcess; server: number }> {
+async function startElsewhere(
+  path: string,
+  ids: { uid?: number; gid?: number } = {},
+): Promise<{ child: ChildProcess; server: number }> {
   const code = `
     const { startPostgres } = await import(${JSON.stringify(BUILT)});
     const server = await startPostgres({ directory: ${JSON.stringify(path)}, ephemeral: true });
     process.send(server.pid);
     process.once('message', () => server.stop().then(() => process.exit(0)));
   `;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { ...ids, cwd: '/', stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+    ...ids,
+    cwd: '/',
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
   const [server] = (await once(child, 'message')) as unknown[];
   return { child, server: Number(server) };
 }
@@ -70,9 +77,11 @@ describe('embedded PostgreSQL', () => {
     const first = await start();
     await first.ensureDatabase('shop');
     await first.ensureDatabase('shop');
-    await query(first, 'create table kept (word text); insert into kept values (\'here\')');
+    await query(first, "create table kept (word text); insert into kept values ('here')");
     expect(await query(first, 'show fsync')).toEqual([{ fsync: 'on' }]);
-    expect(await query(first, 'show server_version_num')).toEqual([{ server_version_num: expect.stringMatching(/^18/) }]);
+    expect(await query(first, 'show server_version_num')).toEqual([
+      { server_version_num: expect.stringMatching(/^18/) },
+    ]);
     await first.stop();
     expect(await first.exited).toBe('code 0');
 
@@ -104,7 +113,10 @@ describe('embedded PostgreSQL', () => {
   });
 
   it('starts although the process file names a program that has nothing to do with it', async () => {
-    await writeFile(join(directory, 'postmaster.pid'), `${process.pid}\n${directory}\n1\n5432\n\n127.0.0.1\n\nready\n`);
+    await writeFile(
+      join(directory, 'postmaster.pid'),
+      `${process.pid}\n${directory}\n1\n5432\n\n127.0.0.1\n\nready\n`,
+    );
     const server = await start();
     expect(await query(server, 'select 1 as n')).toEqual([{ n: 1 }]);
     await server.stop();
@@ -115,7 +127,9 @@ describe('embedded PostgreSQL', () => {
     await once(other, 'listening');
     const address = other.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    await expect(start({ port })).rejects.toThrow(`Port ${port}, meant for PostgreSQL, is taken by another program.`);
+    await expect(start({ port })).rejects.toThrow(
+      `Port ${port}, meant for PostgreSQL, is taken by another program.`,
+    );
     other.close();
   });
 
@@ -135,7 +149,9 @@ describe('embedded PostgreSQL', () => {
     const old = join(home, 'old');
     await mkdir(old);
     await writeFile(join(old, 'PG_VERSION'), '15\n');
-    await expect(start({ directory: old })).rejects.toThrow('was made by PostgreSQL 15, this is PostgreSQL 18');
+    await expect(start({ directory: old })).rejects.toThrow(
+      'was made by PostgreSQL 15, this is PostgreSQL 18',
+    );
   });
 
   it('begins anew where the making of a database was interrupted', async () => {
@@ -161,17 +177,24 @@ describe('embedded PostgreSQL', () => {
     await server.stop();
   });
 
-  (isRoot ? it : it.skip)('runs for a user who is not root, and as the owner of the project for root', async () => {
-    const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' })));
-    const project = join(home, 'project');
-    await mkdir(project);
-    await chown(project, uid ?? 0, gid ?? 0);
-    const ofUser = await startElsewhere(join(project, '.data', 'postgres'), { uid, gid });
-    ofUser.child.send('stop');
-    expect(await once(ofUser.child, 'exit')).toEqual([0, null]);
+  (isRoot ? it : it.skip)(
+    'runs for a user who is not root, and as the owner of the project for root',
+    async () => {
+      const [uid, gid] = ['-u', '-g'].map((flag) =>
+        Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' })),
+      );
+      const project = join(home, 'project');
+      await mkdir(project);
+      await chown(project, uid ?? 0, gid ?? 0);
+      const ofUser = await startElsewhere(join(project, '.data', 'postgres'), { uid, gid });
+      ofUser.child.send('stop');
+      expect(await once(ofUser.child, 'exit')).toEqual([0, null]);
 
-    const server = await start({ directory: join(project, '.data', 'postgres'), ephemeral: true });
-    expect(await readFile(`/proc/${server.pid}/status`, 'utf8')).toMatch(new RegExp(`^Uid:\\t${uid}\\t`, 'm'));
-    await server.stop();
-  });
+      const server = await start({ directory: join(project, '.data', 'postgres'), ephemeral: true });
+      expect(await readFile(`/proc/${server.pid}/status`, 'utf8')).toMatch(
+        new RegExp(`^Uid:\\t${uid}\\t`, 'm'),
+      );
+      await server.stop();
+    },
+  );
 });

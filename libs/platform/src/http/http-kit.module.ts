@@ -19,6 +19,7 @@ import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { RateLimitStore } from './rate-limit/rate-limit.js';
 import { RedisRateLimitStore } from './rate-limit/redis-rate-limit.store.js';
 import { RouteTable } from './routing/route-table.js';
+import { Deadline } from './server/deadline.js';
 import { RequestLog } from './server/request-log.js';
 
 const providers = [
@@ -53,6 +54,11 @@ const providers = [
     useFactory: (database: Database, clock: Clock, config: Config, logger: Logger) =>
       new IdempotencyHook(new IdempotencyKeysQuery(database, clock), config.MASTER_KEY, logger),
     inject: [Database, Clock, CONFIG, LOGGER],
+  },
+  {
+    provide: Deadline,
+    useFactory: (problems: ProblemFilter, idempotency: IdempotencyHook) => new Deadline(problems, idempotency),
+    inject: [ProblemFilter, IdempotencyHook],
   },
   {
     provide: Operations,

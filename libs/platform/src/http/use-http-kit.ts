@@ -14,6 +14,7 @@ import { refuseUnexpectedBody } from './parsing/no-body.hook.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { RouteTable } from './routing/route-table.js';
+import { Deadline } from './server/deadline.js';
 import { RequestLog } from './server/request-log.js';
 import { addSecurityHeaders } from './server/response-headers.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
@@ -38,21 +39,20 @@ function decorateRequests(fastify: FastifyInstance): void {
   fastify.decorateRequest('rawBody', null);
   fastify.decorateRequest('bodyHash', null);
   fastify.decorateRequest('idempotentRun', null);
+  fastify.decorateRequest('deadline', null);
 }
 
 function registerRoutes(fastify: FastifyInstance, routes: RouteTable): void {
-  fastify.addHook('onRoute', (route) => {
-    routes.add(route);
-    const { timeoutMs } = route.config?.operation ?? {};
-    if (timeoutMs !== undefined) route.handlerTimeout = timeoutMs;
-  });
+  fastify.addHook('onRoute', (route) => routes.add(route));
 }
 
 /** In the contract's order: 401, 429, 403 before the body is read; then its form, then the idempotency key. */
 function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {
   const access = new AccessHook(app.get(ApiKeyAuthenticator, { strict: false }), app.get(RateLimiter), app.get(RouteTable));
   const idempotency = app.get(IdempotencyHook);
+  const deadline = app.get(Deadline);
   fastify.addHook('onRequest', (request, reply, done) => {
+    deadline.start(request, reply);
     void reply.header('x-request-id', request.id);
     if (request.url.startsWith(`${API_PREFIX}/`)) void reply.header('cache-control', 'no-store');
     inContext(request, done);
@@ -69,6 +69,7 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
 function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {
   const idempotency = app.get(IdempotencyHook);
   const log = app.get(RequestLog);
+  const deadline = app.get(Deadline);
   const { PUBLIC_URL } = app.get<Config>(CONFIG);
   fastify.addHook('preSerialization', (request, reply, payload, done) => {
     if (isPage(payload) && request.routeOptions.config.operation !== undefined) addLinks(PUBLIC_URL, request, reply, payload);
@@ -76,10 +77,16 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
   });
   fastify.addHook('onSend', async (request, reply, payload) => {
     addSecurityHeaders(reply);
+    deadline.stop(request);
     await idempotency.end(request, reply, payload);
     return payload;
   });
+  fastify.addHook('onRequestAbort', (request, done) => {
+    deadline.stop(request);
+    done();
+  });
   fastify.addHook('onResponse', (request, reply, done) => {
+    deadline.stop(request);
     log.answered(request, reply);
     done();
   });

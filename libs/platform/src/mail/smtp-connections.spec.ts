@@ -153,6 +153,30 @@ describe('a reused connection', () => {
     expect(sink.connections.total).toBe(2);
   });
 
+  it('over which the relay says more than it was asked is replaced, so that no reply is taken for another', async () => {
+    const sink = await relay();
+    const transport = transportTo(sink.url);
+    sink.behave({ at: 'body', action: { reply: '250 2.0.0 Queued\r\n550 5.1.1 Stray' }, times: 1 });
+    expect(await transport.send(messageTo('first@example.test'))).toMatchObject({
+      response: '250 2.0.0 Queued',
+    });
+    expect(await transport.send(messageTo('second@example.test'))).toMatchObject({ kind: 'accepted' });
+    expect(sink.connections.total).toBe(2);
+    expect(sink.count()).toBe(2);
+  });
+
+  it('over which the relay says nothing in time is given up without a second try', async () => {
+    const sink = await relay();
+    const transport = transportTo(sink.url, { timeouts: { reply: 100 } });
+    await transport.send(messageTo('first@example.test'));
+    sink.behave({ at: 'mail', action: 'hang', times: 1 });
+    expect(await transport.send(messageTo('second@example.test'))).toMatchObject({
+      kind: 'temporary',
+      reply: { enhancedCode: '4.4.1' },
+    });
+    expect(sink.connections.total).toBe(1);
+  });
+
   it('lost after the body is never a reason to send again', async () => {
     const sink = await relay();
     const transport = transportTo(sink.url);

@@ -74,10 +74,6 @@ export class SmtpSession {
     await this.#channel.quit();
   }
 
-  close(): void {
-    this.#channel.close();
-  }
-
   /** Everything up to the reply to DATA; null when the relay now waits for the body. */
   async #offer(envelope: Envelope): Promise<Refusal | null> {
     const steps: Step[] = [
@@ -126,8 +122,12 @@ export class SmtpSession {
    */
   async #endEmptyMessage(refusal: Refusal): Promise<void> {
     if (refusal.stage !== 'rcpt') return this.#channel.close();
-    this.#channel.write('.\r\n', 1);
-    await this.#channel.reply(this.#timeouts.reply);
+    try {
+      this.#channel.write('.\r\n', 1);
+      await this.#channel.reply(this.#timeouts.reply);
+    } catch {
+      // Whether the session survives or not, the refusal stands.
+    }
   }
 
   #refusedBeforeBody(refusal: Refusal): Attempt {

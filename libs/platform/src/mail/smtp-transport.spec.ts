@@ -207,6 +207,14 @@ describe('a relay that wants a body after it refused', () => {
     expect(sink.connections.total).toBe(1);
   });
 
+  it('the recipient, and then goes away, has refused it all the same', async () => {
+    sink.behave({ at: 'rcpt', action: { reply: '550 5.1.1 No such user' }, times: 1 });
+    sink.behave({ at: 'data', action: { reply: '354 Go on' }, times: 1 });
+    sink.behave({ at: 'body-start', action: 'drop', times: 1 });
+    expect(await transport.send(message)).toMatchObject(refused(550, '5.1.1', 'rcpt'));
+    expect(sink.count()).toBe(0);
+  });
+
   it('the sender, gets no body and the connection ends', async () => {
     sink.behave({ at: 'mail', action: { reply: '550 5.7.1 Not you' }, times: 1 });
     sink.behave({ at: 'data', action: { reply: '354 Go on' }, times: 1 });

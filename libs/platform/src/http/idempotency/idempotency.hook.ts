@@ -46,6 +46,12 @@ export class IdempotencyHook {
     await replay(reply, seal.open(acquired.sealedAnswer));
   }
 
+  /** The request took too long while its handler goes on: the lock is left to run out. */
+  timedOut(request: FastifyRequest): void {
+    request.idempotentRun?.abandon();
+    request.idempotentRun = null;
+  }
+
   /** Before the answer leaves: keeps it, or frees the key. Losing the store loses no answer. */
   async end(request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> {
     const run = request.idempotentRun;
@@ -54,8 +60,7 @@ export class IdempotencyHook {
     try {
       const hash = await arrivedHash(request);
       const body = bodyText(payload);
-      if (reply.statusCode >= 500 && request.signal.aborted) run.abandon();
-      else if (hash === null || body === null || NOT_KEPT.has(reply.statusCode) || reply.statusCode >= 500) await run.release();
+      if (hash === null || body === null || NOT_KEPT.has(reply.statusCode) || reply.statusCode >= 500) await run.release();
       else await run.complete(hash, { status: reply.statusCode, headers: keptHeaders(reply), body });
     } catch (error) {
       this.logger.warn({ requestId: request.id, error: describeError(error) }, 'idempotent answer was not stored');

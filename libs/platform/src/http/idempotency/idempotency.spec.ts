@@ -120,6 +120,15 @@ describe('Idempotency-Key', () => {
     expect([replayed.headers.get('idempotency-replayed'), apis.map(({ work }) => work.calls)]).toEqual(['true', [1, 1]]);
   });
 
+  it('stays taken when a request ran out of time, since its handler may still succeed', async () => {
+    const gate = Promise.withResolvers<void>();
+    apis[0].work.gate = gate.promise;
+    const late = await post(undefined, { path: '/parcels/slowly' });
+    expect([late.status, late.headers.get('retry-after')]).toEqual([503, '1']);
+    expect((await post(undefined, { path: '/parcels/slowly' })).status).toBe(409);
+    gate.resolve();
+  });
+
   it('is forgotten after 24 hours, and removed', async () => {
     await post(BODY);
     clock.advance(24 * HOUR - 1000);

@@ -26,7 +26,7 @@ export interface OperationOptions {
   readonly response: OperationResponse;
   /** Statuses of problems that do not follow from the operation's shape, such as 409. */
   readonly problems?: readonly number[];
-  /** Milliseconds that the whole request may take; the default is 30 s. */
+  /** Milliseconds that the whole request may take; the default is 30 s, and 10 min with `streams`. */
   readonly timeoutMs?: number;
 }
 

@@ -11,19 +11,22 @@ const NETWORK_CODES = new Set([
   'ETIMEDOUT',
 ]);
 
-/** SQLSTATE, PostgreSQL appendix A: connections, resources, shutdown, cancelled and deadlocked statements. */
-const SQL_STATES = /^(08...|53[0-3]00|57P0[1-5]|57014|55P03|40001|40P01|25P03)$/;
+/** SQLSTATE, PostgreSQL appendix A: connections, access, resources, shutdown, cancelled and deadlocked statements. */
+const SQL_STATES = /^(08...|28(000|P01)|3D000|53[0-3]00|57P0[1-5]|57014|55P03|40001|40P01|25P03)$/;
 
 /** Words of drivers that give no code. */
 const MESSAGES =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Connection is closed|Command timed out|Reached the max retries per request)/;
 
+const MAX_CAUSES = 5;
+
 /** Whether `error` says that the database or Redis did not answer, so that the same request may work later. */
-export function isUnavailability(error: unknown, depth = 0): boolean {
-  if (!(error instanceof Error) || depth > 5) return false;
-  const code = 'code' in error ? error.code : undefined;
+export function isUnavailability(error: unknown, causes = 0): boolean {
+  if (typeof error !== 'object' || error === null || causes > MAX_CAUSES) return false;
+  const { code, message, cause, errors } = error as Readonly<Record<string, unknown>>;
   if (typeof code === 'string' && (NETWORK_CODES.has(code) || SQL_STATES.test(code))) return true;
-  if (MESSAGES.test(error.message)) return true;
-  if (error instanceof AggregateError && error.errors.some((inner) => isUnavailability(inner, depth + 1))) return true;
-  return isUnavailability(error.cause, depth + 1);
+  if (typeof message === 'string' && MESSAGES.test(message)) return true;
+  // Node's AggregateError: one error for each address that was tried.
+  const inner: readonly unknown[] = Array.isArray(errors) ? [...errors, cause] : [cause];
+  return inner.some((one) => isUnavailability(one, causes + 1));
 }

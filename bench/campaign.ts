@@ -1,0 +1,1 @@
+import { fork } from 'node:child_process';
