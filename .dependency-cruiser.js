@@ -66,7 +66,7 @@ export default {
       from: { pathNot: '^(libs/platform|test)/' },
       to: {
         path: '^libs/platform/src/',
-        pathNot: '^libs/platform/src/(index|http/index|embedded-postgres/embedded-postgres)\\.ts$',
+        pathNot: '^libs/platform/src/(index|http/index|jobs/queue-backend|embedded-postgres/embedded-postgres)\\.ts$',
       },
     },
     {

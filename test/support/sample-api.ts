@@ -1,8 +1,9 @@
+import { Writable } from 'node:stream';
 import { Body, Delete, Get, Inject, Injectable, Module, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { pino } from 'pino';
+import type { Logger } from 'pino';
 import { z } from 'zod';
 import {
   type ApiScope,
@@ -14,7 +15,7 @@ import {
   SystemClock,
   UnavailableError,
 } from '#kernel';
-import { type Config, Database, loadConfig, PlatformModule } from '#platform';
+import { type Config, createLogger, Database, loadConfig, LOGGER, PlatformModule } from '#platform';
 import {
   ApiController,
   ApiKeyAuthenticator,
@@ -68,6 +69,7 @@ export class ParcelsController {
   constructor(
     @Inject(SampleWork) private readonly work: SampleWork,
     @Inject(Database) private readonly database: Database,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   @Get()
@@ -106,6 +108,7 @@ export class ParcelsController {
   @Get('by-email/:email')
   @Operation({ operationId: 'getByEmail', summary: 'By e-mail', scope: 'topics:read', response: { status: 200, schema: z.object({ value: z.string(), key: z.string() }) } })
   byEmail(@Param('email', { schema: emailParam }) email: EmailAddress) {
+    this.logger.info({ asked: email.value }, `looks for ${email.value}`);
     return { value: email.value, key: email.key };
   }
 
@@ -213,8 +216,15 @@ export async function startSampleApi(
   env: Readonly<Record<string, string>> = {},
   { clock = new SystemClock(), log }: { readonly clock?: Clock; readonly log?: (line: string) => void } = {},
 ): Promise<SampleApi> {
-  const config: Config = loadConfig({ NODE_ENV: 'test', DATABASE_URL: databaseUrl, PUBLIC_URL: 'https://mail.example', ...env });
-  const logger = log === undefined ? pino({ level: 'silent' }) : pino({ level: 'info' }, { write: log });
+  const config: Config = loadConfig({
+    NODE_ENV: 'test',
+    DATABASE_URL: databaseUrl,
+    PUBLIC_URL: 'https://mail.example',
+    LOG_LEVEL: log === undefined ? 'silent' : 'info',
+    LOG_FORMAT: 'json',
+    ...env,
+  });
+  const logger = createLogger(config, 'sample-api', linesTo(log));
   const keys = new SampleKeys();
 
   @Module({
@@ -235,6 +245,15 @@ export async function startSampleApi(
   useHttpKit(app);
   await app.listen(0, '127.0.0.1');
   return { app, keys, work: app.get(SampleWork), url: await app.getUrl(), close: () => app.close() };
+}
+
+function linesTo(log: (line: string) => void = () => undefined): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      log(chunk.toString());
+      done();
+    },
+  });
 }
 
 /** The problem that an answer holds. */

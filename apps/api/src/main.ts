@@ -6,8 +6,8 @@ watchParent(() => process.kill(process.pid, 'SIGTERM'));
 try {
   const { app, url, port } = await startApi(loadConfig(process.env));
   app.enableShutdownHooks([], { useProcessExit: true });
-  process.stdout.write(`api listening on ${url}\n`);
-  process.send?.({ type: 'listening', port });
+  if (process.send === undefined) process.stdout.write(`api listening on ${url}\n`);
+  else process.send({ type: 'listening', port });
 } catch (error) {
   process.stderr.write(`${startFailure(error)}\n`);
   process.exit(1);

@@ -10,8 +10,8 @@ async function main(): Promise<void> {
   await refusePendingMigrations(config);
   const worker = await startWorker(config);
   stopOnSignals(config, worker);
-  process.stdout.write(`worker running, health at http://${config.HOST}:${worker.port}/health/ready\n`);
-  process.send?.({ type: 'listening', port: worker.port });
+  if (process.send === undefined) process.stdout.write(`worker running, health at http://${config.HOST}:${worker.port}/health/ready\n`);
+  else process.send({ type: 'listening', port: worker.port });
 }
 
 async function refusePendingMigrations({ DATABASE_URL }: Config): Promise<void> {

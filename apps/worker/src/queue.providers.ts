@@ -8,7 +8,6 @@ import {
   type Config,
   CONFIG,
   CreatePartitions,
-  createQueueBackend,
   Database,
   describeError,
   JobCatalogue,
@@ -21,6 +20,7 @@ import {
   type QueueBackend,
   Relay,
 } from '#platform';
+import { createQueueBackend } from '#platform/queue';
 import { ExpandCampaign } from './messaging/expand-campaign.job.js';
 import { ExportReport } from './messaging/export-report.job.js';
 import { SendConfirmationMail } from './messaging/send-confirmation-mail.job.js';

@@ -7,7 +7,7 @@ export { Notifications } from './database/notifications.js';
 export { cancel, done, type JobContext, type JobResult, JobCatalogue, ResumableJob, retry, snooze, TransactionalJob } from './jobs/job.js';
 export { JobRunner } from './jobs/job-runner.js';
 export { PeriodicTask, PeriodicTasks } from './jobs/periodic-tasks.js';
-export { createQueueBackend, type QueueBackend } from './jobs/queue-backend.js';
+export type { QueueBackend } from './jobs/queue-backend.js';
 export { Relay } from './jobs/relay.js';
 export { Loop } from './lifecycle/loop.js';
 export { createLogger } from './logging/logger.js';

@@ -1,5 +1,3 @@
-import juice from 'juice';
-import mjml2html from 'mjml';
 import type { ContentDocument } from './content-document.js';
 import { assertInert } from './content-inspection.js';
 import { hasUnsubscribeAddress, hasUnsubscribeLink } from './content-links.js';
@@ -77,6 +75,7 @@ async function compileHtml(input: ContentInput, mask: MergeTagMask): Promise<str
     ? mjml
     : appendSection(mjml, footerHtml(input.footer, mask));
   const html = await renderMjml(complete);
+  const { default: juice } = await import('juice');
   const inlined = juice(html, {
     applyStyleTags: false,
     removeStyleTags: false,
@@ -88,6 +87,8 @@ async function compileHtml(input: ContentInput, mask: MergeTagMask): Promise<str
 }
 
 async function renderMjml(source: string): Promise<string> {
+  // Loaded with the first mail: MJML and juice take some 50 MB, and an api that sends nothing does without.
+  const { default: mjml2html } = await import('mjml');
   const { html } = await mjml2html(source, {
     validationLevel: 'skip',
     keepComments: false,

@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM, type Options } from '@mikro-orm/postgresql';
-import { runMigrations as runQueueMigrations } from 'bullmq';
 import pg from 'pg';
 import { projectRoot } from '../project-root.js';
 
@@ -95,6 +94,8 @@ function nameOf(file: string): string {
 }
 
 async function migrateQueue(databaseUrl: string): Promise<void> {
+  // Loaded here alone: a process that only asks what is pending does without BullMQ.
+  const { runMigrations: runQueueMigrations } = await import('bullmq');
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
   try {
     await runQueueMigrations(pool, QUEUE_SCHEMA);

@@ -118,6 +118,7 @@ describe('What the api answers', () => {
       ms: expect.any(Number),
       keyId: expect.any(String),
     });
+    expect(await lineOf('looks for [address]')).toMatchObject({ requestId: 'trace-1', asked: '[address]' });
     expect(JSON.stringify(lines)).not.toContain('jane');
   });
 

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { type Logger, pino, type LoggerOptions } from 'pino';
 import pretty from 'pino-pretty';
 import type { Config } from '../config/config.js';
@@ -27,15 +28,26 @@ export function createLogger(
     serializers: { err: (error: unknown) => error },
     hooks: {
       logMethod(parameters, method) {
-        const redacted = parameters.map((parameter: unknown) =>
-          typeof parameter === 'string' ? redact(parameter) : parameter,
-        );
-        method.apply(this, redacted as typeof parameters);
+        method.apply(this, redactParameters(parameters) as typeof parameters);
       },
     },
     mixin: () => ({ ...logContext.getStore() }),
   };
   return pino(options, config.LOG_FORMAT === 'json' ? destination : prettyStream(destination));
+}
+
+/** pino takes an error's own words as the message when there is none, so they are set here, redacted. */
+function redactParameters([first, ...others]: readonly unknown[]): unknown[] {
+  const redacted = others.map((parameter) => (typeof parameter === 'string' ? redact(parameter) : parameter));
+  if (typeof first === 'string') return [redact(first), ...redacted];
+  const fields = isError(first) ? { err: first } : first;
+  const hasMessage = redacted.length > 0 || typeof fields !== 'object' || fields === null || !('err' in fields);
+  return hasMessage || !isError(fields.err) ? [fields, ...redacted] : [fields, redact(fields.err.message)];
+}
+
+/** Errors of every realm. */
+function isError(value: unknown): value is Error {
+  return types.isNativeError(value) || value instanceof Error;
 }
 
 function prettyStream(destination: NodeJS.WritableStream): NodeJS.WritableStream {
@@ -45,7 +57,7 @@ function prettyStream(destination: NodeJS.WritableStream): NodeJS.WritableStream
 
 function redactFields(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return redact(value);
-  if (value instanceof Error) return describe(value);
+  if (isError(value)) return describe(value);
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (depth >= MAX_DEPTH) return '[deep]';
   if (Array.isArray(value)) return value.map((item) => redactFields(item, depth + 1));
@@ -59,6 +71,6 @@ function describe(error: Error): Record<string, unknown> {
     message: redact(error.message),
     ...('code' in error ? { code: String(error.code) } : {}),
     stack: redact(error.stack ?? ''),
-    ...(error.cause instanceof Error ? { cause: describe(error.cause) } : {}),
+    ...(isError(error.cause) ? { cause: describe(error.cause) } : {}),
   };
 }

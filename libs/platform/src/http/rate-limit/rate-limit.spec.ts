@@ -103,3 +103,21 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
     expect(standing(await get(apis[0], { ...headers, 'x-api-key': 'bystander' }))).toMatchObject({ status: 200, remaining: '999' });
   });
 });
+
+describe('Without its store', () => {
+  it('the rate limit lets nobody through: 503 within a moment', async () => {
+    const test = await createTestDatabase();
+    const redis = await startRedis();
+    const api = await startSampleApi(test.url, { REDIS_URL: redis.url });
+    api.keys.issue('key', sampleCaller(['topics:read']));
+    const get = () => fetch(`${api.url}/api/v1/parcels`, { headers: { 'x-api-key': 'key' } });
+    expect((await get()).status).toBe(200);
+    await redis.stop();
+    const before = performance.now();
+    const answer = await get();
+    expect([answer.status, Number(answer.headers.get('retry-after'))]).toEqual([503, 1]);
+    expect(performance.now() - before).toBeLessThan(3_000);
+    await api.close();
+    await test.drop();
+  });
+});

@@ -1,0 +1,55 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { z } from 'zod';
+
+const parsedOptions = z.object({
+  baseUrl: z.string().optional(),
+  key: z.string().optional(),
+  quiet: z.boolean().default(false),
+  patience: z.number(),
+});
+
+/** What `npm run demo -- …` was asked for; `patience` in seconds. */
+export type DemoOptions = z.output<typeof parsedOptions>;
+
+/**
+ * Reads the arguments after `node main.js`. Help, and what is wrong with them, goes to the terminal; then a
+ * `CommanderError` with its `exitCode` is thrown.
+ */
+export function parseOptions(args: readonly string[]): DemoOptions {
+  const command = new Command('npm run demo --')
+    .description(
+      'Takes a subscriber from sign-up to unsubscribing against a running Mailwright, and shows each request.',
+    )
+    .option('--base-url <url>', 'where Mailwright runs (default: as .data/demo.json says)', toBaseUrl)
+    .option('--key <key>', 'a test key with all scopes (default: the one in .data/demo.json)', toTestKey)
+    .option('--patience <seconds>', 'how long to wait for the worker each time', toSeconds, 30)
+    .option('--quiet', 'print the summary only')
+    .allowExcessArguments(false)
+    .exitOverride()
+    .parse(args, { from: 'user' });
+  return parsedOptions.parse(command.opts());
+}
+
+function toBaseUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
+    throw new InvalidArgumentError('It looks like http://localhost:3000.');
+  }
+  return text.replace(/\/+$/, '');
+}
+
+/** A live key would mail real people. */
+function toTestKey(text: string): string {
+  if (!text.startsWith('mw_test_')) {
+    throw new InvalidArgumentError('The demo takes a test key only, one that begins with mw_test_.');
+  }
+  return text;
+}
+
+function toSeconds(text: string): number {
+  const seconds = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text) || seconds > 3_600) {
+    throw new InvalidArgumentError('Patience is a number of seconds, at most 3600.');
+  }
+  return seconds;
+}
