@@ -2,7 +2,6 @@ import { Redis } from 'ioredis';
 import { RateLimitStore, type WindowHit } from './rate-limit.js';
 
 const KEY_PREFIX = 'mailwright:rate-limit:';
-const COMMAND_TIMEOUT_MS = 1_000;
 
 /** Counts and starts the window in one step; the end is kept beside the count, so that it never moves. */
 const HIT = `
@@ -21,7 +20,7 @@ export class RedisRateLimitStore extends RateLimitStore {
 
   constructor(url: string) {
     super();
-    this.#redis = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS });
+    this.#redis = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1 });
     // A lost connection is told by the command that needs it.
     this.#redis.on('error', () => undefined);
   }

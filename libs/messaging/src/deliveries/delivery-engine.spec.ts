@@ -1,0 +1,166 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/eventually.js';
+import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
+import type { SmtpSink } from '../../../../test/support/sink-rules.js';
+import { newId, type ProjectScope } from '#kernel';
+import { SuppressionsService, UnsubscribesService } from '#audience';
+import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
+import { DeliveryClaimsQuery } from './delivery-claims.query.js';
+
+describe('the delivery engine', () => {
+  let sink: SmtpSink;
+  let fixture: MessagingFixture;
+  let scope: ProjectScope;
+
+  beforeEach(async () => {
+    sink = await startRawSmtpSink();
+    fixture = await MessagingFixture.open({ SMTP_URL: sink.url });
+    scope = await fixture.scope();
+  });
+
+  afterEach(async () => {
+    await fixture.close();
+    await sink.stop();
+  });
+
+  const statusOf = async (id: string) => {
+    const [row] = await fixture.test.query<{ status: string }>('select status from messaging.campaigns where id = $1', [id]);
+    return row?.status;
+  };
+
+  it('delivers to a greylisting server on the second try', async () => {
+    sink.behave({ at: 'rcpt', action: { reply: '451 4.7.1 Greylisted, try again later' }, times: 3 });
+    const campaign = await fixture.queuedCampaign(scope, 3);
+    fixture.engine.start();
+    const waiting = await fixture.settled('all wait', ({ state }) => state === 'DEFERRED');
+    expect(waiting.map(({ attempt, reason }) => [attempt, reason])).toEqual(Array(3).fill([1, 'policy']));
+    fixture.later(7 * MINUTE);
+    await fixture.settled('all are sent', ({ state }) => state === 'SENT');
+    fixture.engine.wake();
+    await eventually('the campaign is sent', async () => (await statusOf(campaign.id)) === 'SENT');
+    expect(sink.count()).toBe(3);
+  });
+
+  it('suppresses an address that does not exist, and gives its e-mail back', async () => {
+    sink.behave({ at: 'rcpt', action: { reply: '550 5.1.1 No such user' }, times: 1 });
+    await fixture.queuedCampaign(scope, 2);
+    fixture.engine.start();
+    const rows = await fixture.settled('all are terminal', ({ state }) => state === 'SENT' || state === 'FAILED');
+    const failed = rows.filter(({ state }) => state === 'FAILED');
+    expect(failed.map(({ reason }) => reason)).toEqual(['hard']);
+    expect(await fixture.get(SuppressionsService).isSuppressed(scope, failed[0]?.address ?? '')).toBe(true);
+    const [usage] = await fixture.test.query<{ used: number; reserved: number }>(
+      `select (u.used + coalesce(sum(s.used), 0))::int as used, (u.reserved - coalesce(sum(s.used + s.released), 0))::int as reserved
+       from billing.email_usage u left join billing.email_settlements s using (tenant_id, period_start) group by u.used, u.reserved`,
+    );
+    expect(usage).toEqual({ used: 1, reserved: 0 });
+  });
+
+  it('sends once more, under the same Message-ID, what got no reply after the body', async () => {
+    sink.behave({ at: 'body', action: 'drop', times: 1 });
+    await fixture.queuedCampaign(scope, 1);
+    fixture.engine.start();
+    const [lost] = await fixture.settled('it waits', ({ state }) => state === 'DEFERRED');
+    expect(lost?.possible_duplicate).toBe(true);
+    fixture.later(2 * MINUTE);
+    const [sent] = await fixture.settled('it is sent', ({ state }) => state === 'SENT');
+    expect(sent).toMatchObject({ attempt: 2, possible_duplicate: true, message_id: lost?.message_id });
+    expect(sink.messages.at(-1)?.messageId).toBe(lost?.message_id);
+  });
+
+  it('stops at two unknown fates', async () => {
+    sink.behave({ at: 'body', action: 'drop' });
+    await fixture.queuedCampaign(scope, 1);
+    fixture.engine.start();
+    await fixture.settled('it waits', ({ state }) => state === 'DEFERRED');
+    fixture.later(2 * MINUTE);
+    const [row] = await fixture.settled('it is given up', ({ state }) => state === 'AMBIGUOUS');
+    expect(row).toMatchObject({ attempt: 2, reason: 'no-reply' });
+  });
+
+  it('sends at most once under the policy HOLD, and shows what is unknown', async () => {
+    sink.behave({ at: 'body', action: 'drop', times: 1 });
+    await fixture.queuedCampaign(scope, 1);
+    await fixture.test.query(`update messaging.campaigns set ambiguous_policy = 'HOLD'`);
+    fixture.engine.start();
+    const [row] = await fixture.settled('it is held', ({ state }) => state === 'AMBIGUOUS');
+    expect(row).toMatchObject({ attempt: 1, reason: 'no-reply' });
+  });
+
+  it('waits while the next hop is down, without counting that as an attempt', async () => {
+    await sink.stop();
+    await fixture.queuedCampaign(scope, 4);
+    fixture.engine.start();
+    await eventually('one was tried', async () => (await fixture.deliveries()).some(({ last_error }) => last_error !== null));
+    const rows = await fixture.settled('nothing is claimed', ({ lease_token }) => lease_token === null);
+    expect(rows.every(({ state, attempt }) => attempt === 0 && (state === 'DEFERRED' || state === 'PENDING'))).toBe(true);
+    sink = await startRawSmtpSink({ port: sink.port });
+    fixture.later(2 * MINUTE);
+    await eventually('all are sent', async () => {
+      fixture.later(MINUTE);
+      return (await fixture.deliveries()).every(({ state }) => state === 'SENT');
+    });
+    expect(sink.count()).toBe(4);
+  });
+
+  it('asks once more before it sends: who left, was suppressed or was erased gets nothing', async () => {
+    await fixture.queuedCampaign(scope, 4);
+    const [left, suppressed, erased] = await fixture.test.query<{ id: string; email: string }>(
+      'select id, email from audience.subscribers order by email',
+    );
+    const topics = await fixture.test.query<{ id: string }>('select id from audience.topics');
+    const by = { actor: 'SUBSCRIBER_PAGE' as const, ipAddress: '203.0.113.7', userAgent: null, deliveryId: 'x' };
+    await fixture.get(UnsubscribesService).revokeTopics(scope, left?.id ?? '', topics.map(({ id }) => id), by);
+    await fixture.test.query(
+      `insert into audience.suppressions (environment_id, email_key, email, reason, suppressed_at)
+       values ($1, $2, $2, 'SPAM_COMPLAINT', now())`,
+      [scope.environmentId, suppressed?.email],
+    );
+    await fixture.test.query('delete from audience.subscribers where id = $1', [erased?.id]);
+    fixture.engine.start();
+    const rows = await fixture.settled('all are terminal', ({ state }) => state === 'SENT' || state === 'SKIPPED');
+    expect(rows.map(({ reason }) => reason)).toEqual(['unsubscribed', 'suppressed', 'erased', null]);
+    expect(sink.count()).toBe(1);
+  });
+
+  it('takes over what a dead sender had claimed, when its lease is over and not before', async () => {
+    await fixture.queuedCampaign(scope, 2);
+    await fixture.test.query(
+      `update messaging.deliveries set state = case when address like 'reader-1@%' then 'CLAIMED' else 'SENDING' end,
+         lease_token = gen_random_uuid(), lease_until = $1, attempt = 1`,
+      [new Date(fixture.clock.now().getTime() + MINUTE)],
+    );
+    const claims = fixture.get(DeliveryClaimsQuery);
+    const [campaign] = await claims.campaignsUnderWay('LIVE');
+    if (campaign === undefined) throw new Error('No campaign is under way.');
+    const lease = { token: newId(), until: fixture.clock.now() };
+    expect(await claims.claimCampaign(campaign, 10, lease, fixture.clock.now())).toEqual([]);
+    fixture.clock.advance(2 * MINUTE);
+    fixture.engine.start();
+    const rows = await fixture.settled('all are sent', ({ state }) => state === 'SENT');
+    expect(rows.map(({ possible_duplicate }) => possible_duplicate)).toEqual([false, true]);
+    expect(sink.count()).toBe(2);
+  });
+
+  it('hands back what it had claimed when it stops, and finishes what is on the wire', async () => {
+    sink.behave({ at: 'body', action: { delayMs: 200 } });
+    await fixture.queuedCampaign(scope, 30);
+    fixture.engine.start();
+    await eventually('some are sent', () => sink.count() >= 2);
+    await fixture.engine.stop(10_000);
+    const rows = await fixture.deliveries();
+    expect(rows.every(({ lease_token }) => lease_token === null)).toBe(true);
+    expect(rows.filter(({ state }) => state === 'SENT')).toHaveLength(sink.count());
+    expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['SENT', 'PENDING']));
+  });
+
+  it('sends nothing of a campaign that is no longer sending', async () => {
+    await fixture.queuedCampaign(scope, 3);
+    await fixture.test.query(`update messaging.campaigns set status = 'PAUSED'`);
+    fixture.engine.start();
+    fixture.later(MINUTE);
+    await fixture.engine.stop(5_000);
+    expect(sink.count()).toBe(0);
+    expect((await fixture.deliveries()).map(({ state }) => state)).toEqual(Array(3).fill('PENDING'));
+  });
+});

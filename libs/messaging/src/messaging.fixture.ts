@@ -1,0 +1,128 @@
+import type { INestApplicationContext, Type } from '@nestjs/common';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { pino } from 'pino';
+import { ManualClock, type ProjectScope } from '#kernel';
+import { loadConfig, Notifications, PlatformModule } from '#platform';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually } from '../../../test/support/eventually.js';
+import { insertSubscribers } from '../../../test/support/subscribers.js';
+import { prepareProject, SECRETS } from '../../../test/support/system.js';
+import { TopicsService } from '#audience';
+import type { Campaign, CampaignDraft } from './campaigns/campaign.js';
+import { CampaignSchema } from './campaigns/campaign.schema.js';
+import { CampaignSendingService } from './campaigns/campaign-sending.service.js';
+import { CampaignsService } from './campaigns/campaigns.service.js';
+import { CampaignExpansionService } from './deliveries/campaign-expansion.service.js';
+import type { DeliveryState } from './deliveries/delivery.js';
+import { DeliveryEngine } from './deliveries/delivery-engine.js';
+import { MessagingWorkerModule } from './messaging.module.js';
+
+export const MINUTE = 60_000;
+
+export interface DeliveryRow {
+  readonly id: string;
+  readonly address: string;
+  readonly message_id: string;
+  readonly state: DeliveryState;
+  readonly reason: string | null;
+  readonly attempt: number;
+  readonly possible_duplicate: boolean;
+  readonly last_error: string | null;
+  readonly lease_token: string | null;
+  readonly next_attempt_at: Date;
+}
+
+const DRAFT: CampaignDraft = {
+  name: 'News',
+  subject: 'Hello {{ subscriber.first_name }}',
+  previewText: null,
+  contentJson: null,
+  contentText: 'Hello {{ subscriber.first_name | default: "there" }}.',
+  fromEmail: null,
+  fromName: null,
+  topicIds: [],
+  segmentIds: [],
+  sendStrategy: null,
+  scheduledAt: null,
+};
+
+/** The messaging context with its engine on a database of its own, and a clock that the test moves. */
+export class MessagingFixture {
+  private constructor(
+    readonly test: TestDatabase,
+    readonly clock: ManualClock,
+    private readonly context: INestApplicationContext,
+  ) {}
+
+  /** `variables` are settings as in the environment: `{ SMTP_URL: sink.url }`. */
+  static async open(variables: Readonly<Record<string, string>> = {}): Promise<MessagingFixture> {
+    const test = await createTestDatabase();
+    const config = loadConfig({
+      NODE_ENV: 'test',
+      DATABASE_URL: test.url,
+      REQUIRE_VERIFIED_DOMAIN: 'false',
+      SMTP_CONNECTIONS: '2',
+      ...SECRETS,
+      ...variables,
+    });
+    const clock = new ManualClock(new Date());
+    const options = { config, clock, logger: pino({ level: 'silent' }), entities: [CampaignSchema], applicationName: 'spec' };
+    @Module({ imports: [PlatformModule.register(options), MessagingWorkerModule] })
+    class Root {}
+    const context = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
+    await context.get(Notifications).start();
+    return new MessagingFixture(test, clock, context);
+  }
+
+  async close(): Promise<void> {
+    await this.engine.stop(1_000);
+    await this.context.close();
+    await this.test.drop();
+  }
+
+  get<T>(type: Type<T>): T {
+    return this.context.get(type, { strict: false });
+  }
+
+  get engine(): DeliveryEngine {
+    return this.context.get(DeliveryEngine);
+  }
+
+  /** The live environment of a project of its own, with a FREE subscription. */
+  async scope(): Promise<ProjectScope> {
+    return (await prepareProject(this.test, '')).live;
+  }
+
+  /** A campaign to `readers` people, sent and written down: its deliveries wait for the engine. */
+  async queuedCampaign(scope: ProjectScope, readers: number, draft: Partial<CampaignDraft> = {}): Promise<Campaign> {
+    const campaign = await this.draft(scope, readers, draft);
+    const queued = await this.get(CampaignSendingService).send(scope, campaign.campaignKey);
+    await this.get(CampaignExpansionService).expand(scope, queued.id, new AbortController().signal);
+    return queued;
+  }
+
+  async draft(scope: ProjectScope, readers: number, draft: Partial<CampaignDraft> = {}): Promise<Campaign> {
+    const topic = await this.get(TopicsService).create(scope, { name: 'News', doubleOptInEnabled: false });
+    await insertSubscribers(this.test, scope, topic.id, readers);
+    return this.get(CampaignsService).create(scope, { ...DRAFT, topicIds: [topic.id], ...draft });
+  }
+
+  deliveries(): Promise<DeliveryRow[]> {
+    return this.test.query<DeliveryRow>('select * from messaging.deliveries order by address');
+  }
+
+  /** Waits until every delivery is as asked, and returns them. */
+  settled(what: string, isSo: (row: DeliveryRow) => boolean): Promise<DeliveryRow[]> {
+    return eventually(what, async () => {
+      const rows = await this.deliveries();
+      return rows.length > 0 && rows.every(isSo) ? rows : null;
+    });
+  }
+
+  /** Moves the time and lets the engine look. */
+  later(milliseconds: number): void {
+    this.clock.advance(milliseconds);
+    this.engine.wake();
+  }
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { type CampaignCounts, ratesOf, statisticsStatus } from './campaign-statistics.js';
+import { statisticsCsv, toCsv } from './report-csv.js';
+
+const nothing: CampaignCounts = {
+  totalSent: 0,
+  hardBounced: 0,
+  softBounced: 0,
+  totalOpened: 0,
+  uniqueOpens: 0,
+  totalClicked: 0,
+  uniqueClicks: 0,
+  totalUnsubscribed: 0,
+  spamComplaints: 0,
+};
+
+describe('ratesOf', () => {
+  it('is zero everywhere before anything was sent', () => {
+    expect(new Set(Object.values(ratesOf(nothing)))).toEqual(new Set([0]));
+    expect(statisticsStatus(nothing)).toBe('COLLECTING');
+  });
+
+  it('counts delivered as sent less bounced, and rates over what was delivered', () => {
+    const rates = ratesOf({
+      ...nothing,
+      totalSent: 100,
+      hardBounced: 5,
+      softBounced: 15,
+      uniqueOpens: 40,
+      uniqueClicks: 10,
+      totalUnsubscribed: 4,
+    });
+    expect(rates).toEqual({
+      totalBounced: 20,
+      totalDelivered: 80,
+      deliveryRate: 0.8,
+      openRate: 0.5,
+      clickThroughRate: 0.125,
+      clickToOpenRate: 0.25,
+      unsubscribeRate: 0.05,
+      bounceRate: 0.2,
+    });
+  });
+
+  it('stays between 0 and 1 for all counts that can be', () => {
+    fc.assert(
+      fc.property(fc.nat(1_000), fc.nat(1_000), fc.nat(1_000), (delivered, bounced, opened) => {
+        const counts = { ...nothing, totalSent: delivered + bounced, hardBounced: bounced, uniqueOpens: Math.min(opened, delivered) };
+        const { deliveryRate, bounceRate, openRate } = ratesOf(counts);
+        for (const rate of [deliveryRate, bounceRate, openRate]) expect(rate >= 0 && rate <= 1).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('the report as CSV', () => {
+  it('has one header and one row with CRLF, and makes formulas harmless', () => {
+    const statistics = {
+      campaignId: 'x',
+      status: 'PARTIAL' as const,
+      ...nothing,
+      ...ratesOf(nothing),
+      engagementScore: 0,
+      collectedAt: new Date('2026-11-21T06:00:00.000Z'),
+      lastUpdatedAt: null,
+      completedAt: null,
+    };
+    const csv = statisticsCsv({ campaignKey: 'APIT-001', name: '=HYPERLINK("x")', status: 'SENT', statistics });
+    expect(csv.split('\r\n')).toEqual([
+      'campaignKey,name,status,totalSent,totalDelivered,totalBounced,hardBounced,softBounced,totalOpened,uniqueOpens,' +
+        'totalClicked,uniqueClicks,totalUnsubscribed,spamComplaints,deliveryRate,openRate,clickThroughRate,clickToOpenRate,' +
+        'unsubscribeRate,bounceRate,engagementScore,collectedAt,lastUpdatedAt,completedAt',
+      `APIT-001,"'=HYPERLINK(""x"")",SENT,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,2026-11-21T06:00:00.000Z,,`,
+      '',
+    ]);
+  });
+
+  it.each(['=1', '+1', '-1', '@x', '\tx', '\rx'])('neutralises a cell that begins with %j', (cell) => {
+    expect(toCsv([[cell]]).replaceAll('"', '')).toBe(`'${cell}\r\n`);
+  });
+});
