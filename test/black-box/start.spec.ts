@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, readlink, rm, stat, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
+import { ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { takePort } from '../support/ports.js';
+
+interface Demo {
+  readonly baseUrl: string;
+  readonly projectKey: string;
+  readonly testKey: string;
+  readonly liveKey: string;
+}
+
+/** A cold start on a busy machine. */
+const START_MS = 60_000;
+
+/** `npm start` as on a fresh machine: the built program in a directory of its own, with nothing around it. */
+describe('npm start', () => {
+  let directory: string;
+  let launcher: ChildProcess | undefined;
+  const taken: Awaited<ReturnType<typeof takePort>>[] = [];
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'mailwright-start-'));
+    const root = projectRoot();
+    for (const part of ['dist', 'migrations', 'package.json']) await cp(join(root, part), join(directory, part), { recursive: true });
+    await symlink(join(root, 'node_modules'), join(directory, 'node_modules'));
+    // Taken by somebody else, if not by us.
+    for (const port of [3000, 5432, 6379]) await takePort(port).then((server) => taken.push(server), () => undefined);
+  });
+
+  afterAll(async () => {
+    for (const pid of await processesIn(directory)) process.kill(pid, 'SIGKILL');
+    await Promise.all(taken.map((server) => server.release()));
+    await rm(directory, { recursive: true, force: true, maxRetries: 20 });
+  });
+
+  async function start(): Promise<Demo> {
+    let output = '';
+    launcher = spawn(process.execPath, ['dist/apps/launcher/src/main.js'], {
+      cwd: directory,
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [launcher.stdout, launcher.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    await eventually('the walk-through is printed', () => output.includes('Ctrl-C stops it'), START_MS).catch(() => {
+      throw new Error(output);
+    });
+    return JSON.parse(await readFile(join(directory, '.data/demo.json'), 'utf8')) as Demo;
+  }
+
+  const topicsOf = async ({ baseUrl, testKey }: Demo) =>
+    (await new ApiClient(baseUrl, testKey).get('/topics')).at<{ topicKey: string; doubleOptInEnabled: boolean }[]>('data');
+
+  it('runs beside programs that have taken the usual ports, with a demo project and its keys', async () => {
+    const demo = await start();
+    expect(demo).toMatchObject({ projectKey: 'DEMO', testKey: expect.stringMatching(/^mw_test_/), liveKey: expect.stringMatching(/^mw_live_/) });
+    expect((await stat(join(directory, '.data/demo.json'))).mode & 0o777).toBe(0o600);
+    expect((await topicsOf(demo)).map(({ doubleOptInEnabled }) => doubleOptInEnabled).sort()).toEqual([false, true]);
+    expect((await readdir(directory)).sort()).toEqual(['.data', 'dist', 'migrations', 'node_modules', 'package.json']);
+  });
+
+  it('keeps all data when every process is killed at once', async () => {
+    const before = JSON.parse(await readFile(join(directory, '.data/demo.json'), 'utf8')) as Demo;
+    const client = new ApiClient(before.baseUrl, before.testKey);
+    const [topic] = await topicsOf(before);
+    const created = await client.post('/subscribers', {
+      email: 'ada@example.com',
+      topicKeys: [topic?.topicKey],
+      consent: { source: 'test' },
+    });
+    expect(created.status).toBe(201);
+    const processes = await processesIn(directory);
+    expect(processes.length).toBeGreaterThan(3);
+    for (const pid of processes) process.kill(pid, 'SIGKILL');
+    await eventually('all are gone', async () => (await processesIn(directory)).length === 0);
+
+    const after = await start();
+    expect([after.testKey, after.liveKey]).toEqual([before.testKey, before.liveKey]);
+    const kept = await new ApiClient(after.baseUrl, after.testKey).get('/subscribers/ada%40example.com');
+    expect(kept.at('id')).toBe(created.at('id'));
+  });
+
+  it('stops all of it within five seconds on Ctrl-C', async () => {
+    launcher?.kill('SIGINT');
+    await eventually('nothing is left', async () => (await processesIn(directory)).length === 0, 5_000);
+  });
+});
+
+/** Every process whose working directory or command line lies in the directory. */
+async function processesIn(directory: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0 && pid !== process.pid);
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const [cwd, command] = await Promise.all([
+        readlink(`/proc/${pid}/cwd`).catch(() => ''),
+        readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''),
+      ]);
+      return cwd.startsWith(directory) || command.includes(directory) ? [pid] : [];
+    }),
+  );
+  return found.flat();
+}
