@@ -1,15 +1,7 @@
+import type { ApiAnswer } from './api-answer.js';
 import { validateAnswer } from './openapi-validation.js';
 
-/** A JSON document that is looked into without a schema: `answer.json('data', 0, 'email')`. */
-export interface ApiAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  /** The value at a path in the body; undefined where there is none. */
-  at<T = string>(...path: readonly (string | number)[]): T;
-  /** The whole body, parsed. */
-  readonly body: unknown;
-}
+export type { ApiAnswer } from './api-answer.js';
 
 export interface ApiRequest {
   readonly body?: unknown;
@@ -66,6 +58,9 @@ async function readAnswer(response: Response): Promise<ApiAnswer> {
     text,
     body,
     at: <T>(...path: readonly (string | number)[]) =>
-      path.reduce<unknown>((value, part) => (value as Record<string | number, unknown> | undefined)?.[part], body) as T,
+      path.reduce<unknown>(
+        (value, part) => (value as Record<string | number, unknown> | undefined)?.[part],
+        body,
+      ) as T,
   };
 }

@@ -34,7 +34,12 @@ export async function createProject(test: TestDatabase, projectKey = 'APIT'): Pr
   const scopeOf = (environment: 'LIVE' | 'TEST'): ProjectScope => {
     const row = rows.find((candidate) => candidate.environment === environment);
     if (row === undefined) throw new Error(`No ${environment} environment was made.`);
-    return { tenantId: row.tenant_id, projectId: row.project_id, environmentId: row.environment_id, environment };
+    return {
+      tenantId: row.tenant_id,
+      projectId: row.project_id,
+      environmentId: row.environment_id,
+      environment,
+    };
   };
   return { projectKey, live: scopeOf('LIVE'), test: scopeOf('TEST') };
 }

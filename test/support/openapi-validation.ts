@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { ApiAnswer } from './api-client.js';
+import type { ApiAnswer } from './api-answer.js';
 
 interface MediaType {
   readonly schema?: object;
@@ -8,7 +8,9 @@ interface MediaType {
 
 export interface OperationObject {
   readonly operationId: string;
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, MediaType>>; readonly $ref?: string }>>;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, MediaType>>; readonly $ref?: string }>
+  >;
   readonly requestBody?: object;
   readonly parameters?: readonly { readonly in: string; readonly name: string }[];
   readonly tags?: readonly string[];
@@ -18,7 +20,9 @@ export interface OperationObject {
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
-  readonly components?: { readonly responses?: Readonly<Record<string, { content?: Record<string, MediaType> }>> };
+  readonly components?: {
+    readonly responses?: Readonly<Record<string, { content?: Record<string, MediaType> }>>;
+  };
 }
 
 const documents = new Map<string, Promise<OpenApiDocument>>();
@@ -37,7 +41,12 @@ async function fetchDocument(baseUrl: string): Promise<OpenApiDocument> {
 }
 
 /** Throws when an answer of a documented operation is not what the OpenAPI document says of it. */
-export async function validateAnswer(baseUrl: string, method: string, url: string, answer: ApiAnswer): Promise<void> {
+export async function validateAnswer(
+  baseUrl: string,
+  method: string,
+  url: string,
+  answer: ApiAnswer,
+): Promise<void> {
   const document = await openApiDocument(baseUrl);
   const path = url.split('?')[0] ?? '';
   const template = Object.keys(document.paths).find((candidate) => matches(candidate, path));
@@ -45,9 +54,11 @@ export async function validateAnswer(baseUrl: string, method: string, url: strin
   if (operation === undefined) return;
   const where = `${method} ${template} → ${answer.status}`;
   const response = resolve(document, operation.responses[String(answer.status)]);
-  if (response === undefined) throw new Error(`${where} is not in the OpenAPI document: ${answer.text.slice(0, 300)}`);
+  if (response === undefined)
+    throw new Error(`${where} is not in the OpenAPI document: ${answer.text.slice(0, 300)}`);
   if (answer.text === '') {
-    if (response.content !== undefined) throw new Error(`${where} has no body, but the document promises one.`);
+    if (response.content !== undefined)
+      throw new Error(`${where} has no body, but the document promises one.`);
     return;
   }
   const type = (answer.headers.get('content-type') ?? '').split(';')[0] ?? '';
@@ -62,10 +73,11 @@ function check(document: OpenApiDocument, where: string, schema: object, body: u
   validators.set(key, validate);
   if (validate(body)) return;
   const faults = (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
-  throw new Error(`${where} does not match its schema: ${faults.join('; ')}\n${JSON.stringify(body).slice(0, 500)}`);
+  throw new Error(
+    `${where} does not match its schema: ${faults.join('; ')}\n${JSON.stringify(body).slice(0, 500)}`,
+  );
 }
 
-/** Objects of answers are closed: a property that the document does not know is a fault of ours. */
 function compile(document: OpenApiDocument, schema: object): ValidateFunction {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
@@ -81,5 +93,8 @@ function resolve(document: OpenApiDocument, response: OperationObject['responses
 function matches(template: string, path: string): boolean {
   const wanted = template.split('/');
   const given = path.split('/');
-  return wanted.length === given.length && wanted.every((part, index) => part.startsWith('{') || part === given[index]);
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, index) => part.startsWith('{') || part === given[index])
+  );
 }

@@ -9,12 +9,20 @@ export interface CliOutcome {
 }
 
 /** Runs the built operator's program to its end, with `environment` and nothing else around it. */
-export function runCli(environment: Readonly<Record<string, string>>, args: readonly string[]): Promise<CliOutcome> {
+export function runCli(
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[],
+): Promise<CliOutcome> {
   return new Promise((resolve) => {
     const file = join(projectRoot(), 'dist/apps/cli/src/main.js');
-    const program = execFile(process.execPath, [file, ...args], { env: environment }, (_error, stdout, stderr) => {
-      resolve({ exitCode: program.exitCode ?? -1, stdout, stderr });
-    });
+    const program = execFile(
+      process.execPath,
+      [file, ...args],
+      { env: environment },
+      (_error, stdout, stderr) => {
+        resolve({ exitCode: program.exitCode ?? -1, stdout, stderr });
+      },
+    );
   });
 }
 

@@ -18,9 +18,9 @@ export async function takePort(port = 0): Promise<{ readonly port: number; relea
 }
 
 export async function freePort(): Promise<number> {
-  const { port, release } = await takePort();
-  await release();
-  return port;
+  const taken = await takePort();
+  await taken.release();
+  return taken.port;
 }
 
 export function isListening(port: number): Promise<boolean> {

@@ -23,11 +23,19 @@ const START_MS = 30_000;
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
   const child = spawn(process.execPath, [`dist/apps/${program}/src/main.js`], {
     cwd: projectRoot(),
-    env: { PATH: process.env['PATH'], NODE_ENV: 'test', LOG_FORMAT: 'json', LOG_LEVEL: 'warn', PORT: '0', ...environment },
+    env: {
+      PATH: process.env['PATH'],
+      NODE_ENV: 'test',
+      LOG_FORMAT: 'json',
+      LOG_LEVEL: 'warn',
+      PORT: '0',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const port = await listening(child, program, () => output);
   return {
     pid: child.pid ?? 0,
@@ -42,7 +50,10 @@ export async function startProgram(program: Program, environment: Environment): 
 
 function listening(child: ChildProcess, program: Program, output: () => string): Promise<number> {
   return new Promise((resolve, reject) => {
-    const fail = (why: string) => reject(new Error(`The ${program} ${why}:\n${output()}`));
+    const fail = (why: string) => {
+      clearTimeout(timer);
+      reject(new Error(`The ${program} ${why}:\n${output()}`));
+    };
     const timer = setTimeout(() => fail(`did not listen within ${START_MS} ms`), START_MS);
     child.once('exit', (code) => fail(`ended with ${String(code)}`));
     child.on('message', (message: { type?: string; port?: number }) => {

@@ -15,7 +15,16 @@ export async function startRedis(): Promise<TestRedis> {
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
   if (spawnSync('redis-server', ['--version']).error === undefined) {
-    const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']);
+    const child = spawn('redis-server', [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+    ]);
     await eventually('redis-server listens', () => isListening(port));
     return {
       url,

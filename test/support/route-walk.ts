@@ -36,11 +36,21 @@ export function faultsOfRoutes(
     operations(document).map(({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
   );
   return [
-    ...registered.filter((route) => !documented.has(route) && !publicRoutes.has(route)).map((route) => `${route} is not documented`),
-    ...registered.filter((route) => publicRoutes.has(route) && route.includes(` ${API_PREFIX}/`)).map((route) => `${route} must not be public`),
-    ...[...documented, ...publicRoutes].filter((route) => !registered.includes(route)).map((route) => `${route} does not exist`),
-    ...operations(document).flatMap(({ method, path, operation }) => faultsOfOperation(operation).map((fault) => `${method} ${path} ${fault}`)),
-    ...repeated(operations(document).map(({ operation }) => operation.operationId ?? '')).map((id) => `${id} is the id of two operations`),
+    ...registered
+      .filter((route) => !documented.has(route) && !publicRoutes.has(route))
+      .map((route) => `${route} is not documented`),
+    ...registered
+      .filter((route) => publicRoutes.has(route) && route.includes(` ${API_PREFIX}/`))
+      .map((route) => `${route} must not be public`),
+    ...[...documented, ...publicRoutes]
+      .filter((route) => !registered.includes(route))
+      .map((route) => `${route} does not exist`),
+    ...operations(document).flatMap(({ method, path, operation }) =>
+      faultsOfOperation(operation).map((fault) => `${method} ${path} ${fault}`),
+    ),
+    ...repeated(operations(document).map(({ operation }) => operation.operationId ?? '')).map(
+      (id) => `${id} is the id of two operations`,
+    ),
   ];
 }
 
@@ -55,11 +65,15 @@ function faultsOfOperation(operation: WalkedOperation): string[] {
     ...(summary === '' || tags.length === 0 ? ['has no summary or tag'] : []),
     ...(security.length === 2 ? [] : ['names no security scheme']),
     ...(Object.keys(responses).some((status) => status.startsWith('2')) ? [] : ['documents no success']),
-    ...expected.filter((status) => responses[status]?.content?.['application/problem+json'] === undefined).map((status) => `does not document ${status}`),
+    ...expected
+      .filter((status) => responses[status]?.content?.['application/problem+json'] === undefined)
+      .map((status) => `does not document ${status}`),
   ];
 }
 
-function operations({ paths }: WalkedDocument): { method: string; path: string; operation: WalkedOperation }[] {
+function operations({
+  paths,
+}: WalkedDocument): { method: string; path: string; operation: WalkedOperation }[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   );

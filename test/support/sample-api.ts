@@ -1,182 +1,17 @@
 import { Writable } from 'node:stream';
-import { Body, Delete, Get, Inject, Injectable, Module, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
-import { z } from 'zod';
+import { type ApiScope, type Clock, SystemClock } from '#kernel';
+import { type Config, createLogger, loadConfig, PlatformModule } from '#platform';
 import {
-  type ApiScope,
-  type Clock,
-  DomainValidationError,
-  type EmailAddress,
-  InvalidStateError,
-  NotFoundError,
-  SystemClock,
-  UnavailableError,
-} from '#kernel';
-import { type Config, createLogger, Database, loadConfig, LOGGER, PlatformModule } from '#platform';
-import {
-  ApiController,
   ApiKeyAuthenticator,
   type AuthenticatedCaller,
-  Caller,
-  ClientAddress,
   createHttpAdapter,
-  emailField,
-  emailParam,
   HttpKitModule,
-  int64,
-  Operation,
-  pageOf,
-  pageQuery,
-  strictBody,
-  timestamp,
-  toPage,
   useHttpKit,
 } from '#platform/http';
-
-const parcelBody = strictBody({
-  name: z.string().min(1).max(10),
-  kind: z.enum(['SMALL', 'LARGE']).optional(),
-  email: emailField.optional(),
-  consent: strictBody({ source: z.string() }),
-  options: z.array(strictBody({ value: z.string(), label: z.string() })).optional(),
-});
-const parcelView = z
-  .object({ id: int64, name: z.string(), note: z.string().nullable(), calls: z.number(), createdAt: timestamp })
-  .meta({ id: 'Parcel' });
-const parcelPage = pageOf(parcelView, 'ParcelPage');
-const view = (id: number, calls = 0) => ({
-  id,
-  name: `Parcel ${id}`,
-  note: null,
-  calls,
-  createdAt: '2026-11-21T06:00:00.000Z',
-  secret: 'not documented, not sent',
-});
-
-/** What the sample operations do while a test waits for it. */
-@Injectable()
-export class SampleWork {
-  calls = 0;
-  gate: Promise<void> = Promise.resolve();
-}
-
-/** An operation of every shape that the API has. */
-@ApiController('parcels', { tag: 'Parcels' })
-export class ParcelsController {
-  constructor(
-    @Inject(SampleWork) private readonly work: SampleWork,
-    @Inject(Database) private readonly database: Database,
-    @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
-
-  @Get()
-  @Operation({ operationId: 'listParcels', summary: 'List', scope: 'topics:read', response: { status: 200, schema: parcelPage } })
-  list(@Query({ schema: pageQuery }) query: z.output<typeof pageQuery>) {
-    return toPage(query, { items: [1, 2, 3], totalElements: 45 }, (id) => view(id));
-  }
-
-  @Post()
-  @Operation({
-    operationId: 'createParcel',
-    summary: 'Create',
-    scope: 'topics:write',
-    body: parcelBody,
-    response: { status: 201, schema: parcelView },
-    problems: [409],
-  })
-  async create(
-    @Body({ schema: parcelBody }) body: z.output<typeof parcelBody>,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ) {
-    this.work.calls += 1;
-    await this.work.gate;
-    if (body.name === 'unknown') throw new DomainValidationError({ 'topicKeys[0]': 'is not a topic of this project' });
-    if (body.name === 'crash') throw new Error('select secret from passwords');
-    void reply.header('location', '/api/v1/parcels/7');
-    return view(7, this.work.calls);
-  }
-
-  @Get('whoami')
-  @Operation({ operationId: 'whoami', summary: 'Who', scope: null, response: { status: 200, schema: z.object({ keyId: z.string(), ip: z.string() }) } })
-  whoami(@Caller() caller: AuthenticatedCaller, @ClientAddress() ip: string) {
-    return { keyId: caller.keyId, ip };
-  }
-
-  @Get('by-email/:email')
-  @Operation({ operationId: 'getByEmail', summary: 'By e-mail', scope: 'topics:read', response: { status: 200, schema: z.object({ value: z.string(), key: z.string() }) } })
-  byEmail(@Param('email', { schema: emailParam }) email: EmailAddress) {
-    this.logger.info({ asked: email.value }, `looks for ${email.value}`);
-    return { value: email.value, key: email.key };
-  }
-
-  @Get('raw/:text')
-  @Operation({ operationId: 'getRaw', summary: 'Raw', scope: null, response: { status: 200, schema: z.object({ text: z.string() }) } })
-  raw(@Param('text') text: string) {
-    return { text };
-  }
-
-  @Get('export')
-  @Operation({ operationId: 'exportParcels', summary: 'CSV', scope: null, response: { status: 200, contentType: 'text/csv; charset=utf-8' } })
-  export(@Res({ passthrough: true }) reply: FastifyReply) {
-    void reply.header('content-type', 'text/csv; charset=utf-8');
-    return 'a,b\r\n';
-  }
-
-  @Get('fails/:how')
-  @Operation({ operationId: 'fail', summary: 'Fails', scope: null, response: { status: 200, schema: parcelView } })
-  async fail(@Param('how') how: string) {
-    switch (how) {
-      case 'missing':
-        throw new NotFoundError();
-      case 'state':
-        throw new InvalidStateError('It is on its way.', 'SENDING', ['DRAFT']);
-      case 'unavailable':
-        throw new UnavailableError('The worker did not answer.', 7);
-      case 'database':
-        await this.database.pool.query(`select pg_sleep(60) as ends_before_its_time`);
-        return undefined;
-      case 'incomplete':
-        return { ...view(1), note: undefined };
-      default:
-        throw new Error('duplicate key: jane@example.com');
-    }
-  }
-
-  @Patch(':id')
-  @Operation({ operationId: 'patchParcel', summary: 'Change', scope: 'topics:write', body: strictBody({ name: z.string().max(10).optional() }), response: { status: 200, schema: parcelView } })
-  patch(@Param('id') id: string, @Body({ schema: strictBody({ name: z.string().max(10).optional() }) }) body: { name?: string }) {
-    return { ...view(Number(id)), ...body };
-  }
-
-  @Post(':id/send')
-  @Operation({ operationId: 'sendParcel', summary: 'Send', scope: 'topics:write', response: { status: 200, schema: parcelView } })
-  send(@Param('id') id: string) {
-    this.work.calls += 1;
-    return view(Number(id), this.work.calls);
-  }
-
-  @Post('slowly')
-  @Operation({ operationId: 'slowly', summary: 'Slow', scope: 'topics:write', timeoutMs: 100, response: { status: 204 } })
-  async slowly(): Promise<void> {
-    await this.work.gate;
-  }
-
-  @Post('import')
-  @Operation({ operationId: 'importParcels', summary: 'Import', scope: 'topics:write', streams: ['text/csv'], response: { status: 202, schema: z.object({ bytes: z.number() }) } })
-  async import(@Req() request: FastifyRequest) {
-    this.work.calls += 1;
-    let bytes = 0;
-    for await (const chunk of request.body as AsyncIterable<Buffer>) bytes += chunk.length;
-    return { bytes };
-  }
-
-  @Delete(':id')
-  @Operation({ operationId: 'deleteParcel', summary: 'Delete', scope: 'topics:write', response: { status: 204 } })
-  delete(): void {}
-}
+import { ParcelsController, SampleWork } from './sample-parcels.controller.js';
 
 /** Knows the keys that a test has handed out. */
 export class SampleKeys extends ApiKeyAuthenticator {
@@ -200,7 +35,10 @@ export interface SampleApi {
 }
 
 /** A caller with `scopes` in an environment that no other test uses. */
-export function sampleCaller(scopes: readonly ApiScope[], rateLimitPerMinute: number | null = null): AuthenticatedCaller {
+export function sampleCaller(
+  scopes: readonly ApiScope[],
+  rateLimitPerMinute: number | null = null,
+): AuthenticatedCaller {
   const id = Math.floor(Math.random() * 1e9) + 1;
   return {
     keyId: crypto.randomUUID(),
@@ -237,11 +75,15 @@ export async function startSampleApi(
   })
   class SampleModule {}
 
-  const app = await NestFactory.create<NestFastifyApplication>(SampleModule, createHttpAdapter({ config, clock, logger }), {
-    bodyParser: false,
-    logger: false,
-    abortOnError: false,
-  });
+  const app = await NestFactory.create<NestFastifyApplication>(
+    SampleModule,
+    createHttpAdapter({ config, clock, logger }),
+    {
+      bodyParser: false,
+      logger: false,
+      abortOnError: false,
+    },
+  );
   useHttpKit(app);
   await app.listen(0, '127.0.0.1');
   return { app, keys, work: app.get(SampleWork), url: await app.getUrl(), close: () => app.close() };

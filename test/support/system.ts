@@ -39,12 +39,17 @@ export async function startSystem(variables: Variables = {}): Promise<RunningSys
   const api = await startProgram('api', environment);
   const baseUrl = `http://127.0.0.1:${api.port}`;
   const forWorker = { ...environment, PUBLIC_URL: baseUrl };
+  const worker = await startProgram('worker', forWorker).catch(async (error: unknown) => {
+    // Left running, the api would keep the test run from ending.
+    await api.stop();
+    throw error;
+  });
   const system: RunningSystem = {
     database,
     api,
     baseUrl,
     variables: forWorker,
-    worker: await startProgram('worker', forWorker),
+    worker,
     project: (projectKey) => prepareProject(database, baseUrl, projectKey),
     stop: async () => {
       await Promise.all([system.worker.stop(), api.stop()]);
@@ -55,7 +60,11 @@ export async function startSystem(variables: Variables = {}): Promise<RunningSys
 }
 
 /** A tenant with a FREE subscription and one project. */
-export async function prepareProject(database: TestDatabase, baseUrl: string, projectKey = 'APIT'): Promise<SystemProject> {
+export async function prepareProject(
+  database: TestDatabase,
+  baseUrl: string,
+  projectKey = 'APIT',
+): Promise<SystemProject> {
   const project = await createProject(database, projectKey);
   await database.query(
     `insert into billing.subscriptions (tenant_id, plan_tier, status, billing_interval, anchored_at, created_at, updated_at)
@@ -70,7 +79,11 @@ export async function prepareProject(database: TestDatabase, baseUrl: string, pr
   };
 }
 
-export async function addKey(database: TestDatabase, scope: ProjectScope, options: KeyOptions = {}): Promise<string> {
+export async function addKey(
+  database: TestDatabase,
+  scope: ProjectScope,
+  options: KeyOptions = {},
+): Promise<string> {
   const key = makeApiKey(scope.environment, (max) => randomInt(max));
   const { prefix, lastFour } = displayParts(key);
   const limit = options.rateLimitPerMinute === undefined ? UNHINDERED : options.rateLimitPerMinute;

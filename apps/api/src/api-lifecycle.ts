@@ -1,11 +1,19 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { type Config, CONFIG, Notifications, Operations, OperationsServer } from '#platform';
 
 /** What begins and ends with the api's process. */
 @Injectable()
-export class ApiLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
+export class ApiLifecycle
+  implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
+{
   readonly #operationsServer: OperationsServer;
   #patience: NodeJS.Timeout | undefined;
 

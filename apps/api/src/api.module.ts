@@ -14,6 +14,9 @@ import { PublicPagesModule } from './public-pages/public-pages.module.js';
 /** The tables that the contexts map as aggregates. */
 const ENTITIES: readonly EntitySchema[] = [CampaignSchema];
 
+/** Shorter than the 30 s that a request may take. */
+const STATEMENT_TIMEOUT_MS = 20_000;
+
 /** The contexts over HTTP. */
 const EDGES = [AccessApiModule, AudienceApiModule, MessagingApiModule, PublicPagesModule, ReferenceModule];
 
@@ -25,7 +28,12 @@ export class ApiModule {
     return {
       module: ApiModule,
       imports: [
-        PlatformModule.register({ ...options, entities: ENTITIES, applicationName: 'mailwright-api' }),
+        PlatformModule.register({
+          ...options,
+          entities: ENTITIES,
+          applicationName: 'mailwright-api',
+          statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+        }),
         HttpKitModule,
         ...EDGES,
       ],

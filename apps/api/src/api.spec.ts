@@ -29,7 +29,14 @@ describe('The api', () => {
   let api: RunningApi;
 
   const configWith = (env: Record<string, string> = {}): Config =>
-    loadConfig({ NODE_ENV: 'test', DATABASE_URL: test.url, PORT: '0', LOG_LEVEL: 'silent', LOG_FORMAT: 'json', ...env });
+    loadConfig({
+      NODE_ENV: 'test',
+      DATABASE_URL: test.url,
+      PORT: '0',
+      LOG_LEVEL: 'silent',
+      LOG_FORMAT: 'json',
+      ...env,
+    });
 
   beforeAll(async () => {
     test = await createTestDatabase();
@@ -67,10 +74,14 @@ describe('The api', () => {
 
   it('resolves every reference of its document', () => {
     const document = api.app.get(ApiDocument).get();
-    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path = '']) => path);
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
+      ([, path = '']) => path,
+    );
     expect(references.length).toBeGreaterThan(50);
     for (const path of new Set(references)) {
-      const target = path.split('/').reduce<unknown>((node, name) => (node as Record<string, unknown> | undefined)?.[name], document);
+      const target = path
+        .split('/')
+        .reduce<unknown>((node, name) => (node as Record<string, unknown> | undefined)?.[name], document);
       expect([path, typeof target]).toEqual([path, 'object']);
     }
   });
@@ -82,7 +93,9 @@ describe('The api', () => {
     const page = await answer.text();
     expect(page).toContain('width=device-width');
     expect(page).not.toMatch(/<script|src=|@import|url\(/);
-    for (const { operationId } of Object.values(api.app.get(ApiDocument).get().paths).flatMap((methods) => Object.values(methods))) {
+    for (const { operationId } of Object.values(api.app.get(ApiDocument).get().paths).flatMap((methods) =>
+      Object.values(methods),
+    )) {
       expect(page).toContain(`id="${operationId}"`);
     }
   });
@@ -90,7 +103,11 @@ describe('The api', () => {
   it('has a page for each type of problem, and a problem for others', async () => {
     for (const slug of Object.keys(PROBLEM_TYPES)) {
       const answer = await get(`/problems/${slug}`);
-      expect([slug, answer.status, answer.headers.get('content-type')]).toEqual([slug, 200, 'text/html; charset=utf-8']);
+      expect([slug, answer.status, answer.headers.get('content-type')]).toEqual([
+        slug,
+        200,
+        'text/html; charset=utf-8',
+      ]);
     }
     const unknown = await get('/problems/nope');
     expect([unknown.status, unknown.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
@@ -119,7 +136,9 @@ describe('The api', () => {
     try {
       expect((await fetch(`${other.url}/metrics`)).status).toBe(404);
       expect((await fetch(`http://127.0.0.1:${operationsPort}/health/ready`)).status).toBe(200);
-      expect(await (await fetch(`http://127.0.0.1:${operationsPort}/metrics`)).text()).toContain('mailwright_http_requests_total');
+      expect(await (await fetch(`http://127.0.0.1:${operationsPort}/metrics`)).text()).toContain(
+        'mailwright_http_requests_total',
+      );
       expect((await fetch(`http://127.0.0.1:${operationsPort}/docs`)).status).toBe(404);
     } finally {
       await other.app.close();
@@ -128,14 +147,20 @@ describe('The api', () => {
 
   it('does not start on a database that lacks migrations', async () => {
     const behind = await createTestDatabase();
-    await behind.query(`delete from public.schema_migrations where name = (select max(name) from public.schema_migrations)`);
-    const failure: unknown = await startApi(configWith({ DATABASE_URL: behind.url })).catch((error: unknown) => error);
+    await behind.query(
+      `delete from public.schema_migrations where name = (select max(name) from public.schema_migrations)`,
+    );
+    const failure: unknown = await startApi(configWith({ DATABASE_URL: behind.url })).catch(
+      (error: unknown) => error,
+    );
     expect(startFailure(failure)).toMatch(/^The database lacks migrations: \d{14}_\w+\. Run /);
     await behind.drop();
   });
 
   it('says so when its port is taken', async () => {
-    const failure: unknown = await startApi(configWith({ PORT: String(api.port) })).catch((error: unknown) => error);
+    const failure: unknown = await startApi(configWith({ PORT: String(api.port) })).catch(
+      (error: unknown) => error,
+    );
     expect(startFailure(failure)).toBe(`Port ${api.port} on 127.0.0.1 is taken by another program.`);
   });
 

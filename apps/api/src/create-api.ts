@@ -1,6 +1,5 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance } from 'fastify';
 import { type Clock, SystemClock } from '#kernel';
 import { type Config, createLogger, NestLogger } from '#platform';
 import { createHttpAdapter, useHttpKit } from '#platform/http';
@@ -25,7 +24,7 @@ export async function createApi(given: Config, options: ApiOptions = {}): Promis
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
   useHttpKit(app);
-  registerFormParsers(app.getHttpAdapter().getInstance() as unknown as FastifyInstance);
+  registerFormParsers(app.getHttpAdapter().getInstance());
   app.get(ApiDocument).describe(app);
   return app;
 }

@@ -1,5 +1,13 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type Config, CONFIG, ConfigurationError, Database, describeError, pendingMigrations } from '#platform';
+import {
+  type Config,
+  CONFIG,
+  ConfigurationError,
+  Database,
+  describeError,
+  PendingMigrationsError,
+  refusePendingMigrations,
+} from '#platform';
 import { type ApiOptions, createApi } from './create-api.js';
 
 /** Why the api does not start, in words for an operator. */
@@ -11,13 +19,15 @@ export interface RunningApi {
   readonly port: number;
 }
 
-/** Builds the api and listens; throws a `StartError` when the database is behind or the port is taken. */
+/** Builds the api and listens; throws a `PendingMigrationsError`, or a `StartError` when the port is taken. */
 export async function startApi(given: Config, options: ApiOptions = {}): Promise<RunningApi> {
   const app = await createApi(given, options);
   const { HOST, PORT } = app.get<Config>(CONFIG);
   try {
-    await refusePendingMigrations(app.get(Database));
-    await app.listen(PORT, HOST);
+    await refusePendingMigrations(app.get(Database).pool);
+    await app.init();
+    // Nest's own listen would log a taken port, too.
+    await app.getHttpAdapter().getInstance().listen({ port: PORT, host: HOST });
   } catch (error) {
     await app.close();
     throw isAddressInUse(error) ? new StartError(takenPort(app.get<Config>(CONFIG))) : error;
@@ -27,14 +37,9 @@ export async function startApi(given: Config, options: ApiOptions = {}): Promise
 
 /** What to tell the operator about an error at start. */
 export function startFailure(error: unknown): string {
-  if (error instanceof ConfigurationError || error instanceof StartError) return error.message;
+  if (error instanceof ConfigurationError || error instanceof PendingMigrationsError) return error.message;
+  if (error instanceof StartError) return error.message;
   return `The api could not start: ${describeError(error)}`;
-}
-
-async function refusePendingMigrations(database: Database): Promise<void> {
-  const pending = await pendingMigrations(database.pool);
-  if (pending.length === 0) return;
-  throw new StartError(`The database lacks migrations: ${pending.join(', ')}. Run "mailwright migrate" first.`);
 }
 
 function takenPort({ HOST, PORT, OPERATIONS_PORT }: Config): string {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
 import { type Answer, readAnswer } from './answer.js';
 import type { Target } from './target.js';
 
@@ -7,6 +8,8 @@ const DEFAULT_WINDOW_SECONDS = 60;
 const MOST_REFUSALS = 3;
 const PAUSES_MS = [250, 500, 1_000, 1_500];
 const LONGEST_PAUSE_MS = 2_000;
+
+const networkFailure = z.object({ cause: z.object({ code: z.string() }) });
 
 export interface DemoRequest {
   readonly method: 'GET' | 'POST';
@@ -131,9 +134,8 @@ function number(headers: Headers, name: string): number | null {
   return /^\d+$/.test(value) ? Number(value) : null;
 }
 
-/** fetch itself says only "fetch failed"; several addresses failing say nothing but their code. */
+/** fetch itself says only "fetch failed"; the code of its cause says why. */
 function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  if (!(cause instanceof Error)) return String(cause);
-  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message;
+  const failure = networkFailure.safeParse(error);
+  return failure.success ? failure.data.cause.code : String(error);
 }

@@ -17,12 +17,13 @@ function answer(base: string, request: IncomingMessage, earlier: readonly string
   const called = `${request.method} ${pathname}`;
   if (called === 'GET /api/v1/topics/DEMO-1') return { id: TOPIC, topicKey: 'DEMO-1', name: 'News' };
   if (called === 'POST /api/v1/campaigns') return { id: TOPIC, campaignKey: 'DEMO-001' };
-  if (called === 'GET /api/v1/campaigns/DEMO-001/report/statistics')
-    return { totalSent: 1, completedAt: '2026-11-21T08:00:00.000Z' };
+  if (called === 'GET /api/v1/campaigns/DEMO-001/report/statistics') return { totalSent: 1 };
+  // The first look at a campaign and into the inbox comes before the mail does.
+  const isFirst = earlier.filter((line) => line.startsWith(called)).length === 1;
+  if (called === 'GET /api/v1/campaigns/DEMO-001') return { status: isFirst ? 'SENDING' : 'SENT' };
   if (called !== 'GET /api/v1/test-inbox/messages') return {};
+  if (isFirst) return { data: [] };
   const kind = searchParams.get('kind');
-  // The first look into the inbox comes before the mail does.
-  if (earlier.filter((line) => line.startsWith(called)).length === 1) return { data: [] };
   const links = kind === 'OPT_IN' ? { confirm: `${base}/c/token-1` } : { view: `${base}/v/token-2` };
   return { data: [{ id: TOPIC, to: searchParams.get('to'), kind, links }] };
 }
@@ -33,9 +34,9 @@ async function stubApi() {
   let base = '';
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await text(request);
-    const path = (request.url ?? '').replace(/clicked(\+|%2B)\d+/gi, 'READER');
+    const path = (request.url ?? '').replace(/ada(\+|%2B)\d+/gi, 'READER');
     calls.push(`${request.method} ${path}`);
-    if (body !== '') bodies[path] = JSON.parse(body.replace(/clicked\+\d+/, 'READER'));
+    if (body !== '') bodies[path] = JSON.parse(body.replace(/ada\+\d+/, 'READER'));
     const keyed = !path.startsWith('/api/') || request.headers['x-api-key'] === 'mw_test_key';
     response.statusCode = keyed ? 200 : 401;
     response.end(JSON.stringify(answer(base, request, calls)));
@@ -69,6 +70,8 @@ describe('the walk-through', () => {
       'POST /api/v1/campaigns/DEMO-001/send',
       `${messages}CAMPAIGN`,
       `${messages}CAMPAIGN`,
+      'GET /api/v1/campaigns/DEMO-001',
+      'GET /api/v1/campaigns/DEMO-001',
       'GET /api/v1/campaigns/DEMO-001/report/statistics',
       'GET /api/v1/campaigns/DEMO-001/report/export',
     ]);
@@ -85,6 +88,7 @@ describe('the walk-through', () => {
       'Hello {{ subscriber.first_name | default: "there" }}',
     );
     expect(output).toContain('200\n');
+    expect(output).toContain('{"totalSent":1}\n');
     expect(output).toContain(`${api.base}/c/token-1\n`);
   });
 

@@ -10,6 +10,8 @@ import {
   CreatePartitions,
   Database,
   describeError,
+  ExpiredIdempotencyKeysTask,
+  ExpiredRateLimitWindowsTask,
   JobCatalogue,
   JobMetrics,
   JobRunner,
@@ -32,12 +34,29 @@ export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
 const JOBS = [ExpandCampaign, ExportReport, SendConfirmationMail];
 /** Every event that starts jobs. */
 const EVENTS = [CampaignQueued, ConfirmationRequested, ReportExportRequested];
-const TASKS = [CreatePartitions, ExpireConfirmations, RemoveOldExports, TrimTestInboxes];
+const TASKS = [
+  CreatePartitions,
+  ExpireConfirmations,
+  ExpiredIdempotencyKeysTask,
+  ExpiredRateLimitWindowsTask,
+  RemoveOldExports,
+  TrimTestInboxes,
+];
 
 /** The queue, its jobs, and what turns rows into jobs. */
 export const queueProviders: Provider[] = [
   ...JOBS,
   CreatePartitions,
+  {
+    provide: ExpiredIdempotencyKeysTask,
+    inject: [Database, Clock],
+    useFactory: (database: Database, clock: Clock) => new ExpiredIdempotencyKeysTask(database, clock),
+  },
+  {
+    provide: ExpiredRateLimitWindowsTask,
+    inject: [Database],
+    useFactory: (database: Database) => new ExpiredRateLimitWindowsTask(database),
+  },
   {
     provide: QUEUE_BACKEND,
     inject: [CONFIG, LOGGER],

@@ -1,6 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
-import { Registry, type PrometheusContentType } from 'prom-client';
+import { Registry } from 'prom-client';
 import { CampaignSchema } from '#messaging';
 import {
   collectProcessMetrics,
@@ -14,6 +14,7 @@ import {
   Operations,
   OperationsServer,
   type QueueBackend,
+  refusePendingMigrations,
 } from '#platform';
 import { QUEUE_BACKEND } from './queue.providers.js';
 import { Worker } from './worker.js';
@@ -35,6 +36,12 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
     logger: new NestLogger(logger),
     abortOnError: false,
   });
+  try {
+    await refusePendingMigrations(app.get(Database).pool);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
   await app.get(Notifications).start();
   const worker = app.get(Worker);
   worker.start();
@@ -53,7 +60,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
 function operationsOf(app: INestApplicationContext): Operations {
   const database = app.get(Database);
   const backend = app.get<QueueBackend>(QUEUE_BACKEND);
-  const registry = app.get<Registry<PrometheusContentType>>(Registry);
+  const registry = app.get<Registry>(Registry);
   collectProcessMetrics(registry, database.pool);
   const checks = [...databaseChecks(database), { name: 'queue', check: () => backend.ping() }];
   return new Operations(new HealthChecks(checks), registry);

@@ -1,4 +1,9 @@
 export { type BounceClass, classifyRefusal, type Refusal } from './bounces/bounce-class.js';
 export { nextAttemptAt } from './bounces/retry-schedule.js';
 export { type CampaignFacts, criticalChecks } from './pre-send/critical-checks.js';
-export { type CheckCode, type PreSendAnalysis, type PreSendCheck, summarise } from './pre-send/pre-send-check.js';
+export {
+  type CheckCode,
+  type PreSendAnalysis,
+  type PreSendCheck,
+  summarise,
+} from './pre-send/pre-send-check.js';

@@ -60,7 +60,9 @@ describe('parseEmailAddress', () => {
   });
 
   it('never throws, whatever it is given', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (input) => void parseEmailAddress(input)));
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (input) => void parseEmailAddress(input)),
+    );
   });
 });
 

@@ -5,7 +5,8 @@ const MAX_LOCAL_OCTETS = 64;
 const MAX_ADDRESS_OCTETS = 254;
 
 /** RFC 5322 §3.2.3 dot-atom, widened by RFC 6531 §3.3 to UTF-8; quoted local parts are refused. */
-const LOCAL_PART = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+)*$/u;
+const LOCAL_PART =
+  /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+)*$/u;
 /** RFC 1035 §2.3.1 with RFC 1123 §2.1: letters, digits and inner hyphens, 1–63 octets. */
 const HOST_LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Z}]/u;
@@ -36,10 +37,14 @@ export function parseEmailAddress(input: string): EmailAddressResult {
   const localPart = value.slice(0, at);
   if (localPart.startsWith('"')) return { fault: 'has a quoted local part, which is not supported' };
   if (!LOCAL_PART.test(localPart)) return { fault: 'is not an e-mail address' };
-  if (Buffer.byteLength(localPart) > MAX_LOCAL_OCTETS) return { fault: 'has more than 64 characters before the @' };
+  if (Buffer.byteLength(localPart) > MAX_LOCAL_OCTETS)
+    return { fault: 'has more than 64 characters before the @' };
   const domain = hostName(value.slice(at + 1));
   if (domain === null) return { fault: 'does not have a valid domain' };
-  if (Buffer.byteLength(localPart) + 1 + Math.max(domain.length, Buffer.byteLength(value.slice(at + 1))) > MAX_ADDRESS_OCTETS) {
+  if (
+    Buffer.byteLength(localPart) + 1 + Math.max(domain.length, Buffer.byteLength(value.slice(at + 1))) >
+    MAX_ADDRESS_OCTETS
+  ) {
     return { fault: 'is longer than 254 characters' };
   }
   return { address: { value, key: `${localPart.toLowerCase()}@${domain}`, localPart, domain } };

@@ -67,7 +67,13 @@ export class MessagingFixture {
       ...variables,
     });
     const clock = new ManualClock(new Date());
-    const options = { config, clock, logger: pino({ level: 'silent' }), entities: [CampaignSchema], applicationName: 'spec' };
+    const options = {
+      config,
+      clock,
+      logger: pino({ level: 'silent' }),
+      entities: [CampaignSchema],
+      applicationName: 'spec',
+    };
     @Module({ imports: [PlatformModule.register(options), MessagingWorkerModule] })
     class Root {}
     const context = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
@@ -95,7 +101,11 @@ export class MessagingFixture {
   }
 
   /** A campaign to `readers` people, sent and written down: its deliveries wait for the engine. */
-  async queuedCampaign(scope: ProjectScope, readers: number, draft: Partial<CampaignDraft> = {}): Promise<Campaign> {
+  async queuedCampaign(
+    scope: ProjectScope,
+    readers: number,
+    draft: Partial<CampaignDraft> = {},
+  ): Promise<Campaign> {
     const campaign = await this.draft(scope, readers, draft);
     const queued = await this.get(CampaignSendingService).send(scope, campaign.campaignKey);
     await this.get(CampaignExpansionService).expand(scope, queued.id, new AbortController().signal);

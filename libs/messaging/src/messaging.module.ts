@@ -61,7 +61,11 @@ export class MessagingModule {}
 @Module({
   imports: [MessagingModule, AccessModule, AudienceModule, BillingModule],
   providers: [
-    { provide: MailMetrics, useFactory: (registry: Registry) => new MailMetrics(registry), inject: [Registry] },
+    {
+      provide: MailMetrics,
+      useFactory: (registry: Registry) => new MailMetrics(registry),
+      inject: [Registry],
+    },
     CampaignExpansionService,
     CampaignFinishQuery,
     CampaignPreparation,
@@ -77,6 +81,13 @@ export class MessagingModule {}
     ReportExportMaker,
     TrimTestInboxes,
   ],
-  exports: [CampaignExpansionService, DeliveryEngine, OptInDeliveriesService, RemoveOldExports, ReportExportMaker, TrimTestInboxes],
+  exports: [
+    CampaignExpansionService,
+    DeliveryEngine,
+    OptInDeliveriesService,
+    RemoveOldExports,
+    ReportExportMaker,
+    TrimTestInboxes,
+  ],
 })
 export class MessagingWorkerModule {}

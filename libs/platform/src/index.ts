@@ -2,9 +2,24 @@ export { type Config, ConfigurationError, loadConfig } from './config/config.js'
 export { environmentVariables } from './config/environment-variables.js';
 export { CreatePartitions } from './database/create-partitions.task.js';
 export { Database, type Sql, type Transaction } from './database/database.js';
-export { migrate, pendingMigrations } from './database/migrations.js';
+export {
+  migrate,
+  pendingMigrations,
+  PendingMigrationsError,
+  refusePendingMigrations,
+} from './database/migrations.js';
 export { Notifications } from './database/notifications.js';
-export { cancel, done, type JobContext, type JobResult, JobCatalogue, ResumableJob, retry, snooze, TransactionalJob } from './jobs/job.js';
+export {
+  cancel,
+  done,
+  type JobContext,
+  type JobResult,
+  JobCatalogue,
+  ResumableJob,
+  retry,
+  snooze,
+  TransactionalJob,
+} from './jobs/job.js';
 export { JobRunner } from './jobs/job-runner.js';
 export { PeriodicTask, PeriodicTasks } from './jobs/periodic-tasks.js';
 export type { QueueBackend } from './jobs/queue-backend.js';
@@ -24,6 +39,8 @@ export {
 export { SmtpTransport, type SmtpTransportOptions } from './mail/smtp-transport.js';
 export { JobMetrics } from './metrics/job-metrics.js';
 export { MailMetrics } from './metrics/mail-metrics.js';
+export { ExpiredIdempotencyKeysTask } from './http/idempotency/expired-idempotency-keys.task.js';
+export { ExpiredRateLimitWindowsTask } from './http/rate-limit/expired-rate-limit-windows.task.js';
 export { HttpMetrics } from './metrics/http-metrics.js';
 export { collectProcessMetrics } from './metrics/process-metrics.js';
 export { databaseChecks } from './operations/database-checks.js';

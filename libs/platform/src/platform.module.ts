@@ -18,6 +18,8 @@ export interface PlatformOptions {
   readonly logger: Logger;
   readonly entities: readonly EntitySchema[];
   readonly applicationName: string;
+  /** Of every SQL statement; the api answers a person and must not wait for ever. */
+  readonly statementTimeoutMs?: number;
   /** Default: the machine's own time. */
   readonly clock?: Clock;
 }
@@ -31,7 +33,14 @@ export class PlatformModule implements OnApplicationShutdown {
     @Inject(Notifications) private readonly notifications: Notifications,
   ) {}
 
-  static register({ config, logger, entities, applicationName, clock }: PlatformOptions): DynamicModule {
+  static register({
+    config,
+    logger,
+    entities,
+    applicationName,
+    clock,
+    statementTimeoutMs,
+  }: PlatformOptions): DynamicModule {
     const providers = [
       { provide: CONFIG, useValue: config },
       { provide: LOGGER, useValue: logger },
@@ -41,7 +50,13 @@ export class PlatformModule implements OnApplicationShutdown {
       {
         provide: Database,
         useFactory: () =>
-          Database.connect({ url: config.DATABASE_URL, poolSize: config.DATABASE_POOL_SIZE, applicationName, entities }),
+          Database.connect({
+            url: config.DATABASE_URL,
+            poolSize: config.DATABASE_POOL_SIZE,
+            applicationName,
+            entities,
+            statementTimeoutMs,
+          }),
       },
       { provide: Notifications, useFactory: () => new Notifications(config.DATABASE_URL) },
     ];

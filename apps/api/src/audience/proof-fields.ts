@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { line, prose, requiredLine } from './text-fields.js';
+import { line, prose, requiredLine } from '../text-fields.js';
 
 function isWebUrl(value: string): boolean {
   const url = URL.parse(value);

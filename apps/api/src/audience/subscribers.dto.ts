@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { type Subscriber, SUBSCRIBER_STATUSES } from '#audience';
 import { emailField, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
 import { proofFields } from './proof-fields.js';
-import { line } from './text-fields.js';
+import { moment } from '../moment.js';
+import { line } from '../text-fields.js';
 
 const fields = {
   firstName: line(50).nullish(),
@@ -18,8 +19,6 @@ export const createSubscriberBody = strictBody({
   ...fields,
 }).meta({ id: 'CreateSubscriber' });
 export const updateSubscriberBody = strictBody(fields).meta({ id: 'UpdateSubscriber' });
-
-const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
 export const subscriberListQuery = pageQuery.extend({
   status: z.enum(SUBSCRIBER_STATUSES).optional().meta({ description: 'Only subscribers of this status.' }),

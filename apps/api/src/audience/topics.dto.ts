@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TOPIC_PRIORITIES, TOPIC_STATUSES, type TopicView } from '#audience';
 import { int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
-import { line, prose, requiredLine } from './text-fields.js';
+import { line, prose, requiredLine } from '../text-fields.js';
 
 const fields = {
   description: prose(1_000).nullish(),

@@ -1,28 +1,29 @@
 import { z } from 'zod';
 import { emailField, int64, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
-import { type Campaign, CAMPAIGN_STATUSES, type CampaignDraft, type CampaignRow, SEND_STRATEGIES } from '#messaging';
+import {
+  type Campaign,
+  CAMPAIGN_STATUSES,
+  type CampaignDraft,
+  type CampaignRow,
+  SEND_STRATEGIES,
+} from '#messaging';
+import { moment } from '../moment.js';
+import { line, prose, requiredLine } from '../text-fields.js';
 
 const MAX_CONTENT = 500_000;
-/** C0 and DEL would break out of a header line (RFC 5322 §2.2). */
-const headerText = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .refine((text) => !/\p{Cc}/u.test(text), 'must not contain control characters');
-const requiredText = (max: number) => headerText(max).refine((text) => text.trim() !== '', 'is required');
 
 const fields = {
-  name: requiredText(200),
-  subject: requiredText(500),
-  previewText: headerText(500).nullable(),
+  name: requiredLine(200),
+  subject: requiredLine(500),
+  previewText: line(500).nullable(),
   contentJson: z.string().max(MAX_CONTENT).nullable(),
-  contentText: z.string().max(MAX_CONTENT).nullable(),
+  contentText: prose(MAX_CONTENT).nullable(),
   fromEmail: emailField.nullable(),
-  fromName: headerText(100).nullable(),
+  fromName: line(100).nullable(),
   topicIds: z.array(z.uuid()).max(100).nullable(),
   segmentIds: z.array(z.uuid()).max(100).nullable(),
   sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
-  scheduledAt: z.iso.datetime({ offset: true }).nullable(),
+  scheduledAt: moment.nullable(),
 };
 
 export const createCampaignBody = strictBody({
@@ -55,7 +56,10 @@ export const campaignView = z
     name: z.string(),
     subject: z.string().nullable(),
     previewText: z.string().nullable(),
-    contentJson: z.string().nullable().meta({ description: 'The content as a JSON string: `{"blocks":[…]}`.' }),
+    contentJson: z
+      .string()
+      .nullable()
+      .meta({ description: 'The content as a JSON string: `{"blocks":[…]}`.' }),
     contentText: z.string().nullable(),
     status: z.enum(CAMPAIGN_STATUSES),
     sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
@@ -125,6 +129,6 @@ export function toChanges(body: PatchCampaignBody): Partial<CampaignDraft> {
     ...(fromEmail === undefined ? {} : { fromEmail: fromEmail?.value ?? null }),
     ...(topicIds === undefined ? {} : { topicIds: [...new Set(topicIds)] }),
     ...(segmentIds === undefined ? {} : { segmentIds: [...new Set(segmentIds)] }),
-    ...(scheduledAt === undefined ? {} : { scheduledAt: scheduledAt === null ? null : new Date(scheduledAt) }),
+    ...(scheduledAt === undefined ? {} : { scheduledAt }),
   };
 }

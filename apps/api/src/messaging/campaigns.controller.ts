@@ -31,7 +31,10 @@ export class CampaignsController {
     scope: 'campaigns:read',
     response: { status: 200, schema: campaignPage },
   })
-  async list(@InScope() scope: ProjectScope, @Query({ schema: campaignListQuery }) query: z.output<typeof campaignListQuery>) {
+  async list(
+    @InScope() scope: ProjectScope,
+    @Query({ schema: campaignListQuery }) query: z.output<typeof campaignListQuery>,
+  ) {
     return toPage(query, await this.campaigns.list(scope, query, query), toCampaignView);
   }
 
@@ -69,7 +72,8 @@ export class CampaignsController {
   @Operation({
     operationId: 'updateCampaign',
     summary: 'Change a campaign',
-    description: 'While it is DRAFT, SCHEDULED or FAILED. JSON merge-patch: what is absent stays, null clears.',
+    description:
+      'While it is DRAFT, SCHEDULED or FAILED. JSON merge-patch: what is absent stays, null clears.',
     scope: 'campaigns:write',
     body: patchCampaignBody,
     response: { status: 200, schema: campaignView },
@@ -87,7 +91,8 @@ export class CampaignsController {
   @Operation({
     operationId: 'sendCampaign',
     summary: 'Send a campaign now',
-    description: 'Checks it, freezes its audience and hands it to the worker. A failed check refuses with `checks`.',
+    description:
+      'Checks it, freezes its audience and hands it to the worker. A failed check refuses with `checks`.',
     scope: 'campaigns:write',
     response: { status: 200, schema: campaignView },
     problems: [409],

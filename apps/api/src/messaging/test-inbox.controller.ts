@@ -22,12 +22,16 @@ export class TestInboxController {
   @Operation({
     operationId: 'listTestInboxMessages',
     summary: 'List mail of the test environment, newest first',
-    description: 'Mail of the test environment never leaves: it is kept here for 30 days, the newest 10 000. Test keys only.',
+    description:
+      'Mail of the test environment never leaves: it is kept here for 30 days, the newest 10 000. Test keys only.',
     scope: 'campaigns:read',
     response: { status: 200, schema: testInboxPage },
     problems: [404],
   })
-  async list(@InScope() scope: ProjectScope, @Query({ schema: testInboxListQuery }) query: z.output<typeof testInboxListQuery>) {
+  async list(
+    @InScope() scope: ProjectScope,
+    @Query({ schema: testInboxListQuery }) query: z.output<typeof testInboxListQuery>,
+  ) {
     const filter = { kind: query.kind, toKey: query.to === undefined ? undefined : addressKey(query.to) };
     return toPage(query, await this.inbox.list(scope, query, filter), toMessageView);
   }
@@ -50,7 +54,11 @@ export class TestInboxController {
     scope: 'campaigns:read',
     response: { status: 200, contentType: RAW },
   })
-  async raw(@InScope() scope: ProjectScope, @Param('id') id: string, @Res({ passthrough: true }) reply: FastifyReply) {
+  async raw(
+    @InScope() scope: ProjectScope,
+    @Param('id') id: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
     const raw = await this.inbox.raw(scope, id);
     reply.type(RAW);
     return raw;

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { pageOf, pageQuery, timestamp } from '#platform/http';
 import type { OpenedTestInboxMessage, TestInboxMessage } from '#messaging';
+import { line } from '../text-fields.js';
 
 const MAIL_KINDS = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'] as const;
 
 export const testInboxListQuery = pageQuery.extend({
-  to: z.string().optional().meta({ description: 'Only mail to this address.' }),
+  to: line(320).optional().meta({ description: 'Only mail to this address.' }),
   kind: z.enum(MAIL_KINDS).optional(),
 });
 
@@ -30,7 +31,9 @@ export const openedTestInboxMessageView = message
   .extend({
     html: z.string(),
     text: z.string(),
-    headers: z.record(z.string(), z.string()).meta({ description: 'The header fields as they were sent, unfolded.' }),
+    headers: z
+      .record(z.string(), z.string())
+      .meta({ description: 'The header fields as they were sent, unfolded.' }),
   })
   .meta({ id: 'OpenedTestInboxMessage' });
 
@@ -39,7 +42,9 @@ export function toMessageView(row: TestInboxMessage): z.input<typeof testInboxMe
   return { id, to, from, subject, kind, receivedAt: receivedAt.toISOString(), links };
 }
 
-export function toOpenedMessageView(opened: OpenedTestInboxMessage): z.input<typeof openedTestInboxMessageView> {
+export function toOpenedMessageView(
+  opened: OpenedTestInboxMessage,
+): z.input<typeof openedTestInboxMessageView> {
   const { html, text, headers } = opened;
   return { ...toMessageView(opened), html, text, headers };
 }

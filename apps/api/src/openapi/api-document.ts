@@ -41,6 +41,7 @@ function build(app: NestFastifyApplication): OpenApiDocument {
     .addApiKey({ type: 'apiKey', name: 'X-API-Key', in: 'header' }, 'apiKey')
     .addBearerAuth({ type: 'http', scheme: 'bearer' }, 'bearer')
     .build();
+  delete base.info.contact;
   const document = SwaggerModule.createDocument(app, base, {
     onlyIncludeDecoratedEndpoints: true,
     standardSchemaConverter: toOpenApiSchema,

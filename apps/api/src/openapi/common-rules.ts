@@ -29,7 +29,11 @@ const HEADERS = {
   'X-RateLimit-Limit': integerHeader('Requests that the key has per minute.'),
   'X-RateLimit-Remaining': integerHeader('Requests left in the running window.'),
   'X-RateLimit-Reset': integerHeader('When the window ends, in Unix seconds.'),
-  'X-Request-Id': { description: 'Names the request in our log.', required: true, schema: { type: 'string' } },
+  'X-Request-Id': {
+    description: 'Names the request in our log.',
+    required: true,
+    schema: { type: 'string' },
+  },
   'Retry-After': integerHeader('Seconds to wait.'),
   Location: { description: 'The path of what was created.', schema: { type: 'string' } },
   Link: { description: 'The next and previous page (RFC 8288).', schema: { type: 'string' } },
@@ -58,9 +62,16 @@ export function addCommonRules(document: OpenApiDocument): OpenApiDocument {
     if (method === 'post') operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY];
     for (const slug of problemSlugs(path, method, operation)) addProblem(operation.responses, slug);
     delete operation['x-problems'];
+    describeStreams(operation.requestBody?.content ?? {});
     for (const [status, response] of Object.entries(operation.responses)) addHeaders(status, response);
   }
   return document;
+}
+
+/** Only JSON has a schema. */
+function describeStreams(content: Record<string, { schema?: Schema }>): void {
+  for (const type of Object.keys(content))
+    if (!type.endsWith('json')) content[type] = { schema: { type: 'string' } };
 }
 
 function addProblem(responses: Record<string, ResponseEntry>, slug: ProblemSlug): void {
@@ -76,7 +87,9 @@ function addHeaders(status: string, response: ResponseEntry): void {
   if (RETRY_STATUSES.has(status)) names.push('Retry-After');
   if (status === '201' || status === '202') names.push('Location');
   if (isPage(response)) names.push('Link');
-  response.headers = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  response.headers = Object.fromEntries(
+    names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
 }
 
 function isPage({ content }: ResponseEntry): boolean {

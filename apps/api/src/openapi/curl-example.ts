@@ -2,7 +2,12 @@ import type { OpenApiDocument, OperationEntry, Parameter } from './document.js';
 import { exampleOf } from './example-value.js';
 
 /** One call of the operation, ready for a terminal with the key in `$MAILWRIGHT_KEY`. */
-export function curlExample(document: OpenApiDocument, path: string, method: string, operation: OperationEntry): string {
+export function curlExample(
+  document: OpenApiDocument,
+  path: string,
+  method: string,
+  operation: OperationEntry,
+): string {
   const parameters = operation.parameters ?? [];
   const target = path.replace(/\{(\w+)\}/g, (_match, name: string) => pathValue(name, parameters));
   const lines = [
@@ -20,7 +25,8 @@ export function curlExample(document: OpenApiDocument, path: string, method: str
 }
 
 function pathValue(name: string, parameters: readonly Parameter[]): string {
-  const schema = parameters.find((parameter) => parameter.in === 'path' && parameter.name === name)?.schema ?? {};
+  const schema =
+    parameters.find((parameter) => parameter.in === 'path' && parameter.name === name)?.schema ?? {};
   if (schema.format === 'email' || name === 'email') return 'jane%40example.com';
   if (name.endsWith('Key')) return name === 'campaignKey' ? 'APIT-001' : 'APIT-1';
   return String(exampleOf({ type: 'string', ...schema }, {}));

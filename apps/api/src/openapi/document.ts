@@ -53,13 +53,19 @@ export interface OpenApiDocument {
   openapi: string;
   info: { title: string; version: string; description?: string };
   paths: Record<string, Record<string, OperationEntry>>;
-  components: { schemas: Record<string, Schema>; headers?: Record<string, unknown>; securitySchemes?: Record<string, unknown> };
+  components: {
+    schemas: Record<string, Schema>;
+    headers?: Record<string, unknown>;
+    securitySchemes?: Record<string, unknown>;
+  };
   servers?: { url: string }[];
   tags?: { name: string }[];
 }
 
 /** Every operation with its path and method, in the order of the document. */
-export function operationsOf(document: OpenApiDocument): { path: string; method: string; operation: OperationEntry }[] {
+export function operationsOf(
+  document: OpenApiDocument,
+): { path: string; method: string; operation: OperationEntry }[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );

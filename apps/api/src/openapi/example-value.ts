@@ -31,7 +31,10 @@ export function exampleOf(schema: Schema, schemas: Readonly<Record<string, Schem
   }
 }
 
-function exampleObject({ properties = {}, required = [] }: Schema, schemas: Readonly<Record<string, Schema>>): unknown {
+function exampleObject(
+  { properties = {}, required = [] }: Schema,
+  schemas: Readonly<Record<string, Schema>>,
+): unknown {
   const names = Object.keys(properties).filter((name) => required.includes(name));
   return Object.fromEntries(names.map((name) => [name, exampleOf(properties[name] ?? {}, schemas)]));
 }

@@ -11,17 +11,24 @@ export function toOpenApiSchema(
   { schemaType }: { readonly schemaType: 'input' | 'output' },
 ): { schema: JsonSchema; components: Record<string, JsonSchema> } | undefined {
   if (!(schema instanceof z.ZodType)) return undefined;
-  const { $defs, $schema: _dialect, ...root } = z.toJSONSchema(schema, {
+  const {
+    $defs,
+    $schema: _dialect,
+    ...root
+  } = z.toJSONSchema(schema, {
     io: schemaType,
     target: 'draft-2020-12',
     unrepresentable: 'any',
-    override: ({ jsonSchema }) => {
+    override: ({ zodSchema, jsonSchema }) => {
       shorten(jsonSchema);
+      // zod leaves the default of a field that is transformed out.
+      if (zodSchema instanceof z.ZodDefault) jsonSchema.default = zodSchema.def.defaultValue;
       // Answers may get new properties at any time.
-      if (schemaType === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      if (schemaType === 'output' && jsonSchema.additionalProperties === false)
+        delete jsonSchema.additionalProperties;
     },
   });
-  return { schema: root, components: ($defs ?? {}) as Record<string, JsonSchema> };
+  return { schema: root, components: $defs ?? {} };
 }
 
 function shorten(jsonSchema: JsonSchema): void {
@@ -29,5 +36,6 @@ function shorten(jsonSchema: JsonSchema): void {
   if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum'];
   if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum'];
   const { propertyNames } = jsonSchema;
-  if (typeof propertyNames === 'object' && JSON.stringify(propertyNames) === '{"type":"string"}') delete jsonSchema['propertyNames'];
+  if (typeof propertyNames === 'object' && JSON.stringify(propertyNames) === '{"type":"string"}')
+    delete jsonSchema['propertyNames'];
 }

@@ -2,7 +2,12 @@ import { PROBLEM_TYPES, type ProblemSlug } from '#platform/http';
 import type { OperationEntry } from './document.js';
 
 const ALWAYS: readonly ProblemSlug[] = ['unauthorized', 'rate-limited', 'internal-error', 'unavailable'];
-const WITH_BODY: readonly ProblemSlug[] = ['malformed-json', 'validation-error', 'payload-too-large', 'unsupported-media-type'];
+const WITH_BODY: readonly ProblemSlug[] = [
+  'malformed-json',
+  'validation-error',
+  'payload-too-large',
+  'unsupported-media-type',
+];
 const WITH_IDEMPOTENCY: readonly ProblemSlug[] = ['idempotency-in-flight', 'idempotency-key-reused'];
 
 /** The types of problems that an operation can answer with: what its shape implies and what it declares. */

@@ -8,12 +8,12 @@ export function problemPage(slug: ProblemSlug, { status, title, description, rem
   return pageShell(
     `${title} – Mailwright API`,
     html`<main>
-<p class="quiet"><code>${slug}</code>, status ${status}</p>
-<h1>${title}</h1>
-<p>${inline(description)}</p>
-<h2>What to do</h2>
-<p>${inline(remedy)}</p>
-<p><a href="/docs#problems">All problems</a></p>
-</main>`,
+      <p class="quiet"><code>${slug}</code>, status ${status}</p>
+      <h1>${title}</h1>
+      <p>${inline(description)}</p>
+      <h2>What to do</h2>
+      <p>${inline(remedy)}</p>
+      <p><a href="/docs#problems">All problems</a></p>
+    </main>`,
   );
 }

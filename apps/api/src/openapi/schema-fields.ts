@@ -15,7 +15,8 @@ const MAX_DEPTH = 4;
 
 /** The schema that a reference leads to. */
 export function resolve(schema: Schema, schemas: Schemas): Schema {
-  const target = schema.$ref === undefined ? undefined : schemas[schema.$ref.replace('#/components/schemas/', '')];
+  const target =
+    schema.$ref === undefined ? undefined : schemas[schema.$ref.replace('#/components/schemas/', '')];
   return target === undefined ? schema : resolve(target, schemas);
 }
 

@@ -24,6 +24,10 @@ export class OperationsController {
 
   async #answer(path: OperationsPath, reply: FastifyReply): Promise<void> {
     const { status, contentType, body } = await this.operations.answer(path);
-    void reply.code(status).header('cache-control', 'no-store').header('content-type', contentType).send(Buffer.from(body));
+    void reply
+      .code(status)
+      .header('cache-control', 'no-store')
+      .header('content-type', contentType)
+      .send(Buffer.from(body));
   }
 }

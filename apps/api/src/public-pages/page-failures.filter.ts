@@ -3,8 +3,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { NotFoundError, UnavailableError } from '#kernel';
 import { describeError, LOGGER } from '#platform';
+import { isUnavailability } from '#platform/http';
 import { failurePage, notFoundPage } from './not-found-page.js';
 import { sendPage } from './page-reply.js';
+
+const RETRY_AFTER_SECONDS = 1;
 
 /** A reader gets a page even when something fails, where a client of the API would get a problem. */
 @Catch()
@@ -18,6 +21,8 @@ export class PageFailures implements ExceptionFilter {
     if (error instanceof UnavailableError) {
       return sendPage(reply.header('retry-after', error.retryAfterSeconds), failurePage(503));
     }
+    if (isUnavailability(error))
+      return sendPage(reply.header('retry-after', RETRY_AFTER_SECONDS), failurePage(503));
     const { id: requestId } = http.getRequest<FastifyRequest>();
     this.logger.error({ requestId, error: describeError(error) }, 'public page failed');
     sendPage(reply, failurePage(500));

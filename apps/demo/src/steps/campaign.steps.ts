@@ -1,41 +1,14 @@
 import { valueAt } from '../answer.js';
-import { atLeast, expectAnswer, expectValues, textAt, textWith, Unmet } from '../expectation.js';
+import { atLeast, expectAnswer, expectValues, textAt, textWith, type Wanted } from '../expectation.js';
 import type { Step } from '../step.js';
-import { inboxOf, isFinished, newCampaign } from './requests.js';
-import { WORKER_HINT } from './sign-up.steps.js';
+import { inboxOf } from './requests.js';
+import { ISSUES, sendingSteps } from './sending.steps.js';
 
-const FIRST = 'First issue';
+const TITLE = ISSUES.firstCampaign;
 
 /** From the draft of a campaign to its report. */
 export const campaignSteps: readonly Step[] = [
-  {
-    name: 'A campaign to both topics is drafted',
-    request: (story) => newCampaign(FIRST, [story.fact('doubleOptIn'), story.fact('singleOptIn')]),
-    check: (answer, story) => {
-      expectAnswer(answer, 201, { status: 'DRAFT' });
-      story.note('firstCampaign', textAt(answer, 'campaignKey'));
-      return `it is ${story.fact('firstCampaign')}`;
-    },
-  },
-  {
-    name: 'It is sent',
-    request: (story) => ({ method: 'POST', url: `/api/v1/campaigns/${story.fact('firstCampaign')}/send` }),
-    check: (answer) => {
-      expectAnswer(answer, 200, { status: 'QUEUED_FOR_SENDING' });
-      return 'it passed the checks and is QUEUED_FOR_SENDING';
-    },
-  },
-  {
-    name: 'The worker sends it out',
-    request: (story) => ({ method: 'GET', url: `/api/v1/campaigns/${story.fact('firstCampaign')}` }),
-    isDone: isFinished,
-    check: (answer) => {
-      expectAnswer(answer, 200);
-      if (!isFinished(answer)) throw new Unmet('SENT', textAt(answer, 'status'), WORKER_HINT);
-      expectAnswer(answer, 200, { status: 'SENT' });
-      return 'it is SENT';
-    },
-  },
+  ...sendingSteps('firstCampaign', 'first'),
   {
     name: 'Ada finds it in her inbox',
     request: (story) => inboxOf(story.ada, 'CAMPAIGN'),
@@ -46,11 +19,12 @@ export const campaignSteps: readonly Step[] = [
     },
   },
   {
-    name: 'She opens it',
+    name: 'Ada opens it',
     request: (story) => ({ method: 'GET', url: `/api/v1/test-inbox/messages/${story.fact('messageId')}` }),
+    shows: ['to', 'subject', 'text', 'headers.List-Unsubscribe', 'headers.List-Unsubscribe-Post'],
     check: (answer, story) => {
       expectAnswer(answer, 200, {
-        subject: `${FIRST} for Ada`,
+        subject: `${TITLE} for Ada`,
         html: textWith('Hello Ada'),
         text: textWith('Hello Ada'),
       });
@@ -87,7 +61,7 @@ export const campaignSteps: readonly Step[] = [
       expectValues([
         ['content-type', answer.headers.get('content-type'), textWith('text/csv')],
         ['first line', head, textWith('campaignKey,name,status,totalSent,')],
-        ['second line', row, textWith(`${story.fact('firstCampaign')},${FIRST},SENT,`)],
+        ['second line', row, textWith(`${story.fact('firstCampaign')},${TITLE},SENT,`)],
       ]);
       return 'a line of headings and one of numbers';
     },
@@ -95,7 +69,7 @@ export const campaignSteps: readonly Step[] = [
 ];
 
 /** Header names are looked up as they were written; the case of a header means nothing (RFC 5322 §1.2.2). */
-function header<Wanted>(headers: unknown, name: string, wanted: Wanted): [string, unknown, Wanted] {
+function header(headers: unknown, name: string, wanted: Wanted): [string, unknown, Wanted] {
   const all = typeof headers === 'object' && headers !== null ? Object.entries(headers) : [];
   const found = all.find(([known]) => known.toLowerCase() === name.toLowerCase());
   return [name, found?.[1], wanted];

@@ -3,6 +3,9 @@ import { Unmet } from '../expectation.js';
 import type { DemoRequest } from '../http-client.js';
 import type { Topic } from '../story.js';
 
+/** For a step that waited for the worker in vain. */
+export const WORKER_HINT = 'Mail is sent by the worker. Does it run?';
+
 const UNFINISHED = ['QUEUED_FOR_SENDING', 'SENDING'];
 
 export function consentsOf(email: string): DemoRequest {
@@ -12,31 +15,6 @@ export function consentsOf(email: string): DemoRequest {
 export function inboxOf(email: string, kind: 'OPT_IN' | 'CAMPAIGN'): DemoRequest {
   const query = new URLSearchParams({ to: email, kind });
   return { method: 'GET', url: `/api/v1/test-inbox/messages?${query.toString()}` };
-}
-
-/** A campaign to both topics, addressed to each reader by name. */
-export function newCampaign(name: string, topics: readonly Topic[]): DemoRequest {
-  const content = {
-    blocks: [
-      { type: 'heading', level: 1, text: name },
-      {
-        type: 'text',
-        html: '<p>Hello {{ subscriber.first_name | default: "there" }}, here is what you asked for.</p>',
-      },
-      { type: 'button', label: 'Read it', url: 'https://example.com/news' },
-    ],
-  };
-  return {
-    method: 'POST',
-    url: '/api/v1/campaigns',
-    json: {
-      name,
-      subject: `${name} for {{ subscriber.first_name | default: "you" }}`,
-      previewText: 'What you asked for',
-      contentJson: JSON.stringify(content),
-      topicIds: topics.map(({ id }) => id),
-    },
-  };
 }
 
 /** Whether a list has anything in it. */

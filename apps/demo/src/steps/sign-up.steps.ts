@@ -2,7 +2,10 @@ import { type Answer, listAt, valueAt } from '../answer.js';
 import { aTime, expectAnswer, textAt, textWith, Unmet } from '../expectation.js';
 import type { Step } from '../step.js';
 import type { Topic } from '../story.js';
-import { consentsOf, inboxOf, isFilled, consentPath } from './requests.js';
+import { consentPath, consentsOf, inboxOf, isFilled, WORKER_HINT } from './requests.js';
+
+const KEY_HINT =
+  'Is it another system than the key is from? `npm start` writes .data/demo.json anew with keys that work.';
 
 /** From the first look around to a confirmed consent. */
 export const signUpSteps: readonly Step[] = [
@@ -76,7 +79,10 @@ export const signUpSteps: readonly Step[] = [
     request: (story) => consentsOf(story.ada),
     check: (answer, story) => {
       const path = consentPath(answer, story.fact('doubleOptIn'));
-      expectAnswer(answer, 200, { [`${path}.status`]: 'PENDING_CONFIRMATION', [`${path}.confirmedAt`]: null });
+      expectAnswer(answer, 200, {
+        [`${path}.status`]: 'PENDING_CONFIRMATION',
+        [`${path}.confirmedAt`]: null,
+      });
       return 'the consent is still PENDING_CONFIRMATION';
     },
   },
@@ -98,10 +104,6 @@ export const signUpSteps: readonly Step[] = [
     },
   },
 ];
-
-export const WORKER_HINT = 'Mail is sent by the worker. Does it run?';
-const KEY_HINT =
-  'Is it another system than the key is from? `npm start` writes .data/demo.json anew with keys that work.';
 
 function signUp(firstName: string, email: string, topic: Topic): object {
   return {

@@ -1,9 +1,7 @@
-import { aTime, expectAnswer, expectValues, textAt, Unmet } from '../expectation.js';
+import { aTime, expectAnswer, expectValues, textAt } from '../expectation.js';
 import type { Step } from '../step.js';
-import { consentPath, consentsOf, inboxOf, isFinished, newCampaign } from './requests.js';
-import { WORKER_HINT } from './sign-up.steps.js';
-
-const SECOND = 'Second issue';
+import { consentPath, consentsOf, inboxOf } from './requests.js';
+import { ISSUES, sendingSteps } from './sending.steps.js';
 
 /** One click, and the next campaign comes without. */
 export const unsubscribeSteps: readonly Step[] = [
@@ -30,42 +28,15 @@ export const unsubscribeSteps: readonly Step[] = [
       return `UNSUBSCRIBED, revoked at ${textAt(answer, `${path}.revokedAt`)}`;
     },
   },
-  {
-    name: 'A second campaign to the same topics is drafted',
-    request: (story) => newCampaign(SECOND, [story.fact('doubleOptIn'), story.fact('singleOptIn')]),
-    check: (answer, story) => {
-      expectAnswer(answer, 201, { status: 'DRAFT' });
-      story.note('secondCampaign', textAt(answer, 'campaignKey'));
-      return `it is ${story.fact('secondCampaign')}`;
-    },
-  },
-  {
-    name: 'It is sent',
-    request: (story) => ({ method: 'POST', url: `/api/v1/campaigns/${story.fact('secondCampaign')}/send` }),
-    check: (answer) => {
-      expectAnswer(answer, 200, { status: 'QUEUED_FOR_SENDING' });
-      return 'it is QUEUED_FOR_SENDING';
-    },
-  },
-  {
-    name: 'The worker sends it out',
-    request: (story) => ({ method: 'GET', url: `/api/v1/campaigns/${story.fact('secondCampaign')}` }),
-    isDone: isFinished,
-    check: (answer) => {
-      expectAnswer(answer, 200);
-      if (!isFinished(answer)) throw new Unmet('SENT', textAt(answer, 'status'), WORKER_HINT);
-      expectAnswer(answer, 200, { status: 'SENT' });
-      return 'it is SENT';
-    },
-  },
+  ...sendingSteps('secondCampaign', 'second'),
   {
     name: 'Grace, who stayed, has received both',
     request: (story) => inboxOf(story.grace, 'CAMPAIGN'),
     check: (answer) => {
       expectAnswer(answer, 200, {
         'pagination.totalElements': 2,
-        'data.0.subject': `${SECOND} for Grace`,
-        'data.1.subject': 'First issue for Grace',
+        'data.0.subject': `${ISSUES.secondCampaign} for Grace`,
+        'data.1.subject': `${ISSUES.firstCampaign} for Grace`,
       });
       return 'two mails';
     },
@@ -76,7 +47,7 @@ export const unsubscribeSteps: readonly Step[] = [
     check: (answer) => {
       expectAnswer(answer, 200, {
         'pagination.totalElements': 1,
-        'data.0.subject': 'First issue for Ada',
+        'data.0.subject': `${ISSUES.firstCampaign} for Ada`,
       });
       return 'one mail still: the second campaign left her out';
     },

@@ -14,7 +14,11 @@ export class ExpandCampaign extends ResumableJob<{ campaignId: string }> {
     super();
   }
 
-  override async run(scope: ProjectScope, { campaignId }: { campaignId: string }, { signal }: JobContext): Promise<JobResult> {
+  override async run(
+    scope: ProjectScope,
+    { campaignId }: { campaignId: string },
+    { signal }: JobContext,
+  ): Promise<JobResult> {
     await this.expansion.expand(scope, campaignId, signal);
     return signal.aborted ? retry('The worker stopped.') : done;
   }

@@ -14,7 +14,11 @@ export class ExportReport extends TransactionalJob<{ exportId: string }> {
     super();
   }
 
-  override async handle(scope: ProjectScope, { exportId }: { exportId: string }, tx: Transaction): Promise<JobResult> {
+  override async handle(
+    scope: ProjectScope,
+    { exportId }: { exportId: string },
+    tx: Transaction,
+  ): Promise<JobResult> {
     await this.maker.make(scope, tx, exportId);
     return done;
   }

@@ -15,7 +15,11 @@ export class SendConfirmationMail extends TransactionalJob<{ confirmationId: str
     super();
   }
 
-  override async handle(scope: ProjectScope, { confirmationId }: { confirmationId: string }, tx: Transaction): Promise<JobResult> {
+  override async handle(
+    scope: ProjectScope,
+    { confirmationId }: { confirmationId: string },
+    tx: Transaction,
+  ): Promise<JobResult> {
     await this.deliveries.add(scope, tx, confirmationId);
     return done;
   }

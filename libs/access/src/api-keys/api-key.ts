@@ -13,7 +13,9 @@ const FORM = new RegExp(`^mw_(live|test)_[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_
  * `randomInt(max)` gives whole numbers from 0 to max − 1 and must be cryptographically strong.
  */
 export function makeApiKey(environment: Environment, randomInt: (max: number) => number): string {
-  const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62.charAt(randomInt(BASE62.length))).join('');
+  const random = Array.from({ length: RANDOM_LENGTH }, () => BASE62.charAt(randomInt(BASE62.length))).join(
+    '',
+  );
   const body = `mw_${environment.toLowerCase()}_${random}`;
   return body + checksum(body);
 }

@@ -86,8 +86,7 @@ function apiKeyFaults(
   if (wrongName !== null) faults['name'] = wrongName;
   if (scopes.length === 0) faults['scopes'] = 'must name at least one scope';
   for (const [position, scope] of scopes.entries()) {
-    if (!KNOWN_SCOPES.has(scope))
-      faults[`scopes[${position}]`] = `must be one of ${API_SCOPES.join(', ')}`;
+    if (!KNOWN_SCOPES.has(scope)) faults[`scopes[${position}]`] = `must be one of ${API_SCOPES.join(', ')}`;
   }
   if (expiresAt != null && !(expiresAt > now)) faults['expiresAt'] = 'must be in the future';
   const limit = rateLimitPerMinute ?? 1;

@@ -56,7 +56,8 @@ export class TopicsQuery {
   }
 
   /** The id behind a key, or null. */
-  idOf(scope: ProjectScope, topicKey: string): Promise<string | null> {
+  async idOf(scope: ProjectScope, topicKey: string): Promise<string | null> {
+    if (!isTopicKey(topicKey)) return null;
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<{ id: string }>`
         select id from audience.topics where environment_id = ${scope.environmentId} and topic_key = ${topicKey}

@@ -25,12 +25,27 @@ const BY_ENHANCED_CODE: readonly Rule[] = [
 
 /** What servers write that give no enhanced code, or a vague one. */
 const BY_TEXT: readonly Rule[] = [
-  { class: 'hard', matches: /\b(?:user|recipient|mailbox|account|address)\b[^.]{0,40}\b(?:unknown|not found|does(?: not|n't) exist|disabled|unavailable permanently)\b/i },
+  {
+    class: 'hard',
+    matches:
+      /\b(?:user|recipient|mailbox|account|address)\b[^.]{0,40}\b(?:unknown|not found|does(?: not|n't) exist|disabled|unavailable permanently)\b/i,
+  },
   { class: 'hard', matches: /\bno such (?:user|mailbox|recipient|domain|address)\b|\bnull mx\b/i },
   { class: 'mailbox', matches: /\bmailbox (?:is )?full\b|\bover ?quota\b|\bquota exceeded\b/i },
-  { class: 'policy', matches: /\bblock(?:ed|list)|\bblacklist|\bspamhaus\b|\bspam\b|\breputation\b|\bDMARC\b|\bSPF\b|\brate limit/i },
-  { class: 'sender', matches: /\bauthentication (?:required|failed)\b|\bsender (?:address )?rejected\b|\brelay(?:ing)? denied\b/i },
-  { class: 'content', matches: /\bmessage (?:size|too (?:large|big))\b|\bexceeds (?:the )?(?:maximum|size)\b/i },
+  {
+    class: 'policy',
+    matches:
+      /\bblock(?:ed|list)|\bblacklist|\bspamhaus\b|\bspam\b|\breputation\b|\bDMARC\b|\bSPF\b|\brate limit/i,
+  },
+  {
+    class: 'sender',
+    matches:
+      /\bauthentication (?:required|failed)\b|\bsender (?:address )?rejected\b|\brelay(?:ing)? denied\b/i,
+  },
+  {
+    class: 'content',
+    matches: /\bmessage (?:size|too (?:large|big))\b|\bexceeds (?:the )?(?:maximum|size)\b/i,
+  },
 ];
 
 const BY_BASIC_CODE: readonly Rule[] = [

@@ -8,16 +8,22 @@ const minutesUntil = (attempt: number, random: number) =>
 
 describe('nextAttemptAt', () => {
   it('waits 5, 15, 30 minutes, 1, 2 and then always 4 hours', () => {
-    expect([1, 2, 3, 4, 5, 6, 7, 20].map((attempt) => minutesUntil(attempt, 0.5))).toEqual([5, 15, 30, 60, 120, 240, 240, 240]);
+    expect([1, 2, 3, 4, 5, 6, 7, 20].map((attempt) => minutesUntil(attempt, 0.5))).toEqual([
+      5, 15, 30, 60, 120, 240, 240, 240,
+    ]);
   });
 
   it('spreads each wait by a fifth to either side', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 50 }), fc.double({ min: 0, max: 0.999, noNaN: true }), (attempt, random) => {
-        const ratio = minutesUntil(attempt, random) / minutesUntil(attempt, 0.5);
-        expect(ratio).toBeGreaterThanOrEqual(0.799);
-        expect(ratio).toBeLessThanOrEqual(1.201);
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 50 }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        (attempt, random) => {
+          const ratio = minutesUntil(attempt, random) / minutesUntil(attempt, 0.5);
+          expect(ratio).toBeGreaterThanOrEqual(0.799);
+          expect(ratio).toBeLessThanOrEqual(1.201);
+        },
+      ),
     );
   });
 

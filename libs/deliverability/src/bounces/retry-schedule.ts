@@ -9,7 +9,12 @@ export const GIVE_UP_AFTER_MS = 48 * 60 * MINUTE_MS;
  * When to try again after the `attempt`-th temporary failure (1 for the first): 5, 15, 30 min, 1, 2 h, then
  * every 4 h, each ± 20 %, or null when 48 h since `firstDueAt` would be over. `random` gives numbers in [0, 1).
  */
-export function nextAttemptAt(attempt: number, firstDueAt: Date, now: Date, random: () => number): Date | null {
+export function nextAttemptAt(
+  attempt: number,
+  firstDueAt: Date,
+  now: Date,
+  random: () => number,
+): Date | null {
   const minutes = DELAYS_MINUTES[Math.min(Math.max(attempt, 1), DELAYS_MINUTES.length) - 1] ?? 240;
   const spread = 1 - JITTER + 2 * JITTER * random();
   const next = new Date(now.getTime() + minutes * MINUTE_MS * spread);

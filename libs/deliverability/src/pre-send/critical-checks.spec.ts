@@ -40,11 +40,16 @@ describe('criticalChecks', () => {
   });
 
   it('skip what does not apply in the test environment', () => {
-    const skipped = criticalChecks({ ...good, senderDomain: null, emailsRemaining: null }).filter(({ result }) => result === 'SKIPPED');
+    const skipped = criticalChecks({ ...good, senderDomain: null, emailsRemaining: null }).filter(
+      ({ result }) => result === 'SKIPPED',
+    );
     expect(skipped.map(({ code }) => code)).toEqual(['sender-domain-verified', 'email-quota']);
   });
 
   it('a single critical failure fails the analysis', () => {
-    expect(summarise(criticalChecks({ ...good, linkFaults: ['x'] }))).toMatchObject({ score: 80, status: 'FAILED' });
+    expect(summarise(criticalChecks({ ...good, linkFaults: ['x'] }))).toMatchObject({
+      score: 80,
+      status: 'FAILED',
+    });
   });
 });

@@ -25,12 +25,37 @@ export function criticalChecks(facts: CampaignFacts): PreSendCheck[] {
     topicCheck(facts),
     recipientsCheck(facts),
     senderDomainCheck(facts),
-    check('subscription-active', facts.sendingAllowed, 'The subscription allows sending.', 'The subscription does not allow sending.'),
+    check(
+      'subscription-active',
+      facts.sendingAllowed,
+      'The subscription allows sending.',
+      'The subscription does not allow sending.',
+    ),
     quotaCheck(facts),
-    check('content-empty', !facts.contentEmpty, 'There is content.', 'The campaign has no content: set contentJson or contentText.'),
-    check('merge-tags', facts.mergeTagFaults.length === 0, 'All merge tags are known.', sentence('Merge tags', facts.mergeTagFaults)),
-    check('unsubscribe-link', facts.hasUnsubscribeLink, 'There is an unsubscribe link.', 'The mail has no unsubscribe link.'),
-    check('links', facts.linkFaults.length === 0, 'All links are well-formed.', sentence('Links', facts.linkFaults)),
+    check(
+      'content-empty',
+      !facts.contentEmpty,
+      'There is content.',
+      'The campaign has no content: set contentJson or contentText.',
+    ),
+    check(
+      'merge-tags',
+      facts.mergeTagFaults.length === 0,
+      'All merge tags are known.',
+      sentence('Merge tags', facts.mergeTagFaults),
+    ),
+    check(
+      'unsubscribe-link',
+      facts.hasUnsubscribeLink,
+      'There is an unsubscribe link.',
+      'The mail has no unsubscribe link.',
+    ),
+    check(
+      'links',
+      facts.linkFaults.length === 0,
+      'All links are well-formed.',
+      sentence('Links', facts.linkFaults),
+    ),
   ];
 }
 
@@ -43,7 +68,12 @@ function topicCheck({ topics }: CampaignFacts): PreSendCheck {
 }
 
 function recipientsCheck({ recipients }: CampaignFacts): PreSendCheck {
-  return check('recipients', recipients > 0, `${recipients} subscribers will receive it.`, 'Nobody would receive it.');
+  return check(
+    'recipients',
+    recipients > 0,
+    `${recipients} subscribers will receive it.`,
+    'Nobody would receive it.',
+  );
 }
 
 function senderDomainCheck({ senderDomain }: CampaignFacts): PreSendCheck {
@@ -52,12 +82,22 @@ function senderDomainCheck({ senderDomain }: CampaignFacts): PreSendCheck {
     return { code, severity: 'CRITICAL', result: 'SKIPPED', message: 'Not asked for here.' };
   }
   const { name, verified } = senderDomain;
-  return check(code, verified, `${name} is verified.`, `${name} is not a verified sending domain of this project.`);
+  return check(
+    code,
+    verified,
+    `${name} is verified.`,
+    `${name} is not a verified sending domain of this project.`,
+  );
 }
 
 function quotaCheck({ emailsRemaining, recipients }: CampaignFacts): PreSendCheck {
   if (emailsRemaining === null) {
-    return { code: 'email-quota', severity: 'CRITICAL', result: 'SKIPPED', message: 'E-mails are not counted here.' };
+    return {
+      code: 'email-quota',
+      severity: 'CRITICAL',
+      result: 'SKIPPED',
+      message: 'E-mails are not counted here.',
+    };
   }
   const message = `${recipients} e-mails needed, ${emailsRemaining} left in this period.`;
   return check('email-quota', recipients <= emailsRemaining, message, message);

@@ -36,7 +36,8 @@ export class CampaignAnalysisService {
     const project = await this.projects.ofScope(scope);
     if (project === null) throw new Error('The project of this scope is gone.');
     const sources = await compileSources(campaign, project);
-    const recipients = campaign.topicIds.length === 0 ? 0 : await this.recipients.count(scope, campaign.topicIds, now);
+    const recipients =
+      campaign.topicIds.length === 0 ? 0 : await this.recipients.count(scope, campaign.topicIds, now);
     const subscription = await this.subscriptions.ofTenant(scope);
     const facts: CampaignFacts = {
       topics: await this.topics.named(scope, campaign.topicIds),
@@ -50,7 +51,11 @@ export class CampaignAnalysisService {
   }
 
   /** Null where none is asked for. No domain can be verified yet, so where one is, none is verified. */
-  #senderDomain(scope: ProjectScope, { fromEmail }: Campaign, projectFrom: string | null): CampaignFacts['senderDomain'] {
+  #senderDomain(
+    scope: ProjectScope,
+    { fromEmail }: Campaign,
+    projectFrom: string | null,
+  ): CampaignFacts['senderDomain'] {
     if (scope.environment === 'TEST' || !this.config.REQUIRE_VERIFIED_DOMAIN) return null;
     const { domain } = senderIdentity('', fromEmail, projectFrom, this.config.DEFAULT_FROM_EMAIL);
     return { name: domain, verified: false };
@@ -60,7 +65,8 @@ export class CampaignAnalysisService {
 function contentFacts(campaign: Campaign, sources: CompiledContent) {
   return {
     contentEmpty:
-      (campaign.contentJson === null && campaign.contentText === null) || isEmptyContent(sources.html, sources.text),
+      (campaign.contentJson === null && campaign.contentText === null) ||
+      isEmptyContent(sources.html, sources.text),
     hasUnsubscribeLink: hasUnsubscribeLink(sources.html),
     mergeTagFaults: mergeTagFaults(sources),
     linkFaults: linkFaults(campaign.contentJson),

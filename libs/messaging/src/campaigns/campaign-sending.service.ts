@@ -37,14 +37,24 @@ export class CampaignSendingService {
     return outcome.campaign;
   }
 
-  async #queue(scope: ProjectScope, tx: Transaction, campaign: Campaign, analysis: CampaignAnalysis, now: Date) {
+  async #queue(
+    scope: ProjectScope,
+    tx: Transaction,
+    campaign: Campaign,
+    analysis: CampaignAnalysis,
+    now: Date,
+  ) {
     const usagePeriod = await this.#reserve(scope, analysis, now);
     campaign.queue({ recipients: analysis.recipients, usagePeriod }, now);
     await publish(tx.db, scope, CampaignQueued({ campaignId: campaign.id }));
   }
 
   /** The period in which the e-mails are set aside; null in the test environment, which is not metered. */
-  async #reserve(scope: ProjectScope, { recipients, checks }: CampaignAnalysis, now: Date): Promise<Date | null> {
+  async #reserve(
+    scope: ProjectScope,
+    { recipients, checks }: CampaignAnalysis,
+    now: Date,
+  ): Promise<Date | null> {
     if (scope.environment === 'TEST') return null;
     const { granted, periodStart, remaining } = await this.quota.reserve(scope, recipients, now);
     if (granted) return periodStart;

@@ -36,7 +36,10 @@ export function compileSources(content: CampaignContent, footer: MailFooter): Pr
 }
 
 /** Throws `MergeTemplateError` when a merge tag cannot be parsed; a campaign that passed pre-send has none. */
-export async function compileCampaign(content: CampaignContent, footer: MailFooter): Promise<CampaignTemplate> {
+export async function compileCampaign(
+  content: CampaignContent,
+  footer: MailFooter,
+): Promise<CampaignTemplate> {
   const sources = await compileSources(content, footer);
   return {
     subject: compileMergeTemplate(sources.subject, 'header'),

@@ -3,7 +3,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { newId, NotFoundError, type ProjectScope } from '#kernel';
 import type { Transaction } from '#platform';
-import { Campaign, type CampaignDraft } from './campaign.js';
+import { Campaign, type CampaignDraft, isCampaignKey } from './campaign.js';
 
 /** Reads and writes campaigns as aggregates, in the caller's transaction. */
 @Injectable()
@@ -12,29 +12,39 @@ export class CampaignRepository {
     const { rows } = await sql<{ key: string }>`select access.next_key('campaign') as key`.execute(tx.db);
     const campaignKey = rows[0]?.key;
     if (campaignKey === undefined) throw new Error('No campaign key was given.');
-    const campaign = new Campaign({ id: newId(), environmentId: scope.environmentId, campaignKey }, draft, now);
+    const campaign = new Campaign(
+      { id: newId(), environmentId: scope.environmentId, campaignKey },
+      draft,
+      now,
+    );
     tx.em.persist(campaign);
     return campaign;
   }
 
   /** The campaign, or `NotFoundError`. */
   async named(scope: ProjectScope, tx: Transaction, campaignKey: string): Promise<Campaign> {
-    return found(await tx.em.findOne(Campaign, { environmentId: scope.environmentId, campaignKey }));
+    return this.#find(scope, tx, campaignKey);
   }
 
   /** The campaign, kept from others until the transaction ends, or `NotFoundError`. */
   async lock(scope: ProjectScope, tx: Transaction, campaignKey: string): Promise<Campaign> {
-    return found(
-      await tx.em.findOne(
-        Campaign,
-        { environmentId: scope.environmentId, campaignKey },
-        { lockMode: LockMode.PESSIMISTIC_WRITE },
-      ),
-    );
+    return this.#find(scope, tx, campaignKey, LockMode.PESSIMISTIC_WRITE);
   }
-}
 
-function found(campaign: Campaign | null): Campaign {
-  if (campaign === null) throw new NotFoundError();
-  return campaign;
+  async #find(
+    scope: ProjectScope,
+    tx: Transaction,
+    campaignKey: string,
+    lockMode?: LockMode,
+  ): Promise<Campaign> {
+    if (!isCampaignKey(campaignKey)) throw new NotFoundError();
+    const { environmentId } = scope;
+    const campaign = await tx.em.findOne(
+      Campaign,
+      { environmentId, campaignKey },
+      lockMode === undefined ? {} : { lockMode },
+    );
+    if (campaign === null) throw new NotFoundError();
+    return campaign;
+  }
 }

@@ -30,23 +30,31 @@ function campaignIn(status: CampaignStatus): Campaign {
 const EDITABLE: readonly CampaignStatus[] = ['DRAFT', 'SCHEDULED', 'FAILED'];
 
 describe('Campaign', () => {
-  it.each(CAMPAIGN_STATUSES)('in %s lets itself be changed and sent, or says which states would', (status) => {
-    const campaign = campaignIn(status);
-    const attempts = [
-      () => campaign.revise({ name: 'Other' }, later),
-      () => campaignIn(status).queue({ recipients: 1, usagePeriod: null }, later),
-    ];
-    for (const attempt of attempts) {
-      if (EDITABLE.includes(status)) expect(attempt).not.toThrow();
-      else expect(attempt).toThrow(InvalidStateError);
-    }
-  });
+  it.each(CAMPAIGN_STATUSES)(
+    'in %s lets itself be changed and sent, or says which states would',
+    (status) => {
+      const campaign = campaignIn(status);
+      const attempts = [
+        () => campaign.revise({ name: 'Other' }, later),
+        () => campaignIn(status).queue({ recipients: 1, usagePeriod: null }, later),
+      ];
+      for (const attempt of attempts) {
+        if (EDITABLE.includes(status)) expect(attempt).not.toThrow();
+        else expect(attempt).toThrow(InvalidStateError);
+      }
+    },
+  );
 
   it('forgets the analysis of what stood before', () => {
     const campaign = campaignIn('DRAFT');
     campaign.judge({ score: 100, status: 'PASSED' });
     campaign.revise({ subject: 'Other' }, later);
-    expect(campaign).toMatchObject({ subject: 'Other', preSendScore: null, preSendStatus: null, updatedAt: later });
+    expect(campaign).toMatchObject({
+      subject: 'Other',
+      preSendScore: null,
+      preSendStatus: null,
+      updatedAt: later,
+    });
   });
 
   it('is left as it is by an empty change', () => {

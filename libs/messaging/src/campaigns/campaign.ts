@@ -52,6 +52,14 @@ export interface Queueing {
   readonly usagePeriod: Date | null;
 }
 
+/** `<PROJECT>-<n>`, the number padded to three digits. */
+const CAMPAIGN_KEY = /^[A-Z][A-Z0-9]{1,7}-\d{3,19}$/;
+
+/** Whether a campaign can have this key at all: what can't is not looked up. */
+export function isCampaignKey(text: string): boolean {
+  return CAMPAIGN_KEY.test(text);
+}
+
 const EDITABLE: readonly CampaignStatus[] = ['DRAFT', 'SCHEDULED', 'FAILED'];
 const SENDABLE: readonly CampaignStatus[] = ['DRAFT', 'SCHEDULED', 'FAILED'];
 

@@ -64,7 +64,9 @@ export class CampaignsService {
   async #refuseFaults(scope: ProjectScope, draft: Partial<CampaignDraft>, now: Date): Promise<void> {
     const errors: Record<string, string> = {
       ...(await this.#topicFaults(scope, draft.topicIds ?? [])),
-      ...Object.fromEntries((draft.segmentIds ?? []).map((_, index) => [`segmentIds[${index}]`, 'is not a known segment'])),
+      ...Object.fromEntries(
+        (draft.segmentIds ?? []).map((_, index) => [`segmentIds[${index}]`, 'is not a known segment']),
+      ),
       ...contentFaults(draft.contentJson ?? null),
       ...(draft.scheduledAt && draft.scheduledAt <= now ? { scheduledAt: 'is in the past' } : {}),
     };
@@ -74,7 +76,9 @@ export class CampaignsService {
   async #topicFaults(scope: ProjectScope, topicIds: readonly string[]): Promise<Record<string, string>> {
     if (topicIds.length === 0) return {};
     const known = new Set((await this.topics.named(scope, topicIds)).map(({ id }) => id));
-    const faults = topicIds.map((id, index) => (known.has(id) ? [] : [[`topicIds[${index}]`, 'is not a known topic']]));
+    const faults = topicIds.map((id, index) =>
+      known.has(id) ? [] : [[`topicIds[${index}]`, 'is not a known topic']],
+    );
     return Object.fromEntries(faults.flat()) as Record<string, string>;
   }
 }

@@ -7,8 +7,6 @@ import { escapeHtml } from './html-escape.js';
 import { MergeTagMask } from './merge-tags.js';
 import { appendSection, documentMjml } from './mjml-document.js';
 
-export { ContentCompileError } from './content-inspection.js';
-
 /** Who sends, as the footer shows it. */
 export interface FooterContent {
   readonly senderName: string;

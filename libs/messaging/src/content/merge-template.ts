@@ -6,7 +6,7 @@ import type { MergeValues } from './merge-values.js';
 
 export type { MergeEscaping } from './merge-output.js';
 export { MergeTemplateError } from './merge-template.errors.js';
-export { KNOWN_VARIABLES, type MergeValues, unknownVariables } from './merge-values.js';
+export { type MergeValues, unknownVariables } from './merge-values.js';
 
 /** A subject, HTML or text part that is filled in once per recipient. */
 export interface MergeTemplate {

@@ -103,7 +103,12 @@ export class CampaignExpansionService {
    * pause ended in between. When the period has none left for them, the expansion stops with an error and is
    * tried again: nobody is dropped silently.
    */
-  async #adjustReservation(scope: ProjectScope, campaign: ExpandingCampaign, emails: number, complete: boolean) {
+  async #adjustReservation(
+    scope: ProjectScope,
+    campaign: ExpandingCampaign,
+    emails: number,
+    complete: boolean,
+  ) {
     const { usage_period, reserved_emails } = campaign;
     if (usage_period === null) return;
     if (emails > reserved_emails) {

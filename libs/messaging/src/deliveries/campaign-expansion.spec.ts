@@ -22,7 +22,8 @@ describe('CampaignExpansionService', () => {
   });
 
   const never = new AbortController().signal;
-  const expand = (campaignId: string, signal = never) => fixture.get(CampaignExpansionService).expand(scope, campaignId, signal);
+  const expand = (campaignId: string, signal = never) =>
+    fixture.get(CampaignExpansionService).expand(scope, campaignId, signal);
   const send = (key: string) => fixture.get(CampaignSendingService).send(scope, key);
   const campaignRow = async (id: string) => {
     const [row] = await fixture.test.query<{ expanded: boolean; reserved: number; status: string }>(
@@ -64,7 +65,10 @@ describe('CampaignExpansionService', () => {
       [scope.environmentId, new Date(fixture.clock.now().getTime() + 1_000)],
     );
     await expand(queued.id);
-    expect((await fixture.deliveries()).map(({ address }) => address)).toEqual(['reader-1@example.com', 'reader-2@example.com']);
+    expect((await fixture.deliveries()).map(({ address }) => address)).toEqual([
+      'reader-1@example.com',
+      'reader-2@example.com',
+    ]);
   });
 
   it('goes on where it was stopped, and writes nobody down twice', async () => {

@@ -40,10 +40,19 @@ export function renderCampaignMail(
   const own = links.ofDelivery(mail.scope, deliveryId, recipient.subscriberId);
   const values = mergeValues(mail, recipient, own);
   const { subject, html, text } = mail.template;
-  return { subject: subject.render(values), html: html.render(values), text: text.render(values), links: own };
+  return {
+    subject: subject.render(values),
+    html: html.render(values),
+    text: text.render(values),
+    links: own,
+  };
 }
 
-export function composeCampaignMail(mail: CampaignMail, one: MailOfRecipient, links: MailLinkMaker): OutgoingMail {
+export function composeCampaignMail(
+  mail: CampaignMail,
+  one: MailOfRecipient,
+  links: MailLinkMaker,
+): OutgoingMail {
   const { subject, html, text, links: own } = renderCampaignMail(mail, one, links);
   const { sender, scope, campaign, project, topics } = mail;
   const to = wireAddress(one.recipient.email);

@@ -29,7 +29,8 @@ export class CampaignMailsService {
     if (known !== undefined) return known;
     const compiling = this.compile(scope, campaignId);
     compiling.catch(() => this.#compiled.delete(key));
-    for (const oldest of [...this.#compiled.keys()].slice(0, this.#compiled.size + 1 - KEPT)) this.#compiled.delete(oldest);
+    for (const oldest of [...this.#compiled.keys()].slice(0, this.#compiled.size + 1 - KEPT))
+      this.#compiled.delete(oldest);
     this.#compiled.set(key, compiling);
     return compiling;
   }

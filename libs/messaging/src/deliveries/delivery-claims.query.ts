@@ -73,14 +73,20 @@ export class DeliveryClaimsQuery {
     });
   }
 
-  claimCampaign({ scope, id, queuedOn }: CampaignUnderWay, limit: number, lease: Lease, now: Date): Promise<ClaimedDelivery[]> {
+  claimCampaign(
+    { scope, id, queuedOn }: CampaignUnderWay,
+    limit: number,
+    lease: Lease,
+    now: Date,
+  ): Promise<ClaimedDelivery[]> {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.possible_duplicate from messaging.deliveries d
       where d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and ${due(now)}
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<ClaimedDelivery>`with ${claim(candidates, lease)} select * from claimed`.execute(db);
+      const { rows } =
+        await sql<ClaimedDelivery>`with ${claim(candidates, lease)} select * from claimed`.execute(db);
       return rows;
     });
   }

@@ -64,7 +64,9 @@ export class DeliveryEngine {
         const transport = this.transports.for(environment);
         if (transport === null) continue;
         const { metrics, clock, logger, random } = this.tools;
-        this.#lanes.push(new DeliveryLane({ source, transport, journal: this.journal, metrics, clock, logger, random }));
+        this.#lanes.push(
+          new DeliveryLane({ source, transport, journal: this.journal, metrics, clock, logger, random }),
+        );
       }
     }
     this.#stopListening = this.notifications.listen(DELIVERIES_CHANNEL, () => this.wake());

@@ -65,7 +65,13 @@ export class DeliveryJournal {
     });
   }
 
-  async #record(scope: ProjectScope, db: Sql, { outcomes, usagePeriod }: JournalEntry, lease: Lease, now: Date) {
+  async #record(
+    scope: ProjectScope,
+    db: Sql,
+    { outcomes, usagePeriod }: JournalEntry,
+    lease: Lease,
+    now: Date,
+  ) {
     const written = await recordOutcomes(db, outcomes, lease, now);
     await this.#suppressHardBounces(scope, outcomes, written);
     if (usagePeriod === null) return;
@@ -75,13 +81,24 @@ export class DeliveryJournal {
   }
 
   /** An address that does not exist gets no more mail. */
-  async #suppressHardBounces(scope: ProjectScope, outcomes: readonly DeliveryOutcome[], written: readonly WrittenOutcome[]) {
-    const hard = new Set(written.filter(({ state, reason }) => state === 'FAILED' && reason === 'hard').map(({ id }) => id));
+  async #suppressHardBounces(
+    scope: ProjectScope,
+    outcomes: readonly DeliveryOutcome[],
+    written: readonly WrittenOutcome[],
+  ) {
+    const hard = new Set(
+      written.filter(({ state, reason }) => state === 'FAILED' && reason === 'hard').map(({ id }) => id),
+    );
     for (const { delivery } of outcomes) {
       if (!hard.has(delivery.id)) continue;
       const parsed = parseEmailAddress(delivery.address);
       if ('fault' in parsed) continue;
-      await this.suppressions.suppress(scope, parsed.address, 'HARD_BOUNCE', consentProof('BOUNCE', delivery.id));
+      await this.suppressions.suppress(
+        scope,
+        parsed.address,
+        'HARD_BOUNCE',
+        consentProof('BOUNCE', delivery.id),
+      );
     }
   }
 }
@@ -117,7 +134,11 @@ async function recordOutcomes(
   return rows;
 }
 
-async function markSending(db: Sql, starting: readonly ClaimedDelivery[], lease: Lease): Promise<ReadonlySet<string>> {
+async function markSending(
+  db: Sql,
+  starting: readonly ClaimedDelivery[],
+  lease: Lease,
+): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1 from ${keysOf(starting)}
     where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = ${lease.token} and d.state = 'CLAIMED'

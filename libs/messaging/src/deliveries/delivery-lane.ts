@@ -45,7 +45,11 @@ export class DeliveryLane {
   #renewal: NodeJS.Timeout | undefined;
 
   constructor(private readonly parts: LaneParts) {
-    this.#loop = new Loop(POLL_MS, () => this.#pass(), (error) => this.#complain('sending failed', error));
+    this.#loop = new Loop(
+      POLL_MS,
+      () => this.#pass(),
+      (error) => this.#complain('sending failed', error),
+    );
   }
 
   start(): void {
@@ -212,6 +216,9 @@ export class DeliveryLane {
 
 /** Rows of one environment and one period are written in one transaction. */
 function groupByScope<Work extends DeliveryWork>(works: readonly Work[]): Work[][] {
-  const groups = Map.groupBy(works, ({ scope, usagePeriod }) => `${scope.environmentId}/${usagePeriod?.getTime() ?? ''}`);
+  const groups = Map.groupBy(
+    works,
+    ({ scope, usagePeriod }) => `${scope.environmentId}/${usagePeriod?.getTime() ?? ''}`,
+  );
   return [...groups.values()];
 }

@@ -47,7 +47,10 @@ export function outcomeOf(
 }
 
 /** A sender died with the body on its way. Null: it is to be sent again now, with the same Message-ID. */
-export function outcomeOfInterruption(delivery: ClaimedDelivery, policy: AmbiguousPolicy): DeliveryOutcome | null {
+export function outcomeOfInterruption(
+  delivery: ClaimedDelivery,
+  policy: AmbiguousPolicy,
+): DeliveryOutcome | null {
   if (!delivery.interrupted || (policy === 'RESEND' && !delivery.possibleDuplicate)) return null;
   return ended(delivery, 'AMBIGUOUS', 'no-reply', 'The sender stopped before the reply came.');
 }
@@ -63,7 +66,12 @@ export function postponed(delivery: ClaimedDelivery, reason: string, until: Date
 }
 
 /** The mail could not be made. Tried again on the schedule, since the fault may be ours. */
-export function notComposed(delivery: ClaimedDelivery, error: string, now: Date, random: () => number): DeliveryOutcome {
+export function notComposed(
+  delivery: ClaimedDelivery,
+  error: string,
+  now: Date,
+  random: () => number,
+): DeliveryOutcome {
   return deferral(delivery, { code: 451, enhancedCode: null, text: error }, now, random);
 }
 
@@ -78,7 +86,12 @@ function deferral(
   return { ...later(delivery, next, replyText(reply)), reason: classifyRefusal(reply) };
 }
 
-function unknownFate(delivery: ClaimedDelivery, policy: AmbiguousPolicy, detail: string, now: Date): DeliveryOutcome {
+function unknownFate(
+  delivery: ClaimedDelivery,
+  policy: AmbiguousPolicy,
+  detail: string,
+  now: Date,
+): DeliveryOutcome {
   if (policy === 'HOLD' || delivery.possibleDuplicate || delivery.interrupted) {
     return ended(delivery, 'AMBIGUOUS', 'no-reply', detail);
   }
@@ -106,6 +119,14 @@ function later(delivery: ClaimedDelivery, at: Date, error: string | null): Deliv
   return { ...ended(delivery, 'DEFERRED', null, error), nextAttemptAt: at };
 }
 
-function replyText({ code, enhancedCode, text }: { code: number; enhancedCode: string | null; text: string }): string {
+function replyText({
+  code,
+  enhancedCode,
+  text,
+}: {
+  code: number;
+  enhancedCode: string | null;
+  text: string;
+}): string {
   return [code, enhancedCode, text].filter((part) => part !== null && part !== '').join(' ');
 }

@@ -27,7 +27,8 @@ export class DeliveryTransports {
         connections: SMTP_CONNECTIONS,
         messagesPerConnection: SMTP_MESSAGES_PER_CONNECTION,
         ehloName: SMTP_EHLO_NAME,
-        onConnectionError: (error) => this.logger.warn({ error: describeError(error) }, 'SMTP connection failed'),
+        onConnectionError: (error) =>
+          this.logger.warn({ error: describeError(error) }, 'SMTP connection failed'),
       }),
     );
   }

@@ -15,7 +15,11 @@ export class MailLinkMaker {
     this.#base = PUBLIC_URL;
   }
 
-  confirm({ environmentId }: ProjectScope, confirmationId: string, expiresAt: Date): Required<Pick<MailLinks, 'confirm'>> {
+  confirm(
+    { environmentId }: ProjectScope,
+    confirmationId: string,
+    expiresAt: Date,
+  ): Required<Pick<MailLinks, 'confirm'>> {
     const token = this.tokens.sign({ kind: 'confirm', environmentId, id: confirmationId, expiresAt });
     return { confirm: `${this.#base}/c/${token}` };
   }

@@ -36,14 +36,14 @@ export class OptInPreparation {
     const now = this.clock.now();
     const interrupted = outcomeOfInterruption(delivery, work.ambiguousPolicy);
     if (interrupted !== null) return { ...work, outcome: interrupted };
-    // Live mail goes out only from a verified domain, and none can be verified yet.
-    if (work.scope.environment === 'LIVE' && this.config.REQUIRE_VERIFIED_DOMAIN) {
-      const until = new Date(now.getTime() + DOMAIN_LOOK_AGAIN_MS);
-      return { ...work, outcome: postponed(delivery, 'sender-domain-not-verified', until) };
-    }
     try {
       const mail = await this.#compose(work, now);
       if (mail === null) return { ...work, outcome: skipped(delivery, 'nothing-to-confirm') };
+      // Live mail goes out only from a verified domain, and none can be verified yet.
+      if (work.scope.environment === 'LIVE' && this.config.REQUIRE_VERIFIED_DOMAIN) {
+        const until = new Date(now.getTime() + DOMAIN_LOOK_AGAIN_MS);
+        return { ...work, outcome: postponed(delivery, 'sender-domain-not-verified', until) };
+      }
       return { ...work, mail, preparedAt: performance.now() };
     } catch (error) {
       return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };
@@ -56,7 +56,11 @@ export class OptInPreparation {
     const project = await this.projects.ofScope(scope);
     if (confirmation === null || project === null) return null;
     const links = this.links.confirm(scope, confirmation.confirmationId, confirmation.expiresAt);
-    const sender = senderIdentity(project.senderName, project.defaultFromEmail, this.config.DEFAULT_FROM_EMAIL);
+    const sender = senderIdentity(
+      project.senderName,
+      project.defaultFromEmail,
+      this.config.DEFAULT_FROM_EMAIL,
+    );
     const { subject, html, text } = optInMail({
       projectName: project.name,
       senderName: project.senderName,

@@ -18,7 +18,11 @@ describe('RoutePause', () => {
 
   it('takes several failures at once for one', () => {
     const pause = new RoutePause();
-    expect([pause.after(down, 0), pause.after(down, 10), pause.after(down, 20)]).toEqual([true, false, false]);
+    expect([pause.after(down, 0), pause.after(down, 10), pause.after(down, 20)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
     expect([pause.isOn(999), pause.isOn(1_000)]).toEqual([true, false]);
   });
 

@@ -51,7 +51,11 @@ export class MailPagesService {
       const mail = await findMail(scope, db, deliveryId);
       if (mail === null) return null;
       const topics = await this.topics.named(scope, mail.topic_ids);
-      return { subscriberId: mail.subscriber_id, address: mail.address, topicNames: topics.map(({ name }) => name) };
+      return {
+        subscriberId: mail.subscriber_id,
+        address: mail.address,
+        topicNames: topics.map(({ name }) => name),
+      };
     });
   }
 
@@ -108,7 +112,12 @@ export class MailPagesService {
   }
 }
 
-async function findMail(scope: ProjectScope, db: Sql, deliveryId: string, lock?: 'lock'): Promise<MailRow | null> {
+async function findMail(
+  scope: ProjectScope,
+  db: Sql,
+  deliveryId: string,
+  lock?: 'lock',
+): Promise<MailRow | null> {
   const { rows } = await sql<MailRow>`
     select d.id, d.queued_on, d.subscriber_id, d.address, d.message_id, c.id as campaign_id, c.topic_ids
     from messaging.deliveries d join messaging.campaigns c on c.id = d.source_id

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { CampaignStatus } from '../campaigns/campaign.js';
+import { type CampaignStatus, isCampaignKey } from '../campaigns/campaign.js';
 import { type CampaignStatistics, ratesOf, statisticsStatus } from './campaign-statistics.js';
 
 interface CountRow {
@@ -33,6 +33,7 @@ export class CampaignStatisticsQuery {
 
   /** All zero before sending; `NotFoundError` without such a campaign. */
   async of(scope: ProjectScope, campaignKey: string): Promise<ReportedCampaign> {
+    if (!isCampaignKey(campaignKey)) throw new NotFoundError();
     const row = await this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<CountRow>`
         select c.id, c.name, c.status, c.completed_at, d.sent, d.bounced, d.first_sent_at, d.last_sent_at,
@@ -70,7 +71,9 @@ function statisticsOf(row: CountRow): CampaignStatistics {
     totalUnsubscribed: row.unsubscribed,
     spamComplaints: row.complaints,
   };
-  const times = [row.last_sent_at, row.last_event_at].filter((time) => time !== null).map((time) => time.getTime());
+  const times = [row.last_sent_at, row.last_event_at]
+    .filter((time) => time !== null)
+    .map((time) => time.getTime());
   return {
     campaignId: row.id,
     status: statisticsStatus(counts),

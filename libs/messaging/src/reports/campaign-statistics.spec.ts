@@ -46,7 +46,12 @@ describe('ratesOf', () => {
   it('stays between 0 and 1 for all counts that can be', () => {
     fc.assert(
       fc.property(fc.nat(1_000), fc.nat(1_000), fc.nat(1_000), (delivered, bounced, opened) => {
-        const counts = { ...nothing, totalSent: delivered + bounced, hardBounced: bounced, uniqueOpens: Math.min(opened, delivered) };
+        const counts = {
+          ...nothing,
+          totalSent: delivered + bounced,
+          hardBounced: bounced,
+          uniqueOpens: Math.min(opened, delivered),
+        };
         const { deliveryRate, bounceRate, openRate } = ratesOf(counts);
         for (const rate of [deliveryRate, bounceRate, openRate]) expect(rate >= 0 && rate <= 1).toBe(true);
       }),
@@ -66,7 +71,12 @@ describe('the report as CSV', () => {
       lastUpdatedAt: null,
       completedAt: null,
     };
-    const csv = statisticsCsv({ campaignKey: 'APIT-001', name: '=HYPERLINK("x")', status: 'SENT', statistics });
+    const csv = statisticsCsv({
+      campaignKey: 'APIT-001',
+      name: '=HYPERLINK("x")',
+      status: 'SENT',
+      statistics,
+    });
     expect(csv.split('\r\n')).toEqual([
       'campaignKey,name,status,totalSent,totalDelivered,totalBounced,hardBounced,softBounced,totalOpened,uniqueOpens,' +
         'totalClicked,uniqueClicks,totalUnsubscribed,spamComplaints,deliveryRate,openRate,clickThroughRate,clickToOpenRate,' +

@@ -36,7 +36,9 @@ export interface CampaignStatistics extends CampaignCounts, CampaignRates {
 }
 
 /** delivered = sent − bounced; each rate's denominator as its name in the contract says. */
-export function ratesOf(counts: CampaignCounts): CampaignRates & { totalDelivered: number; totalBounced: number } {
+export function ratesOf(
+  counts: CampaignCounts,
+): CampaignRates & { totalDelivered: number; totalBounced: number } {
   const totalBounced = counts.hardBounced + counts.softBounced;
   const totalDelivered = counts.totalSent - totalBounced;
   return {

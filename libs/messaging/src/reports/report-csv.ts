@@ -36,7 +36,10 @@ export function statisticsCsv({ campaignKey, name, status, statistics }: Reporte
 }
 
 export function toCsv(rows: readonly (readonly (string | number | null)[])[]): string {
-  return stringify(rows.map((row) => row.map(neutral)), { record_delimiter: 'windows' });
+  return stringify(
+    rows.map((row) => row.map(neutral)),
+    { record_delimiter: 'windows' },
+  );
 }
 
 function cell(value: string | number | Date | null): string | number | null {

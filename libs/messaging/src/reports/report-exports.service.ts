@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, newId, NotFoundError, type ProjectScope, UnavailableError } from '#kernel';
 import { Database, Notifications, publish, type Sql } from '#platform';
+import { isCampaignKey } from '../campaigns/campaign.js';
 import { EXPORTS_CHANNEL } from './report-export-maker.js';
 import { ReportExportRequested } from './report-export.events.js';
 
@@ -28,6 +29,7 @@ export class ReportExportsService {
    * time: it is kept then, and the next request takes it.
    */
   async statistics(scope: ProjectScope, campaignKey: string): Promise<string> {
+    if (!isCampaignKey(campaignKey)) throw new NotFoundError();
     const id = await this.#request(scope, campaignKey);
     await this.#made(scope, id);
     return this.#take(scope, id);

@@ -30,7 +30,10 @@ function headersOf(raw: Buffer): Record<string, string> {
   const text = raw.toString('utf8');
   const end = text.indexOf('\r\n\r\n');
   const headers: Record<string, string> = {};
-  for (const line of text.slice(0, end === -1 ? undefined : end).replaceAll(/\r\n(?=[ \t])/g, '').split('\r\n')) {
+  for (const line of text
+    .slice(0, end === -1 ? undefined : end)
+    .replaceAll(/\r\n(?=[ \t])/g, '')
+    .split('\r\n')) {
     const colon = line.indexOf(':');
     if (colon < 1) continue;
     const name = line.slice(0, colon);

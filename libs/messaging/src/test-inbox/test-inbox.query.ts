@@ -25,7 +25,11 @@ export class TestInboxQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Newest first. */
-  async list(scope: ProjectScope, { page, size }: PageRequest, filter: TestInboxFilter): Promise<Page<TestInboxMessage>> {
+  async list(
+    scope: ProjectScope,
+    { page, size }: PageRequest,
+    filter: TestInboxFilter,
+  ): Promise<Page<TestInboxMessage>> {
     refuseLive(scope);
     const where = sql`
       m.environment_id = ${scope.environmentId}
@@ -57,7 +61,9 @@ export class TestInboxQuery {
   async clear(scope: ProjectScope): Promise<void> {
     refuseLive(scope);
     await this.database.transaction(scope, async ({ db }) => {
-      await sql`delete from messaging.test_inbox_messages where environment_id = ${scope.environmentId}`.execute(db);
+      await sql`delete from messaging.test_inbox_messages where environment_id = ${scope.environmentId}`.execute(
+        db,
+      );
     });
   }
 

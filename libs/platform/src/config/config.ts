@@ -19,7 +19,9 @@ export class ConfigurationError extends Error {
 
 /** Reads the configuration, or throws a `ConfigurationError` that lists every problem. */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  );
   const parsed = environmentVariables.safeParse(given);
   const problems = parsed.success ? [] : parsed.error.issues.map(describe);
   if (given['NODE_ENV'] === 'production') problems.push(...productionProblems(given));

@@ -26,21 +26,29 @@ export const environmentVariables = z.object({
     description: 'Queues and rate limits live in this Redis; without it, in PostgreSQL.',
   }),
   SMTP_URL: urlOf('smtp:', 'smtps:').optional().meta({
-    description: 'Where live mail is handed over, e.g. `smtp://user:pass@relay:587`. Without it, live mail waits.',
+    description:
+      'Where live mail is handed over, e.g. `smtp://user:pass@relay:587`. Without it, live mail waits.',
   }),
   SMTP_CONNECTIONS: count(1, 100).default(5).meta({ description: 'SMTP connections of one worker.' }),
   SMTP_MESSAGES_PER_CONNECTION: count(1, 10_000)
     .default(100)
     .meta({ description: 'A connection is renewed after this many messages.' }),
   SMTP_EHLO_NAME: z.string().min(1).default('localhost').meta({ description: 'The name given in EHLO.' }),
-  HOST: z.string().min(1).default('127.0.0.1').meta({ description: 'Address that the api and the worker listen on.' }),
+  HOST: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .meta({ description: 'Address that the api and the worker listen on.' }),
   PORT: port.default(3000).meta({ description: 'Port of the api; 0 takes a free one.' }),
-  WORKER_PORT: port.default(0).meta({ description: 'Port of the worker’s health and metrics; 0 takes a free one.' }),
+  WORKER_PORT: port
+    .default(0)
+    .meta({ description: 'Port of the worker’s health and metrics; 0 takes a free one.' }),
   OPERATIONS_PORT: port.optional().meta({
     description: 'Binds the api’s /health and /metrics to this port instead of PORT.',
   }),
   PUBLIC_URL: urlOf('http:', 'https:').optional().meta({
-    description: 'How the world reaches the api; links in mails begin with it. Default: `http://localhost:PORT`.',
+    description:
+      'How the world reaches the api; links in mails begin with it. Default: `http://localhost:PORT`.',
   }),
   TRUST_PROXY: flag
     .default(false)
@@ -56,7 +64,9 @@ export const environmentVariables = z.object({
     .meta({ description: 'Requests per minute and API key, unless the key has its own limit.' }),
   REQUIRE_VERIFIED_DOMAIN: flag
     .default(true)
-    .meta({ description: 'false lets live mail go without a verified sending domain. Refused in production.' }),
+    .meta({
+      description: 'false lets live mail go without a verified sending domain. Refused in production.',
+    }),
   DEFAULT_FROM_EMAIL: z
     .string()
     .default('news@mailwright.test')

@@ -25,7 +25,9 @@ export class CreatePartitions extends PeriodicTask {
     const now = this.clock.now();
     for (const table of PARTITIONED) {
       for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead += 1) {
-        const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1)).toISOString().slice(0, 10);
+        const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1))
+          .toISOString()
+          .slice(0, 10);
         await this.database.system(({ db }) =>
           sql`select platform.ensure_month(${table}::regclass, ${month}::date)`.execute(db),
         );

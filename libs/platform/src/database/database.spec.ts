@@ -29,7 +29,9 @@ describe('Database', () => {
   const topicIn = (environmentId: number) =>
     database.transaction(scopeOf(environmentId), ({ db }) =>
       sql`insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
-        values (gen_random_uuid(), ${environmentId}, 'T-1', 'News', 'ACTIVE', true, now(), now())`.execute(db),
+        values (gen_random_uuid(), ${environmentId}, 'T-1', 'News', 'ACTIVE', true, now(), now())`.execute(
+        db,
+      ),
     );
   const countTopics = sql<{ count: number }>`select count(*) from audience.topics`;
 
@@ -69,8 +71,13 @@ describe('Database', () => {
   });
 
   it('does not let the app change or delete the consent ledger', async () => {
-    for (const statement of [sql`update audience.consent_ledger set source = 'x'`, sql`delete from audience.consent_ledger`]) {
-      await expect(database.transaction(scopeOf(51), ({ db }) => statement.execute(db))).rejects.toThrow(/permission denied/);
+    for (const statement of [
+      sql`update audience.consent_ledger set source = 'x'`,
+      sql`delete from audience.consent_ledger`,
+    ]) {
+      await expect(database.transaction(scopeOf(51), ({ db }) => statement.execute(db))).rejects.toThrow(
+        /permission denied/,
+      );
     }
   });
 

@@ -20,11 +20,16 @@ export interface DatabaseOptions {
   /** Shows in `pg_stat_activity`. */
   readonly applicationName: string;
   readonly entities: readonly EntitySchema[];
+  /** A statement that takes longer is cancelled; without it, none is. */
+  readonly statementTimeoutMs?: number | undefined;
 }
 
 interface OpenTransaction extends Transaction {
   readonly scope: ProjectScope | 'system';
 }
+
+/** To get a connection, waiting for a free one included. */
+const CONNECTION_TIMEOUT_MS = 5_000;
 
 const INT8_OID = 20;
 const DATE_OID = 1082;
@@ -52,6 +57,8 @@ export class Database {
       connectionString: options.url,
       max: options.poolSize,
       application_name: options.applicationName,
+      connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+      statement_timeout: options.statementTimeoutMs ?? 0,
       options: '-c role=mailwright_app -c timezone=UTC -c idle_in_transaction_session_timeout=60000',
       types: { getTypeParser: typeParser },
     });
@@ -112,7 +119,7 @@ export class Database {
       em.transactional((inner) => {
         const db = inner.getTransactionContext<Sql>();
         if (db === undefined) throw new Error('The transaction did not start.');
-        const tx: OpenTransaction = { em: inner as EntityManager, db, scope };
+        const tx: OpenTransaction = { em: inner, db, scope };
         return this.#current.run(tx, () => work(tx));
       }),
     );
@@ -138,5 +145,5 @@ function sameScope(open: ProjectScope | 'system', wanted: ProjectScope | 'system
 function typeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
   if (oid === INT8_OID) return Number;
   if (oid === DATE_OID) return String;
-  return pg.types.getTypeParser(oid, format as 'text');
+  return pg.types.getTypeParser(oid, format);
 }

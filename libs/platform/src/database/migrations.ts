@@ -22,7 +22,9 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
   await lock.connect();
   try {
     await lock.query(`select pg_advisory_lock(hashtext('mailwright.migrations'))`);
-    const applied = await withMigrator(databaseUrl, async (migrator) => (await migrator.up()).map(({ name }) => name));
+    const applied = await withMigrator(databaseUrl, async (migrator) =>
+      (await migrator.up()).map(({ name }) => name),
+    );
     await migrateQueue(databaseUrl);
     return applied;
   } finally {
@@ -40,6 +42,19 @@ export async function pendingMigrations(pool: pg.Pool): Promise<string[]> {
   const executed = await pool.query<{ name: string }>(`select name from public.${MIGRATIONS_TABLE}`);
   const names = new Set(executed.rows.map(({ name }) => name));
   return files.map(nameOf).filter((name) => !names.has(name));
+}
+
+/** The database is older than this program. */
+export class PendingMigrationsError extends Error {
+  constructor(readonly pending: readonly string[]) {
+    super(`The database lacks migrations: ${pending.join(', ')}. Run \`npm run migrate\` first.`);
+  }
+}
+
+/** Throws `PendingMigrationsError` unless the database has this version's schema. */
+export async function refusePendingMigrations(pool: pg.Pool): Promise<void> {
+  const pending = await pendingMigrations(pool);
+  if (pending.length > 0) throw new PendingMigrationsError(pending);
 }
 
 async function withMigrator<T>(databaseUrl: string, work: (migrator: Migrator) => Promise<T>): Promise<T> {

@@ -49,8 +49,8 @@ export class Notifications {
     client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
     await client.connect();
     for (const channel of this.#handlers.keys()) await client.query(`listen ${channel}`);
-    if (!this.#running) return void (await client.end());
-    this.#client = client;
+    if (this.#running) this.#client = client;
+    else await client.end();
   }
 
   async #reconnect(lost: pg.Client): Promise<void> {

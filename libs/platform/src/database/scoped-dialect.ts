@@ -12,9 +12,16 @@ import {
 export const transactionPreamble = new AsyncLocalStorage<string>();
 
 class ScopedDriver extends PostgresDriver {
-  override async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+  override async beginTransaction(
+    connection: DatabaseConnection,
+    settings: TransactionSettings,
+  ): Promise<void> {
     const preamble = transactionPreamble.getStore();
-    if (preamble === undefined || settings.isolationLevel !== undefined || settings.accessMode !== undefined) {
+    if (
+      preamble === undefined ||
+      settings.isolationLevel !== undefined ||
+      settings.accessMode !== undefined
+    ) {
       await super.beginTransaction(connection, settings);
       if (preamble !== undefined) await connection.executeQuery(CompiledQuery.raw(preamble));
       return;

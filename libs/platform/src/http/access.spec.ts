@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '../../../../test/support/sample-api.js';
+import {
+  problemIn,
+  sampleCaller,
+  type SampleApi,
+  startSampleApi,
+} from '../../../../test/support/sample-api.js';
 
 describe('Who may come in', () => {
   let test: TestDatabase;
@@ -21,13 +26,21 @@ describe('Who may come in', () => {
   const call = (path: string, init: RequestInit = {}) => fetch(`${api.url}/api/v1${path}`, init);
 
   it('takes the key from either header', async () => {
-    for (const headers of [{ 'x-api-key': 'reader' }, { authorization: 'Bearer reader' }, { authorization: 'bearer  reader' }]) {
+    for (const headers of [
+      { 'x-api-key': 'reader' },
+      { authorization: 'Bearer reader' },
+      { authorization: 'bearer  reader' },
+    ]) {
       expect((await call('/parcels', { headers })).status).toBe(200);
     }
   });
 
   it('refuses no key, an unknown one and two different ones with 401 and the same words', async () => {
-    const attempts: Record<string, string>[] = [{}, { 'x-api-key': 'nobody' }, { authorization: 'Basic cmVhZGVyOg==' }];
+    const attempts: Record<string, string>[] = [
+      {},
+      { 'x-api-key': 'nobody' },
+      { authorization: 'Basic cmVhZGVyOg==' },
+    ];
     const answers = await Promise.all(attempts.map((headers) => call('/parcels', { headers })));
     for (const answer of answers) {
       expect(answer.status).toBe(401);
@@ -37,9 +50,13 @@ describe('Who may come in', () => {
     }
     const details = await Promise.all(answers.map(async (answer) => (await problemIn(answer)).detail));
     expect(new Set(details).size).toBe(1);
-    const two = await call('/parcels', { headers: { 'x-api-key': 'reader', authorization: 'Bearer writer' } });
+    const two = await call('/parcels', {
+      headers: { 'x-api-key': 'reader', authorization: 'Bearer writer' },
+    });
     expect(two.status).toBe(401);
-    const same = await call('/parcels', { headers: { 'x-api-key': 'reader', authorization: 'Bearer reader' } });
+    const same = await call('/parcels', {
+      headers: { 'x-api-key': 'reader', authorization: 'Bearer reader' },
+    });
     expect(same.status).toBe(200);
   });
 
@@ -52,7 +69,11 @@ describe('Who may come in', () => {
     for (const [type, body] of bodies) {
       const stranger = await call('/parcels', { method: 'POST', headers: { 'content-type': type }, body });
       expect(stranger.status).toBe(401);
-      const reader = await call('/parcels', { method: 'POST', headers: { 'content-type': type, 'x-api-key': 'reader' }, body });
+      const reader = await call('/parcels', {
+        method: 'POST',
+        headers: { 'content-type': type, 'x-api-key': 'reader' },
+        body,
+      });
       expect(reader.status).toBe(403);
       expect(await reader.json()).toMatchObject({ requiredScope: 'topics:write' });
     }
@@ -82,7 +103,11 @@ describe('Who may come in', () => {
     }
     expect((await call('/nope', { method: 'POST', body: 'x' })).status).toBe(404);
     expect((await call('/nope', { headers: { 'x-api-key': 'nobody' } })).status).toBe(401);
-    const wrong = await call('/parcels', { method: 'PUT', headers: { 'x-api-key': 'reader' }, body: '{broken' });
+    const wrong = await call('/parcels', {
+      method: 'PUT',
+      headers: { 'x-api-key': 'reader' },
+      body: '{broken',
+    });
     expect(wrong.status).toBe(405);
     expect(wrong.headers.get('allow')).toBe('GET, HEAD, POST, OPTIONS');
     const options = await call('/parcels', { method: 'OPTIONS' });
@@ -101,8 +126,12 @@ describe('Who may come in', () => {
     expect(refused.status).toBe(406);
     expect((await problemIn(refused)).type).toBe('https://mail.example/problems/not-acceptable');
     expect((await call('/parcels', { headers: { accept: 'text/html' } })).status).toBe(401);
-    expect((await call('/parcels', { headers: { ...headers, accept: 'text/html, */*;q=0.1' } })).status).toBe(200);
-    expect((await call('/parcels', { headers: { ...headers, accept: 'application/json;q=0, */*' } })).status).toBe(406);
+    expect((await call('/parcels', { headers: { ...headers, accept: 'text/html, */*;q=0.1' } })).status).toBe(
+      200,
+    );
+    expect(
+      (await call('/parcels', { headers: { ...headers, accept: 'application/json;q=0, */*' } })).status,
+    ).toBe(406);
     expect((await call('/parcels/export', { headers: { ...headers, accept: 'text/csv' } })).status).toBe(200);
   });
 
@@ -113,7 +142,11 @@ describe('Who may come in', () => {
 
   it('decodes a path once and keeps a plus sign', async () => {
     const text = async (encoded: string) =>
-      ((await (await call(`/parcels/raw/${encoded}`, { headers: { 'x-api-key': 'reader' } })).json()) as { text: string }).text;
+      (
+        (await (await call(`/parcels/raw/${encoded}`, { headers: { 'x-api-key': 'reader' } })).json()) as {
+          text: string;
+        }
+      ).text;
     expect(await text('a%2Bb+c')).toBe('a+b+c');
     expect(await text('100%2525')).toBe('100%25');
     expect(await text('a%2Fb%40c')).toBe('a/b@c');

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { eventually } from '../../../../test/support/eventually.js';
-import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '../../../../test/support/sample-api.js';
+import {
+  problemIn,
+  sampleCaller,
+  type SampleApi,
+  startSampleApi,
+} from '../../../../test/support/sample-api.js';
 
 interface LogLine {
   readonly msg: string;
@@ -37,7 +42,13 @@ describe('What the api answers', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
     expect(answer.headers.get('x-powered-by')).toBeNull();
     const { data } = (await answer.json()) as { data: unknown[] };
-    expect(data[0]).toEqual({ id: 1, name: 'Parcel 1', note: null, calls: 0, createdAt: '2026-11-21T06:00:00.000Z' });
+    expect(data[0]).toEqual({
+      id: 1,
+      name: 'Parcel 1',
+      note: null,
+      calls: 0,
+      createdAt: '2026-11-21T06:00:00.000Z',
+    });
   });
 
   it('is a 500 when a view forgets a required property, so that its first test finds out', async () => {
@@ -77,17 +88,26 @@ describe('What the api answers', () => {
     expect(answer.headers.get('x-ratelimit-remaining')).not.toBeNull();
     const problem = await problemIn(answer);
     expect(JSON.stringify(problem)).not.toMatch(/duplicate|jane|Error|stack/);
-    expect(problem).toMatchObject({ type: 'https://mail.example/problems/internal-error', requestId: 'trace-500' });
+    expect(problem).toMatchObject({
+      type: 'https://mail.example/problems/internal-error',
+      requestId: 'trace-500',
+    });
     const line = await lineOf('request failed');
-    expect(line).toMatchObject({ requestId: 'trace-500', method: 'GET', route: '/api/v1/parcels/fails/:how' });
+    expect(line).toMatchObject({
+      requestId: 'trace-500',
+      method: 'GET',
+      route: '/api/v1/parcels/fails/:how',
+    });
     expect(lines.filter(({ msg }) => msg === 'request failed')).toHaveLength(1);
   });
 
   it('is a 503 with Retry-After when the database goes away or another part does not answer', async () => {
     const asked = get('/parcels/fails/database');
     await eventually('the connection is cut', () =>
-      test.query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where pid <> pg_backend_pid() and query like '%ends_before_its_time%'`).then((rows) => rows.length > 0),
+      test
+        .query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where pid <> pg_backend_pid() and query like '%ends_before_its_time%'`)
+        .then((rows) => rows.length > 0),
     );
     const database = await asked;
     expect([database.status, database.headers.get('retry-after')]).toEqual([503, '1']);
@@ -98,7 +118,9 @@ describe('What the api answers', () => {
   });
 
   it('takes over a usable request id and makes a new one otherwise', async () => {
-    expect((await get('/parcels', { 'x-request-id': 'a.B_c-1' })).headers.get('x-request-id')).toBe('a.B_c-1');
+    expect((await get('/parcels', { 'x-request-id': 'a.B_c-1' })).headers.get('x-request-id')).toBe(
+      'a.B_c-1',
+    );
     for (const unusable of ['with space', 'x'.repeat(129), 'a/b']) {
       const id = (await get('/parcels', { 'x-request-id': unusable })).headers.get('x-request-id');
       expect(id).toMatch(/^[0-9a-f-]{36}$/);

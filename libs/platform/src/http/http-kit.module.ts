@@ -46,7 +46,8 @@ const providers = [
   },
   {
     provide: RateLimiter,
-    useFactory: (store: RateLimitStore, config: Config) => new RateLimiter(store, config.RATE_LIMIT_PER_MINUTE),
+    useFactory: (store: RateLimitStore, config: Config) =>
+      new RateLimiter(store, config.RATE_LIMIT_PER_MINUTE),
     inject: [RateLimitStore, CONFIG],
   },
   {
@@ -57,7 +58,8 @@ const providers = [
   },
   {
     provide: Deadline,
-    useFactory: (problems: ProblemFilter, idempotency: IdempotencyHook) => new Deadline(problems, idempotency),
+    useFactory: (problems: ProblemFilter, idempotency: IdempotencyHook) =>
+      new Deadline(problems, idempotency),
     inject: [ProblemFilter, IdempotencyHook],
   },
   {

@@ -7,9 +7,16 @@ export type { OperationOptions, OperationResponse } from './operation/operation-
 export { Caller, ClientAddress, InScope } from './operation/request-values.decorator.js';
 export { pageOf, pageQuery, type Pagination, pagination, toPage } from './pagination/page.js';
 export { invalidRequest, ProblemError } from './problems/problem-error.js';
-export { isProblemSlug, PROBLEM_TYPES, type ProblemSlug, type ProblemType } from './problems/problem-types.js';
+export {
+  isProblemSlug,
+  PROBLEM_TYPES,
+  type ProblemSlug,
+  type ProblemType,
+} from './problems/problem-types.js';
 export { RouteTable } from './routing/route-table.js';
 export { createHttpAdapter } from './server/http-adapter.js';
 export { useHttpKit } from './use-http-kit.js';
+export { validBody } from './validation/request-validation.pipe.js';
+export { isUnavailability } from './problems/unavailability.js';
 export { emailField, emailParam, int64, timestamp, uuid } from './validation/fields.js';
 export { strictBody } from './validation/strict-body.js';

@@ -24,7 +24,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
  * `init`; an `ApiKeyAuthenticator` must be among the providers.
  */
 export function useHttpKit(app: NestFastifyApplication): void {
-  const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+  const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
   app.useGlobalPipes(new RequestValidationPipe());
   app.useGlobalFilters(app.get(ProblemFilter));
   decorateRequests(fastify);
@@ -48,7 +48,11 @@ function registerRoutes(fastify: FastifyInstance, routes: RouteTable): void {
 
 /** In the contract's order: 401, 429, 403 before the body is read; then its form, then the idempotency key. */
 function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {
-  const access = new AccessHook(app.get(ApiKeyAuthenticator, { strict: false }), app.get(RateLimiter), app.get(RouteTable));
+  const access = new AccessHook(
+    app.get(ApiKeyAuthenticator, { strict: false }),
+    app.get(RateLimiter),
+    app.get(RouteTable),
+  );
   const idempotency = app.get(IdempotencyHook);
   const deadline = app.get(Deadline);
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -72,12 +76,20 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
   const deadline = app.get(Deadline);
   const { PUBLIC_URL } = app.get<Config>(CONFIG);
   fastify.addHook('preSerialization', (request, reply, payload, done) => {
-    if (isPage(payload) && request.routeOptions.config.operation !== undefined) addLinks(PUBLIC_URL, request, reply, payload);
+    if (isPage(payload) && request.routeOptions.config.operation !== undefined)
+      addLinks(PUBLIC_URL, request, reply, payload);
     done(null, payload);
+  });
+  let isClosing = false;
+  fastify.addHook('preClose', (done) => {
+    isClosing = true;
+    done();
   });
   fastify.addHook('onSend', async (request, reply, payload) => {
     addSecurityHeaders(reply);
     deadline.stop(request);
+    // A connection that is kept would hold up the end of the process.
+    if (isClosing) void reply.header('connection', 'close');
     await idempotency.end(request, reply, payload);
     return payload;
   });

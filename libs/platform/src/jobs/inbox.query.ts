@@ -78,7 +78,13 @@ export async function renewLease(database: Database, job: LeasedJob, until: Date
 }
 
 /** Writes how the job ended, in the caller's transaction. Throws `LeaseLostError` if it is no longer ours. */
-export async function finishJob(db: Sql, job: LeasedJob, result: JobResult, now: Date, retryAt: Date): Promise<void> {
+export async function finishJob(
+  db: Sql,
+  job: LeasedJob,
+  result: JobResult,
+  now: Date,
+  retryAt: Date,
+): Promise<void> {
   const { numAffectedRows } = await ending(job, result, now, retryAt).execute(db);
   if (numAffectedRows !== 1n) throw new LeaseLostError();
 }

@@ -4,7 +4,15 @@ import type { Database } from '../database/database.js';
 import { describeError } from '../logging/redact.js';
 import type { JobMetrics } from '../metrics/job-metrics.js';
 import { failJob, finishJob, type LeasedJob, leaseJob, LeaseLostError, renewLease } from './inbox.query.js';
-import { type Job, type JobCatalogue, type JobContext, type JobResult, type QueueName, ResumableJob, retry } from './job.js';
+import {
+  type Job,
+  type JobCatalogue,
+  type JobContext,
+  type JobResult,
+  type QueueName,
+  ResumableJob,
+  retry,
+} from './job.js';
 import type { QueueBackend, QueueConsumer } from './queue-backend.js';
 
 const LEASE_MS = 30_000;
@@ -33,7 +41,9 @@ export class JobRunner {
 
   start(): void {
     for (const name of this.catalogue.queues) {
-      this.#consumers.push(this.backend.consumer(name, CONCURRENCY[name], ({ inboxId }) => this.process(inboxId)));
+      this.#consumers.push(
+        this.backend.consumer(name, CONCURRENCY[name], ({ inboxId }) => this.process(inboxId)),
+      );
     }
   }
 

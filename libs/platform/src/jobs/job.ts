@@ -42,7 +42,12 @@ export abstract class TransactionalJob<Payload extends object = object> implemen
   abstract readonly name: string;
   abstract readonly queue: QueueName;
   abstract readonly on: EventType<Payload>;
-  abstract handle(scope: ProjectScope, payload: Payload, tx: Transaction, context: JobContext): Promise<JobResult>;
+  abstract handle(
+    scope: ProjectScope,
+    payload: Payload,
+    tx: Transaction,
+    context: JobContext,
+  ): Promise<JobResult>;
 }
 
 /**

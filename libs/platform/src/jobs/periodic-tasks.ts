@@ -26,7 +26,11 @@ export class PeriodicTasks {
     private readonly clock: Clock,
     private readonly logger: Logger,
   ) {
-    this.#loop = new Loop(TICK_MS, () => this.pass(), () => undefined);
+    this.#loop = new Loop(
+      TICK_MS,
+      () => this.pass(),
+      () => undefined,
+    );
   }
 
   start(): void {

@@ -1,10 +1,4 @@
-import {
-  createPostgresBackend,
-  createRedisBackend,
-  type Processor,
-  Queue,
-  Worker,
-} from 'bullmq';
+import { createPostgresBackend, createRedisBackend, type Processor, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { QUEUE_SCHEMA } from '../database/migrations.js';
 
@@ -16,7 +10,9 @@ export interface QueuedJob {
 
 export interface WorkQueue {
   /** Enqueues wake-ups; `id` must be new for each enqueuing, since BullMQ ignores an id that it knows. */
-  add(jobs: readonly { readonly id: string; readonly name: string; readonly data: QueuedJob }[]): Promise<void>;
+  add(
+    jobs: readonly { readonly id: string; readonly name: string; readonly data: QueuedJob }[],
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -84,7 +80,8 @@ function redisBackend({ onError }: QueueBackendOptions, redisUrl: string): Queue
   const shared = connect();
   return {
     kind: 'redis',
-    queue: (name) => wrapQueue(new Queue(name, { connection: shared, ...quiet }, createRedisBackend), onError),
+    queue: (name) =>
+      wrapQueue(new Queue(name, { connection: shared, ...quiet }, createRedisBackend), onError),
     consumer: (name, concurrency, process) => {
       const own = connect();
       const worker = new Worker(
@@ -127,11 +124,16 @@ interface Faulty {
   on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-function wrapQueue(queue: Pick<Queue, 'addBulk' | 'close'> & Faulty, onError: (error: Error) => void): WorkQueue {
+function wrapQueue(
+  queue: Pick<Queue, 'addBulk' | 'close'> & Faulty,
+  onError: (error: Error) => void,
+): WorkQueue {
   queue.on('error', onError);
   return {
     add: async (jobs) => {
-      await queue.addBulk(jobs.map(({ id, name, data }) => ({ name, data, opts: { jobId: id, ...KEEP_NOTHING } })));
+      await queue.addBulk(
+        jobs.map(({ id, name, data }) => ({ name, data, opts: { jobId: id, ...KEEP_NOTHING } })),
+      );
     },
     close: () => queue.close(),
   };

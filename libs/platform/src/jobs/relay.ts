@@ -45,7 +45,11 @@ export class Relay {
     private readonly clock: Clock,
     private readonly logger: Logger,
   ) {
-    this.#loop = new Loop(POLL_MS, () => this.pass(), (error) => this.logger.error({ error: describeError(error) }, 'relay failed'));
+    this.#loop = new Loop(
+      POLL_MS,
+      () => this.pass(),
+      (error) => this.logger.error({ error: describeError(error) }, 'relay failed'),
+    );
   }
 
   start(): void {

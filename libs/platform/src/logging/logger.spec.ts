@@ -25,12 +25,20 @@ describe('The logger', () => {
       cause: new Error('to jane@example.com'),
     });
     logger.info(`mail to jane@example.com with ${KEY}`);
-    logger.warn({ to: 'jane@example.com', nested: { list: ['jane@example.com'] } }, 'mail to %s', 'jane@example.com');
+    logger.warn(
+      { to: 'jane@example.com', nested: { list: ['jane@example.com'] } },
+      'mail to %s',
+      'jane@example.com',
+    );
     logger.error({ err: error }, 'failed');
     logger.error(error);
     expect(lines).toHaveLength(4);
     expect(lines.join('')).not.toMatch(/jane|0123456789abc/);
-    expect(JSON.parse(lines[2] ?? '')).toMatchObject({ level: 'error', msg: 'failed', err: { type: 'Error', code: '23505', stack: expect.any(String) } });
+    expect(JSON.parse(lines[2] ?? '')).toMatchObject({
+      level: 'error',
+      msg: 'failed',
+      err: { type: 'Error', code: '23505', stack: expect.any(String) },
+    });
   });
 
   it('carries the context of the request on each line', () => {
@@ -38,7 +46,13 @@ describe('The logger', () => {
     logContext.run({ requestId: 'r-1' }, () => logger.info({ count: 1 }, 'inside'));
     logger.info('outside');
     expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
-      expect.objectContaining({ requestId: 'r-1', count: 1, process: 'spec', msg: 'inside', time: expect.stringMatching(/Z$/) }),
+      expect.objectContaining({
+        requestId: 'r-1',
+        count: 1,
+        process: 'spec',
+        msg: 'inside',
+        time: expect.stringMatching(/Z$/),
+      }),
       expect.not.objectContaining({ requestId: expect.anything() }),
     ]);
   });

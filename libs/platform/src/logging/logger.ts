@@ -41,7 +41,8 @@ function redactParameters([first, ...others]: readonly unknown[]): unknown[] {
   const redacted = others.map((parameter) => (typeof parameter === 'string' ? redact(parameter) : parameter));
   if (typeof first === 'string') return [redact(first), ...redacted];
   const fields = isError(first) ? { err: first } : first;
-  const hasMessage = redacted.length > 0 || typeof fields !== 'object' || fields === null || !('err' in fields);
+  const hasMessage =
+    redacted.length > 0 || typeof fields !== 'object' || fields === null || !('err' in fields);
   return hasMessage || !isError(fields.err) ? [fields, ...redacted] : [fields, redact(fields.err.message)];
 }
 
@@ -52,7 +53,13 @@ function isError(value: unknown): value is Error {
 
 function prettyStream(destination: NodeJS.WritableStream): NodeJS.WritableStream {
   const isTerminal = 'isTTY' in destination && destination.isTTY === true;
-  return pretty({ destination, colorize: isTerminal, singleLine: true, ignore: 'pid,hostname,process', translateTime: 'HH:MM:ss.l' });
+  return pretty({
+    destination,
+    colorize: isTerminal,
+    singleLine: true,
+    ignore: 'pid,hostname,process',
+    translateTime: 'HH:MM:ss.l',
+  });
 }
 
 function redactFields(value: unknown, depth: number): unknown {
@@ -61,7 +68,9 @@ function redactFields(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (depth >= MAX_DEPTH) return '[deep]';
   if (Array.isArray(value)) return value.map((item) => redactFields(item, depth + 1));
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, redactFields(item, depth + 1)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, redactFields(item, depth + 1)]),
+  );
 }
 
 /** Of an error only what is no data: a driver's error carries the row that it failed on. */

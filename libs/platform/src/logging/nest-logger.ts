@@ -15,7 +15,10 @@ export class NestLogger implements LoggerService {
 
   error(message: unknown, ...context: unknown[]): void {
     const err = message instanceof Error ? message : context.find((item) => item instanceof Error);
-    this.logger.error({ err, context: context.at(-1) }, message instanceof Error ? message.message : String(message));
+    this.logger.error(
+      { err, context: context.at(-1) },
+      message instanceof Error ? message.message : String(message),
+    );
   }
 
   fatal(message: unknown, ...context: unknown[]): void {

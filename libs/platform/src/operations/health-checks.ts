@@ -21,7 +21,9 @@ export class HealthChecks {
 
   /** Asks all at once; answers within two seconds. */
   async readiness(): Promise<Readiness> {
-    const states = await Promise.all(this.checks.map(async (check) => [check.name, await stateOf(check)] as const));
+    const states = await Promise.all(
+      this.checks.map(async (check) => [check.name, await stateOf(check)] as const),
+    );
     const isReady = states.every(([, state]) => state === 'ok');
     return { status: isReady ? 'ok' : 'unavailable', checks: Object.fromEntries(states) };
   }

@@ -31,7 +31,9 @@ export class OperationsServer {
     const path = OPERATIONS_PATHS.find((known) => known === request.url?.split('?')[0]);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (path === undefined || !isRead) {
-      response.writeHead(path === undefined ? 404 : 405, path === undefined ? {} : { allow: 'GET, HEAD' }).end();
+      response
+        .writeHead(path === undefined ? 404 : 405, path === undefined ? {} : { allow: 'GET, HEAD' })
+        .end();
       return;
     }
     try {

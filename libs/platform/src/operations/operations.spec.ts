@@ -21,7 +21,10 @@ describe('The operations port', () => {
     const answer = await fetch(`${url}/health/ready`);
     expect(performance.now() - before).toBeLessThan(3_000);
     expect(answer.status).toBe(503);
-    expect(await answer.json()).toEqual({ status: 'unavailable', checks: { database: 'ok', redis: 'failed', queue: 'timed out' } });
+    expect(await answer.json()).toEqual({
+      status: 'unavailable',
+      checks: { database: 'ok', redis: 'failed', queue: 'timed out' },
+    });
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
     expect((await fetch(`${url}/metrics?x=1`)).headers.get('content-type')).toMatch(/^text\/plain/);
     expect((await fetch(`${url}/`)).status).toBe(404);

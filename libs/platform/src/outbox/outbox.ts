@@ -6,7 +6,11 @@ import type { Sql } from '../database/database.js';
  * Writes events beside the rows they tell of, in the caller's transaction: both are kept, or neither.
  * The relay hands each to its handlers, at least once; the handlers' inbox makes it once.
  */
-export async function publish(db: Sql, scope: ProjectScope, ...events: readonly DomainEvent[]): Promise<void> {
+export async function publish(
+  db: Sql,
+  scope: ProjectScope,
+  ...events: readonly DomainEvent[]
+): Promise<void> {
   if (events.length === 0) return;
   const rows = events.map((event) => ({ id: newId(), event_name: event.name, payload: event.payload }));
   await sql`

@@ -38,7 +38,10 @@ export class LinkTokens {
     bytes.writeUInt8(KIND_CODES[claims.kind], 1);
     bytes.writeUIntBE(claims.environmentId, 2, 5);
     bytes.set(parse(claims.id), 7);
-    bytes.writeUInt32BE(claims.expiresAt === null ? 0 : Math.ceil(claims.expiresAt.getTime() / MINUTE_MS), 23);
+    bytes.writeUInt32BE(
+      claims.expiresAt === null ? 0 : Math.ceil(claims.expiresAt.getTime() / MINUTE_MS),
+      23,
+    );
     this.#mac(bytes.subarray(0, CLAIMS_BYTES)).copy(bytes, CLAIMS_BYTES);
     return bytes.toString('base64url');
   }

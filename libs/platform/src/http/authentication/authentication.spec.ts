@@ -42,20 +42,27 @@ describe('readCredentials', () => {
   it('finds the key in either header, and both when they agree', () => {
     expect(readCredentials({ 'x-api-key': ' k ' })).toEqual({ kind: 'key', key: 'k' });
     expect(readCredentials({ authorization: 'BEARER k' })).toEqual({ kind: 'key', key: 'k' });
-    expect(readCredentials({ 'x-api-key': 'k', authorization: 'Bearer k' })).toEqual({ kind: 'key', key: 'k' });
+    expect(readCredentials({ 'x-api-key': 'k', authorization: 'Bearer k' })).toEqual({
+      kind: 'key',
+      key: 'k',
+    });
   });
 
   it('finds none in an empty header or another scheme, and a contradiction in two keys', () => {
     expect(readCredentials({ 'x-api-key': '' })).toEqual({ kind: 'none' });
     expect(readCredentials({ authorization: 'Basic azp2' })).toEqual({ kind: 'none' });
-    expect(readCredentials({ 'x-api-key': 'k', authorization: 'Bearer other' })).toEqual({ kind: 'contradiction' });
+    expect(readCredentials({ 'x-api-key': 'k', authorization: 'Bearer other' })).toEqual({
+      kind: 'contradiction',
+    });
   });
 });
 
 describe('isTrustedProxy', () => {
   it('believes the peer, and further hops on private networks', () => {
     expect(isTrustedProxy('203.0.113.7', 0)).toBe(true);
-    for (const address of ['10.1.2.3', '::ffff:192.168.0.1', 'fd00::1', '127.0.0.1']) expect(isTrustedProxy(address, 1)).toBe(true);
-    for (const address of ['203.0.113.7', '2001:db8::1', 'unknown']) expect(isTrustedProxy(address, 1)).toBe(false);
+    for (const address of ['10.1.2.3', '::ffff:192.168.0.1', 'fd00::1', '127.0.0.1'])
+      expect(isTrustedProxy(address, 1)).toBe(true);
+    for (const address of ['203.0.113.7', '2001:db8::1', 'unknown'])
+      expect(isTrustedProxy(address, 1)).toBe(false);
   });
 });

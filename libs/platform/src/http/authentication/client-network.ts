@@ -13,5 +13,8 @@ export function networkOf(address: string): string {
   const trailing = tail === undefined || tail === '' ? [] : tail.split(':');
   const zeros = Array.from({ length: Math.max(0, 8 - leading.length - trailing.length) }, () => '0');
   const groups = tail === undefined ? leading : [...leading, ...zeros, ...trailing];
-  return `${groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, '')).join(':')}::/64`;
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/64`;
 }

@@ -1,16 +1,21 @@
+import type { Clock } from '#kernel';
+import type { Database } from '../../database/database.js';
 import { PeriodicTask } from '../../jobs/periodic-tasks.js';
-import type { IdempotencyKeysQuery } from './idempotency-keys.query.js';
+import { IdempotencyKeysQuery } from './idempotency-keys.query.js';
 
 /** Removes idempotency keys a day after their request. */
 export class ExpiredIdempotencyKeysTask extends PeriodicTask {
   override readonly name = 'platform.expired_idempotency_keys';
   override readonly everyMs = 10 * 60 * 1000;
 
-  constructor(private readonly keys: IdempotencyKeysQuery) {
+  readonly #keys: IdempotencyKeysQuery;
+
+  constructor(database: Database, clock: Clock) {
     super();
+    this.#keys = new IdempotencyKeysQuery(database, clock);
   }
 
   override async run(): Promise<void> {
-    await this.keys.removeExpired();
+    await this.#keys.removeExpired();
   }
 }

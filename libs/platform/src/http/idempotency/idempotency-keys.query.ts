@@ -61,7 +61,9 @@ export class IdempotencyKeysQuery {
         returning 1`.execute(db);
       if (taken.rows.length === 1) return { kind: 'acquired', lease: { request, lockedUntil } };
       const { rows } = await sql<StoredRow>`
-        select body_hash, status, body from platform.idempotency_keys where ${this.#isRow(request)}`.execute(db);
+        select body_hash, status, body from platform.idempotency_keys where ${this.#isRow(request)}`.execute(
+        db,
+      );
       const [row] = rows;
       if (row === undefined || row.status === null || row.body === null) {
         return { kind: 'running', bodyHash: row?.body_hash ?? UNKNOWN_HASH };

@@ -60,10 +60,14 @@ export class IdempotencyHook {
     try {
       const hash = await arrivedHash(request);
       const body = bodyText(payload);
-      if (hash === null || body === null || NOT_KEPT.has(reply.statusCode) || reply.statusCode >= 500) await run.release();
+      if (hash === null || body === null || NOT_KEPT.has(reply.statusCode) || reply.statusCode >= 500)
+        await run.release();
       else await run.complete(hash, { status: reply.statusCode, headers: keptHeaders(reply), body });
     } catch (error) {
-      this.logger.warn({ requestId: request.id, error: describeError(error) }, 'idempotent answer was not stored');
+      this.logger.warn(
+        { requestId: request.id, error: describeError(error) },
+        'idempotent answer was not stored',
+      );
     }
   }
 }

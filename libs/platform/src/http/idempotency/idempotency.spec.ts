@@ -2,10 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { ManualClock } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
 import { eventually } from '../../../../../test/support/eventually.js';
-import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '../../../../../test/support/sample-api.js';
+import {
+  problemIn,
+  sampleCaller,
+  type SampleApi,
+  startSampleApi,
+} from '../../../../../test/support/sample-api.js';
 import { Database } from '../../database/database.js';
 import { ExpiredIdempotencyKeysTask } from './expired-idempotency-keys.task.js';
-import { IdempotencyKeysQuery } from './idempotency-keys.query.js';
 
 const BODY = { name: 'jane', consent: { source: 'web' } };
 const HOUR = 3_600_000;
@@ -36,7 +40,10 @@ describe('Idempotency-Key', () => {
     await test.drop();
   });
 
-  const post = (body: unknown, { api = apis[0], idempotencyKey = 'one', path = '/parcels', apiKey = key } = {}) =>
+  const post = (
+    body: unknown,
+    { api = apis[0], idempotencyKey = 'one', path = '/parcels', apiKey = key } = {},
+  ) =>
     fetch(`${api.url}/api/v1${path}`, {
       method: 'POST',
       headers: { 'x-api-key': apiKey, 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
@@ -58,11 +65,17 @@ describe('Idempotency-Key', () => {
 
   it('is good for one key, method and path', async () => {
     await post(undefined, { path: '/parcels/1/send' });
-    expect((await post(undefined, { path: '/parcels/2/send' })).headers.get('idempotency-replayed')).toBeNull();
+    expect(
+      (await post(undefined, { path: '/parcels/2/send' })).headers.get('idempotency-replayed'),
+    ).toBeNull();
     const other = crypto.randomUUID();
     apis[0].keys.issue(other, sampleCaller(['topics:write'], 100_000));
-    expect((await post(undefined, { path: '/parcels/1/send', apiKey: other })).headers.get('idempotency-replayed')).toBeNull();
-    expect((await post(undefined, { path: '/parcels/1/send' })).headers.get('idempotency-replayed')).toBe('true');
+    expect(
+      (await post(undefined, { path: '/parcels/1/send', apiKey: other })).headers.get('idempotency-replayed'),
+    ).toBeNull();
+    expect((await post(undefined, { path: '/parcels/1/send' })).headers.get('idempotency-replayed')).toBe(
+      'true',
+    );
     expect(apis[0].work.calls).toBe(3);
   });
 
@@ -82,9 +95,13 @@ describe('Idempotency-Key', () => {
     await eventually('the first request runs', () => apis[0].work.calls === 1);
     const second = await post(BODY, { api: apis[1] });
     expect(second.status).toBe(409);
-    expect(await problemIn(second)).toMatchObject({ type: 'https://mail.example/problems/idempotency-in-flight' });
+    expect(await problemIn(second)).toMatchObject({
+      type: 'https://mail.example/problems/idempotency-in-flight',
+    });
     expect((await post({ ...BODY, name: 'other' }, { api: apis[1] })).status).toBe(422);
-    const open = await test.query(`select 1 from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`);
+    const open = await test.query(
+      `select 1 from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`,
+    );
     expect(open).toEqual([]);
     gate.resolve();
     expect((await first).status).toBe(201);
@@ -95,7 +112,10 @@ describe('Idempotency-Key', () => {
     const refused = { ...BODY, name: 'unknown' };
     await post(refused);
     expect((await post(refused)).headers.get('idempotency-replayed')).toBe('true');
-    for (const [body, status] of [[{ ...BODY, name: '' }, 400], [{ ...BODY, name: 'crash' }, 500]] as const) {
+    for (const [body, status] of [
+      [{ ...BODY, name: '' }, 400],
+      [{ ...BODY, name: 'crash' }, 500],
+    ] as const) {
       const idempotencyKey = `status ${status}`;
       expect((await post(body, { idempotencyKey })).status).toBe(status);
       const again = await post(body, { idempotencyKey });
@@ -117,7 +137,10 @@ describe('Idempotency-Key', () => {
     gate.resolve();
     await lost;
     const replayed = await post(BODY);
-    expect([replayed.headers.get('idempotency-replayed'), apis.map(({ work }) => work.calls)]).toEqual(['true', [1, 1]]);
+    expect([replayed.headers.get('idempotency-replayed'), apis.map(({ work }) => work.calls)]).toEqual([
+      'true',
+      [1, 1],
+    ]);
   });
 
   it('stays taken when a request ran out of time, since its handler may still succeed', async () => {
@@ -136,17 +159,26 @@ describe('Idempotency-Key', () => {
     clock.advance(1000);
     expect((await post(BODY)).headers.get('idempotency-replayed')).toBeNull();
     clock.advance(24 * HOUR);
-    const database = await Database.connect({ url: test.url, poolSize: 2, applicationName: 'spec', entities: [] });
-    await new ExpiredIdempotencyKeysTask(new IdempotencyKeysQuery(database, clock)).run();
+    const database = await Database.connect({
+      url: test.url,
+      poolSize: 2,
+      applicationName: 'spec',
+      entities: [],
+    });
+    await new ExpiredIdempotencyKeysTask(database, clock).run();
     await database.close();
-    expect(await test.query('select count(*)::int as count from platform.idempotency_keys')).toEqual([{ count: 0 }]);
+    expect(await test.query('select count(*)::int as count from platform.idempotency_keys')).toEqual([
+      { count: 0 },
+    ]);
   });
 
   it('must be 1 to 255 printable characters', async () => {
     for (const idempotencyKey of ['', 'x'.repeat(256), 'ü']) {
       const answer = await post(BODY, { idempotencyKey });
       expect(answer.status).toBe(400);
-      expect(await problemIn(answer)).toMatchObject({ errors: { 'Idempotency-Key': 'must be 1 to 255 printable ASCII characters' } });
+      expect(await problemIn(answer)).toMatchObject({
+        errors: { 'Idempotency-Key': 'must be 1 to 255 printable ASCII characters' },
+      });
     }
     expect((await post(BODY, { idempotencyKey: 'x'.repeat(255) })).status).toBe(201);
   });
@@ -168,7 +200,10 @@ describe('Idempotency-Key', () => {
     const first = await send(csv);
     expect([first.status, await first.json()]).toEqual([202, { bytes: csv.length }]);
     const again = await send(csv);
-    expect([again.headers.get('idempotency-replayed'), await again.json()]).toEqual(['true', { bytes: csv.length }]);
+    expect([again.headers.get('idempotency-replayed'), await again.json()]).toEqual([
+      'true',
+      { bytes: csv.length },
+    ]);
     expect((await send(`${csv}x`)).status).toBe(422);
     expect((await send(csv, '?onConflict=SKIP')).status).toBe(422);
     expect(apis[0].work.calls).toBe(1);

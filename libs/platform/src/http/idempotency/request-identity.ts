@@ -12,7 +12,11 @@ export function isIdempotencyKey(key: string): boolean {
 }
 
 /** Which stored row is this request's. */
-export function identityOf(request: FastifyRequest, caller: AuthenticatedCaller, key: string): IdempotentRequest {
+export function identityOf(
+  request: FastifyRequest,
+  caller: AuthenticatedCaller,
+  key: string,
+): IdempotentRequest {
   return {
     scope: caller.scope,
     apiKeyId: caller.keyId,

@@ -1,6 +1,15 @@
 import { applyDecorators, HttpCode } from '@nestjs/common';
 import { RouteConfig, RouteSchema } from '@nestjs/platform-fastify';
-import { ApiBody, ApiConsumes, ApiExtension, ApiIncludeEndpoint, ApiOperation, ApiResponse } from '@nestjs/swagger';
+import {
+  ApiBody,
+  type ApiBodyOptions,
+  ApiConsumes,
+  ApiExtension,
+  ApiIncludeEndpoint,
+  ApiOperation,
+  ApiResponse,
+} from '@nestjs/swagger';
+import type { z } from 'zod';
 import { serializerSchema } from '../serialization/serializer-schema.js';
 import type { OperationOptions, OperationResponse } from './operation-options.js';
 
@@ -9,7 +18,12 @@ export const SCOPE_EXTENSION = 'x-required-scope';
 /** Carries the additional problem statuses from the decorator to the document's last step, which removes it. */
 export const PROBLEMS_EXTENSION = 'x-problems';
 
-const DESCRIPTIONS = { 200: 'OK', 201: 'Created', 202: 'Accepted', 204: 'Done; there is nothing to return' } as const;
+const DESCRIPTIONS = {
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  204: 'Done; there is nothing to return',
+} as const;
 
 /**
  * Declares a route of an `@ApiController`: its scope, its status, how its answer is serialised, and its
@@ -33,12 +47,31 @@ export function Operation(options: OperationOptions): MethodDecorator {
   if (response.schema !== undefined) {
     decorators.push(RouteSchema({ response: { [response.status]: serializerSchema(response.schema) } }));
   }
-  if (options.streams !== undefined) decorators.push(ApiConsumes('application/json', ...options.streams));
-  if (options.body !== undefined) decorators.push(ApiBody({ required: true }));
+  if (options.streams !== undefined) {
+    decorators.push(
+      ApiConsumes(...(options.body === undefined ? [] : ['application/json']), ...options.streams),
+    );
+  }
+  const documentedBody = bodyOf(options);
+  if (documentedBody !== null) decorators.push(ApiBody(documentedBody));
   return applyDecorators(...decorators);
 }
 
-function documentedResponse({ status, schema, contentType, description }: OperationResponse): MethodDecorator {
+/** Swagger takes zod schemas here, too, though its type of ApiBody does not say so. */
+function bodyOf({
+  body,
+  streams,
+}: OperationOptions): (ApiBodyOptions & { readonly standardSchema?: z.ZodType }) | null {
+  if (body !== undefined) return { required: true, standardSchema: body };
+  return streams === undefined ? null : { required: true, schema: { type: 'string' } };
+}
+
+function documentedResponse({
+  status,
+  schema,
+  contentType,
+  description,
+}: OperationResponse): MethodDecorator {
   const common = { status, description: description ?? DESCRIPTIONS[status] };
   if (schema !== undefined) return ApiResponse({ ...common, standardSchema: schema });
   if (contentType === undefined) return ApiResponse(common);

@@ -30,11 +30,11 @@ export const Caller = createParamDecorator((_data: unknown, context: ExecutionCo
 );
 
 /** The `ProjectScope` that the request's key belongs to. */
-export const InScope = createParamDecorator((_data: unknown, context: ExecutionContext): ProjectScope =>
-  callerOf(context).scope,
+export const InScope = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): ProjectScope => callerOf(context).scope,
 );
 
 /** The client's IP address, behind a trusted proxy the one that it reports. */
-export const ClientAddress = createParamDecorator((_data: unknown, context: ExecutionContext): string =>
-  requestOf(context).ip,
+export const ClientAddress = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): string => requestOf(context).ip,
 );

@@ -1,7 +1,11 @@
 import type { Pagination } from './page.js';
 
 /** The `Link` header (RFC 8288) of a page: its neighbours, with all other query parameters as they were sent. */
-export function linkHeader(publicUrl: string, requestTarget: string, { page, hasNext, hasPrevious }: Pagination): string {
+export function linkHeader(
+  publicUrl: string,
+  requestTarget: string,
+  { page, hasNext, hasPrevious }: Pagination,
+): string {
   const target = new URL(requestTarget, publicUrl);
   const links: string[] = [];
   const add = (relation: string, neighbour: number): void => {

@@ -6,18 +6,21 @@ const MAX_PAGE = 2_147_483_647;
 
 /** Digits become a number; anything else stays text and is refused by the schema behind. */
 function wholeNumber<Schema extends z.ZodType>(schema: Schema) {
-  return z.preprocess((value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value), schema);
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value),
+    schema,
+  );
 }
 
 /** The query of every list: `page` from zero, `size` clamped to 100. Extend it with the list's filters. */
 export const pageQuery = z.object({
   page: wholeNumber(z.int().min(0).max(MAX_PAGE))
     .default(0)
-    .meta({ description: 'Which page, counted from zero.', default: 0 }),
+    .meta({ description: 'Which page, counted from zero.' }),
   size: wholeNumber(z.int().min(1))
     .transform((size) => Math.min(size, MAX_SIZE))
     .default(20)
-    .meta({ description: 'Items on a page; more than 100 is taken as 100.', default: 20 }),
+    .meta({ description: 'Items on a page; more than 100 is taken as 100.' }),
 });
 
 /** Where a page stands in its list. */

@@ -18,7 +18,9 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
     request.rawBody = body;
     if (body.length === 0) return done(null, undefined);
     try {
-      parseJson(request, utf8.decode(body), (error, value) => done(error === null ? null : malformed(), value));
+      void parseJson(request, utf8.decode(body), (error, value) =>
+        done(error === null ? null : malformed(), value),
+      );
     } catch {
       done(malformed());
     }
@@ -27,7 +29,8 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
     if (isEmpty(request)) return done(null, undefined);
     const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
     const isTaken = request.routeOptions.config.operation?.streams?.includes(type) ?? false;
-    if (!isTaken || isEncoded(request)) return done(unsupported('Send JSON with Content-Type: application/json.'));
+    if (!isTaken || isEncoded(request))
+      return done(unsupported('Send JSON with Content-Type: application/json.'));
     if (request.headers['idempotency-key'] === undefined) return done(null, payload);
     const { stream, hash } = hashedStream(payload);
     request.bodyHash = hash;

@@ -7,7 +7,8 @@ export function refuseUnexpectedBody({ routeOptions, body }: FastifyRequest): vo
   const { operation } = routeOptions.config;
   if (operation === undefined || operation.body !== undefined || operation.streams !== undefined) return;
   if (body === undefined || body === null) return;
-  if (typeof body !== 'object' || Array.isArray(body)) throw invalidRequest({ [WHOLE_BODY]: 'must be an object' });
+  if (typeof body !== 'object' || Array.isArray(body))
+    throw invalidRequest({ [WHOLE_BODY]: 'must be an object' });
   const unknown = Object.keys(body).map((name) => [name, 'is not a known field']);
   if (unknown.length > 0) throw invalidRequest(Object.fromEntries(unknown) as Record<string, string>);
 }

@@ -19,8 +19,10 @@ export const PROBLEM_TYPES = {
   'validation-error': {
     status: 400,
     title: 'The request is not valid',
-    description: 'A field of the body, a parameter of the path or query, or a header does not have the form it must have.',
-    remedy: 'Read `errors`: it names every field that is wrong and says what is wrong with it. Correct them and send the request again.',
+    description:
+      'A field of the body, a parameter of the path or query, or a header does not have the form it must have.',
+    remedy:
+      'Read `errors`: it names every field that is wrong and says what is wrong with it. Correct them and send the request again.',
   },
   'confirmation-required': {
     status: 400,
@@ -31,8 +33,10 @@ export const PROBLEM_TYPES = {
   unauthorized: {
     status: 401,
     title: 'A valid API key is required',
-    description: 'The request has no API key, two different ones, or one that is not valid, not any more or not yet.',
-    remedy: 'Send the key in `X-API-Key` or as `Authorization: Bearer`. If it was revoked or has expired, make a new one.',
+    description:
+      'The request has no API key, two different ones, or one that is not valid, not any more or not yet.',
+    remedy:
+      'Send the key in `X-API-Key` or as `Authorization: Bearer`. If it was revoked or has expired, make a new one.',
   },
   'insufficient-scope': {
     status: 403,
@@ -43,7 +47,8 @@ export const PROBLEM_TYPES = {
   'not-found': {
     status: 404,
     title: 'Not found',
-    description: 'There is no such path, or the resource does not exist in the project and environment of this key.',
+    description:
+      'There is no such path, or the resource does not exist in the project and environment of this key.',
     remedy: 'Check the path and the key. Live and test keys see separate data.',
   },
   'method-not-allowed': {
@@ -80,7 +85,8 @@ export const PROBLEM_TYPES = {
     status: 409,
     title: 'The state does not allow this',
     description: 'The resource is in a state that does not allow the operation.',
-    remedy: '`currentState` tells where the resource is and `allowedStates` from where the operation is possible.',
+    remedy:
+      '`currentState` tells where the resource is and `allowedStates` from where the operation is possible.',
   },
   'pre-send-rejected': {
     status: 409,

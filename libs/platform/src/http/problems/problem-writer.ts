@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '#kernel';
 import type { ProblemError } from './problem-error.js';
-import { PROBLEM_TYPES } from './problem-types.js';
+import { PROBLEM_TYPES, type ProblemSlug } from './problem-types.js';
+import { afterUnreadBody } from './unread-body.js';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+const LEAVE_BODY_UNREAD: ReadonlySet<ProblemSlug> = new Set(['payload-too-large', 'unsupported-media-type']);
 
 /** Writes problems (RFC 9457) as answers. */
 export class ProblemWriter {
@@ -32,9 +34,11 @@ export class ProblemWriter {
       .code(status)
       .headers(headers ?? {})
       .header('content-type', PROBLEM_MEDIA_TYPE)
-      .header('cache-control', 'no-store')
-      // Bytes, since Fastify would add a charset to text, and JSON has none (RFC 8259 §11).
-      .send(Buffer.from(JSON.stringify(body)));
+      .header('cache-control', 'no-store');
+    // Bytes, since Fastify would add a charset to text, and JSON has none (RFC 8259 §11).
+    const answer = (): void => void reply.send(Buffer.from(JSON.stringify(body)));
+    if (LEAVE_BODY_UNREAD.has(problem.slug)) afterUnreadBody(request.raw, answer);
+    else answer();
   }
 }
 

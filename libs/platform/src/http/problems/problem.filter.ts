@@ -20,7 +20,8 @@ export class ProblemFilter implements ExceptionFilter {
   /** The same for errors that do not come through Nest. */
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const problem = problemOf(error);
-    if (problem.slug === 'internal-error' || problem.slug === 'unavailable') this.#log(problem.slug, error, request);
+    if (problem.slug === 'internal-error' || problem.slug === 'unavailable')
+      this.#log(problem.slug, error, request);
     if (!reply.sent) this.writer.send(problem, request, reply);
     else if (!reply.raw.writableEnded) reply.raw.destroy();
   }

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
 import { startRedis, type TestRedis } from '../../../../../test/support/redis.js';
-import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '../../../../../test/support/sample-api.js';
+import {
+  problemIn,
+  sampleCaller,
+  type SampleApi,
+  startSampleApi,
+} from '../../../../../test/support/sample-api.js';
+import { Database } from '../../database/database.js';
+import { ExpiredRateLimitWindowsTask } from './expired-rate-limit-windows.task.js';
+import { PostgresRateLimitStore } from './postgres-rate-limit.store.js';
 
 describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
   let test: TestDatabase;
@@ -12,7 +20,10 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
     test = await createTestDatabase();
     if (store === 'Redis') redis = await startRedis();
     const env: Record<string, string> = redis === undefined ? {} : { REDIS_URL: redis.url };
-    apis = [await startSampleApi(test.url, { TRUST_PROXY: 'true', ...env }), await startSampleApi(test.url, { TRUST_PROXY: 'true', ...env })];
+    apis = [
+      await startSampleApi(test.url, { TRUST_PROXY: 'true', ...env }),
+      await startSampleApi(test.url, { TRUST_PROXY: 'true', ...env }),
+    ];
   });
 
   afterAll(async () => {
@@ -29,13 +40,15 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
     remaining: headers.get('x-ratelimit-remaining'),
   });
   const issue = (key: string, rateLimitPerMinute: number | null) => {
-    for (const api of apis) api.keys.issue(key, { ...sampleCaller(['topics:read'], rateLimitPerMinute), keyId: key });
+    for (const api of apis)
+      api.keys.issue(key, { ...sampleCaller(['topics:read'], rateLimitPerMinute), keyId: key });
   };
 
   it('counts a key’s requests over all instances, and says 429 with Retry-After past the limit', async () => {
     issue('three', 3);
     const answers = [];
-    for (const api of [apis[0], apis[1], apis[0], apis[1]]) answers.push(await get(api, { 'x-api-key': 'three' }));
+    for (const api of [apis[0], apis[1], apis[0], apis[1]])
+      answers.push(await get(api, { 'x-api-key': 'three' }));
     expect(answers.map(standing)).toEqual([
       { status: 200, limit: '3', remaining: '2' },
       { status: 200, limit: '3', remaining: '1' },
@@ -54,12 +67,19 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
 
   it('is 60 a minute for a key without a limit of its own', async () => {
     issue('default', null);
-    expect(standing(await get(apis[0], { 'x-api-key': 'default' }))).toMatchObject({ limit: '60', remaining: '59' });
+    expect(standing(await get(apis[0], { 'x-api-key': 'default' }))).toMatchObject({
+      limit: '60',
+      remaining: '59',
+    });
   });
 
   it('lets exactly the limit through when many come at once', async () => {
     issue('rush', 10);
-    const answers = await Promise.all(Array.from({ length: 30 }, (_unused, index) => get(apis[index % 2 === 0 ? 0 : 1], { 'x-api-key': 'rush' })));
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_unused, index) =>
+        get(apis[index % 2 === 0 ? 0 : 1], { 'x-api-key': 'rush' }),
+      ),
+    );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
   });
@@ -68,9 +88,16 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
     issue('used-up', 1);
     await get(apis[0], { 'x-api-key': 'used-up' });
     expect((await get(apis[0], { 'x-api-key': 'used-up' }, '/nope')).status).toBe(429);
-    const answer = await fetch(`${apis[0].url}/api/v1/parcels`, { method: 'POST', headers: { 'x-api-key': 'used-up' }, body: '{' });
+    const answer = await fetch(`${apis[0].url}/api/v1/parcels`, {
+      method: 'POST',
+      headers: { 'x-api-key': 'used-up' },
+      body: '{',
+    });
     expect(answer.status).toBe(429);
-    expect(await problemIn(answer)).toMatchObject({ type: 'https://mail.example/problems/rate-limited', status: 429 });
+    expect(await problemIn(answer)).toMatchObject({
+      type: 'https://mail.example/problems/rate-limited',
+      status: 429,
+    });
   });
 
   it('stands in every authenticated answer, errors included', async () => {
@@ -85,8 +112,14 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
       ['/parcels/fails/unavailable', {}, 503],
     ];
     for (const [path, init, status] of statuses) {
-      const answer = await fetch(`${apis[0].url}/api/v1${path}`, { ...init, headers: { 'x-api-key': 'errors' } });
-      expect([path, standing(answer)]).toEqual([path, { status, limit: '1000', remaining: expect.stringMatching(/^\d+$/) }]);
+      const answer = await fetch(`${apis[0].url}/api/v1${path}`, {
+        ...init,
+        headers: { 'x-api-key': 'errors' },
+      });
+      expect([path, standing(answer)]).toEqual([
+        path,
+        { status, limit: '1000', remaining: expect.stringMatching(/^\d+$/) },
+      ]);
     }
   });
 
@@ -94,13 +127,37 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
     issue('bystander', 1000);
     const headers = { 'x-forwarded-for': '203.0.113.7' };
     for (let attempt = 0; attempt < 60; attempt += 1) {
-      expect((await get(apis[attempt % 2 === 0 ? 0 : 1], { ...headers, 'x-api-key': 'guess' })).status).toBe(401);
+      expect((await get(apis[attempt % 2 === 0 ? 0 : 1], { ...headers, 'x-api-key': 'guess' })).status).toBe(
+        401,
+      );
     }
     const refused = await get(apis[0], headers);
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     expect((await get(apis[0], { 'x-forwarded-for': '203.0.113.8' })).status).toBe(401);
-    expect(standing(await get(apis[0], { ...headers, 'x-api-key': 'bystander' }))).toMatchObject({ status: 200, remaining: '999' });
+    expect(standing(await get(apis[0], { ...headers, 'x-api-key': 'bystander' }))).toMatchObject({
+      status: 200,
+      remaining: '999',
+    });
+  });
+});
+
+describe('Windows that are over', () => {
+  it('are removed, and no others', async () => {
+    const test = await createTestDatabase();
+    const database = await Database.connect({
+      url: test.url,
+      poolSize: 2,
+      applicationName: 'spec',
+      entities: [],
+    });
+    const store = new PostgresRateLimitStore(database.pool);
+    await store.hit('runs', 60);
+    await store.hit('is over', 0);
+    await new ExpiredRateLimitWindowsTask(database).run();
+    expect(await test.query('select key from platform.rate_limit_windows')).toEqual([{ key: 'runs' }]);
+    await database.close();
+    await test.drop();
   });
 });
 

@@ -20,7 +20,7 @@ export class RedisRateLimitStore extends RateLimitStore {
 
   constructor(url: string) {
     super();
-    this.#redis = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1 });
+    this.#redis = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, disconnectTimeout: 200 });
     // A lost connection is told by the command that needs it.
     this.#redis.on('error', () => undefined);
   }

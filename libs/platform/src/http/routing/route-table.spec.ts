@@ -13,6 +13,8 @@ describe('RouteTable', () => {
   });
 
   it('takes no route below /api/v1 that is not an operation', () => {
-    expect(() => new RouteTable().add({ url: '/api/v1/topics', method: 'GET' })).toThrow('GET /api/v1/topics has no @Operation.');
+    expect(() => new RouteTable().add({ url: '/api/v1/topics', method: 'GET' })).toThrow(
+      'GET /api/v1/topics has no @Operation.',
+    );
   });
 });

@@ -10,13 +10,18 @@ type Definitions = Readonly<Record<string, SerializerSchema>>;
  * so that a nullable property that a view forgot is found by the first test.
  */
 export function serializerSchema(schema: z.ZodType): SerializerSchema {
-  const { $defs, ...root } = z.toJSONSchema(schema, { io: 'output', target: 'draft-2020-12', unrepresentable: 'any' });
-  return simplify(root, ($defs ?? {}) as Definitions);
+  const { $defs, ...root } = z.toJSONSchema(schema, {
+    io: 'output',
+    target: 'draft-2020-12',
+    unrepresentable: 'any',
+  });
+  return simplify(root, $defs ?? {});
 }
 
 function simplify(node: SerializerSchema, definitions: Definitions): SerializerSchema {
   const reference = node['$ref'];
-  if (typeof reference === 'string') return simplify(definitions[reference.replace('#/$defs/', '')] ?? {}, definitions);
+  if (typeof reference === 'string')
+    return simplify(definitions[reference.replace('#/$defs/', '')] ?? {}, definitions);
   if (Array.isArray(node['anyOf'])) return alternatives(node['anyOf'] as SerializerSchema[], definitions);
   if (Array.isArray(node['type'])) return nullableType(node, node['type'] as string[], definitions);
   switch (node['type']) {
@@ -43,7 +48,11 @@ function alternatives(options: readonly SerializerSchema[], definitions: Definit
   return options.length === 1 || !('type' in schema) ? schema : { ...schema, nullable: true };
 }
 
-function nullableType(node: SerializerSchema, types: readonly string[], definitions: Definitions): SerializerSchema {
+function nullableType(
+  node: SerializerSchema,
+  types: readonly string[],
+  definitions: Definitions,
+): SerializerSchema {
   const [only, ...others] = types.filter((type) => type !== 'null');
   if (only === undefined || others.length > 0) return {};
   return { ...simplify({ ...node, type: only }, definitions), nullable: true };

@@ -20,7 +20,15 @@ export class RequestLog {
     const ms = Math.round(reply.elapsedTime * 10) / 10;
     this.metrics.answered(method, route, status, ms / 1000);
     const { keyId, scope } = request.caller ?? {};
-    const fields = { requestId: request.id, method, route, status, ms, keyId, environmentId: scope?.environmentId };
+    const fields = {
+      requestId: request.id,
+      method,
+      route,
+      status,
+      ms,
+      keyId,
+      environmentId: scope?.environmentId,
+    };
     if (PROBES.has(route)) this.logger.debug(fields, 'request');
     else this.logger.info(fields, 'request');
   }

@@ -11,7 +11,8 @@ export function fieldErrors(issues: readonly z.core.$ZodIssue[], root = ''): Rec
     if (!errors.has(field)) errors.set(field, message);
   };
   for (const issue of issues) {
-    if (issue.code === 'unrecognized_keys') for (const key of issue.keys) add([...issue.path, key], issue.message);
+    if (issue.code === 'unrecognized_keys')
+      for (const key of issue.keys) add([...issue.path, key], issue.message);
     else add(issue.path, issue.message);
   }
   return Object.fromEntries(errors);

@@ -56,7 +56,8 @@ function tooBig(origin: string, maximum: number | bigint, inclusive: boolean): s
 }
 
 function tooSmall(origin: string, minimum: number | bigint, inclusive: boolean): string {
-  if (origin === 'string') return minimum <= 1 ? 'must not be empty' : `must be at least ${minimum} characters`;
+  if (origin === 'string')
+    return minimum <= 1 ? 'must not be empty' : `must be at least ${minimum} characters`;
   if (origin === 'array' || origin === 'set') return `must have at least ${counted(minimum, 'item')}`;
   return inclusive ? `must be at least ${minimum}` : `must be greater than ${minimum}`;
 }

@@ -11,14 +11,20 @@ import { issueMessage } from './issue-messages.js';
 export class RequestValidationPipe implements PipeTransform {
   transform(value: unknown, { schema, type, data }: ArgumentMetadata): unknown {
     if (!(schema instanceof z.ZodType)) return value;
-    const input = type === 'body' && value === undefined ? missingBody(schema) : value;
-    const result = schema.safeParse(input, { error: issueMessage });
-    if (result.success) return result.data;
-    throw invalidRequest(fieldErrors(result.error.issues, type === 'body' ? '' : (data ?? '')));
+    return type === 'body' ? validBody(schema, value) : valid(schema, value, data ?? '');
   }
 }
 
-/** Without a body every required field is missing, and each is named; a body without required ones is empty. */
-function missingBody(schema: z.ZodType): unknown {
-  return schema instanceof z.ZodObject ? {} : undefined;
+/**
+ * The output of `schema` for a body, for handlers that read it themselves. Throws the problem that names
+ * every field that is wrong; without a body that is every required one.
+ */
+export function validBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  return valid(schema, body === undefined && schema instanceof z.ZodObject ? {} : body, '');
+}
+
+function valid<Schema extends z.ZodType>(schema: Schema, value: unknown, root: string): z.output<Schema> {
+  const result = schema.safeParse(value, { error: issueMessage });
+  if (result.success) return result.data;
+  throw invalidRequest(fieldErrors(result.error.issues, root));
 }

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually } from '../../../test/support/eventually.js';
+import { createProject } from '../../../test/support/fixtures.js';
+import { isListening, takePort } from '../../../test/support/ports.js';
+import { type RunningProgram, startProgram } from '../../../test/support/program.js';
+import { addKey } from '../../../test/support/system.js';
+
+describe('The api’s process', () => {
+  let test: TestDatabase;
+  let key: string;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    key = await addKey(test, (await createProject(test)).test);
+  });
+
+  afterAll(() => test.drop());
+
+  const start = (environment: Record<string, string> = {}) =>
+    startProgram('api', { DATABASE_URL: test.url, ...environment });
+  const getProject = ({ port }: RunningProgram) =>
+    fetch(`http://127.0.0.1:${port}/api/v1/project`, { headers: { 'x-api-key': key } });
+
+  it('says where it listens, and uses that address in its answers', async () => {
+    const api = await start();
+    expect(api.output()).toBe(`api listening on http://127.0.0.1:${api.port}\n`);
+    const answer = await fetch(`http://127.0.0.1:${api.port}/api/v1/project`);
+    expect(await answer.json()).toMatchObject({ type: `http://localhost:${api.port}/problems/unauthorized` });
+    expect(await api.stop()).toBe(0);
+  });
+
+  it('finishes the requests that run when it is told to stop', async () => {
+    const api = await start();
+    await withLockedProjects(test, async (release) => {
+      const running = getProject(api);
+      await eventually('the request waits', () => isWaiting(test));
+      const stopped = api.stop();
+      await eventually('it takes no new connection', async () => !(await isListening(api.port)));
+      await release();
+      expect((await running).status).toBe(200);
+      expect(await stopped).toBe(0);
+    });
+  });
+
+  it('does not wait for ever', async () => {
+    const api = await start({ SHUTDOWN_TIMEOUT_MS: '200' });
+    await withLockedProjects(test, async () => {
+      const running = getProject(api).catch(() => 'cut off');
+      await eventually('the request waits', () => isWaiting(test));
+      expect([0, 1]).toContain(await api.stop());
+      expect(await running).toBe('cut off');
+    });
+  });
+
+  it('tells why it does not start', async () => {
+    await expect(start({ PORT: 'x', LOG_LEVEL: 'loud' })).rejects.toThrow(
+      /ended with 1:\nThe configuration is not valid:\n {2}- LOG_LEVEL .*\n {2}- PORT|ended with 1:\nThe configuration is not valid:\n {2}- PORT .*\n {2}- LOG_LEVEL/,
+    );
+    const taken = await takePort();
+    const refused = await start({ PORT: String(taken.port) }).catch(String);
+    await taken.release();
+    expect(refused).toContain(
+      `ended with 1:\nPort ${taken.port} on 127.0.0.1 is taken by another program.\n`,
+    );
+    await expect(start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).rejects.toThrow(
+      /ended with 1:\nThe api could not start: /,
+    );
+  });
+});
+
+async function withLockedProjects(
+  test: TestDatabase,
+  work: (release: () => Promise<void>) => Promise<void>,
+): Promise<void> {
+  const client = new pg.Client({ connectionString: test.url });
+  await client.connect();
+  try {
+    await client.query('begin; lock table access.projects in access exclusive mode');
+    await work(async () => void (await client.query('rollback')));
+  } finally {
+    await client.end();
+  }
+}
+
+async function isWaiting(test: TestDatabase): Promise<boolean> {
+  const rows = await test.query(
+    `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows.length > 0;
+}

@@ -1,0 +1,106 @@
+import { request as httpRequest } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import {
+  problemIn,
+  sampleCaller,
+  type SampleApi,
+  startSampleApi,
+} from '../../../../test/support/sample-api.js';
+
+describe('What a path and a query may look like', () => {
+  let test: TestDatabase;
+  let api: SampleApi;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    api = await startSampleApi(test.url);
+    api.keys.issue('key', sampleCaller(['topics:read'], 100_000));
+  });
+
+  afterAll(async () => {
+    await api.close();
+    await test.drop();
+  });
+
+  const get = (path: string) => fetch(`${api.url}/api/v1${path}`, { headers: { 'x-api-key': 'key' } });
+
+  it('has the e-mail address in its path checked', async () => {
+    const answer = await get('/parcels/by-email/not-an-address');
+    expect(answer.status).toBe(400);
+    expect(await problemIn(answer)).toMatchObject({ errors: { email: 'is not an e-mail address' } });
+    expect(await (await get('/parcels/by-email/%20Jane%2BNews@M%C3%BCnchen.example')).json()).toEqual({
+      value: 'Jane+News@München.example',
+      key: 'jane+news@xn--mnchen-3ya.example',
+    });
+  });
+
+  it('is a 400 with broken percent-encoding, request id included', async () => {
+    const { status, headers, body } = await rawGet(api.url, '/api/v1/parcels/raw/%E0%A4%A');
+    expect([status, headers['content-type']]).toEqual([400, 'application/problem+json']);
+    expect(JSON.parse(body)).toMatchObject({
+      status: 400,
+      requestId: headers['x-request-id'],
+      errors: { path: expect.any(String) },
+    });
+  });
+
+  it('pages with page and size, and says where the neighbours are', async () => {
+    const answer = await get('/parcels?size=20&page=1&status=ACTIVE&q=a%20b');
+    expect(await answer.json()).toMatchObject({
+      pagination: { page: 1, size: 20, totalElements: 45, totalPages: 3, hasNext: true, hasPrevious: true },
+    });
+    expect(answer.headers.get('link')).toBe(
+      '<https://mail.example/api/v1/parcels?size=20&page=0&status=ACTIVE&q=a+b>; rel="prev", ' +
+        '<https://mail.example/api/v1/parcels?size=20&page=2&status=ACTIVE&q=a+b>; rel="next"',
+    );
+    expect(await (await get('/parcels?size=1000')).json()).toMatchObject({
+      pagination: { page: 0, size: 100, hasNext: false },
+    });
+    expect((await get('/parcels?size=100')).headers.get('link')).toBeNull();
+  });
+
+  it('is a 400 with a page or size that is none', async () => {
+    for (const [query, field] of [
+      ['size=0', 'size'],
+      ['size=-1', 'size'],
+      ['page=-1', 'page'],
+      ['page=1.5', 'page'],
+      ['size=ten', 'size'],
+      ['page=', 'page'],
+      ['page=1&page=2', 'page'],
+      ['size=1e1', 'size'],
+      ['page=99999999999999999999', 'page'],
+    ]) {
+      const answer = await get(`/parcels?${query}`);
+      expect([query, answer.status]).toEqual([query, 400]);
+      expect(Object.keys((await problemIn(answer))['errors'] as object)).toEqual([field]);
+    }
+  });
+});
+
+/** A request as it is written, where fetch would correct the path. */
+function rawGet(
+  url: string,
+  path: string,
+): Promise<{ status: number; headers: Record<string, unknown>; body: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{
+    status: number;
+    headers: Record<string, unknown>;
+    body: string;
+  }>();
+  httpRequest(url, { path, headers: { 'x-api-key': 'key' } }, (response) => {
+    const chunks: Buffer[] = [];
+    response.on('data', (chunk: Buffer) => chunks.push(chunk));
+    response.on('end', () =>
+      resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        body: Buffer.concat(chunks).toString(),
+      }),
+    );
+  })
+    .on('error', reject)
+    .end();
+  return promise;
+}
