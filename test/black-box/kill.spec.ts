@@ -50,7 +50,11 @@ describe('a worker that is killed in the middle of a campaign', () => {
     const beforeRestart = sink.count();
     expect(beforeRestart).toBeLessThan(RECIPIENTS);
     system.worker = await startProgram('worker', system.variables);
-    await eventually('the campaign is sent', async () => (await client.get(`/campaigns/${key}`)).at('status') === 'SENT', DEADLINE_MS);
+    await eventually(
+      'the campaign is sent',
+      async () => (await client.get(`/campaigns/${key}`)).at('status') === 'SENT',
+      DEADLINE_MS,
+    );
 
     const receivedBy = new Set(sink.messages.flatMap(({ to }) => to));
     expect(receivedBy.size).toBe(RECIPIENTS);

@@ -41,7 +41,12 @@ describe.each(['postgres', 'redis'] as const)('the main flow with the queue on %
   }
 
   const subscribe = (email: string, topicKeys: string[], firstName?: string) =>
-    client.post('/subscribers', { email, topicKeys, firstName, consent: { source: 'signup form', ipAddress: '203.0.113.7' } });
+    client.post('/subscribers', {
+      email,
+      topicKeys,
+      firstName,
+      consent: { source: 'signup form', ipAddress: '203.0.113.7' },
+    });
 
   const messageTo = (email: string, kind: string, after = 0) =>
     eventually(`a ${kind} mail to ${email}`, async () => {
@@ -60,7 +65,10 @@ describe.each(['postgres', 'redis'] as const)('the main flow with the queue on %
     const key = created.at('campaignKey');
     const queued = await client.post(`/campaigns/${key}/send`);
     expect([queued.status, queued.at('status')]).toEqual([200, 'QUEUED_FOR_SENDING']);
-    await eventually(`${name} is sent`, async () => (await client.get(`/campaigns/${key}`)).at('status') === 'SENT');
+    await eventually(
+      `${name} is sent`,
+      async () => (await client.get(`/campaigns/${key}`)).at('status') === 'SENT',
+    );
     return key;
   };
 
@@ -98,7 +106,9 @@ describe.each(['postgres', 'redis'] as const)('the main flow with the queue on %
     const [first] = (await client.get('/campaigns')).at<{ campaignKey: string }[]>('data');
     const csv = await client.get(`/campaigns/${first?.campaignKey}/report/export`);
     expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
-    expect(csv.headers.get('content-disposition')).toBe(`attachment; filename="${first?.campaignKey}-report.csv"`);
+    expect(csv.headers.get('content-disposition')).toBe(
+      `attachment; filename="${first?.campaignKey}-report.csv"`,
+    );
     const [header, row, end] = csv.text.split('\r\n');
     expect(header).toMatch(/^campaignKey,name,status,totalSent,totalDelivered,/);
     expect(row).toMatch(new RegExp(`^${first?.campaignKey},Autumn,SENT,1,1,`));

@@ -21,6 +21,7 @@ import {
   PeriodicTasks,
   type QueueBackend,
   Relay,
+  RemoveFinishedJobs,
 } from '#platform';
 import { createQueueBackend } from '#platform/queue';
 import { ExpandCampaign } from './messaging/expand-campaign.job.js';
@@ -39,6 +40,7 @@ const TASKS = [
   ExpireConfirmations,
   ExpiredIdempotencyKeysTask,
   ExpiredRateLimitWindowsTask,
+  RemoveFinishedJobs,
   RemoveOldExports,
   TrimTestInboxes,
 ];
@@ -47,6 +49,7 @@ const TASKS = [
 export const queueProviders: Provider[] = [
   ...JOBS,
   CreatePartitions,
+  RemoveFinishedJobs,
   {
     provide: ExpiredIdempotencyKeysTask,
     inject: [Database, Clock],

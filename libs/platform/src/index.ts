@@ -24,6 +24,7 @@ export { JobRunner } from './jobs/job-runner.js';
 export { PeriodicTask, PeriodicTasks } from './jobs/periodic-tasks.js';
 export type { QueueBackend } from './jobs/queue-backend.js';
 export { Relay } from './jobs/relay.js';
+export { RemoveFinishedJobs } from './jobs/remove-finished-jobs.task.js';
 export { Loop } from './lifecycle/loop.js';
 export { createLogger } from './logging/logger.js';
 export { NestLogger } from './logging/nest-logger.js';

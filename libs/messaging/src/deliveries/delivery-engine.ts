@@ -83,10 +83,15 @@ export class DeliveryEngine {
    */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopListening();
-    const ended = Promise.all(this.#lanes.map((lane) => lane.stop()));
+    const ended = this.#stopLanes();
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, timeoutMs);
     await Promise.race([ended, timeout]);
     clearTimeout(timer);
+  }
+
+  async #stopLanes(): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.stop()));
+    await this.transports.close();
   }
 }

@@ -70,7 +70,6 @@ export class DeliveryLane {
     this.#signal?.();
     await this.#loop.stop();
     clearInterval(this.#renewal);
-    await this.parts.transport.close();
   }
 
   async #pass(): Promise<void> {
@@ -122,7 +121,7 @@ export class DeliveryLane {
     const mails = next.filter((prepared) => 'mail' in prepared);
     this.#finished = [];
     try {
-      for (const group of groupByScope([...finished, ...decided, ...mails])) await this.#write(group);
+      for (const group of exchangesOf([...finished, ...decided, ...mails])) await this.#write(group);
     } catch (error) {
       // Nothing is on a wire that was not before; what ended is written with the next exchange.
       this.#finished.push(...finished, ...decided);
@@ -212,6 +211,19 @@ export class DeliveryLane {
   #complain(what: string, error: unknown): void {
     this.parts.logger.error({ error: describeError(error) }, what);
   }
+}
+
+/**
+ * One transaction for one scope. Of several scopes all outcomes are written before any mark: a mail must not
+ * go on the wire in the place of one whose outcome is still to be written.
+ */
+function exchangesOf<Work extends DeliveryWork>(works: readonly Work[]): Work[][] {
+  const groups = groupByScope(works);
+  if (groups.length === 1) return groups;
+  return [
+    ...groupByScope(works.filter((work) => 'outcome' in work)),
+    ...groupByScope(works.filter((work) => !('outcome' in work))),
+  ];
 }
 
 /** Rows of one environment and one period are written in one transaction. */

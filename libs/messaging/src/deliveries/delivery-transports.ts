@@ -9,16 +9,31 @@ import { TestInboxDelivery } from './test-inbox-delivery.js';
 /** Which way mail of an environment goes: the test environment's into its inbox, whatever is configured. */
 @Injectable()
 export class DeliveryTransports {
+  readonly #testInbox: DeliveryTransport;
+  #smtp: DeliveryTransport | null = null;
+
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
+    @Inject(Database) database: Database,
+    @Inject(Clock) clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(LOGGER) private readonly logger: Logger,
-  ) {}
+  ) {
+    this.#testInbox = new TestInboxDelivery(database, clock);
+  }
 
-  /** A transport of its own for each lane; null when live mail has nowhere to go and waits. */
+  /** Shared by the lanes of an environment; null when live mail has nowhere to go and waits. */
   for(environment: Environment): DeliveryTransport | null {
-    if (environment === 'TEST') return new TestInboxDelivery(this.database, this.clock);
+    if (environment === 'TEST') return this.#testInbox;
+    this.#smtp ??= this.#connectSmtp();
+    return this.#smtp;
+  }
+
+  /** Finishes what is on the wire and closes the connections. */
+  async close(): Promise<void> {
+    await this.#smtp?.close();
+  }
+
+  #connectSmtp(): DeliveryTransport | null {
     const { SMTP_URL, SMTP_CONNECTIONS, SMTP_MESSAGES_PER_CONNECTION, SMTP_EHLO_NAME } = this.config;
     if (SMTP_URL === undefined) return null;
     return new SmtpDelivery(

@@ -62,11 +62,9 @@ export const environmentVariables = z.object({
   RATE_LIMIT_PER_MINUTE: count(1, 1_000_000)
     .default(60)
     .meta({ description: 'Requests per minute and API key, unless the key has its own limit.' }),
-  REQUIRE_VERIFIED_DOMAIN: flag
-    .default(true)
-    .meta({
-      description: 'false lets live mail go without a verified sending domain. Refused in production.',
-    }),
+  REQUIRE_VERIFIED_DOMAIN: flag.default(true).meta({
+    description: 'false lets live mail go without a verified sending domain. Refused in production.',
+  }),
   DEFAULT_FROM_EMAIL: z
     .string()
     .default('news@mailwright.test')

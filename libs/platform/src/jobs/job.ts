@@ -31,7 +31,8 @@ interface Handler<Payload extends object> {
   /** Names the effect, and with the event's id makes it happen once: `send-confirmation-mail`. */
   readonly name: string;
   readonly queue: QueueName;
-  readonly on: EventType<Payload>;
+  /** The event that starts it. */
+  readonly on: Pick<EventType<Payload>, 'eventName'>;
 }
 
 /**
@@ -41,7 +42,7 @@ interface Handler<Payload extends object> {
 export abstract class TransactionalJob<Payload extends object = object> implements Handler<Payload> {
   abstract readonly name: string;
   abstract readonly queue: QueueName;
-  abstract readonly on: EventType<Payload>;
+  abstract readonly on: Pick<EventType<Payload>, 'eventName'>;
   abstract handle(
     scope: ProjectScope,
     payload: Payload,
@@ -57,7 +58,7 @@ export abstract class TransactionalJob<Payload extends object = object> implemen
 export abstract class ResumableJob<Payload extends object = object> implements Handler<Payload> {
   abstract readonly name: string;
   abstract readonly queue: QueueName;
-  abstract readonly on: EventType<Payload>;
+  abstract readonly on: Pick<EventType<Payload>, 'eventName'>;
   abstract run(scope: ProjectScope, payload: Payload, context: JobContext): Promise<JobResult>;
 }
 

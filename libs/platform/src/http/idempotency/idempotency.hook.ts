@@ -81,8 +81,8 @@ async function replay(reply: FastifyReply, answer: StoredAnswer): Promise<void> 
   await reply
     .code(answer.status)
     .headers({ ...answer.headers, 'idempotency-replayed': 'true' })
-    // A string is sent as it is; an empty one must not become a body of 204.
-    .send(answer.body === '' ? undefined : answer.body);
+    // Bytes, since Fastify would add a charset to text; an empty body must not become one of 204.
+    .send(answer.body === '' ? undefined : Buffer.from(answer.body));
 }
 
 function knownHash(request: FastifyRequest): Buffer {

@@ -1,0 +1,39 @@
+# One image for the api, a worker and the operator's CLI: the command decides.
+#
+#   docker build -t mailwright .
+#   docker run --env-file .env -p 3000:3000 mailwright                                   # the api
+#   docker run --env-file .env mailwright node dist/apps/worker/src/main.js              # a worker
+#   docker run --rm --env-file .env mailwright node dist/apps/cli/src/main.js migrate    # the CLI
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /build
+COPY package.json package-lock.json ./
+RUN --mount=type=cache,target=/root/.npm npm ci --no-audit --no-fund
+COPY .swcrc ./
+COPY apps apps
+COPY libs libs
+RUN npm run build
+
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /build
+COPY package.json package-lock.json ./
+# The optional packages are the embedded PostgreSQL, which only `npm start` uses, and native speed-ups.
+RUN --mount=type=cache,target=/root/.npm npm ci --omit=dev --omit=optional --no-audit --no-fund
+
+FROM node:24-bookworm-slim
+LABEL org.opencontainers.image.title="Mailwright" \
+      org.opencontainers.image.description="Email marketing as an API: self-hosted and consent-first" \
+      org.opencontainers.image.licenses="Apache-2.0"
+# A container is reached from outside itself, and its health must have a known port.
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 WORKER_PORT=3001
+WORKDIR /app
+COPY --from=dependencies /build/node_modules node_modules
+COPY --from=build /build/dist dist
+COPY package.json LICENSE ./
+COPY migrations migrations
+USER node
+EXPOSE 3000 3001
+# The api's health. A worker asks WORKER_PORT instead: docker-compose.yml shows how.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.OPERATIONS_PORT || process.env.PORT) + '/health/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/apps/api/src/main.js"]

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { Registry } from 'prom-client';
+import { API_SCOPES } from '#kernel';
+import { collectProcessMetrics, HttpMetrics, JobMetrics, MailMetrics } from '#platform';
+import { PROBLEM_TYPES } from '#platform/http';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
+import { run } from '../../apps/cli/src/program.js';
+
+function read(file: string): string {
+  return readFileSync(join(projectRoot(), file), 'utf8');
+}
+
+/** What the first column of the page's tables holds in backticks, as far as it fits the pattern. */
+function firstColumn(file: string, pattern: RegExp): string[] {
+  const cells = [...read(file).matchAll(/^\| `([^`]+)` \|/gm)].map(([, text = '']) => text);
+  return cells.filter((text) => pattern.test(text)).sort();
+}
+
+describe('the reference tables are complete and hold nothing else', () => {
+  it('of metrics, in docs/operations.md', () => {
+    const registry = new Registry();
+    for (const Metrics of [HttpMetrics, JobMetrics, MailMetrics]) new Metrics(registry);
+    collectProcessMetrics(registry, new pg.Pool());
+    const ours = registry.getMetricsAsArray().filter(({ name }) => name.startsWith('mailwright_'));
+    expect(firstColumn('docs/operations.md', /^mailwright_/)).toEqual(ours.map(({ name }) => name).sort());
+  });
+
+  it('of commands, in docs/operations.md', async () => {
+    let help = '';
+    const terminal = { env: {}, print: (text: string) => (help += text), complain: () => undefined };
+    expect(await run(['--help'], terminal)).toBe(0);
+    const commands = [...help.matchAll(/^ {2}([a-z:-]+) .*$/gm)].map(([, name = '']) => name);
+    expect(commands.length).toBeGreaterThan(0);
+    expect(firstColumn('docs/operations.md', /^(?:migrate|[a-z]+:[a-z]+)$/)).toEqual(commands.sort());
+  });
+
+  it('of scopes, in docs/api.md', () => {
+    expect(firstColumn('docs/api.md', /^[a-z_]+:(?:read|write|manage)$/)).toEqual([...API_SCOPES].sort());
+  });
+
+  it('of problems, in docs/api.md', () => {
+    const slugs = Object.keys(PROBLEM_TYPES).sort();
+    expect(firstColumn('docs/api.md', /^[a-z]+(?:-[a-z]+)*$/)).toEqual(slugs);
+  });
+});
