@@ -17,6 +17,14 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await onServer(server, `create database ${name} template mailwright_template strategy file_copy`);
   const url = `${server}/${name}`;
+  return openTestDatabase(url, () => onServer(server, `drop database ${name} with (force)`));
+}
+
+/** A database that is there already; `remove` is called when it is dropped. */
+export function openTestDatabase(
+  url: string,
+  remove: () => Promise<void> = () => Promise.resolve(),
+): TestDatabase {
   const pool = new pg.Pool({ connectionString: url, max: 4 });
   pool.on('error', () => undefined);
   return {
@@ -24,7 +32,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     query: async (text, values) => (await pool.query(text, values)).rows,
     drop: async () => {
       await pool.end();
-      await onServer(server, `drop database ${name} with (force)`);
+      await remove();
     },
   };
 }

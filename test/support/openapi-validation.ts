@@ -82,6 +82,7 @@ function compile(document: OpenApiDocument, schema: object): ValidateFunction {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addFormat('int64', true);
+  ajv.addFormat('idn-email', /^[^\s@]+@[^\s@]+$/);
   return ajv.compile({ ...schema, components: document.components });
 }
 

@@ -33,8 +33,16 @@ export const SECRETS = {
   MASTER_KEY: 'another secret of the tests, long enough',
 } as const;
 
+/** The built api and worker on a new database. */
 export async function startSystem(variables: Variables = {}): Promise<RunningSystem> {
-  const database = await createTestDatabase();
+  return startSystemOn(await createTestDatabase(), variables);
+}
+
+/** The same on a database that is there already. */
+export async function startSystemOn(
+  database: TestDatabase,
+  variables: Variables = {},
+): Promise<RunningSystem> {
   const environment = { DATABASE_URL: database.url, ...SECRETS, ...variables };
   const api = await startProgram('api', environment);
   const baseUrl = `http://127.0.0.1:${api.port}`;

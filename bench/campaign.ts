@@ -1,0 +1,153 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startPostgres } from '#platform/embedded-postgres';
+import { migrate } from '../libs/platform/src/database/migrations.js';
+import type { ApiClient } from '../test/support/api-client.js';
+import { openTestDatabase } from '../test/support/database.js';
+import { eventually } from '../test/support/eventually.js';
+import { insertSubscribers } from '../test/support/subscribers.js';
+import { startSystemOn } from '../test/support/system.js';
+import { spread } from './support/figures.js';
+import { cpuSeconds, memoryMb } from './support/process-usage.js';
+import { startSinkProcess } from './support/sink-process.js';
+
+/**
+ * A campaign from subscribers in PostgreSQL to a sink on loopback, everything durable, against nodemailer's
+ * pool sending one of the same mails, ready-made, over as many connections to the same sink.
+ */
+const RECIPIENTS = Number(process.env['RECIPIENTS'] ?? 50_000);
+const PAIRS = Number(process.env['PAIRS'] ?? 5);
+const CONNECTIONS = process.env['CONNECTIONS'] ?? '20';
+
+const run = promisify(execFile);
+const contentJson = JSON.stringify({
+  blocks: [
+    { type: 'heading', level: 1, text: 'News for {{ subscriber.first_name | default: "you" }}' },
+    ...Array.from({ length: 9 }, (_, part) => ({
+      type: 'text',
+      html: `<p>{{ subscriber.first_name }}, here is part ${part}: ${'a few words that fill the mail, '.repeat(8)}</p>`,
+    })),
+    { type: 'button', label: 'Read on', url: 'https://example.com/news' },
+  ],
+});
+
+interface Measured {
+  readonly perSecond: number;
+  readonly cpuMsPerMail: number;
+}
+
+const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
+const postgres = await startPostgres({ directory: join(directory, 'postgres') });
+await postgres.ensureDatabase('bench');
+await migrate(postgres.url('bench'));
+const sink = await startSinkProcess();
+const database = openTestDatabase(postgres.url('bench'));
+const system = await startSystemOn(database, {
+  SMTP_URL: sink.url,
+  SMTP_CONNECTIONS: CONNECTIONS,
+  REQUIRE_VERIFIED_DOMAIN: 'false',
+});
+
+try {
+  const project = await system.project();
+  await database.query(`update billing.subscriptions set plan_tier = 'PRO'`);
+  const client = await project.client('LIVE');
+  const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
+  await insertSubscribers(database, project.live, topic.at('id'), RECIPIENTS);
+  const sample = await sampleMail(await project.client('TEST'));
+  process.stdout.write(
+    `${RECIPIENTS} recipients, a mail of ${sample.length} bytes, ${CONNECTIONS} connections\n`,
+  );
+  const rest = [memoryMb(system.api.pid).now, memoryMb(system.worker.pid).now];
+  process.stdout.write(`at rest: api ${rest[0]} MB, worker ${rest[1]} MB\n`);
+  const pairs: { ours: Measured; reference: Measured }[] = [];
+  for (let pair = 0; pair <= PAIRS; pair += 1) {
+    const ours = await sendCampaign(client, topic.at('id'));
+    const reference = await sendReference(sample);
+    if (pair > 0) pairs.push({ ours, reference });
+  }
+  const table = (pick: (measured: Measured) => number) =>
+    [spread(pairs.map(({ ours }) => pick(ours))), spread(pairs.map(({ reference }) => pick(reference)))].join(
+      ' against ',
+    );
+  process.stdout.write(`mails/s: ${table(({ perSecond }) => perSecond)}\n`);
+  process.stdout.write(`CPU ms a mail (worker, program): ${table(({ cpuMsPerMail }) => cpuMsPerMail)}\n`);
+  process.stdout.write(
+    `ratio: ${spread(pairs.map(({ ours, reference }) => ours.perSecond / reference.perSecond))}\n`,
+  );
+  process.stdout.write(
+    `worker memory: at most ${memoryMb(system.worker.pid).peak} MB, api ${memoryMb(system.api.pid).peak} MB\n`,
+  );
+} finally {
+  await system.stop();
+  await sink.stop();
+  await postgres.stop();
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function sendCampaign(client: ApiClient, topicId: string): Promise<Measured> {
+  const created = await client.post('/campaigns', {
+    name: 'Bench',
+    subject: 'News, {{ subscriber.first_name }}',
+    contentJson,
+    topicIds: [topicId],
+  });
+  const key = created.at('campaignKey');
+  const before = { cpu: cpuSeconds(system.worker.pid), at: performance.now() };
+  const queued = await client.post(`/campaigns/${key}/send`);
+  if (queued.status !== 200) throw new Error(queued.text);
+  await eventually(
+    'the campaign is sent',
+    async () => (await client.get(`/campaigns/${key}`)).at('status') === 'SENT',
+    600_000,
+  );
+  const seconds = (performance.now() - before.at) / 1_000;
+  return {
+    perSecond: RECIPIENTS / seconds,
+    cpuMsPerMail: ((cpuSeconds(system.worker.pid) - before.cpu) * 1_000) / RECIPIENTS,
+  };
+}
+
+async function sendReference(raw: Buffer): Promise<Measured> {
+  const program = fileURLToPath(new URL('reference/nodemailer-pool.js', import.meta.url));
+  const { stdout } = await run(process.execPath, [
+    program,
+    sink.url,
+    String(RECIPIENTS),
+    CONNECTIONS,
+    raw.toString('base64'),
+  ]);
+  const { seconds, cpuSeconds: cpu } = JSON.parse(stdout) as { seconds: number; cpuSeconds: number };
+  return { perSecond: RECIPIENTS / seconds, cpuMsPerMail: (cpu * 1_000) / RECIPIENTS };
+}
+
+/** One mail of the campaign, as the test environment keeps it. */
+async function sampleMail(client: ApiClient): Promise<Buffer> {
+  const topic = await client.post('/topics', { name: 'Sample', doubleOptInEnabled: false });
+  await client.post('/subscribers', {
+    email: 'ada@example.com',
+    firstName: 'Ada',
+    topicKeys: [topic.at('topicKey')],
+    consent: { source: 'bench' },
+  });
+  await sendCampaignTo(client, topic.at('id'));
+  const inbox = await eventually('the sample is there', async () => {
+    const list = await client.get('/test-inbox/messages?kind=CAMPAIGN');
+    return list.at<unknown[]>('data').length > 0 ? list : null;
+  });
+  return Buffer.from((await client.get(`/test-inbox/messages/${inbox.at('data', 0, 'id')}/raw`)).text);
+}
+
+async function sendCampaignTo(client: ApiClient, topicId: string): Promise<void> {
+  const created = await client.post('/campaigns', {
+    name: 'Sample',
+    subject: 'News',
+    contentJson,
+    topicIds: [topicId],
+  });
+  await client.post(`/campaigns/${created.at('campaignKey')}/send`);
+}

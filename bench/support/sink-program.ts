@@ -1,0 +1,6 @@
+import { startRawSmtpSink } from '../../test/support/raw-smtp-sink.js';
+
+const sink = await startRawSmtpSink({ keep: 'index' });
+process.on('message', () => process.send?.(sink.count()));
+process.on('disconnect', () => void sink.stop().then(() => process.exit(0)));
+process.send?.(sink.url);
