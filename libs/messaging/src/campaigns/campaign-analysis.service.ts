@@ -10,7 +10,7 @@ import { authoredLinks, hasUnsubscribeLink, isEmptyContent, linkFault } from '..
 import { parseContentDocument } from '../content/content-document.js';
 import { compileMergeTemplate, MergeTemplateError, unknownVariables } from '../content/merge-template.js';
 import type { Campaign } from './campaign.js';
-import { compileSources } from './campaign-template.js';
+import { compileSources, type MailFooter } from './campaign-template.js';
 import { senderIdentity } from './sender-identity.js';
 
 /** As much of a bad link as a message shows. */
@@ -35,7 +35,6 @@ export class CampaignAnalysisService {
   async analyse(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
     const project = await this.projects.ofScope(scope);
     if (project === null) throw new Error('The project of this scope is gone.');
-    const sources = await compileSources(campaign, project);
     const recipients =
       campaign.topicIds.length === 0 ? 0 : await this.recipients.count(scope, campaign.topicIds, now);
     const subscription = await this.subscriptions.ofTenant(scope);
@@ -45,7 +44,7 @@ export class CampaignAnalysisService {
       senderDomain: this.#senderDomain(scope, campaign, project.defaultFromEmail),
       sendingAllowed: subscription?.isSendingAllowed === true,
       emailsRemaining: scope.environment === 'LIVE' ? await this.quota.remaining(scope, now) : null,
-      ...contentFacts(campaign, sources),
+      ...(await contentFacts(campaign, project)),
     };
     return { ...summarise(criticalChecks(facts)), recipients };
   }
@@ -62,7 +61,19 @@ export class CampaignAnalysisService {
   }
 }
 
-function contentFacts(campaign: Campaign, sources: CompiledContent) {
+type ContentFacts = Pick<CampaignFacts, 'contentEmpty' | 'hasUnsubscribeLink' | 'mergeTagFaults' | 'linkFaults'>;
+
+async function contentFacts(campaign: Campaign, footer: MailFooter): Promise<ContentFacts> {
+  try {
+    return factsOf(campaign, await compileSources(campaign, footer));
+  } catch (error) {
+    if (!(error instanceof MergeTemplateError)) throw error;
+    // Until its tags can be told from its text, nothing else can be said of it.
+    return { contentEmpty: false, hasUnsubscribeLink: true, mergeTagFaults: [error.message], linkFaults: [] };
+  }
+}
+
+function factsOf(campaign: Campaign, sources: CompiledContent): ContentFacts {
   return {
     contentEmpty:
       (campaign.contentJson === null && campaign.contentText === null) ||

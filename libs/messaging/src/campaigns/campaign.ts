@@ -63,6 +63,18 @@ export function isCampaignKey(text: string): boolean {
 const EDITABLE: readonly CampaignStatus[] = ['DRAFT', 'SCHEDULED', 'FAILED'];
 const SENDABLE: readonly CampaignStatus[] = ['DRAFT', 'SCHEDULED', 'FAILED'];
 
+/** What a pre-send analysis looks at. */
+const ANALYSED: ReadonlySet<string> = new Set<keyof CampaignDraft>([
+  'subject',
+  'previewText',
+  'contentJson',
+  'contentText',
+  'fromEmail',
+  'fromName',
+  'topicIds',
+  'segmentIds',
+]);
+
 /** A mail to everybody who wants its topics: written, checked, queued once, sent. */
 export class Campaign {
   readonly id: string;
@@ -110,7 +122,7 @@ export class Campaign {
     this.updatedAt = now;
   }
 
-  /** Takes changes over; an analysis of what stood before is void. Throws unless it can still be edited. */
+  /** Takes changes over; of other content or another audience the analysis is void. Throws unless it can still be edited. */
   revise(changes: Partial<CampaignDraft>, now: Date): void {
     this.refuseUnless(EDITABLE, 'cannot be changed');
     const { topicIds, segmentIds, ...plain } = changes;
@@ -119,8 +131,10 @@ export class Campaign {
     if (topicIds !== undefined) this.topicIds = [...topicIds];
     if (segmentIds !== undefined) this.segmentIds = [...segmentIds];
     if (this.status === 'SCHEDULED' && this.scheduledAt === null) this.status = 'DRAFT';
-    this.preSendScore = null;
-    this.preSendStatus = null;
+    if (Object.keys(changes).some((field) => ANALYSED.has(field))) {
+      this.preSendScore = null;
+      this.preSendStatus = null;
+    }
     this.updatedAt = now;
   }
 

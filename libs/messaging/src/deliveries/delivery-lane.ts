@@ -148,7 +148,9 @@ export class DeliveryLane {
     this.#onWire.set(work.delivery.id, work);
     const result = await this.parts.transport.deliver(work.mail);
     this.#onWire.delete(work.delivery.id);
-    this.#finished.push({ ...work, outcome: this.#judge(work, result) });
+    const { scope, delivery, ambiguousPolicy, usagePeriod } = work;
+    const outcome = this.#judge(work, result);
+    this.#finished.push({ scope, delivery, ambiguousPolicy, usagePeriod, outcome });
     this.#signal?.();
   }
 

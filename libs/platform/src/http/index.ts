@@ -18,5 +18,5 @@ export { createHttpAdapter } from './server/http-adapter.js';
 export { useHttpKit } from './use-http-kit.js';
 export { validBody } from './validation/request-validation.pipe.js';
 export { isUnavailability } from './problems/unavailability.js';
-export { emailField, emailParam, int64, timestamp, uuid } from './validation/fields.js';
+export { emailField, emailParam, emailText, int64, timestamp, uuid } from './validation/fields.js';
 export { strictBody } from './validation/strict-body.js';
