@@ -61,7 +61,10 @@ export class CampaignAnalysisService {
   }
 }
 
-type ContentFacts = Pick<CampaignFacts, 'contentEmpty' | 'hasUnsubscribeLink' | 'mergeTagFaults' | 'linkFaults'>;
+type ContentFacts = Pick<
+  CampaignFacts,
+  'contentEmpty' | 'hasUnsubscribeLink' | 'mergeTagFaults' | 'linkFaults'
+>;
 
 async function contentFacts(campaign: Campaign, footer: MailFooter): Promise<ContentFacts> {
   try {

@@ -1,3 +1,5 @@
+import type { MergeTemplate, MergeValues } from './merge-template.js';
+
 /** A body part ready for the wire: lines ended by CRLF, and the name of its transfer encoding. */
 export interface EncodedBody {
   readonly encoding: '7bit' | 'quoted-printable' | 'base64';
@@ -42,14 +44,58 @@ function longestLine(canonical: string): number {
   return longest;
 }
 
+/** A body that is encoded once for all recipients but for what differs between them. */
+export interface BodySkeleton {
+  build(values: MergeValues): EncodedBody;
+}
+
+const SOFT_BREAK = '=\r\n';
+
+/**
+ * Encodes the fixed texts of a template ahead. A slot stands between two soft line breaks, which vanish in
+ * decoding (RFC 2045 §6.7), so that only its own content is left to be encoded. A template with logic, or one
+ * that base64 suits better, is encoded whole each time.
+ */
+export function compileBody(template: MergeTemplate): BodySkeleton {
+  const { slots } = template;
+  if (slots === undefined || prefersBase64(Buffer.from(slots.texts.join('')))) {
+    return { build: (values) => encodeBody(template.render(values)) };
+  }
+  const texts = slots.texts.map(quotedPrintableText);
+  return {
+    build: (values) => {
+      let content = texts[0] ?? '';
+      for (const [index, slot] of slots.fill(values).entries()) {
+        content +=
+          SOFT_BREAK +
+          (SELF_EVIDENT.test(slot) ? slot : quotedPrintableText(slot)) +
+          SOFT_BREAK +
+          (texts[index + 1] ?? '');
+      }
+      return { encoding: 'quoted-printable', content: Buffer.from(content, 'latin1') };
+    },
+  };
+}
+
+/** What quoted-printable leaves as it is: one short line of printable ASCII without `=`. */
+const SELF_EVIDENT = /^[ -<>-~]{0,75}$/;
+
+function quotedPrintableText(text: string): string {
+  return text === '' ? '' : quotedPrintable(Buffer.from(canonicalLines(text))).toString('latin1');
+}
+
 /** Encodes a text body as 7bit, quoted-printable or base64, whichever is safe and short. */
 export function encodeBody(text: string): EncodedBody {
   const canonical = canonicalLines(text);
   if (isPlain(canonical)) return { encoding: '7bit', content: Buffer.from(canonical, 'latin1') };
   const bytes = Buffer.from(canonical);
-  return tripledBytes(bytes) > bytes.length * BASE64_SHARE
+  return prefersBase64(bytes)
     ? { encoding: 'base64', content: base64(bytes) }
     : { encoding: 'quoted-printable', content: quotedPrintable(bytes) };
+}
+
+function prefersBase64(bytes: Buffer): boolean {
+  return tripledBytes(bytes) > bytes.length * BASE64_SHARE;
 }
 
 function tripledBytes(bytes: Buffer): number {

@@ -14,6 +14,10 @@ interface Slot {
 /** A template of plain tags only: fixed texts with one slot between each two of them. */
 export interface SlotTemplate {
   readonly variables: readonly string[];
+  /** The fixed texts; one more than there are slots. */
+  readonly texts: readonly string[];
+  /** The slots' contents in their order, escaped. */
+  fill(values: MergeValues): string[];
   render(values: MergeValues): string;
 }
 
@@ -78,12 +82,14 @@ export function compileSlots(pieces: readonly TemplatePiece[], escaping: MergeEs
     texts.push('');
   }
   const escape = OUTPUT_ESCAPES[escaping];
+  const fill = (values: MergeValues) => slots.map((slot) => escape(slotValue(slot, values)));
   return {
     variables: [...new Set(slots.map((slot) => `${slot.root}.${slot.key}`))],
+    texts,
+    fill,
     render(values) {
       let result = texts[0] ?? '';
-      for (const [index, slot] of slots.entries())
-        result += escape(slotValue(slot, values)) + texts[index + 1];
+      for (const [index, content] of fill(values).entries()) result += content + texts[index + 1];
       return result;
     },
   };

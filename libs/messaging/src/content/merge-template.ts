@@ -1,6 +1,6 @@
 import { compileWithEngine, type EngineTemplate } from './merge-engine.js';
 import type { MergeEscaping } from './merge-output.js';
-import { compileSlots } from './merge-slots.js';
+import { compileSlots, type SlotTemplate } from './merge-slots.js';
 import { asMergeTemplateError, templatePieces } from './merge-tags.js';
 import type { MergeValues } from './merge-values.js';
 
@@ -17,6 +17,8 @@ export interface MergeTemplate {
    * @throws {MergeTemplateError} when a loop or a filter exceeds its bounds
    */
   render(values: MergeValues): string;
+  /** Present when the template holds only plain tags: its fixed texts and what goes between them. */
+  readonly slots?: Pick<SlotTemplate, 'texts' | 'fill'>;
 }
 
 /**
@@ -28,7 +30,9 @@ export interface MergeTemplate {
  */
 export function compileMergeTemplate(source: string, escaping: MergeEscaping): MergeTemplate {
   const pieces = templatePieces(source);
-  return compileSlots(pieces, escaping) ?? guarded(() => bounded(compileWithEngine(pieces, escaping)));
+  const slots = compileSlots(pieces, escaping);
+  if (slots !== null) return { variables: slots.variables, render: slots.render, slots };
+  return guarded(() => bounded(compileWithEngine(pieces, escaping)));
 }
 
 function bounded(template: EngineTemplate): MergeTemplate {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { array, assert, asyncProperty, string } from 'fast-check';
 import PostalMime, { type Email } from 'postal-mime';
+import { compileMergeTemplate, type MergeValues } from './merge-template.js';
 import { buildMimeMessage, compileMimeSkeleton, type MimeMessage } from './mime-message.js';
 
 const MESSAGE: MimeMessage = {
@@ -12,6 +13,19 @@ const MESSAGE: MimeMessage = {
   html: '<p>Hello</p>',
   text: 'Hello',
   headers: [],
+};
+
+const VALUES: MergeValues = {
+  subscriber: { email: 'ann@mail.example', first_name: null, last_name: null, phone: null },
+  custom: {},
+  topic: { name: 'News', key: 'APIT-1' },
+  campaign: { name: 'First', key: 'APIT-001' },
+  project: { name: 'Shop' },
+  links: {
+    unsubscribe: 'https://x.example/u',
+    preferences: 'https://x.example/p',
+    view: 'https://x.example/v',
+  },
 };
 
 const parse = (bytes: Buffer): Promise<Email> => PostalMime.parse(bytes);
@@ -67,11 +81,42 @@ describe('a MIME message', () => {
     expect(other).not.toContain(boundary);
   });
 
-  it('gives the same bytes from a skeleton as from the plain function', () => {
-    const skeleton = compileMimeSkeleton({ from: MESSAGE.from, headers: [['List-Id', '<a.b>']] });
-    const direct = buildMimeMessage({ ...MESSAGE, headers: [['List-Id', '<a.b>']] }).toString();
-    const wire = skeleton.build(MESSAGE).toString();
-    expect(wire.split('\r\n').sort()).toEqual(direct.split('\r\n').sort());
+  it('carries the same from a skeleton, whatever the values are and wherever they stand', async () => {
+    const fixed = string({ unit: 'grapheme', maxLength: 200 }).map((text) => text.replaceAll(/[{}]/g, '='));
+    const value = string({ unit: 'grapheme', maxLength: 150 });
+    await assert(
+      asyncProperty(array(fixed, { minLength: 2, maxLength: 8 }), value, async (texts, name) => {
+        const source = `${texts.join('{{ subscriber.first_name }}')}.`;
+        const html = compileMergeTemplate(source, 'html');
+        const text = compileMergeTemplate(source, 'none');
+        const values = { ...VALUES, subscriber: { ...VALUES.subscriber, first_name: name } };
+        const bytes = compileMimeSkeleton({
+          from: MESSAGE.from,
+          headers: [['List-Id', '<a.b>']],
+          html,
+          text,
+        }).build({
+          ...MESSAGE,
+          values,
+        });
+        expectWireFormat(bytes);
+        expect(
+          Math.max(
+            ...bytes
+              .toString('latin1')
+              .split('\r\n')
+              .map((line) => line.length),
+          ),
+        ).toBeLessThanOrEqual(78);
+        const mail = await parse(bytes);
+        const direct = await parse(
+          buildMimeMessage({ ...MESSAGE, html: html.render(values), text: text.render(values) }),
+        );
+        expect([mail.html, mail.text]).toEqual([direct.html, direct.text]);
+        expect(mail.headers.find(({ key }) => key === 'list-id')?.value).toBe('<a.b>');
+      }),
+      { numRuns: 200 },
+    );
   });
 
   it('carries any subject, sender name and bodies unchanged, as ASCII lines of at most 998 bytes', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { encodeBody } from './body-encoding.js';
+import { compileBody, encodeBody, type EncodedBody } from './body-encoding.js';
 import {
   assertHeaderValue,
   foldHeader,
@@ -7,6 +7,7 @@ import {
   phrase,
   unstructuredHeader,
 } from './header-encoding.js';
+import type { MergeTemplate, MergeValues } from './merge-template.js';
 
 export { HeaderValueError } from './header-encoding.js';
 
@@ -21,25 +22,36 @@ export interface Sender {
 }
 
 /** What differs from one recipient to the next. */
-export interface MimeParts {
+export interface RecipientParts {
   readonly to: string;
   readonly subject: string;
   /** With or without its angle brackets. */
   readonly messageId: string;
   readonly date: Date;
+  readonly headers: readonly Header[];
+}
+
+export interface MimeParts extends RecipientParts {
   readonly html: string;
   readonly text: string;
-  readonly headers: readonly Header[];
 }
 
 export interface MimeMessage extends MimeParts {
   readonly from: Sender;
 }
 
-/** A message whose unchanging headers are checked and folded already. */
+/** What all mails of a campaign share. */
+export interface SharedParts {
+  readonly from: Sender;
+  readonly headers: readonly Header[];
+  readonly html: MergeTemplate;
+  readonly text: MergeTemplate;
+}
+
+/** A message whose fixed headers are folded and whose fixed texts are encoded already. */
 export interface MimeSkeleton {
   /** @throws {HeaderValueError} when a header value could break out of its field */
-  build(parts: MimeParts): Buffer;
+  build(parts: RecipientParts & { readonly values: MergeValues }): Buffer;
 }
 
 const OWN_HEADERS = new Set([
@@ -60,24 +72,35 @@ const OWN_HEADERS = new Set([
  * @throws {HeaderValueError} when a header value could break out of its field
  */
 export function buildMimeMessage(message: MimeMessage): Buffer {
-  return compileMimeSkeleton({ from: message.from, headers: [] }).build(message);
+  return assemble(
+    fromHeader(message.from),
+    new Set(),
+    message,
+    encodeBody(message.text),
+    encodeBody(message.html),
+  );
 }
 
-/** Folds what all messages of a campaign share. */
-export function compileMimeSkeleton(shared: {
-  readonly from: Sender;
-  readonly headers: readonly Header[];
-}): MimeSkeleton {
+/** Folds and encodes what all messages of a campaign share. */
+export function compileMimeSkeleton(shared: SharedParts): MimeSkeleton {
   const seen = new Set<string>();
   const head = fromHeader(shared.from) + extraHeaders(shared.headers, seen);
-  return { build: (parts) => assemble(head, seen, parts) };
+  const html = compileBody(shared.html);
+  const text = compileBody(shared.text);
+  return {
+    build: (parts) => assemble(head, seen, parts, text.build(parts.values), html.build(parts.values)),
+  };
 }
 
-function assemble(head: string, seen: ReadonlySet<string>, parts: MimeParts): Buffer {
+function assemble(
+  head: string,
+  seen: ReadonlySet<string>,
+  parts: RecipientParts,
+  text: EncodedBody,
+  html: EncodedBody,
+): Buffer {
   const messageId = bracketed(parts.messageId);
   const boundary = `=_${createHash('sha256').update(messageId).digest('hex').slice(0, 32)}`;
-  const text = encodeBody(parts.text);
-  const html = encodeBody(parts.html);
   const headers =
     head +
     foldHeader('To', address('To', parts.to)) +

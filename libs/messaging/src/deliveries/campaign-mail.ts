@@ -6,7 +6,7 @@ import type { CampaignTemplate } from '../campaigns/campaign-template.js';
 import type { SenderIdentity } from '../campaigns/sender-identity.js';
 import { listHeaders } from '../content/list-headers.js';
 import type { MergeValues } from '../content/merge-template.js';
-import { buildMimeMessage } from '../content/mime-message.js';
+import type { MimeSkeleton } from '../content/mime-message.js';
 import type { OutgoingMail } from './delivery.js';
 import type { MailLinkMaker } from './mail-links.js';
 
@@ -21,6 +21,7 @@ export interface CampaignMail {
   readonly topics: readonly NamedTopic[];
   readonly sender: SenderIdentity;
   readonly template: CampaignTemplate;
+  readonly skeleton: MimeSkeleton;
 }
 
 /** The one mail that a recipient gets. */
@@ -31,21 +32,14 @@ export interface MailOfRecipient {
   readonly date: Date;
 }
 
-/** Subject, HTML and text with the recipient's values in them. */
-export function renderCampaignMail(
+/** The HTML as the recipient got it. */
+export function renderCampaignHtml(
   mail: CampaignMail,
   { deliveryId, recipient }: Pick<MailOfRecipient, 'deliveryId' | 'recipient'>,
   links: MailLinkMaker,
-) {
+): string {
   const own = links.ofDelivery(mail.scope, deliveryId, recipient.subscriberId);
-  const values = mergeValues(mail, recipient, own);
-  const { subject, html, text } = mail.template;
-  return {
-    subject: subject.render(values),
-    html: html.render(values),
-    text: text.render(values),
-    links: own,
-  };
+  return mail.template.html.render(mergeValues(mail, recipient, own));
 }
 
 export function composeCampaignMail(
@@ -53,8 +47,10 @@ export function composeCampaignMail(
   one: MailOfRecipient,
   links: MailLinkMaker,
 ): OutgoingMail {
-  const { subject, html, text, links: own } = renderCampaignMail(mail, one, links);
   const { sender, scope, campaign, project, topics } = mail;
+  const own = links.ofDelivery(scope, one.deliveryId, one.recipient.subscriberId);
+  const values = mergeValues(mail, one.recipient, own);
+  const subject = mail.template.subject.render(values);
   const to = wireAddress(one.recipient.email);
   const headers = listHeaders({
     listId: `${(topics[0]?.topicKey ?? campaign.campaignKey).toLowerCase()}.${sender.domain}`,
@@ -63,16 +59,8 @@ export function composeCampaignMail(
     unsubscribeMailto: null,
     feedbackId: `${campaign.campaignKey}:${project.projectKey}:campaign:${FEEDBACK_SENDER}`,
   });
-  const raw = buildMimeMessage({
-    from: { name: sender.name, address: sender.address },
-    to,
-    subject,
-    messageId: one.messageId,
-    date: one.date,
-    html,
-    text,
-    headers,
-  });
+  const { messageId, date } = one;
+  const raw = mail.skeleton.build({ to, subject, messageId, date, headers, values });
   return {
     deliveryId: one.deliveryId,
     environmentId: scope.environmentId,

@@ -6,6 +6,7 @@ import { type Config, CONFIG, Database } from '#platform';
 import { Campaign } from '../campaigns/campaign.js';
 import { compileCampaign } from '../campaigns/campaign-template.js';
 import { senderIdentity } from '../campaigns/sender-identity.js';
+import { compileMimeSkeleton } from '../content/mime-message.js';
 import type { CampaignMail } from './campaign-mail.js';
 
 const KEPT = 20;
@@ -51,6 +52,9 @@ export class CampaignMailsService {
       project.defaultFromEmail,
       this.config.DEFAULT_FROM_EMAIL,
     );
-    return { scope, campaign, project, topics, sender, template: await compileCampaign(campaign, project) };
+    const template = await compileCampaign(campaign, project);
+    const { html, text } = template;
+    const skeleton = compileMimeSkeleton({ from: sender, headers: [], html, text });
+    return { scope, campaign, project, topics, sender, template, skeleton };
   }
 }

@@ -4,7 +4,7 @@ import { RecipientsQuery, TopicsQuery, UnsubscribesService } from '#audience';
 import { Clock, newId, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { CampaignMailsService } from '../deliveries/campaign-mails.service.js';
-import { renderCampaignMail } from '../deliveries/campaign-mail.js';
+import { renderCampaignHtml } from '../deliveries/campaign-mail.js';
 import { MailLinkMaker } from '../deliveries/mail-links.js';
 
 /** A mail, as the page that its links lead to describes it. */
@@ -84,8 +84,7 @@ export class MailPagesService {
     const recipient = found.get(mail.subscriber_id);
     if (recipient === undefined) return null;
     const compiled = await this.mails.ofQueued(scope, mail.campaign_id, mail.queued_on);
-    const { html } = renderCampaignMail(compiled, { deliveryId, recipient }, this.links);
-    return { html };
+    return { html: renderCampaignHtml(compiled, { deliveryId, recipient }, this.links) };
   }
 
   /** The Message-ID of the mail that asked for a confirmation: part of the consent's record. */
