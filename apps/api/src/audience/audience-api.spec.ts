@@ -102,7 +102,6 @@ describe('the audience over HTTP', () => {
       subscriberCount: 0,
       activeSubscriberCount: 0,
       createdAt: NOW,
-      updatedAt: NOW,
     });
     expect(await call('GET', '/topics/APIT-1')).toMatchObject({ status: 200, body: created.body });
     expect(await call('GET', '/topics?status=ACTIVE')).toMatchObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Subscriber, SUBSCRIBER_STATUSES } from '#audience';
-import { emailField, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
+import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
 import { proofFields } from './proof-fields.js';
 import { moment } from '../moment.js';
 import { line } from '../text-fields.js';
@@ -38,7 +38,7 @@ export const subscriberView = z
   .object({
     id: uuid,
     subscriberKey: z.string().nullable().meta({ example: 'APIT-1' }),
-    email: z.string().meta({ format: 'email' }),
+    email: emailText,
     firstName: z.string().nullable(),
     lastName: z.string().nullable(),
     phone: z.string().nullable(),

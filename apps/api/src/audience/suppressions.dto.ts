@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SUPPRESSION_REASONS, type SuppressionView } from '#audience';
-import { emailField, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
+import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
 import { ipAddress } from './proof-fields.js';
 
 export const suppressBody = strictBody({
@@ -18,7 +18,7 @@ export const suppressionListQuery = pageQuery.extend({
 
 export const suppressionView = z
   .object({
-    email: z.string().meta({ format: 'email' }),
+    email: emailText,
     suppressed: z.boolean(),
     reason: z.enum(SUPPRESSION_REASONS).nullable(),
     suppressedAt: timestamp.nullable(),

@@ -37,12 +37,15 @@ export const topicView = z
       description: 'Everyone who is subscribed and not suppressed, bounced or complained.',
     }),
     createdAt: timestamp,
-    updatedAt: timestamp,
   })
   .meta({ id: 'Topic' });
 
 export const topicPage = pageOf(topicView, 'TopicPage');
 
-export function toTopicView(topic: TopicView): z.output<typeof topicView> {
-  return { ...topic, createdAt: topic.createdAt.toISOString(), updatedAt: topic.updatedAt.toISOString() };
+export function toTopicView({
+  updatedAt: _unshown,
+  createdAt,
+  ...topic
+}: TopicView): z.output<typeof topicView> {
+  return { ...topic, createdAt: createdAt.toISOString() };
 }

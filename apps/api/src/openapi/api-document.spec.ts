@@ -119,7 +119,7 @@ describe('The OpenAPI document', () => {
     expect(fields.map(({ name, type, isRequired }) => [name, type, isRequired])).toEqual([
       ['name', 'string', true],
       ['kind', 'string', false],
-      ['email', 'string, email', false],
+      ['email', 'string, idn-email', false],
       ['consent', 'object', true],
       ['consent.source', 'string', true],
       ['options', 'list of object', false],

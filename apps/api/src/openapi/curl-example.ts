@@ -27,7 +27,7 @@ export function curlExample(
 function pathValue(name: string, parameters: readonly Parameter[]): string {
   const schema =
     parameters.find((parameter) => parameter.in === 'path' && parameter.name === name)?.schema ?? {};
-  if (schema.format === 'email' || name === 'email') return 'jane%40example.com';
+  if (name === 'email') return 'jane%40example.com';
   if (name.endsWith('Key')) return name === 'campaignKey' ? 'APIT-001' : 'APIT-1';
   return String(exampleOf({ type: 'string', ...schema }, {}));
 }

@@ -2,7 +2,6 @@ import type { Schema } from './document.js';
 import { resolve } from './schema-fields.js';
 
 const BY_FORMAT: Readonly<Record<string, string>> = {
-  email: 'jane@example.com',
   'date-time': '2026-12-01T09:00:00.000Z',
   date: '2026-12-01',
   uuid: '019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90',

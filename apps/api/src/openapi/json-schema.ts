@@ -3,7 +3,7 @@ import { z } from 'zod';
 type JsonSchema = Record<string, unknown>;
 
 /** Formats say more to a reader than the expressions that check them. */
-const FORMATS_WITHOUT_PATTERN = new Set(['date-time', 'date', 'uuid', 'email']);
+const FORMATS_WITHOUT_PATTERN = new Set(['date-time', 'date', 'uuid']);
 
 /** A zod schema as JSON schema of OpenAPI 3.1; what has a `meta.id` becomes a component. */
 export function toOpenApiSchema(

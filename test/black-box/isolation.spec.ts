@@ -1,0 +1,258 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ApiAnswer, ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { openApiDocument, type OperationObject } from '../support/openapi-validation.js';
+import { timelessProblem } from '../support/problems.js';
+import { type RunningSystem, startSystem } from '../support/system.js';
+
+type Ids = Readonly<Record<string, string>>;
+
+interface Sample {
+  /** A body that would be valid if the resource were the caller's; `topicKey` is one of the caller's own. */
+  readonly body?: (topicKey: string) => object;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What a stranger gets where a 404 is not the contract's answer. */
+  readonly strangerStatus?: number;
+}
+
+/** What to send to each operation with a path parameter. */
+const SAMPLES: Readonly<Record<string, Sample>> = {
+  getTopic: {},
+  updateTopic: { body: () => ({ name: 'Mine' }) },
+  getSubscriber: {},
+  updateSubscriber: { body: () => ({ firstName: 'Mine' }) },
+  getConsents: {},
+  grantConsent: { body: (topicKey) => ({ topicKey, source: 'form' }) },
+  revokeConsent: {},
+  resendConfirmation: {},
+  getSuppression: { strangerStatus: 200 },
+  unsuppress: { headers: { 'x-confirm-unsuppress': 'true' }, strangerStatus: 204 },
+  getCampaign: {},
+  updateCampaign: { body: () => ({ name: 'Mine' }) },
+  sendCampaign: {},
+  getCampaignStatistics: {},
+  exportCampaignReport: {},
+  getTestInboxMessage: {},
+  getRawTestInboxMessage: {},
+};
+
+const UNKNOWN: Ids = {
+  email: 'nobody@example.com',
+  suppressed: 'nobody@example.com',
+  topicKey: 'APIT-999',
+  campaignKey: 'APIT-999',
+  id: '019aa3b5-0000-7000-8000-000000000000',
+};
+
+interface Stranger {
+  readonly name: string;
+  readonly client: ApiClient;
+  readonly topicKey: string;
+}
+
+interface DocumentedOperation {
+  readonly method: string;
+  /** Below /api/v1. */
+  readonly path: string;
+  readonly operation: OperationObject;
+}
+
+describe('projects and their environments', () => {
+  let system: RunningSystem;
+  let owner: ApiClient;
+  let owned: Ids;
+  let ownedTopicId: string;
+  let strangers: Stranger[];
+  let operations: DocumentedOperation[];
+
+  beforeAll(async () => {
+    system = await startSystem();
+    const project = await system.project('APIT');
+    owner = await project.client('TEST');
+    strangers = await Promise.all([
+      makeStranger('the live environment', await project.client('LIVE')),
+      makeStranger('another project', await (await system.project('BETA')).client('TEST')),
+      makeStranger(
+        'another tenant with the same project key',
+        await (await system.project('APIT')).client('TEST'),
+      ),
+    ]);
+    await fillOwner();
+    const { paths } = await openApiDocument(system.baseUrl);
+    operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        method: method.toUpperCase(),
+        path: path.replace('/api/v1', ''),
+        operation,
+      })),
+    );
+  });
+  afterAll(() => system?.stop());
+
+  async function makeStranger(name: string, client: ApiClient): Promise<Stranger> {
+    return { name, client, topicKey: (await client.post('/topics', { name })).at('topicKey') };
+  }
+
+  /** Its topic's key is one that no stranger's topic has. */
+  async function fillOwner(): Promise<void> {
+    await owner.post('/topics', { name: 'First' });
+    await owner.post('/topics', { name: 'Second' });
+    const topic = await owner.post('/topics', { name: 'Third' });
+    const topicKey = topic.at('topicKey');
+    ownedTopicId = topic.at('id');
+    const email = 'ada@owner.example';
+    await owner.post('/subscribers', { email, topicKeys: [topicKey], consent: { source: 'form' } });
+    await owner.post('/suppressions', { email: 'gone@owner.example', reason: 'HARD_BOUNCE' });
+    const campaign = await owner.post('/campaigns', {
+      name: 'Secret',
+      subject: 'Secret',
+      topicIds: [ownedTopicId],
+    });
+    const inbox = await eventually('the confirmation mail', async () => {
+      const answer = await owner.get('/test-inbox/messages');
+      return answer.at<unknown[]>('data').length > 0 && answer;
+    });
+    owned = {
+      email,
+      suppressed: 'gone@owner.example',
+      topicKey,
+      campaignKey: campaign.at('campaignKey'),
+      id: inbox.at('data', 0, 'id'),
+    };
+  }
+
+  const sampleOf = ({ method, path, operation }: DocumentedOperation): Sample => {
+    const sample = SAMPLES[operation.operationId];
+    if (sample === undefined)
+      throw new Error(`Add sample values for ${operation.operationId} (${method} ${path}) to SAMPLES.`);
+    return sample;
+  };
+  const urlOf = (path: string, ids: Ids): string =>
+    path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
+      const id = ids[path.startsWith('/suppressions') ? 'suppressed' : name];
+      if (id === undefined)
+        throw new Error(`Add a sample value for the path parameter {${name}} of ${path}.`);
+      return encodeURIComponent(id);
+    });
+  const withParameter = () => operations.filter(({ path }) => path.includes('{'));
+  const ask = async (
+    stranger: Stranger,
+    target: DocumentedOperation,
+    ids: Ids,
+  ): Promise<{ status: number; text: string }> => {
+    const { body, headers = {} } = sampleOf(target);
+    const answer = await stranger.client.request(target.method, urlOf(target.path, ids), {
+      headers,
+      ...(body === undefined ? {} : { body: body(stranger.topicKey) }),
+    });
+    return { status: answer.status, text: withoutIds(timelessProblem(answer.text), ids) };
+  };
+  const withoutIds = (text: string, ids: Ids): string =>
+    Object.values(ids).reduce(
+      (rest, id) => rest.replaceAll(id, '…').replaceAll(encodeURIComponent(id), '…'),
+      text,
+    );
+
+  /** Everything the owner can read. */
+  const ownersView = async (): Promise<string[]> => {
+    const reads = operations.filter(({ method }) => method === 'GET');
+    const answers: ApiAnswer[] = [];
+    for (const { path } of reads) answers.push(await owner.get(urlOf(path, owned)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    return answers.map(({ text }) => text);
+  };
+
+  it('answer for another’s resource exactly as for one that does not exist, and leave it as it is', async () => {
+    const before = await ownersView();
+    expect(withParameter().length).toBeGreaterThanOrEqual(17);
+    for (const target of withParameter()) {
+      for (const stranger of strangers) {
+        const others = await ask(stranger, target, owned);
+        const nobodys = await ask(stranger, target, UNKNOWN);
+        const where = `${target.method} ${target.path} from ${stranger.name}`;
+        expect({ where, ...others }).toEqual({ where, ...nobodys });
+        expect({ where, status: others.status }).toEqual({
+          where,
+          status: sampleOf(target).strangerStatus ?? 404,
+        });
+      }
+    }
+    expect(await ownersView()).toEqual(before);
+  });
+
+  it('have samples for operations that exist', () => {
+    const known = withParameter().map(({ operation }) => operation.operationId);
+    expect(Object.keys(SAMPLES).filter((operationId) => !known.includes(operationId))).toEqual([]);
+  });
+
+  it('never list what belongs to another', async () => {
+    const secrets = [ownedTopicId, 'owner.example', 'Secret', ...Object.values(owned)];
+    for (const { path } of operations.filter((each) => each.method === 'GET' && !each.path.includes('{'))) {
+      for (const { name, client } of strangers) {
+        for (const query of [
+          '',
+          `?topicKey=${owned['topicKey']}`,
+          '?q=ada',
+          '?status=DRAFT',
+          '?to=ada%40owner.example',
+        ]) {
+          const answer = await client.get(path + query);
+          const found = secrets.filter((secret) => answer.text.includes(secret));
+          expect({ name, path, query, found }).toEqual({ name, path, query, found: [] });
+        }
+      }
+    }
+  });
+
+  it('do not know another’s topics, in whatever place they are named', async () => {
+    for (const { client } of strangers) {
+      const grantTo = (topicKey: string | undefined) =>
+        client.post('/subscribers', {
+          email: 'new@example.com',
+          topicKeys: [topicKey],
+          consent: { source: 'form' },
+        });
+      const write = (topicId: string | undefined) =>
+        client.post('/campaigns', { name: 'x', subject: 'x', topicIds: [topicId] });
+      for (const [others, nobodys] of [
+        [await grantTo(owned['topicKey']), await grantTo(UNKNOWN['topicKey'])],
+        [await write(ownedTopicId), await write(UNKNOWN['id'])],
+      ]) {
+        expect(others?.status).toBe(422);
+        expect(timelessProblem(others?.text ?? '')).toBe(timelessProblem(nobodys?.text ?? ''));
+      }
+    }
+  });
+
+  it('may each have a subscriber with the same address, whose consents and suppression are their own', async () => {
+    const email = owned['email'] ?? '';
+    const path = `/subscribers/${encodeURIComponent(email)}`;
+    const before = (await owner.get(`${path}/consents`)).text;
+    for (const { client, topicKey } of strangers) {
+      const created = await client.post('/subscribers', {
+        email,
+        topicKeys: [topicKey],
+        consent: { source: 'form' },
+      });
+      expect(created.status).toBe(201);
+      for (const call of [
+        (key: string | undefined) => client.delete(`${path}/consents/${key}`),
+        (key: string | undefined) => client.post(`${path}/consents/${key}/resend`),
+      ]) {
+        const others = await call(owned['topicKey']);
+        expect(others.status).toBe(404);
+        expect(timelessProblem(others.text)).toBe(timelessProblem((await call(UNKNOWN['topicKey'])).text));
+      }
+      expect((await client.post('/suppressions', { email })).status).toBe(201);
+      expect((await client.get(path)).at('status')).toBe('SUPPRESSED');
+    }
+    expect((await owner.get(`${path}/consents`)).text).toBe(before);
+    expect((await owner.get(path)).at('status')).toBe('PENDING_CONFIRMATION');
+  });
+
+  it('empty their own test inbox only', async () => {
+    for (const { client } of strangers.slice(1))
+      expect((await client.delete('/test-inbox/messages')).status).toBe(204);
+    expect((await owner.get(`/test-inbox/messages/${owned['id']}`)).status).toBe(200);
+  });
+});

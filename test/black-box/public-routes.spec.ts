@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { API_SCOPES } from '#kernel';
+import type { ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { openApiDocument, type OperationObject } from '../support/openapi-validation.js';
+import { type RunningSystem, startSystem } from '../support/system.js';
+
+const HTML = 'text/html; charset=utf-8';
+
+/** The fixed surface: what an operation needs and answers. */
+const OPERATIONS: readonly (readonly [operation: string, scope: string | null, success: string])[] = [
+  ['GET /project', null, '200'],
+  ['GET /topics', 'topics:read', '200'],
+  ['POST /topics', 'topics:write', '201'],
+  ['GET /topics/{topicKey}', 'topics:read', '200'],
+  ['PATCH /topics/{topicKey}', 'topics:write', '200'],
+  ['GET /subscribers', 'subscribers:read', '200'],
+  ['POST /subscribers', 'subscribers:write', '201'],
+  ['GET /subscribers/{email}', 'subscribers:read', '200'],
+  ['PATCH /subscribers/{email}', 'subscribers:write', '200'],
+  ['GET /subscribers/{email}/consents', 'consents:manage', '200'],
+  ['POST /subscribers/{email}/consents', 'consents:manage', '201'],
+  ['DELETE /subscribers/{email}/consents/{topicKey}', 'consents:manage', '204'],
+  ['POST /subscribers/{email}/consents/{topicKey}/resend', 'consents:manage', '202'],
+  ['GET /suppressions', 'suppressions:manage', '200'],
+  ['POST /suppressions', 'suppressions:manage', '201'],
+  ['GET /suppressions/{email}', 'suppressions:manage', '200'],
+  ['DELETE /suppressions/{email}', 'suppressions:manage', '204'],
+  ['GET /campaigns', 'campaigns:read', '200'],
+  ['POST /campaigns', 'campaigns:write', '201'],
+  ['GET /campaigns/{campaignKey}', 'campaigns:read', '200'],
+  ['PATCH /campaigns/{campaignKey}', 'campaigns:write', '200'],
+  ['POST /campaigns/{campaignKey}/send', 'campaigns:write', '200'],
+  ['GET /campaigns/{campaignKey}/report/statistics', 'reports:read', '200'],
+  ['GET /campaigns/{campaignKey}/report/export', 'reports:read', '200'],
+  ['GET /test-inbox/messages', 'campaigns:read', '200'],
+  ['DELETE /test-inbox/messages', 'campaigns:write', '204'],
+  ['GET /test-inbox/messages/{id}', 'campaigns:read', '200'],
+  ['GET /test-inbox/messages/{id}/raw', 'campaigns:read', '200'],
+];
+
+describe('the routes', () => {
+  let system: RunningSystem;
+  let client: ApiClient;
+  let operations: Map<string, OperationObject>;
+  let topicKeys: string[];
+  let people = 0;
+
+  beforeAll(async () => {
+    system = await startSystem();
+    client = await (await system.project()).client('TEST');
+    const { paths } = await openApiDocument(system.baseUrl);
+    operations = new Map(
+      Object.entries(paths).flatMap(([path, methods]) =>
+        Object.entries(methods).map(
+          ([method, operation]) =>
+            [`${method.toUpperCase()} ${path.replace('/api/v1', '')}`, operation] as const,
+        ),
+      ),
+    );
+    topicKeys = [];
+    for (const name of ['Product news', 'Offers']) {
+      topicKeys.push((await client.post('/topics', { name, doubleOptInEnabled: false })).at('topicKey'));
+    }
+  });
+  afterAll(() => system?.stop());
+
+  const get = (path: string) => fetch(`${system.baseUrl}${path}`);
+
+  describe('of the API', () => {
+    it.each(OPERATIONS)('%s needs %s and answers %s', (name, scope, success) => {
+      const operation = operations.get(name);
+      expect(operation?.['x-required-scope']).toBe(scope);
+      expect(Object.keys(operation?.responses ?? {}).filter((status) => status.startsWith('2'))).toEqual([
+        success,
+      ]);
+    });
+
+    it('all are documented with an id, a scope and every answer that their shape implies', () => {
+      const ids = [...operations.values()].map(({ operationId }) => operationId);
+      expect(new Set(ids).size).toBe(ids.length);
+      for (const [name, operation] of operations) {
+        const scope = operation['x-required-scope'];
+        expect([name, operation.operationId, operation.tags?.length]).toEqual([
+          name,
+          expect.stringMatching(/^[a-z][A-Za-z]+$/),
+          1,
+        ]);
+        expect([name, ...API_SCOPES, null]).toContain(scope);
+        const implied = [
+          '401',
+          '429',
+          '500',
+          '503',
+          ...(scope === null ? [] : ['403']),
+          ...(operation.requestBody === undefined ? [] : ['400', '413', '415', '422']),
+          ...(name.includes('{') ? ['404'] : []),
+        ];
+        expect([name, Object.keys(operation.responses)]).toEqual([name, expect.arrayContaining(implied)]);
+      }
+    });
+
+    it('have no method beside the documented ones', async () => {
+      const paths = new Set([...operations.keys()].map((name) => name.split(' ')[1] ?? ''));
+      for (const path of paths) {
+        const answer = await client.request('PUT', path.replaceAll(/\{\w+\}/g, 'x'), {});
+        const allowed = (answer.headers.get('allow') ?? '')
+          .split(', ')
+          .filter((method) => method !== 'OPTIONS');
+        const documented = allowed.filter((method) =>
+          operations.has(`${method === 'HEAD' ? 'GET' : method} ${path}`),
+        );
+        expect([path, answer.status, allowed]).toEqual([path, 405, documented]);
+        expect(allowed.length).toBeGreaterThan(0);
+      }
+    });
+  });
+
+  describe('that need no key', () => {
+    it('show the reference, the document, health and metrics', async () => {
+      const types = {
+        '/docs': HTML,
+        '/openapi.json': expect.stringMatching(/^application\/json/),
+        '/health/live': expect.stringMatching(/^application\/json/),
+        '/health/ready': expect.stringMatching(/^application\/json/),
+        '/metrics': expect.stringMatching(/^text\/plain; version=0\.0\.4/),
+      };
+      for (const [path, type] of Object.entries(types)) {
+        const answer = await get(path);
+        expect([path, answer.status, answer.headers.get('content-type')]).toEqual([path, 200, type]);
+        expect(answer.headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
+      }
+      expect((await openApiDocument(system.baseUrl)).openapi).toMatch(/^3\.1\./);
+    });
+  });
+
+  describe('for subscribers', () => {
+    interface Reader {
+      readonly email: string;
+      readonly links: Readonly<Record<'unsubscribe' | 'preferences' | 'view', string>>;
+    }
+
+    /** Somebody who is subscribed to both topics and got a campaign about the first. */
+    async function reader(): Promise<Reader> {
+      const email = `reader${(people += 1)}@example.com`;
+      await client.post('/subscribers', { email, topicKeys, consent: { source: 'form' } });
+      const topic = await client.get(`/topics/${topicKeys[0]}`);
+      const campaign = await client.post('/campaigns', {
+        name: 'x',
+        subject: 'x',
+        contentText: 'Hello',
+        topicIds: [topic.at('id')],
+      });
+      await client.post(`/campaigns/${campaign.at('campaignKey')}/send`);
+      const inbox = await eventually(`the mail to ${email}`, async () => {
+        const answer = await client.get(`/test-inbox/messages?kind=CAMPAIGN&to=${encodeURIComponent(email)}`);
+        return answer.at<unknown[]>('data').length > 0 && answer;
+      });
+      return { email, links: inbox.at('data', 0, 'links') };
+    }
+    const statuses = async (email: string): Promise<string[]> => {
+      const consents = (await client.get(`/subscribers/${encodeURIComponent(email)}/consents`)).at<
+        Record<string, string>[]
+      >('consents');
+      return topicKeys.map((key) => consents.find(({ topicKey }) => topicKey === key)?.['status'] ?? 'none');
+    };
+    const press = (link: string, fields: Record<string, string> = {}) =>
+      fetch(link, { method: 'POST', body: new URLSearchParams(fields), redirect: 'manual' });
+    /** What every page is: readable without JavaScript, on a phone, without leaving a trace. */
+    const expectPage = async (answer: Response, status = 200): Promise<string> => {
+      expect([answer.status, answer.headers.get('content-type'), answer.headers.get('set-cookie')]).toEqual([
+        status,
+        HTML,
+        null,
+      ]);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
+      const text = await answer.text();
+      expect(text).not.toMatch(/<script|javascript:| on\w+=/i);
+      expect(text).toMatch(/<meta name="viewport"/);
+      return text;
+    };
+
+    it('unsubscribe with one click from the topics of the mail, at once and as often as it comes', async () => {
+      const { email, links } = await reader();
+      await expectPage(await fetch(links.unsubscribe));
+      expect(await statuses(email)).toEqual(['SUBSCRIBED', 'SUBSCRIBED']);
+      for (let time = 1; time <= 2; time += 1) {
+        const answer = await press(links.unsubscribe, { 'List-Unsubscribe': 'One-Click' });
+        expect([answer.status, answer.headers.get('location'), answer.headers.get('set-cookie')]).toEqual([
+          200,
+          null,
+          null,
+        ]);
+        expect(await statuses(email)).toEqual(['UNSUBSCRIBED', 'SUBSCRIBED']);
+      }
+      const form = new FormData();
+      form.set('List-Unsubscribe', 'One-Click');
+      const other = await reader();
+      expect((await fetch(other.links.unsubscribe, { method: 'POST', body: form })).status).toBe(200);
+      expect(await statuses(other.email)).toEqual(['UNSUBSCRIBED', 'SUBSCRIBED']);
+    });
+
+    it('show all topics, leave one, then everything', async () => {
+      const { email, links } = await reader();
+      const page = await expectPage(await fetch(links.preferences));
+      for (const name of ['Product news', 'Offers']) expect(page).toContain(name);
+      expect(page).not.toContain(email);
+      await expectPage(await press(links.preferences, { leave: topicKeys[1] ?? '' }));
+      expect(await statuses(email)).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
+      await expectPage(await press(links.preferences, { scope: 'everything' }));
+      expect(await statuses(email)).toEqual(['UNSUBSCRIBED', 'UNSUBSCRIBED']);
+      expect((await client.get(`/subscribers/${encodeURIComponent(email)}`)).at('status')).toBe('SUPPRESSED');
+      expect((await client.get(`/suppressions/${encodeURIComponent(email)}`)).at('reason')).toBe(
+        'GLOBAL_UNSUBSCRIBE',
+      );
+    });
+
+    it('show the mail, locked up', async () => {
+      const { links } = await reader();
+      const answer = await fetch(links.view);
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, HTML]);
+      expect(answer.headers.get('content-security-policy')).toMatch(/^sandbox/);
+      expect(await answer.text()).toContain('Hello');
+    });
+
+    it('confirm by the button alone, once, and say so to whoever comes again', async () => {
+      const topic = await client.post('/topics', { name: 'Confirmed' });
+      const email = 'confirm@example.com';
+      await client.post('/subscribers', {
+        email,
+        topicKeys: [topic.at('topicKey')],
+        consent: { source: 'form' },
+      });
+      const inbox = await eventually('the confirmation mail', async () => {
+        const answer = await client.get(`/test-inbox/messages?kind=OPT_IN&to=${encodeURIComponent(email)}`);
+        return answer.at<unknown[]>('data').length > 0 && answer;
+      });
+      const link = inbox.at('data', 0, 'links', 'confirm');
+      const status = async () => (await client.get(`/subscribers/${encodeURIComponent(email)}`)).at('status');
+      for (const method of ['GET', 'HEAD', 'GET']) expect((await fetch(link, { method })).status).toBe(200);
+      expect(await status()).toBe('PENDING_CONFIRMATION');
+      expect(await expectPage(await press(link))).toContain('Confirmed');
+      expect(await status()).toBe('ACTIVE');
+      await expectPage(await press(link));
+      await expectPage(await fetch(link));
+      expect(await status()).toBe('ACTIVE');
+    });
+
+    it('tell nothing about a link that was tampered with, or is of another kind', async () => {
+      const { email, links } = await reader();
+      const token = links.unsubscribe.split('/').at(-1) ?? '';
+      const flipped = token.slice(0, -2) + (token.endsWith('A') ? 'B' : 'A') + token.slice(-1);
+      const pages = new Set<string>();
+      for (const path of ['/u/', '/c/', '/p/', '/v/']) {
+        for (const wrong of [
+          'x',
+          flipped,
+          token.slice(0, -3),
+          `${token}x`,
+          ...(path === '/u/' ? [] : [token]),
+        ]) {
+          pages.add(await expectPage(await get(path + wrong), 404));
+          if (path !== '/v/')
+            pages.add(
+              await expectPage(await press(system.baseUrl + path + wrong, { scope: 'everything' }), 404),
+            );
+        }
+      }
+      expect(pages.size).toBe(1);
+      expect(await statuses(email)).toEqual(['SUBSCRIBED', 'SUBSCRIBED']);
+    });
+  });
+});
