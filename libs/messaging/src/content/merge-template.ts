@@ -31,7 +31,7 @@ export interface MergeTemplate {
 export function compileMergeTemplate(source: string, escaping: MergeEscaping): MergeTemplate {
   const pieces = templatePieces(source);
   const slots = compileSlots(pieces, escaping);
-  if (slots !== null) return { variables: slots.variables, render: slots.render, slots };
+  if (slots !== null) return { variables: slots.variables, render: (values) => slots.render(values), slots };
   return guarded(() => bounded(compileWithEngine(pieces, escaping)));
 }
 
