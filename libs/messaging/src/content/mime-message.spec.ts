@@ -112,7 +112,7 @@ describe('a MIME message', () => {
         const direct = await parse(
           buildMimeMessage({ ...MESSAGE, html: html.render(values), text: text.render(values) }),
         );
-        expect([mail.html, mail.text]).toEqual([direct.html, direct.text]);
+        expect([mail.html, mail.text].map(bodyOf)).toEqual([direct.html, direct.text].map(bodyOf));
         expect(mail.headers.find(({ key }) => key === 'list-id')?.value).toBe('<a.b>');
       }),
       { numRuns: 200 },
