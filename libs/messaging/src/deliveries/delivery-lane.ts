@@ -6,6 +6,7 @@ import { type DeliveryOutcome, outcomeOf } from './delivery-outcome.js';
 import type { DeliverySource, DeliveryWork, PreparedDelivery } from './delivery-source.js';
 import type { DeliveryTransport } from './delivery-transport.js';
 import { type Lease, LEASE_MS, RENEW_EVERY_MS } from './lease.js';
+import { exchangesOf, groupByScope } from './exchange-groups.js';
 import { RoutePause } from './route-pause.js';
 
 const POLL_MS = 1_000;
@@ -213,26 +214,4 @@ export class DeliveryLane {
   #complain(what: string, error: unknown): void {
     this.parts.logger.error({ error: describeError(error) }, what);
   }
-}
-
-/**
- * One transaction for one scope. Of several scopes all outcomes are written before any mark: a mail must not
- * go on the wire in the place of one whose outcome is still to be written.
- */
-function exchangesOf<Work extends DeliveryWork>(works: readonly Work[]): Work[][] {
-  const groups = groupByScope(works);
-  if (groups.length === 1) return groups;
-  return [
-    ...groupByScope(works.filter((work) => 'outcome' in work)),
-    ...groupByScope(works.filter((work) => !('outcome' in work))),
-  ];
-}
-
-/** Rows of one environment and one period are written in one transaction. */
-function groupByScope<Work extends DeliveryWork>(works: readonly Work[]): Work[][] {
-  const groups = Map.groupBy(
-    works,
-    ({ scope, usagePeriod }) => `${scope.environmentId}/${usagePeriod?.getTime() ?? ''}`,
-  );
-  return [...groups.values()];
 }
