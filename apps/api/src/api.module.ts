@@ -6,6 +6,7 @@ import { HttpKitModule } from '#platform/http';
 import { AccessApiModule } from './access/access-api.module.js';
 import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
+import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
 import { MessagingApiModule } from './messaging/messaging-api.module.js';
 import { ReferenceModule } from './openapi/reference.module.js';
 import { OperationsController } from './operations/operations.controller.js';
@@ -18,7 +19,14 @@ const ENTITIES: readonly EntitySchema[] = [CampaignSchema];
 const STATEMENT_TIMEOUT_MS = 20_000;
 
 /** The contexts over HTTP. */
-const EDGES = [AccessApiModule, AudienceApiModule, MessagingApiModule, PublicPagesModule, ReferenceModule];
+const EDGES = [
+  AccessApiModule,
+  SubscriberAllowanceModule,
+  AudienceApiModule,
+  MessagingApiModule,
+  PublicPagesModule,
+  ReferenceModule,
+];
 
 /** The api process: the platform, the HTTP kit, and every context's controllers. */
 @Module({})

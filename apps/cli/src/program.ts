@@ -1,11 +1,14 @@
 import { Command, CommanderError } from 'commander';
 import type { CliContext } from './cli-context.js';
+import { addCheckCounters } from './commands/check-counters.command.js';
 import { addDemoSeed } from './commands/demo-seed.command.js';
 import { addKeyCreate } from './commands/key-create.command.js';
 import { addKeyList } from './commands/key-list.command.js';
 import { addKeyRevoke } from './commands/key-revoke.command.js';
 import { addMigrate } from './commands/migrate.command.js';
 import { addProjectCreate } from './commands/project-create.command.js';
+import { addSubscriberErase } from './commands/subscriber-erase.command.js';
+import { addSubscriberExport } from './commands/subscriber-export.command.js';
 import { addTenantCreate } from './commands/tenant-create.command.js';
 import { type Failure, failureOf } from './failures.js';
 
@@ -16,6 +19,9 @@ const COMMANDS = [
   addKeyCreate,
   addKeyList,
   addKeyRevoke,
+  addSubscriberExport,
+  addSubscriberErase,
+  addCheckCounters,
   addDemoSeed,
 ];
 
@@ -37,7 +43,9 @@ export async function run(args: readonly string[], cli: CliContext): Promise<0 |
 
 function createProgram(cli: CliContext): Command {
   const program = new Command('mailwright')
-    .description('Operate Mailwright: its schema, tenants, projects and API keys. DATABASE_URL says where.')
+    .description(
+      'Operate Mailwright: its schema, tenants, projects, API keys and subscribers’ data. DATABASE_URL says where.',
+    )
     .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeOut: cli.print, writeErr: cli.complain, outputError: () => undefined });

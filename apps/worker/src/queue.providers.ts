@@ -1,7 +1,17 @@
 import type { Provider } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { ConfirmationRequested, ExpireConfirmations } from '#audience';
+import {
+  ConfirmationRequested,
+  EvaluateSegments,
+  TrimSegmentHistory,
+  ExpireConfirmations,
+  FoldCounters,
+  ImportQueued,
+  RemoveOldImports,
+  SubscriberErased,
+  TopicDeleted,
+} from '#audience';
 import { Clock } from '#kernel';
 import { CampaignQueued, RemoveOldExports, ReportExportRequested, TrimTestInboxes } from '#messaging';
 import {
@@ -24,6 +34,9 @@ import {
   RemoveFinishedJobs,
 } from '#platform';
 import { createQueueBackend } from '#platform/queue';
+import { EraseMail } from './audience/erase-mail.job.js';
+import { ImportSubscribers } from './audience/import-subscribers.job.js';
+import { RemoveTopicConsents } from './audience/remove-topic-consents.job.js';
 import { ExpandCampaign } from './messaging/expand-campaign.job.js';
 import { ExportReport } from './messaging/export-report.job.js';
 import { SendConfirmationMail } from './messaging/send-confirmation-mail.job.js';
@@ -32,17 +45,35 @@ import { SendConfirmationMail } from './messaging/send-confirmation-mail.job.js'
 export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
 
 /** Every job there is. One that is not here is not run, and boot fails for an event without a job. */
-const JOBS = [ExpandCampaign, ExportReport, SendConfirmationMail];
+const JOBS = [
+  ExpandCampaign,
+  ExportReport,
+  SendConfirmationMail,
+  EraseMail,
+  RemoveTopicConsents,
+  ImportSubscribers,
+];
 /** Every event that starts jobs. */
-const EVENTS = [CampaignQueued, ConfirmationRequested, ReportExportRequested];
+const EVENTS = [
+  CampaignQueued,
+  ConfirmationRequested,
+  ReportExportRequested,
+  SubscriberErased,
+  TopicDeleted,
+  ImportQueued,
+];
 const TASKS = [
   CreatePartitions,
   ExpireConfirmations,
   ExpiredIdempotencyKeysTask,
   ExpiredRateLimitWindowsTask,
+  FoldCounters,
   RemoveFinishedJobs,
   RemoveOldExports,
   TrimTestInboxes,
+  RemoveOldImports,
+  EvaluateSegments,
+  TrimSegmentHistory,
 ];
 
 /** The queue, its jobs, and what turns rows into jobs. */

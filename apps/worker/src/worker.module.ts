@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
 import { MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
+import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
 import { queueProviders } from './queue.providers.js';
 import { Worker } from './worker.js';
 
@@ -11,7 +12,12 @@ export class WorkerModule {
   static register(options: PlatformOptions): DynamicModule {
     return {
       module: WorkerModule,
-      imports: [PlatformModule.register(options), AudienceModule, MessagingWorkerModule],
+      imports: [
+        PlatformModule.register(options),
+        SubscriberAllowanceModule,
+        AudienceModule,
+        MessagingWorkerModule,
+      ],
       providers: [...queueProviders, Worker],
     };
   }

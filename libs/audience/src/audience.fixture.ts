@@ -1,7 +1,7 @@
 import { Global, type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Clock, type EmailAddress, ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { CONFIG, Database, loadConfig } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { createProject } from '../../../test/support/fixtures.js';
 import { AudienceModule } from './audience.module.js';
@@ -27,11 +27,11 @@ export class AudienceFixture {
     private readonly context: INestApplicationContext,
   ) {}
 
-  static async open(): Promise<AudienceFixture> {
+  static async open(poolSize = 6): Promise<AudienceFixture> {
     const test = await createTestDatabase();
     const database = await Database.connect({
       url: test.url,
-      poolSize: 6,
+      poolSize,
       applicationName: 'spec',
       entities: [],
     });
@@ -39,6 +39,7 @@ export class AudienceFixture {
     const providers = [
       { provide: Database, useValue: database },
       { provide: Clock, useValue: clock },
+      { provide: CONFIG, useValue: loadConfig({ NODE_ENV: 'test', DATABASE_URL: test.url }) },
     ];
     @Global()
     @Module({ providers, exports: providers })

@@ -17,13 +17,88 @@ export { type ConsentPreference, type ConsentPreferences, ConsentsQuery } from '
 export { ConsentsService, type GrantedConsent } from './consents/consents.service.js';
 export { ExpireConfirmations } from './consents/expire-confirmations.task.js';
 export { type LeavingPerson, UnsubscribesService } from './consents/unsubscribes.service.js';
-export { type Recipient, RecipientsQuery } from './subscribers/recipients.query.js';
+export {
+  type CounterCheck,
+  CounterCheckService,
+  type CounterDifference,
+  type StatusDifference,
+} from './counters/counter-check.service.js';
+export { FoldCounters } from './counters/fold-counters.task.js';
+export {
+  CUSTOM_FIELD_STATUSES,
+  CUSTOM_FIELD_TYPES,
+  type CustomField,
+  type CustomFieldDefinition,
+  type CustomFieldErrors,
+  type CustomFieldOption,
+  type CustomFieldStatus,
+  type CustomFieldType,
+  type CustomFieldValue,
+  type CustomFieldValues,
+} from './custom-fields/custom-field.js';
+export { parseCustomFieldValue } from './custom-fields/custom-field-value.js';
+export {
+  applyCustomFields,
+  customFieldPaths,
+  templateDefaults,
+} from './custom-fields/custom-field-values.js';
+export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
+export {
+  type CustomFieldConfig,
+  type CustomFieldDetails,
+  CustomFieldsService,
+  type NewCustomField,
+} from './custom-fields/custom-fields.service.js';
+export { AddressDigests } from './erasure/address-digests.service.js';
+export { SubscriberErased } from './erasure/erasure.events.js';
+export { ErasureService } from './erasure/erasure.service.js';
+export { type AudiencePersonalData, PersonalDataQuery } from './erasure/personal-data.query.js';
+export type { ReportedEvent } from './events/subscriber-event.js';
+export { SubscriberEventsService } from './events/subscriber-events.service.js';
+export {
+  PAUSE_DAYS,
+  type PauseDays,
+  type Preferences,
+  type TopicPreference,
+} from './preferences/preferences.js';
+export { PreferencesQuery } from './preferences/preferences.query.js';
+export { PreferencesService } from './preferences/preferences.service.js';
+export {
+  type Import,
+  IMPORT_CONFLICTS,
+  IMPORT_STATUSES,
+  type ImportConflict,
+  type ImportCounts,
+  type ImportError,
+  type ImportStatus,
+} from './imports/import.js';
+export type { ColumnMapping } from './imports/import-columns.js';
+export { ImportQueued } from './imports/import.events.js';
+export { ImportRuns } from './imports/import-runs.service.js';
+export { ImportsQuery } from './imports/imports.query.js';
+export { type ImportContent, type ImportOptions, ImportsService } from './imports/imports.service.js';
+export { RemoveOldImports } from './imports/remove-old-imports.task.js';
+export { ActivityCatalogue, type MailActivitySource } from './segments/activity-catalogue.query.js';
+export { EvaluateSegments } from './segments/evaluate-segments.task.js';
+export { SEGMENT_STATUSES, SEGMENT_TYPES, type Segment } from './segments/segment.js';
+export {
+  type SegmentMember,
+  SegmentMembersQuery,
+  type SegmentPreview,
+} from './segments/segment-members.query.js';
+export { type NamedSubscribers, SegmentMembersService } from './segments/segment-members.service.js';
+export type { MailActivity, MailFilter } from './segments/segment-rules.js';
+export { type NamedSegment, SegmentsQuery } from './segments/segments.query.js';
+export { SegmentsService } from './segments/segments.service.js';
+export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
+export { type ChosenAudience, type Recipient, RecipientsQuery } from './subscribers/recipients.query.js';
 export {
   type Subscriber,
   SUBSCRIBER_STATUSES,
   type SubscriberSource,
   type SubscriberStatus,
 } from './subscribers/subscriber.js';
+export { SubscriberAllowance } from './subscribers/subscriber-allowance.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
 export {
   type NewSubscriberInput,
@@ -46,4 +121,8 @@ export {
   type TopicStatus,
 } from './topics/topic.js';
 export { type NamedTopic, type TopicFilter, TopicsQuery, type TopicView } from './topics/topics.query.js';
+export { TopicDeleted } from './topics/topic.events.js';
+export { TopicDeletionService } from './topics/topic-deletion.service.js';
 export { type NewTopic, type TopicPatch, TopicsService } from './topics/topics.service.js';
+export { type FindUsed, UsageCatalogue, type UsedKind } from './usage/usage-catalogue.js';
+export { InUseError } from './usage/usage.errors.js';

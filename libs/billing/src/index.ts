@@ -6,3 +6,4 @@ export type { Subscription, SubscriptionStatus } from './subscriptions/subscript
 export { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 export { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 export { EmailQuota, type EmailReservation } from './usage/email-quota.service.js';
+export { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';

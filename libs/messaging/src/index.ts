@@ -14,9 +14,16 @@ export { CampaignsService } from './campaigns/campaigns.service.js';
 export { CampaignExpansionService } from './deliveries/campaign-expansion.service.js';
 export type { DeliveryKind, MailLinks } from './deliveries/delivery.js';
 export { DeliveryEngine } from './deliveries/delivery-engine.js';
+export { DeliveryActivityQuery } from './deliveries/delivery-activity.query.js';
 export { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.js';
+export { type ErasedPerson, MailErasureService } from './erasure/mail-erasure.service.js';
+export {
+  type MailPerson,
+  type MailPersonalData,
+  MailPersonalDataQuery,
+} from './erasure/mail-personal-data.query.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './mail-pages/mail-pages.service.js';
-export { MessagingModule, MessagingWorkerModule } from './messaging.module.js';
+export { MailPersonalDataModule, MessagingModule, MessagingWorkerModule } from './messaging.module.js';
 export { type CampaignStatistics } from './reports/campaign-statistics.js';
 export { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
 export { RemoveOldExports } from './reports/remove-old-exports.task.js';

@@ -7,12 +7,14 @@ import { MailMetrics } from '#platform';
 import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
 import { CampaignSendingService } from './campaigns/campaign-sending.service.js';
+import { CampaignUsageQuery } from './campaigns/campaign-usage.query.js';
 import { CampaignsQuery } from './campaigns/campaigns.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
 import { CampaignExpansionService } from './deliveries/campaign-expansion.service.js';
 import { CampaignFinishQuery } from './deliveries/campaign-finish.query.js';
 import { CampaignMailsService } from './deliveries/campaign-mails.service.js';
 import { CampaignPreparation } from './deliveries/campaign-preparation.js';
+import { DeliveryActivityQuery } from './deliveries/delivery-activity.query.js';
 import { DeliveryClaimsQuery } from './deliveries/delivery-claims.query.js';
 import { DeliveryEngine, DeliverySources, EngineTools } from './deliveries/delivery-engine.js';
 import { DeliveryJournal } from './deliveries/delivery-journal.js';
@@ -20,6 +22,8 @@ import { DeliveryTransports } from './deliveries/delivery-transports.js';
 import { MailLinkMaker } from './deliveries/mail-links.js';
 import { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.js';
 import { OptInPreparation } from './deliveries/opt-in-preparation.js';
+import { MailErasureService } from './erasure/mail-erasure.service.js';
+import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
 import { MailPagesService } from './mail-pages/mail-pages.service.js';
 import { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
 import { RemoveOldExports } from './reports/remove-old-exports.task.js';
@@ -39,6 +43,8 @@ import { TrimTestInboxes } from './test-inbox/trim-test-inboxes.task.js';
     CampaignsQuery,
     CampaignsService,
     CampaignStatisticsQuery,
+    CampaignUsageQuery,
+    DeliveryActivityQuery,
     MailLinkMaker,
     MailPagesService,
     ReportExportsService,
@@ -75,6 +81,7 @@ export class MessagingModule {}
     DeliverySources,
     DeliveryTransports,
     EngineTools,
+    MailErasureService,
     OptInDeliveriesService,
     OptInPreparation,
     RemoveOldExports,
@@ -84,6 +91,7 @@ export class MessagingModule {}
   exports: [
     CampaignExpansionService,
     DeliveryEngine,
+    MailErasureService,
     OptInDeliveriesService,
     RemoveOldExports,
     ReportExportMaker,
@@ -91,3 +99,7 @@ export class MessagingModule {}
   ],
 })
 export class MessagingWorkerModule {}
+
+/** What mail holds about a person, for the operator. */
+@Module({ providers: [MailPersonalDataQuery], exports: [MailPersonalDataQuery] })
+export class MailPersonalDataModule {}

@@ -1,6 +1,10 @@
 import { Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
 import { ConsentsController } from './consents.controller.js';
+import { CustomFieldsController } from './custom-fields.controller.js';
+import { EventsController } from './events.controller.js';
+import { ImportsController } from './imports.controller.js';
+import { SegmentsController } from './segments.controller.js';
 import { SubscribersController } from './subscribers.controller.js';
 import { SuppressionsController } from './suppressions.controller.js';
 import { TopicsController } from './topics.controller.js';
@@ -8,6 +12,15 @@ import { TopicsController } from './topics.controller.js';
 /** Topics, subscribers, consents and suppressions over HTTP. */
 @Module({
   imports: [AudienceModule],
-  controllers: [TopicsController, SubscribersController, ConsentsController, SuppressionsController],
+  controllers: [
+    TopicsController,
+    SubscribersController,
+    ImportsController,
+    EventsController,
+    ConsentsController,
+    CustomFieldsController,
+    SegmentsController,
+    SuppressionsController,
+  ],
 })
 export class AudienceApiModule {}

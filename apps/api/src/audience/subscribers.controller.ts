@@ -1,7 +1,7 @@
-import { Body, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { consentProof, SubscribersQuery, SubscribersService } from '#audience';
+import { consentProof, ErasureService, SubscribersQuery, SubscribersService } from '#audience';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import {
   API_PREFIX,
@@ -28,6 +28,7 @@ export class SubscribersController {
   constructor(
     @Inject(SubscribersService) private readonly subscribers: SubscribersService,
     @Inject(SubscribersQuery) private readonly query: SubscribersQuery,
+    @Inject(ErasureService) private readonly erasure: ErasureService,
   ) {}
 
   @Get()
@@ -99,5 +100,21 @@ export class SubscribersController {
     @Body({ schema: updateSubscriberBody }) body: z.output<typeof updateSubscriberBody>,
   ): Promise<z.output<typeof subscriberView>> {
     return toSubscriberView(await this.subscribers.update(scope, address, body));
+  }
+
+  @Delete(':email')
+  @Operation({
+    operationId: 'eraseSubscriber',
+    summary: 'Erase a subscriber',
+    description:
+      'Personal data is erased everywhere, from deliveries within seconds. A suppressed address stays suppressed: only a keyed hash of it is kept.',
+    scope: 'subscribers:write',
+    response: { status: 204 },
+  })
+  async erase(
+    @Caller() { scope, keyId }: AuthenticatedCaller,
+    @Param('email', { schema: emailParam }) address: EmailAddress,
+  ): Promise<void> {
+    await this.erasure.erase(scope, address, consentProof('API_KEY', keyId, { source: 'erasure' }));
   }
 }

@@ -1,9 +1,17 @@
-import { Body, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { TopicsQuery, TopicsService } from '#audience';
+import { TopicDeletionService, TopicsQuery, TopicsService } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { API_PREFIX, ApiController, InScope, Operation, toPage } from '#platform/http';
+import {
+  API_PREFIX,
+  ApiController,
+  type AuthenticatedCaller,
+  Caller,
+  InScope,
+  Operation,
+  toPage,
+} from '#platform/http';
 import {
   createTopicBody,
   topicListQuery,
@@ -19,6 +27,7 @@ export class TopicsController {
   constructor(
     @Inject(TopicsService) private readonly topics: TopicsService,
     @Inject(TopicsQuery) private readonly query: TopicsQuery,
+    @Inject(TopicDeletionService) private readonly deletion: TopicDeletionService,
   ) {}
 
   @Get()
@@ -83,5 +92,22 @@ export class TopicsController {
     @Body({ schema: updateTopicBody }) body: z.output<typeof updateTopicBody>,
   ): Promise<z.output<typeof topicView>> {
     return toTopicView(await this.topics.update(scope, topicKey, body));
+  }
+
+  @Delete(':topicKey')
+  @Operation({
+    operationId: 'deleteTopic',
+    summary: 'Delete a topic',
+    description:
+      'Its consents end and are removed; what was sent about it, and the record of who consented when, stay.',
+    scope: 'topics:write',
+    response: { status: 204 },
+    problems: [409],
+  })
+  async delete(
+    @Caller() { scope, keyId }: AuthenticatedCaller,
+    @Param('topicKey') topicKey: string,
+  ): Promise<void> {
+    await this.deletion.delete(scope, topicKey, keyId);
   }
 }

@@ -68,10 +68,14 @@ export function addCommonRules(document: OpenApiDocument): OpenApiDocument {
   return document;
 }
 
+const STREAM_SCHEMAS: Readonly<Record<string, Schema>> = {
+  'text/csv': { type: 'string', description: 'CSV in UTF-8; its first row names the columns.' },
+};
+
 /** Only JSON has a schema. */
 function describeStreams(content: Record<string, { schema?: Schema }>): void {
   for (const type of Object.keys(content))
-    if (!type.endsWith('json')) content[type] = { schema: { type: 'string' } };
+    if (!type.endsWith('json')) content[type] = { schema: STREAM_SCHEMAS[type] ?? { type: 'string' } };
 }
 
 function addProblem(responses: Record<string, ResponseEntry>, slug: ProblemSlug): void {

@@ -57,17 +57,17 @@ export function alreadyConfirmedPage({ sender, email, topicNames }: ConfirmPageC
 }
 
 /** 410: the link is no longer good, and how to get one that is. */
-export function expiredConfirmationPage({ sender, email }: ConfirmPageContent): Page {
+export function expiredConfirmationPage({ sender, email, topicNames }: ConfirmPageContent): Page {
   return page({
     status: 410,
     heading: 'This link has expired',
     sign: signs.late,
     sender,
     body: html` <p>
-        A link to confirm a subscription is good for a short time only. We can send a fresh one to
-        ${addressOf(email)}.
+        A link to confirm a subscription is good for 48 hours. We can send a fresh one to
+        ${addressOf(email)}${topicNames.length > 0 ? ', for:' : '.'}
       </p>
-      ${form(resendButton('first'))}`,
+      ${topicList(topicNames)} ${form(resendButton('first'))}`,
   });
 }
 

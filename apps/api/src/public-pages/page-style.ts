@@ -91,6 +91,11 @@ const pageStyle = css`
     letter-spacing: -0.01em;
     text-wrap: balance;
   }
+  h2 {
+    margin: 0 0 0.5rem;
+    font-size: 1.1875rem;
+    line-height: 1.3;
+  }
   p {
     margin: 0 0 1rem;
   }
@@ -157,6 +162,38 @@ const pageStyle = css`
     margin: 0;
     padding: 0.5rem 1rem;
     font-size: 0.9375rem;
+  }
+  .about {
+    display: block;
+    font-size: 0.9375rem;
+    font-weight: 400;
+    white-space: pre-line;
+  }
+  .pair,
+  .row {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.5rem;
+  }
+  .choice > .pair {
+    flex: none;
+    max-width: 100%;
+  }
+  .row button {
+    flex: 1 1 4.75rem;
+    width: auto;
+    margin: 0;
+    padding: 0.75rem 0.25rem;
+    font-size: 1rem;
+  }
+  form > .topics:last-child li:last-child {
+    border-bottom: 0;
+  }
+  .more + form {
+    margin-top: 1.75rem;
+  }
+  form:has(+ .more) .topics li:last-child {
+    padding-bottom: 0;
   }
   .status {
     display: block;

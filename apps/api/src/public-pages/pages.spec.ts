@@ -12,7 +12,7 @@ import {
 } from './confirm-page.js';
 import { failurePage, notFoundPage } from './not-found-page.js';
 import type { Page } from './page-layout.js';
-import { preferencesPage, type TopicPreference } from './preferences-page.js';
+import { leaveEverythingPage, preferencesPage, type ShownTopic } from './preferences-page.js';
 import {
   unsubscribedFromEverythingPage,
   unsubscribedFromTopicsPage,
@@ -28,8 +28,9 @@ const content = {
 };
 type Content = typeof content;
 
-const topicsNamed = (names: readonly string[]): TopicPreference[] =>
-  names.map((topicName) => ({ topicKey: 'APIT-1', topicName, status: 'SUBSCRIBED' }));
+const topicsNamed = (names: readonly string[]): ShownTopic[] =>
+  names.map((topicName) => ({ topicKey: 'APIT-1', topicName, description: topicName, status: 'SUBSCRIBED' }));
+const standing = { ...content, suppressed: false, pausedUntil: null };
 
 const subscriberPages: Record<string, (content: Content) => Page> = {
   confirmPage,
@@ -43,8 +44,13 @@ const subscriberPages: Record<string, (content: Content) => Page> = {
   unsubscribePage,
   unsubscribedFromTopicsPage,
   unsubscribedFromEverythingPage,
+  leaveEverythingPage,
   preferencesPage: (given) =>
-    preferencesPage({ ...given, suppressed: false, topics: topicsNamed(given.topicNames) }),
+    preferencesPage({ ...standing, ...given, topics: topicsNamed(given.topicNames) }, [7, 30]),
+  suppressedPreferencesPage: (given) =>
+    preferencesPage({ ...standing, ...given, suppressed: true, topics: [] }, []),
+  pausedPreferencesPage: (given) =>
+    preferencesPage({ ...standing, ...given, pausedUntil: new Date(0), topics: [] }, []),
 };
 const everyPage = [
   ...Object.values(subscriberPages).map((make) => make(content)),
@@ -182,32 +188,65 @@ describe('the unsubscribe page', () => {
 
 describe('the preferences page', () => {
   const everything = { label: 'Unsubscribe from everything', name: 'scope', value: 'everything' };
-  const topics: TopicPreference[] = [
-    { topicKey: 'APIT-1', topicName: 'News', status: 'SUBSCRIBED' },
-    { topicKey: 'APIT-2', topicName: 'Offers', status: 'PENDING_CONFIRMATION' },
-    { topicKey: 'APIT-3', topicName: 'Events', status: 'UNSUBSCRIBED' },
-    { topicKey: 'APIT-4', topicName: 'Jobs', status: 'EXPIRED' },
+  const topics: ShownTopic[] = [
+    { topicKey: 'APIT-1', topicName: 'News', description: null, status: 'SUBSCRIBED' },
+    { topicKey: 'APIT-2', topicName: 'Offers', description: 'Every week', status: 'PENDING_CONFIRMATION' },
+    { topicKey: 'APIT-3', topicName: 'Events', description: null, status: 'UNSUBSCRIBED' },
+    { topicKey: 'APIT-4', topicName: 'Jobs', description: null, status: 'EXPIRED' },
+    { topicKey: 'APIT-5', topicName: 'Press', description: null, status: null },
   ];
 
-  it('has a button for each topic that can be left, named for it, and one for everything', () => {
-    expect(buttonsOf(preferencesPage({ ...content, suppressed: false, topics }))).toEqual([
+  it('has buttons for each topic, named for it, for a pause and for leaving everything', () => {
+    expect(buttonsOf(preferencesPage({ ...standing, topics }, [7, 90]))).toEqual([
       { label: 'Unsubscribe from News', name: 'leave', value: 'APIT-1' },
+      { label: 'Confirm Offers', name: 'join', value: 'APIT-2' },
       { label: 'Unsubscribe from Offers', name: 'leave', value: 'APIT-2' },
+      { label: 'Subscribe to Events', name: 'join', value: 'APIT-3' },
+      { label: 'Subscribe to Jobs', name: 'join', value: 'APIT-4' },
+      { label: 'Subscribe to Press', name: 'join', value: 'APIT-5' },
+      { label: 'Pause for 7 days', name: 'pause', value: '7' },
+      { label: 'Pause for 90 days', name: 'pause', value: '90' },
       everything,
     ]);
   });
 
-  it('says where each topic stands', () => {
-    const markup = markupOf(preferencesPage({ ...content, suppressed: false, topics }));
-    for (const words of ['Subscribed', 'Waiting for your confirmation', 'Unsubscribed', 'Not confirmed']) {
-      expect(markup).toContain(`<span class="status">${words}</span>`);
+  it('says where each topic stands and what it is about', () => {
+    const markup = markupOf(preferencesPage({ ...standing, topics }, []));
+    for (const words of [
+      'Subscribed',
+      'Waiting for your confirmation',
+      'Unsubscribed',
+      'Not confirmed',
+      'Not subscribed',
+    ]) {
+      expect(markup).toContain(`<span class="status" >${words}</span`);
     }
+    expect(markup).toContain('<bdi>Every week</bdi>');
   });
 
-  it('says so when no mail is sent at all', () => {
-    const page = preferencesPage({ ...content, suppressed: true, topics: topics.slice(2) }, true);
+  it('says until when mail is paused and offers to end that', () => {
+    const pausedUntil = new Date('2026-12-21T23:30:00.000Z');
+    const page = preferencesPage({ ...standing, pausedUntil, topics: topics.slice(0, 1) }, [7, 30, 90]);
+    expect(markupOf(page)).toContain('You get no mail until 21 December 2026.');
+    expect(buttonsOf(page)).toEqual([
+      { label: 'Get mail again now', name: 'resume', value: 'yes' },
+      { label: 'Unsubscribe from News', name: 'leave', value: 'APIT-1' },
+      everything,
+    ]);
+  });
+
+  it('asks once more before everything is left', () => {
+    expect(buttonsOf(leaveEverythingPage(content))).toEqual([
+      { label: 'Yes, unsubscribe from everything', name: 'confirm', value: 'everything' },
+      { label: 'No, keep my preferences', name: undefined, value: undefined },
+    ]);
+  });
+
+  it('says so when no mail is sent at all, and who can change that', () => {
+    const page = preferencesPage({ ...standing, suppressed: true, topics }, [7], true);
     expect(markupOf(page)).toContain('Your choice is saved');
     expect(markupOf(page)).toContain('sends no mail to');
+    expect(markupOf(page)).toContain('please write to <bdi>Alpine Supplies</bdi>');
     expect(buttonsOf(page)).toEqual([]);
   });
 });

@@ -1,45 +1,31 @@
 import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import {
-  consentProof,
-  ConsentsQuery,
-  ConsentsService,
-  RecipientsQuery,
-  SuppressionsService,
-} from '#audience';
-import { Clock, type EmailAddress, parseEmailAddress } from '#kernel';
+import { consentProof, PAUSE_DAYS, type Preferences, PreferencesQuery, PreferencesService } from '#audience';
 import { formField } from './form-body.js';
 import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
 import type { Page } from './page-layout.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
-import { PREFERENCES_FIELDS, preferencesPage } from './preferences-page.js';
+import { EVERYTHING, leaveEverythingPage, PREFERENCES_FIELDS, preferencesPage } from './preferences-page.js';
 import { visitorOf } from './visitor.js';
 
-/** Where a subscriber sees all topics and leaves them one by one. */
+/** Where a subscriber chooses topic by topic, pauses all mail, or leaves everything. */
 @ApiExcludeController()
 @UseFilters(PageFailures)
 @Controller('p')
 export class PreferencesController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(ConsentsQuery) private readonly query: ConsentsQuery,
-    @Inject(ConsentsService) private readonly consents: ConsentsService,
-    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
-    @Inject(Clock) private readonly clock: Clock,
+    @Inject(PreferencesQuery) private readonly query: PreferencesQuery,
+    @Inject(PreferencesService) private readonly preferences: PreferencesService,
   ) {}
 
   @Get(':token')
   async show(@Param('token') token: string, @Res() reply: FastifyReply): Promise<void> {
     const link = await this.links.open(token, 'preferences');
-    const address = link && (await this.#addressOf(link));
-    sendPage(
-      reply,
-      link === null || address === null ? notFoundPage : await this.#page(link, address, false),
-    );
+    sendPage(reply, link === null ? notFoundPage : await this.#page(link, false));
   }
 
   @Post(':token')
@@ -49,33 +35,48 @@ export class PreferencesController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const link = await this.links.open(token, 'preferences');
-    const address = link && (await this.#addressOf(link));
-    if (link === null || address === null) return sendPage(reply, notFoundPage);
-    const changed = await this.#change(link, address, request);
-    sendPage(reply, await this.#page(link, address, changed));
+    const standing = link && (await this.query.of(link.scope, link.id));
+    if (link === null || standing === null) return sendPage(reply, notFoundPage);
+    const asksFirst = formField(request, PREFERENCES_FIELDS.scope) === EVERYTHING && !standing.suppressed;
+    if (asksFirst)
+      return sendPage(reply, leaveEverythingPage({ sender: link.sender, email: standing.email }));
+    const changed = await this.#change(link, standing, request);
+    sendPage(reply, await this.#page(link, changed));
   }
 
-  async #change({ scope }: PageLink, address: EmailAddress, request: FastifyRequest): Promise<boolean> {
-    const by = consentProof('SUBSCRIBER_PAGE', null, visitorOf(request));
-    if (formField(request, PREFERENCES_FIELDS.scope) === PREFERENCES_FIELDS.everything) {
-      await this.suppressions.suppress(scope, address, 'GLOBAL_UNSUBSCRIBE', by);
-      return true;
-    }
-    const topicKey = formField(request, PREFERENCES_FIELDS.leave);
-    if (topicKey !== null) await this.consents.revoke(scope, address, topicKey, by);
-    return topicKey !== null;
+  /** False when the form asks for nothing, or for what a suppression rules out. */
+  async #change(
+    { scope, id }: PageLink,
+    { suppressed }: Preferences,
+    request: FastifyRequest,
+  ): Promise<boolean> {
+    if (suppressed) return false;
+    const { preferences } = this;
+    const by = consentProof('SUBSCRIBER_PAGE', null, { source: 'preferences', ...visitorOf(request) });
+    const chosen = choiceOf(request);
+    if (chosen.everything) await preferences.leaveEverything(scope, id, by);
+    else if (chosen.leave !== null) await preferences.leave(scope, id, chosen.leave, by);
+    else if (chosen.join !== null) await preferences.join(scope, id, chosen.join, by);
+    else if (chosen.days !== undefined) await preferences.pause(scope, id, chosen.days);
+    else if (chosen.resume) await preferences.resume(scope, id);
+    else return false;
+    return true;
   }
 
-  async #page({ scope, sender }: PageLink, address: EmailAddress, saved: boolean): Promise<Page> {
-    const { subscriberEmail, globallySuppressed, consents } = await this.query.preferences(scope, address);
-    const content = { sender, email: subscriberEmail, suppressed: globallySuppressed, topics: consents };
-    return preferencesPage(content, saved);
+  /** That of nowhere when the subscriber was erased. */
+  async #page({ scope, id, sender }: PageLink, saved: boolean): Promise<Page> {
+    const standing = await this.query.of(scope, id);
+    return standing === null ? notFoundPage : preferencesPage({ sender, ...standing }, PAUSE_DAYS, saved);
   }
+}
 
-  /** null when the subscriber was erased. */
-  async #addressOf({ scope, id }: PageLink): Promise<EmailAddress | null> {
-    const found = await this.recipients.lookUp(scope, [], [id], this.clock.now());
-    const parsed = parseEmailAddress(found.get(id)?.email ?? '');
-    return 'address' in parsed ? parsed.address : null;
-  }
+function choiceOf(request: FastifyRequest) {
+  const { confirm, leave, join, pause, resume } = PREFERENCES_FIELDS;
+  return {
+    everything: formField(request, confirm) === EVERYTHING,
+    leave: formField(request, leave),
+    join: formField(request, join),
+    days: PAUSE_DAYS.find((days) => String(days) === formField(request, pause)),
+    resume: formField(request, resume) !== null,
+  };
 }

@@ -3,7 +3,13 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { consentProof, SubscribersService, TopicsService } from '#audience';
+import {
+  consentProof,
+  ErasureService,
+  SubscribersService,
+  TopicDeletionService,
+  TopicsService,
+} from '#audience';
 import { ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { CampaignSchema } from '#messaging';
 import { type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
@@ -133,7 +139,7 @@ describe('public pages', () => {
 
     it('is over when the subscription was withdrawn', async () => {
       const { id, confirm } = await subscribe();
-      await post(`/p/${tokenOf('preferences', id)}`, 'scope=everything');
+      await post(`/p/${tokenOf('preferences', id)}`, 'confirm=everything');
       for (const page of [await get(confirm), await post(confirm)]) {
         expect(page.statusCode).toBe(404);
         expect(page.body).toContain('This link is no longer valid');
@@ -207,30 +213,136 @@ describe('public pages', () => {
   });
 
   describe('preferences', () => {
-    it('list the topics and let each be left, and everything', async () => {
+    const DAY_MS = 24 * HOUR_MS;
+    const linkOf = (id: string) => `/p/${tokenOf('preferences', id)}`;
+    const recordsOf = (id: string) =>
+      test.query(
+        `select from_status, to_status, actor, source, ip_address, user_agent from audience.consent_ledger
+         where subscriber_id = $1 and actor <> 'API_KEY' order by position`,
+        [id],
+      );
+    const pausedUntil = async (id: string) =>
+      (
+        await test.query<{ paused_until: Date | null }>(
+          'select paused_until from audience.subscribers where id = $1',
+          [id],
+        )
+      )[0]?.paused_until;
+
+    it('let a topic be left and joined again, which the record tells', async () => {
       const { id, topics } = await subscribe();
-      const link = `/p/${tokenOf('preferences', id)}`;
-      expect((await get(link)).body).toMatch(/Plain[^]*Subscribed/);
-      const saved = await post(link, `leave=${topics[0]!.topicKey}`);
-      expect(saved.statusCode).toBe(200);
-      expect(saved.body).toContain('Your choice is saved');
-      expect(await statusesOf(id)).toEqual({
-        Plain: 'UNSUBSCRIBED',
-        'Careful & <b>': 'PENDING_CONFIRMATION',
-      });
-      expect((await post(link, 'scope=everything')).body).toContain('sends no mail to');
+      const { topicKey } = topics[0]!;
+      expect((await get(linkOf(id))).body).toMatch(/Plain[^]*Subscribed/);
+      for (const [choice, status] of [
+        ['leave', 'UNSUBSCRIBED'],
+        ['leave', 'UNSUBSCRIBED'],
+        ['join', 'SUBSCRIBED'],
+        ['join', 'SUBSCRIBED'],
+      ]) {
+        const saved = await post(linkOf(id), `${choice}=${topicKey}`);
+        expect([saved.statusCode, saved.body.includes('Your choice is saved')]).toEqual([200, true]);
+        expect(await statusesOf(id)).toEqual({ Plain: status, 'Careful & <b>': 'PENDING_CONFIRMATION' });
+      }
+      const by = {
+        actor: 'SUBSCRIBER_PAGE',
+        source: 'preferences',
+        ip_address: '127.0.0.1',
+        user_agent: 'Spec/1',
+      };
+      expect(await recordsOf(id)).toEqual([
+        { from_status: 'SUBSCRIBED', to_status: 'UNSUBSCRIBED', ...by },
+        { from_status: 'UNSUBSCRIBED', to_status: 'SUBSCRIBED', ...by },
+      ]);
+    });
+
+    it('confirm a double opt-in topic, pending or new, since the link came to the mailbox', async () => {
+      const { id, topics } = await subscribe();
+      const other = await app.get(TopicsService).create(scope, { name: 'Other', doubleOptInEnabled: true });
+      await post(linkOf(id), `join=${topics[1]!.topicKey}`);
+      await post(linkOf(id), `join=${other.topicKey}`);
+      const consents = await test.query(
+        `select status, granted_at, confirmed_at, token_expires_at from audience.consents
+         where subscriber_id = $1 and topic_id = any($2)`,
+        [id, [topics[1]!.id, other.id]],
+      );
+      const standing = { status: 'SUBSCRIBED', confirmed_at: clock.now(), token_expires_at: null };
+      expect(consents).toEqual([expect.objectContaining(standing), expect.objectContaining(standing)]);
+      expect(await confirmationsOf(id)).toHaveLength(1);
+    });
+
+    it('pause all mail for the days that they offer, and resume', async () => {
+      const { id } = await subscribe();
+      for (const days of [7, 30, 90]) {
+        expect((await post(linkOf(id), `pause=${days}`)).body).toContain('Your mail is paused');
+        expect(await pausedUntil(id)).toEqual(new Date(clock.now().getTime() + days * DAY_MS));
+      }
+      expect((await get(linkOf(id))).body).toContain('Get mail again now');
+      expect((await post(linkOf(id), 'resume=yes')).body).toContain('Need a break?');
+      expect(await pausedUntil(id)).toBeNull();
+      for (const days of ['8', '-7', '1e9', '']) await post(linkOf(id), `pause=${days}`);
+      expect(await pausedUntil(id)).toBeNull();
+      await post(linkOf(id), 'pause=7');
+      clock.advance(7 * DAY_MS);
+      expect((await get(linkOf(id))).body).toContain('Need a break?');
+      expect(await statusesOf(id)).toMatchObject({ Plain: 'SUBSCRIBED' });
+    });
+
+    it('leave everything after asking once more', async () => {
+      const { id, topics, address } = await subscribe();
+      const asked = await post(linkOf(id), 'scope=everything');
+      expect(asked.body).toContain('Unsubscribe from everything?');
+      expect(await statusesOf(id)).toMatchObject({ Plain: 'SUBSCRIBED' });
+      expect((await post(linkOf(id), 'confirm=everything')).body).toContain('sends no mail to');
       expect(await statusesOf(id)).toEqual({ Plain: 'UNSUBSCRIBED', 'Careful & <b>': 'UNSUBSCRIBED' });
+      const suppressed = await test.query(`select reason from audience.suppressions where email_key = $1`, [
+        address.key,
+      ]);
+      expect(suppressed).toEqual([{ reason: 'GLOBAL_UNSUBSCRIBE' }]);
+      // Nothing lifts that silently.
+      for (const choice of [`join=${topics[0]!.topicKey}`, 'pause=7', 'resume=yes', 'scope=everything']) {
+        expect((await post(linkOf(id), choice)).body).toContain('Your mail preferences');
+      }
+      expect(await statusesOf(id)).toMatchObject({ Plain: 'UNSUBSCRIBED' });
+    });
+
+    it('show active topics only, and never a deleted one', async () => {
+      const { id, topics } = await subscribe();
+      const [hidden, gone] = [
+        await app.get(TopicsService).create(scope, { name: 'Hidden', status: 'INACTIVE' }),
+        await app.get(TopicsService).create(scope, { name: 'Gone' }),
+      ];
+      await app.get(TopicDeletionService).delete(scope, gone.topicKey, null);
+      const { body } = await get(linkOf(id));
+      expect(body).toContain(topics[0]!.topicKey);
+      for (const { topicKey } of [hidden, gone]) {
+        expect(body).not.toContain(`value="${topicKey}"`);
+        expect((await post(linkOf(id), `join=${topicKey}`)).statusCode).toBe(404);
+      }
     });
 
     it('change nothing on a post that asks for nothing', async () => {
       const { id } = await subscribe();
-      expect((await post(`/p/${tokenOf('preferences', id)}`)).body).toContain('Your mail preferences');
+      expect((await post(linkOf(id))).body).toContain('Your mail preferences');
       expect(await statusesOf(id)).toMatchObject({ Plain: 'SUBSCRIBED' });
     });
 
     it('know no topic of others', async () => {
       const { id } = await subscribe();
-      expect((await post(`/p/${tokenOf('preferences', id)}`, 'leave=APIT-99999')).statusCode).toBe(404);
+      for (const choice of ['leave', 'join'])
+        expect((await post(linkOf(id), `${choice}=APIT-99999`)).statusCode).toBe(404);
+    });
+
+    it('are nowhere when the subscriber is erased', async () => {
+      const { id, address, topics, confirm } = await subscribe();
+      await app.get(ErasureService).erase(scope, address, consentProof('OPERATOR', null));
+      for (const page of [
+        await get(linkOf(id)),
+        await post(linkOf(id), `join=${topics[0]!.topicKey}`),
+        await get(confirm),
+      ]) {
+        expect(page.statusCode).toBe(404);
+        expect(page.body).not.toContain('example.org');
+      }
     });
   });
 

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
+import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { type ConfirmationState, coveredBy } from './confirmation.js';
-import { ConfirmationsQuery } from './confirmations.query.js';
+import { ConfirmationsQuery, type ConfirmationStanding } from './confirmations.query.js';
 import { ConsentChanges } from './consent-changes.service.js';
 import { ResendTooSoonError } from './consent.errors.js';
 import { consentProof } from './consent-proof.js';
@@ -25,6 +26,7 @@ export interface ConfirmingPerson {
 @Injectable()
 export class ConfirmationsService {
   constructor(
+    @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
     @Inject(ConfirmationsQuery) private readonly query: ConfirmationsQuery,
     @Inject(ConsentChanges) private readonly changes: ConsentChanges,
     @Inject(OptIns) private readonly optIns: OptIns,
@@ -43,20 +45,25 @@ export class ConfirmationsService {
   }
 
   /** Confirms the topics that wait for it. */
-  async confirm(
+  confirm(
     scope: ProjectScope,
     confirmationId: string,
     by: ConfirmingPerson,
   ): Promise<'confirmed' | 'already-confirmed' | 'expired' | 'gone'> {
-    const standing = await this.query.standing(scope, confirmationId);
-    if (standing === null || standing.state === 'gone') return 'gone';
-    if (standing.state === 'expired') return 'expired';
-    const { confirmation } = standing;
-    const occasion = { at: this.clock.now(), proof: consentProof('SUBSCRIBER_PAGE', confirmationId, by) };
-    const confirmed = await this.changes.apply(scope, confirmation.subscriberId, occasion, (consents) =>
-      coveredBy(confirmation, consents.all).filter((consent) => consent.confirm(occasion.at)),
-    );
-    return confirmed.length > 0 ? 'confirmed' : 'already-confirmed';
+    return this.#whileHeld(scope, confirmationId, async (standing) => {
+      if (standing === null || standing.state === 'gone') return 'gone';
+      if (standing.state === 'expired') return 'expired';
+      const { confirmation } = standing;
+      const at = this.clock.now();
+      const proof = consentProof('SUBSCRIBER_PAGE', confirmationId, by);
+      const confirmed = await this.changes.apply(
+        scope,
+        confirmation.subscriberId,
+        { at, proof },
+        (consents) => coveredBy(confirmation, consents.all).filter((consent) => consent.confirm(at)),
+      );
+      return confirmed.length > 0 ? 'confirmed' : 'already-confirmed';
+    });
   }
 
   /**
@@ -67,18 +74,33 @@ export class ConfirmationsService {
     scope: ProjectScope,
     confirmationId: string,
   ): Promise<'sent' | 'too-soon' | 'not-needed'> {
-    const standing = await this.query.standing(scope, confirmationId);
-    if (standing?.state !== 'open' && standing?.state !== 'expired') return 'not-needed';
-    const { confirmation } = standing;
-    const occasion = { at: this.clock.now(), proof: consentProof('SUBSCRIBER_PAGE', confirmationId) };
     try {
-      const asked = await this.optIns.askAgain(scope, confirmation.subscriberId, occasion, (consents) =>
-        coveredBy(confirmation, consents.all).filter((consent) => consent.askAgain(occasion.at)),
-      );
-      return asked ? 'sent' : 'not-needed';
+      return await this.#whileHeld(scope, confirmationId, async (standing) => {
+        if (standing?.state !== 'open' && standing?.state !== 'expired') return 'not-needed';
+        const { confirmation } = standing;
+        const at = this.clock.now();
+        const occasion = { at, proof: consentProof('SUBSCRIBER_PAGE', confirmationId) };
+        const asked = await this.optIns.askAgain(scope, confirmation.subscriberId, occasion, (consents) =>
+          coveredBy(confirmation, consents.all).filter((consent) => consent.askAgain(at)),
+        );
+        return asked ? 'sent' : 'not-needed';
+      });
     } catch (error) {
       if (error instanceof ResendTooSoonError) return 'too-soon';
       throw error;
     }
+  }
+
+  /** Decides about a request as it stands while nobody else changes its subscriber. */
+  async #whileHeld<T>(
+    scope: ProjectScope,
+    confirmationId: string,
+    work: (standing: ConfirmationStanding | null) => Promise<T>,
+  ): Promise<T> {
+    const standing = await this.query.standing(scope, confirmationId);
+    if (standing === null) return work(null);
+    return this.subscribers.whileHeld(scope, standing.confirmation.subscriberId, async () =>
+      work(await this.query.standing(scope, confirmationId)),
+    );
   }
 }

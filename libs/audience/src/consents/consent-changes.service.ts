@@ -8,6 +8,7 @@ import { ConsentRepository, SubscriberConsents } from './consent.repository.js';
 
 /** When consents change, and what the consent record keeps of it. */
 export interface ConsentOccasion {
+  /** Read while the subscriber is locked, so that the times of its changes are in their order. */
   readonly at: Date;
   readonly proof: ConsentProof;
 }
@@ -35,9 +36,13 @@ export class ConsentChanges {
   ): Promise<readonly Consent[]> {
     return this.database.transaction(scope, async () => {
       if (!(await this.subscribers.lock(scope, subscriberId))) return [];
-      const changed = await change(await this.consents.ofSubscriber(scope, subscriberId));
-      if (changed.length === 0) return [];
-      await this.consents.save(scope, subscriberId, changed, proof, at);
+      const consents = await this.consents.ofSubscriber(scope, subscriberId);
+      const changed = await change(consents);
+      // One that nobody changed may have been found to have run out.
+      const found = consents.all.filter(({ changes }) => changes.length > 0);
+      const written = [...new Set([...changed, ...found])];
+      if (written.length === 0) return [];
+      await this.consents.save(scope, subscriberId, written, proof, at);
       await this.subscribers.refreshStatus(scope, subscriberId, at);
       return changed;
     });

@@ -30,6 +30,7 @@ export interface ConsentChange {
  * One subscriber's consent to one topic.
  *
  *   (none) | UNSUBSCRIBED | EXPIRED ─grant→ SUBSCRIBED, or PENDING_CONFIRMATION on a double opt-in topic
+ *   (none) | UNSUBSCRIBED | EXPIRED | PENDING_CONFIRMATION ─join→ SUBSCRIBED
  *   PENDING_CONFIRMATION ─confirm→ SUBSCRIBED ─revoke→ UNSUBSCRIBED
  *   PENDING_CONFIRMATION ─revoke→ UNSUBSCRIBED, ─48 h→ EXPIRED ─askAgain→ PENDING_CONFIRMATION
  */
@@ -71,6 +72,24 @@ export class Consent {
       tokenExpiresAt: doubleOptIn ? expiryFrom(at) : null,
       subscribedAt: doubleOptIn ? null : at,
     });
+  }
+
+  /**
+   * The owner of the address gives it by a link that came with a mail. That link has proved what the one of a
+   * confirmation mail proves, so there is nothing left to confirm. False when it stands.
+   */
+  join(doubleOptIn: boolean, at: Date): boolean {
+    if (this.confirm(at)) return true;
+    if (this.status === 'SUBSCRIBED') return false;
+    this.#become({
+      status: 'SUBSCRIBED',
+      grantedAt: at,
+      confirmedAt: doubleOptIn ? at : null,
+      revokedAt: null,
+      tokenExpiresAt: null,
+      subscribedAt: at,
+    });
+    return true;
   }
 
   /** The owner of the address says yes. False when nothing waits for it. */

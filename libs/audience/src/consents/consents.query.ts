@@ -33,8 +33,9 @@ export class ConsentsQuery {
           c.status, c.granted_at as "grantedAt", c.confirmed_at as "confirmedAt", c.revoked_at as "revokedAt"
         from audience.subscribers b
         left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
-        left join audience.consents c on c.subscriber_id = b.id
-        left join audience.topics t on t.id = c.topic_id
+        left join (
+          audience.consents c join audience.topics t on t.id = c.topic_id and t.deleted_at is null
+        ) on c.subscriber_id = b.id
         where b.environment_id = ${scope.environmentId} and b.email_key = ${address.key}
         order by t.created_at desc, t.id desc
       `.execute(db);

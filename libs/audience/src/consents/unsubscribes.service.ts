@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { ConsentChanges } from './consent-changes.service.js';
@@ -20,7 +19,6 @@ export interface LeavingPerson {
 @Injectable()
 export class UnsubscribesService {
   constructor(
-    @Inject(Database) private readonly database: Database,
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
     @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
     @Inject(ConsentChanges) private readonly changes: ConsentChanges,
@@ -28,28 +26,26 @@ export class UnsubscribesService {
   ) {}
 
   /** Revokes the consents to these topics; returns how many changed. */
-  async revokeTopics(
+  revokeTopics(
     scope: ProjectScope,
     subscriberId: string,
     topicIds: readonly string[],
     by: LeavingPerson,
   ): Promise<number> {
-    const occasion = { at: this.clock.now(), proof: proofOf(by) };
-    const revoked = await this.changes.apply(scope, subscriberId, occasion, (consents) =>
-      consents.all
-        .filter(({ topicId }) => topicIds.includes(topicId))
-        .filter((consent) => consent.revoke(occasion.at)),
-    );
-    return revoked.length;
+    return this.subscribers.whileHeld(scope, subscriberId, async () => {
+      const occasion = { at: this.clock.now(), proof: proofOf(by) };
+      const revoked = await this.changes.apply(scope, subscriberId, occasion, (consents) =>
+        consents.all
+          .filter(({ topicId }) => topicIds.includes(topicId))
+          .filter((consent) => consent.revoke(occasion.at)),
+      );
+      return revoked.length;
+    });
   }
 
   /** Revokes all consents and suppresses the address. Nothing is left to do for a subscriber who was erased. */
   async everything(scope: ProjectScope, subscriberId: string, by: LeavingPerson): Promise<void> {
-    await this.database.transaction(scope, async () => {
-      const address = await this.subscribers.addressOf(scope, subscriberId);
-      if (address !== null)
-        await this.suppressions.suppress(scope, address, 'GLOBAL_UNSUBSCRIBE', proofOf(by));
-    });
+    await this.suppressions.suppressSubscriber(scope, subscriberId, 'GLOBAL_UNSUBSCRIBE', proofOf(by));
   }
 }
 

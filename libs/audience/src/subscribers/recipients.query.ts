@@ -2,6 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+import { templateDefaults } from '../custom-fields/custom-field-values.js';
+import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
+import { prepareForSets } from '../segments/segment-evaluations.service.js';
+import { SegmentPredicates } from '../segments/segment-predicates.service.js';
+import { activeValues } from './subscriber.repository.js';
 
 /** Who a claimed mail goes to, with what its merge tags need. */
 export interface Recipient {
@@ -10,7 +16,8 @@ export interface Recipient {
   readonly firstName: string | null;
   readonly lastName: string | null;
   readonly phone: string | null;
-  readonly customFields: Readonly<Record<string, unknown>>;
+  /** The values of active fields by key, the field's default where the person has none. */
+  readonly customFields: CustomFieldValues;
   /** Those of the asked topics that the person is subscribed to, by name. */
   readonly topicNames: readonly string[];
   /** Why no mail may go now; the first that applies. */
@@ -20,49 +27,105 @@ export interface Recipient {
 /** Comes before every id (RFC 9562 §5.9). */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
+/** Whom a mail is for: the topics, and the segments if any are named. */
+export interface ChosenAudience {
+  readonly topicIds: readonly string[];
+  readonly segmentIds: readonly string[];
+}
+
+/** How an audience is walked. */
+export interface AudienceWalk {
+  /** The last of the subscribers that were seen. */
+  readonly after?: string | undefined;
+  /** The id of a frozen audience. */
+  readonly frozen?: string | undefined;
+}
+
 /** Who gets mail to topics: subscribed to at least one, not suppressed, not paused. */
 @Injectable()
 export class RecipientsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery,
+    @Inject(SegmentPredicates) private readonly segments: SegmentPredicates,
+  ) {}
 
   /**
    * A complete SELECT of `subscriber_id uuid, address text, address_key text`: everyone who would get a mail to
    * these topics, once, as the consents stood at `asOf` as far as they still stand. It has no order or limit.
    * Who walks it in chunks, `order by subscriber_id limit …`, passes the last id as `after`: outside of the
    * SELECT that condition reaches the subscribers, but not the index of the consents, which each chunk would
-   * then read from its beginning.
+   * then read from its beginning. With `frozen` it is those of that frozen audience alone.
    */
   audience(
     scope: ProjectScope,
     topicIds: readonly string[],
     asOf: Date,
-    after: string = FIRST_ID,
+    { after = FIRST_ID, frozen }: AudienceWalk = {},
   ): RawBuilder<unknown> {
-    return sql`
-      select b.id as subscriber_id, b.email as address, b.email_key as address_key
-      from audience.subscribers b
-      where b.environment_id = ${scope.environmentId} and b.id > ${after}::uuid
-        and (b.paused_until is null or b.paused_until <= ${asOf})
-        and exists (
-          select from audience.consents c
-          where c.environment_id = ${scope.environmentId} and c.subscriber_id = b.id and ${oneOf(topicIds)}
-            and c.subscriber_id > ${after}::uuid and c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}
-        )
-        and not exists (
-          select from audience.suppressions s
-          where s.environment_id = ${scope.environmentId} and s.email_key = b.email_key
-        )
-    `;
+    const people =
+      frozen === undefined
+        ? sql`audience.subscribers b where`
+        : sql`audience.frozen_audience_members f join audience.subscribers b on b.id = f.subscriber_id
+            where f.environment_id = ${scope.environmentId} and f.audience_id = ${frozen}
+              and f.subscriber_id > ${after}::uuid and`;
+    return recipientsAmong(people, scope, topicIds, { asOf, after });
   }
 
-  /** How many the audience has. */
-  count(scope: ProjectScope, topicIds: readonly string[], asOf: Date): Promise<number> {
+  /** How many the audience has: of the topics, and of at least one of the segments if any are named. */
+  count(scope: ProjectScope, { topicIds, segmentIds }: ChosenAudience, asOf: Date): Promise<number> {
     return this.database.transaction(scope, async ({ db }) => {
+      if (segmentIds.length > 0) await prepareForSets(db);
       const { rows } = await sql<{ count: number }>`
-        select count(*) from (${this.audience(scope, topicIds, asOf)}) a
+        select count(*) from (${await this.#chosen(scope, { topicIds, segmentIds }, asOf)}) a
       `.execute(db);
       return rows[0]!.count;
     });
+  }
+
+  /**
+   * Writes down who the audience is, under the id of who will walk it: rules would be evaluated for each chunk
+   * anew, and could change in between. For one moment it is done once.
+   */
+  freeze(scope: ProjectScope, id: string, chosen: ChosenAudience, asOf: Date): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { numAffectedRows } = await sql`
+        insert into audience.frozen_audiences (id, environment_id, frozen_at)
+        values (${id}, ${scope.environmentId}, ${asOf})
+        on conflict (id) do update set frozen_at = excluded.frozen_at
+        where frozen_audiences.frozen_at <> excluded.frozen_at
+      `.execute(db);
+      if (numAffectedRows === 0n) return;
+      await sql`
+        delete from audience.frozen_audience_members
+        where environment_id = ${scope.environmentId} and audience_id = ${id}
+      `.execute(db);
+      await prepareForSets(db);
+      await sql`
+        insert into audience.frozen_audience_members (audience_id, subscriber_id, environment_id)
+        select ${id}, a.subscriber_id, ${scope.environmentId} from (${await this.#chosen(scope, chosen, asOf)}) a
+      `.execute(db);
+    });
+  }
+
+  /** Forgets a frozen audience. */
+  thaw(scope: ProjectScope, id: string): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        delete from audience.frozen_audiences where environment_id = ${scope.environmentId} and id = ${id}
+      `.execute(db);
+    });
+  }
+
+  async #chosen(
+    scope: ProjectScope,
+    { topicIds, segmentIds }: ChosenAudience,
+    asOf: Date,
+  ): Promise<RawBuilder<unknown>> {
+    if (segmentIds.length === 0) return this.audience(scope, topicIds, asOf);
+    const isInSegment = await this.segments.anyOf(scope, segmentIds, asOf);
+    const people = sql`audience.scoped_subscribers b where ${isInSegment} and`;
+    return recipientsAmong(people, scope, topicIds, { asOf, after: FIRST_ID });
   }
 
   /** The recipients among these subscribers, by id; one that is missing was erased. */
@@ -75,7 +138,7 @@ export class RecipientsQuery {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<Recipient>`
         select b.id as "subscriberId", b.email, b.first_name as "firstName", b.last_name as "lastName", b.phone,
-          b.custom_fields as "customFields", coalesce(c.names, '{}') as "topicNames",
+          ${activeValues} as "customFields", coalesce(c.names, '{}') as "topicNames",
           case when s.email_key is not null then 'suppressed' when c.names is null then 'unsubscribed'
             when b.paused_until > ${now} then 'paused' end as obstacle
         from audience.subscribers b
@@ -87,9 +150,38 @@ export class RecipientsQuery {
         ) c on true
         where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[])
       `.execute(db);
-      return new Map(rows.map((recipient) => [recipient.subscriberId, recipient]));
+      const defaults = templateDefaults(await this.fields.definitions(scope));
+      return new Map(
+        rows.map((recipient) => [
+          recipient.subscriberId,
+          { ...recipient, customFields: { ...defaults, ...recipient.customFields } },
+        ]),
+      );
     });
   }
+}
+
+/** `people` is a FROM with the beginning of its WHERE, whose `b` is a subscriber. */
+function recipientsAmong(
+  people: RawBuilder<unknown>,
+  { environmentId }: ProjectScope,
+  topicIds: readonly string[],
+  { asOf, after }: { readonly asOf: Date; readonly after: string },
+): RawBuilder<unknown> {
+  return sql`
+    select b.id as subscriber_id, b.email as address, b.email_key as address_key
+    from ${people} b.environment_id = ${environmentId} and b.id > ${after}::uuid
+      and (b.paused_until is null or b.paused_until <= ${asOf})
+      and exists (
+        select from audience.consents c
+        where c.environment_id = ${environmentId} and c.subscriber_id = b.id and ${oneOf(topicIds)}
+          and c.subscriber_id > ${after}::uuid and c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}
+      )
+      and not exists (
+        select from audience.suppressions s
+        where s.environment_id = ${environmentId} and s.email_key = b.email_key
+      )
+  `;
 }
 
 /** One topic is compared directly: the planner then knows that a subscriber has one consent to it. */

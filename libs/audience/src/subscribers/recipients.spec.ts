@@ -24,7 +24,7 @@ describe('recipients', () => {
       const after = cursor;
       const rows = await audience.database.transaction(scope, async ({ db }) => {
         const result = await sql<{ subscriber_id: string; address: string; address_key: string }>`
-          select * from (${query.audience(scope, topicIds, asOf, after)}) a order by a.subscriber_id limit 2`.execute(
+          select * from (${query.audience(scope, topicIds, asOf, { after })}) a order by a.subscriber_id limit 2`.execute(
           db,
         );
         return result.rows;
@@ -66,9 +66,9 @@ describe('recipients', () => {
   it('are who is subscribed to a topic, not suppressed and not paused', async () => {
     const { scope, news, slow, now } = await town();
     expect(await walk(scope, [news.id], now)).toEqual(['Both@example.com', 'news@example.com']);
-    expect(await query.count(scope, [news.id], now)).toBe(2);
-    expect(await query.count(scope, [slow.id], now)).toBe(0);
-    expect(await query.count(scope, [], now)).toBe(0);
+    expect(await query.count(scope, { topicIds: [news.id], segmentIds: [] }, now)).toBe(2);
+    expect(await query.count(scope, { topicIds: [slow.id], segmentIds: [] }, now)).toBe(0);
+    expect(await query.count(scope, { topicIds: [], segmentIds: [] }, now)).toBe(0);
   });
 
   it('get one mail however many of the topics they are subscribed to', async () => {
@@ -80,7 +80,7 @@ describe('recipients', () => {
       'offers@example.com',
       'revoked@example.com',
     ]);
-    expect(await query.count(scope, topicIds, now)).toBe(4);
+    expect(await query.count(scope, { topicIds, segmentIds: [] }, now)).toBe(4);
   });
 
   it('are as they stood at the moment asked for, less those who left since', async () => {
@@ -104,10 +104,12 @@ describe('recipients', () => {
   it('are never those of another project or environment', async () => {
     const { scope, live, news, people, now } = await town();
     for (const stranger of [live, await audience.scope()]) {
-      expect(await query.count(stranger, [news.id], now)).toBe(0);
+      expect(await query.count(stranger, { topicIds: [news.id], segmentIds: [] }, now)).toBe(0);
       expect((await query.lookUp(stranger, [news.id], [people.news.id], now)).size).toBe(0);
     }
-    expect(await query.count(scope, [(await audience.topic(live)).id], now)).toBe(0);
+    expect(
+      await query.count(scope, { topicIds: [(await audience.topic(live)).id], segmentIds: [] }, now),
+    ).toBe(0);
   });
 
   it('are looked up with what their mail needs and why it may not go', async () => {

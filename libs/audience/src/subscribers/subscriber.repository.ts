@@ -4,9 +4,14 @@ import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import type { Subscriber, SubscriberFields, SubscriberSource, SubscriberStatus } from './subscriber.js';
 
+/** The values of active fields of a table called `b`: those of archived ones stay in the row, unseen. */
+export const activeValues = sql`case when b.custom_fields = '{}' then b.custom_fields else b.custom_fields - array(
+  select f.key from audience.custom_fields f where f.environment_id = b.environment_id and f.status = 'ARCHIVED'
+) end`;
+
 /** The columns of a `Subscriber`, of a table called `b`. */
 export const subscriberColumns = sql`b.id, b.subscriber_key as "subscriberKey", b.email, b.first_name as "firstName",
-  b.last_name as "lastName", b.phone, b.status, b.source, b.custom_fields as "customFields",
+  b.last_name as "lastName", b.phone, b.status, b.source, ${activeValues} as "customFields",
   b.created_at as "createdAt", b.updated_at as "updatedAt"`;
 
 export interface NewSubscriber extends SubscriberFields {
@@ -25,25 +30,27 @@ export class SubscriberRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   insert(scope: ProjectScope, subscriber: NewSubscriber, at: Date): Promise<Subscriber> {
-    const { id, address, firstName, lastName, phone, source, status } = subscriber;
+    const { id, address, firstName, lastName, phone, customFields, source, status } = subscriber;
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<Subscriber>`
         insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name, last_name,
-          phone, source, status, created_at, updated_at)
+          phone, custom_fields, source, status, created_at, updated_at)
         values (${id}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key}, ${firstName},
-          ${lastName}, ${phone}, ${source}, ${status}, ${at}, ${at})
+          ${lastName}, ${phone}, ${JSON.stringify(customFields)}::jsonb, ${source}, ${status}, ${at}, ${at})
         returning ${subscriberColumns}
       `.execute(db);
       return rows[0]!;
     });
   }
 
-  /** Writes all fields. */
+  /** Writes all fields; values of archived custom fields stay. */
   update(scope: ProjectScope, id: string, fields: SubscriberFields, at: Date): Promise<Subscriber> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<Subscriber>`
         update audience.subscribers b set first_name = ${fields.firstName}, last_name = ${fields.lastName},
-          phone = ${fields.phone}, updated_at = ${at}
+          phone = ${fields.phone}, updated_at = ${at},
+          custom_fields = (b.custom_fields - array(select jsonb_object_keys(${activeValues})))
+            || ${JSON.stringify(fields.customFields)}::jsonb
         where b.environment_id = ${scope.environmentId} and b.id = ${id}
         returning ${subscriberColumns}
       `.execute(db);
@@ -84,6 +91,26 @@ export class SubscriberRepository {
     });
   }
 
+  /**
+   * Runs `work` in a transaction that alone decides about the address, and has its subscriber locked, if it
+   * has one. Who needs both locks takes them in this order.
+   */
+  whileAddressLocked<T>(
+    scope: ProjectScope,
+    emailKey: string,
+    work: (subscriberId: string | null) => Promise<T>,
+  ): Promise<T> {
+    return this.database.transaction(scope, async () => {
+      await this.lockAddress(scope, emailKey);
+      return work(await this.lockByKey(scope, emailKey));
+    });
+  }
+
+  /** Runs `work` in a transaction that has the subscriber locked, or knows that there is no such subscriber. */
+  whileHeld<T>(scope: ProjectScope, subscriberId: string, work: (exists: boolean) => Promise<T>): Promise<T> {
+    return this.database.transaction(scope, async () => work(await this.lock(scope, subscriberId)));
+  }
+
   /** Runs `work` in a transaction that has the subscriber locked. Throws NotFoundError. */
   whileLocked<T>(
     scope: ProjectScope,
@@ -116,6 +143,16 @@ export class SubscriberRepository {
         where b.environment_id = ${scope.environmentId} and b.id = ${subscriberId} for update
       `.execute(db);
       return rows.length === 1;
+    });
+  }
+
+  /** Holds mail until then, or no longer; nothing else of the subscriber changes. */
+  pause(scope: ProjectScope, subscriberId: string, until: Date | null): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        update audience.subscribers set paused_until = ${until}
+        where environment_id = ${scope.environmentId} and id = ${subscriberId}
+      `.execute(db);
     });
   }
 

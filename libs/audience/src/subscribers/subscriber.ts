@@ -1,3 +1,5 @@
+import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+
 export const SUBSCRIBER_STATUSES = [
   'SUPPRESSED',
   'COMPLAINED',
@@ -22,17 +24,11 @@ export interface Subscriber {
   /** Derived from suppression and consents, never written by a client. */
   readonly status: SubscriberStatus;
   readonly source: SubscriberSource;
-  readonly customFields: Readonly<Record<string, unknown>>;
+  /** The values of active fields, by key. */
+  readonly customFields: CustomFieldValues;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
 /** What a client may change. */
-export type SubscriberFields = Pick<Subscriber, 'firstName' | 'lastName' | 'phone'>;
-
-/** What is wrong with the custom fields of a request: a project has none that could be known. */
-export function customFieldFaults(customFields: Readonly<Record<string, unknown>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.keys(customFields).map((key) => [`customFields.${key}`, 'is not a known field']),
-  );
-}
+export type SubscriberFields = Pick<Subscriber, 'firstName' | 'lastName' | 'phone' | 'customFields'>;

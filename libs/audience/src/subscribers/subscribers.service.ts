@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Inject, Injectable } from '@nestjs/common';
 import {
   Clock,
@@ -7,23 +8,25 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
-import { Database } from '#platform';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import { OptIns } from '../consents/opt-ins.service.js';
+import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
+import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import type { Topic } from '../topics/topic.js';
 import { SubscriberExistsError } from './subscriber.errors.js';
 import {
-  customFieldFaults,
   type Subscriber,
   type SubscriberFields,
   type SubscriberSource,
   type SubscriberStatus,
 } from './subscriber.js';
+import { SubscriberLimit } from './subscriber-limit.service.js';
 import { SubscriberRepository } from './subscriber.repository.js';
 
-/** What a client may change; a field that is left out stays, null clears it. */
+/** What a client may change; a field that is left out stays, null clears it. The same holds for each custom field. */
 export type SubscriberPatch = {
-  readonly [Field in keyof SubscriberFields]?: SubscriberFields[Field] | undefined;
+  readonly [Field in Exclude<keyof SubscriberFields, 'customFields'>]?: SubscriberFields[Field] | undefined;
 } & { readonly customFields?: Readonly<Record<string, unknown>> | undefined };
 
 /** A new subscriber, who consents to at least one topic. */
@@ -37,43 +40,62 @@ export type NewSubscriberInput = SubscriberPatch & {
 @Injectable()
 export class SubscribersService {
   constructor(
-    @Inject(Database) private readonly database: Database,
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
     @Inject(OptIns) private readonly optIns: OptIns,
+    @Inject(CustomFieldsQuery) private readonly definitions: CustomFieldsQuery,
+    @Inject(SubscriberLimit) private readonly limit: SubscriberLimit,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /** Throws DomainValidationError, SuppressedError, SubscriberExistsError. */
   create(scope: ProjectScope, input: NewSubscriberInput, proof: ConsentProof): Promise<Subscriber> {
     const { address, topicKeys, customFields = {} } = input;
-    return this.database.transaction(scope, async () => {
+    return this.subscribers.whileAddressLocked(scope, address.key, async (subscriberId) => {
       const { topics, faults } = await this.optIns.choose(scope, topicKeys);
-      const errors = { ...topicFaults(faults), ...customFieldFaults(customFields) };
-      if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
-      await this.subscribers.lockAddress(scope, address.key);
+      const custom = await this.#customFields(scope, {}, customFields, 'create');
+      refuse({ ...topicFaults(faults), ...custom.errors });
       await this.optIns.refuseSuppressed(scope, address.key);
-      if ((await this.subscribers.find(scope, address.key)) !== null) throw new SubscriberExistsError();
-      return this.#insert(scope, input, topics, proof);
+      if (subscriberId !== null) throw new SubscriberExistsError();
+      await this.limit.admit(scope);
+      return this.#insert(scope, input, custom.values, topics, proof);
     });
   }
 
   /** Throws NotFoundError, DomainValidationError. */
   update(scope: ProjectScope, address: EmailAddress, patch: SubscriberPatch): Promise<Subscriber> {
-    return this.database.transaction(scope, async () => {
-      await this.subscribers.lockByKey(scope, address.key);
+    return this.subscribers.whileLocked(scope, address.key, async () => {
       const subscriber = await this.subscribers.find(scope, address.key);
       if (subscriber === null) throw new NotFoundError();
-      const errors = customFieldFaults(patch.customFields ?? {});
-      if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
-      const fields = patched(subscriber, patch);
+      const { customFields: changes = {} } = patch;
+      const custom = await this.#customFields(scope, subscriber.customFields, changes, 'update');
+      refuse(custom.errors);
+      const fields = patched(subscriber, patch, custom.values);
       if (fields === null) return subscriber;
       return this.subscribers.update(scope, subscriber.id, fields, this.clock.now());
     });
   }
 
+  /** The values after the changes, and what is wrong with those, by path. */
+  async #customFields(
+    scope: ProjectScope,
+    current: CustomFieldValues,
+    changes: Readonly<Record<string, unknown>>,
+    mode: 'create' | 'update',
+  ): Promise<{ readonly values: CustomFieldValues; readonly errors: Readonly<Record<string, string>> }> {
+    const isWritten = Object.keys(changes).length > 0;
+    if (!isWritten && mode === 'update') return { values: current, errors: {} };
+    const definitions = isWritten
+      ? await this.definitions.definitionsToWrite(scope)
+      : await this.definitions.definitions(scope);
+    const result = applyCustomFields(definitions, current, changes, mode);
+    if ('errors' in result) return { values: current, errors: customFieldPaths(result.errors) };
+    return { values: result.values, errors: {} };
+  }
+
   async #insert(
     scope: ProjectScope,
     { address, firstName = null, lastName = null, phone = null, source }: NewSubscriberInput,
+    customFields: CustomFieldValues,
     topics: readonly Topic[],
     proof: ConsentProof,
   ): Promise<Subscriber> {
@@ -84,6 +106,7 @@ export class SubscribersService {
       firstName,
       lastName,
       phone,
+      customFields,
       source,
       status: firstStatus(topics),
     };
@@ -105,8 +128,20 @@ function topicFaults(faults: readonly (string | null)[]): Record<string, string>
 }
 
 /** The fields after the patch, or null when it changes none. */
-function patched(current: SubscriberFields, patch: SubscriberPatch): SubscriberFields | null {
+function patched(
+  current: SubscriberFields,
+  patch: SubscriberPatch,
+  customFields: CustomFieldValues,
+): SubscriberFields | null {
   const { firstName = current.firstName, lastName = current.lastName, phone = current.phone } = patch;
-  const isSame = firstName === current.firstName && lastName === current.lastName && phone === current.phone;
-  return isSame ? null : { firstName, lastName, phone };
+  const isSame =
+    firstName === current.firstName &&
+    lastName === current.lastName &&
+    phone === current.phone &&
+    isDeepStrictEqual(customFields, current.customFields);
+  return isSame ? null : { firstName, lastName, phone, customFields };
+}
+
+function refuse(errors: Readonly<Record<string, string>>): void {
+  if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
 }

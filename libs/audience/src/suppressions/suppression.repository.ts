@@ -1,24 +1,43 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { Suppression, SuppressionReason } from './suppression.js';
+import { AddressDigests } from '../erasure/address-digests.service.js';
+import type { StandingSuppression, Suppression, SuppressionReason } from './suppression.js';
 
-const columns = sql`email, reason, suppressed_at as "suppressedAt"`;
-
-/** The suppression list of a project. */
+/** The suppression list of a project. Addresses that were erased are in it by their keyed digest. */
 @Injectable()
 export class SuppressionRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(AddressDigests) private readonly digests: AddressDigests,
+  ) {}
 
-  find(scope: ProjectScope, emailKey: string): Promise<Suppression | null> {
+  find(scope: ProjectScope, emailKey: string): Promise<StandingSuppression | null> {
+    const digest = this.digests.of(scope, emailKey);
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Suppression>`
-        select ${columns} from audience.suppressions
+      const { rows } = await sql<StandingSuppression>`
+        select email, reason, suppressed_at as "suppressedAt" from audience.suppressions
         where environment_id = ${scope.environmentId} and email_key = ${emailKey}
+        union all
+        select null, reason, suppressed_at from audience.erased_suppressions
+        where environment_id = ${scope.environmentId} and address_digest = ${digest}
       `.execute(db);
       return rows[0] ?? null;
     });
+  }
+
+  /** Whether the address of a column of address keys is suppressed, erased ones included, as SQL. */
+  isSuppressed(scope: ProjectScope, emailKey: RawBuilder<unknown>): RawBuilder<boolean> {
+    return sql<boolean>`(
+      exists (
+        select from audience.suppressions s
+        where s.environment_id = ${scope.environmentId} and s.email_key = ${emailKey}
+      ) or exists (
+        select from audience.erased_suppressions s
+        where s.environment_id = ${scope.environmentId} and s.address_digest = ${this.digests.ofColumn(scope, emailKey)}
+      )
+    )`;
   }
 
   /** Adds the address unless it is there: what stands first, stays. Returns what stands. */
@@ -28,23 +47,53 @@ export class SuppressionRepository {
     reason: SuppressionReason,
     at: Date,
   ): Promise<Suppression> {
+    const digest = this.digests.of(scope, address.key);
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Suppression>`
+      await sql`
         insert into audience.suppressions (environment_id, email_key, email, reason, suppressed_at)
-        values (${scope.environmentId}, ${address.key}, ${address.value}, ${reason}, ${at})
-        on conflict (environment_id, email_key) do nothing returning ${columns}
+        select ${scope.environmentId}, ${address.key}, ${address.value}, ${reason}, ${at}::timestamptz
+        where not exists (
+          select from audience.erased_suppressions
+          where environment_id = ${scope.environmentId} and address_digest = ${digest}
+        )
+        on conflict (environment_id, email_key) do nothing
       `.execute(db);
-      return rows[0] ?? (await this.find(scope, address.key))!;
+      const standing = (await this.find(scope, address.key))!;
+      return { ...standing, email: standing.email ?? address.value };
     });
   }
 
   /** Whether there was one. */
   remove(scope: ProjectScope, emailKey: string): Promise<boolean> {
+    const digest = this.digests.of(scope, emailKey);
     return this.database.transaction(scope, async ({ db }) => {
-      const { numAffectedRows } = await sql`
-        delete from audience.suppressions where environment_id = ${scope.environmentId} and email_key = ${emailKey}
+      const { rows } = await sql`
+        with known as (
+          delete from audience.suppressions
+          where environment_id = ${scope.environmentId} and email_key = ${emailKey} returning 1
+        ), erased as (
+          delete from audience.erased_suppressions
+          where environment_id = ${scope.environmentId} and address_digest = ${digest} returning 1
+        )
+        select from known union all select from erased
       `.execute(db);
-      return numAffectedRows === 1n;
+      return rows.length > 0;
+    });
+  }
+
+  /** Keeps the suppression, if there is one, and forgets the address. */
+  forgetAddress(scope: ProjectScope, emailKey: string, at: Date): Promise<void> {
+    const digest = this.digests.of(scope, emailKey);
+    return this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        with known as (
+          delete from audience.suppressions
+          where environment_id = ${scope.environmentId} and email_key = ${emailKey} returning reason, suppressed_at
+        )
+        insert into audience.erased_suppressions (environment_id, address_digest, reason, suppressed_at, erased_at)
+        select ${scope.environmentId}, ${digest}, reason, suppressed_at, ${at}::timestamptz from known
+        on conflict (environment_id, address_digest) do nothing
+      `.execute(db);
     });
   }
 }

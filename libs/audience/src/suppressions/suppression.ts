@@ -8,3 +8,6 @@ export interface Suppression {
   readonly reason: SuppressionReason;
   readonly suppressedAt: Date;
 }
+
+/** The same as it is stored: of an address that was erased only a keyed digest is left. */
+export type StandingSuppression = Omit<Suppression, 'email'> & { readonly email: string | null };

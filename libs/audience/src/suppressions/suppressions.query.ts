@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { EmailAddress, Page, PageRequest, ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
+import { suppressionCount } from '../counters/counters.query.js';
 import type { Suppression, SuppressionReason } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
@@ -25,28 +26,31 @@ export class SuppressionsQuery {
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
   ) {}
 
-  /** How an address stands; one that is not on the list is not suppressed. */
+  /** How an address stands, erased or not; one that is not on the list is not suppressed. */
   async of(scope: ProjectScope, address: EmailAddress): Promise<SuppressionView> {
     const suppression = await this.suppressions.find(scope, address.key);
     if (suppression === null)
       return { email: address.value, suppressed: false, reason: null, suppressedAt: null };
-    return toView(suppression);
+    return toView({ ...suppression, email: suppression.email ?? address.value });
   }
 
-  /** Newest first. */
+  /** Newest first; without the addresses that were erased, of which there is nothing to show. */
   page(
     scope: ProjectScope,
     { reason }: SuppressionFilter,
     { page, size }: PageRequest,
   ): Promise<Page<SuppressionView>> {
     const matching = sql`from audience.suppressions where environment_id = ${scope.environmentId}
-      and (${reason ?? null}::text is null or reason = ${reason ?? null})`;
+      ${reason === undefined ? sql`` : sql`and reason = ${reason}`}`;
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<Counted<Suppression>>`
         select n.total, s.email, s.reason, s.suppressed_at as "suppressedAt"
-        from (select count(*) as total ${matching}) n
+        from (select ${suppressionCount(scope, reason)} as total) n
         left join (
-          select * ${matching} order by suppressed_at desc, email_key desc limit ${size} offset ${page * size}
+          select s.* from (
+            select email_key ${matching} order by suppressed_at desc, email_key desc limit ${size} offset ${page * size}
+          ) k
+          join audience.suppressions s on s.environment_id = ${scope.environmentId} and s.email_key = k.email_key
         ) s on true
         order by s.suppressed_at desc, s.email_key desc
       `.execute(db);

@@ -28,10 +28,8 @@ export class SuppressionsService {
     reason: SuppressionReason,
     by: ConsentProof,
   ): Promise<Suppression> {
-    const now = this.clock.now();
-    return this.database.transaction(scope, async () => {
-      await this.subscribers.lockAddress(scope, address.key);
-      const subscriberId = await this.subscribers.lockByKey(scope, address.key);
+    return this.subscribers.whileAddressLocked(scope, address.key, async (subscriberId) => {
+      const now = this.clock.now();
       const standing = await this.suppressions.add(scope, address, reason, now);
       if (subscriberId === null) return standing;
       if (reason === 'GLOBAL_UNSUBSCRIBE') {
@@ -44,11 +42,26 @@ export class SuppressionsService {
     });
   }
 
+  /** Suppresses the address of a subscriber; null when there is no such subscriber, or no longer. */
+  suppressSubscriber(
+    scope: ProjectScope,
+    subscriberId: string,
+    reason: SuppressionReason,
+    by: ConsentProof,
+  ): Promise<Suppression | null> {
+    return this.database.transaction(scope, async () => {
+      const address = await this.subscribers.addressOf(scope, subscriberId);
+      if (address === null) return null;
+      // Who was erased between these lines is not put on the list again.
+      await this.subscribers.lockAddress(scope, address.key);
+      if (!(await this.subscribers.lock(scope, subscriberId))) return null;
+      return this.suppress(scope, address, reason, by);
+    });
+  }
+
   /** Takes the address from the list, if it is there. Consents stay as they are. */
   lift(scope: ProjectScope, emailKey: string): Promise<void> {
-    return this.database.transaction(scope, async () => {
-      await this.subscribers.lockAddress(scope, emailKey);
-      const subscriberId = await this.subscribers.lockByKey(scope, emailKey);
+    return this.subscribers.whileAddressLocked(scope, emailKey, async (subscriberId) => {
       const wasThere = await this.suppressions.remove(scope, emailKey);
       if (wasThere && subscriberId !== null) {
         await this.subscribers.refreshStatus(scope, subscriberId, this.clock.now());

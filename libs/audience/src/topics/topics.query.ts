@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
+import { topicCounts } from '../counters/counters.query.js';
 import { isTopicKey, type Topic, type TopicStatus } from './topic.js';
 
 export interface TopicView extends Topic {
@@ -23,14 +24,14 @@ export interface NamedTopic {
   readonly status: TopicStatus;
 }
 
-/** Reads topics with their counts. */
+/** Reads topics with their counts. One that was deleted is not there. */
 @Injectable()
 export class TopicsQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Newest first. */
   page(scope: ProjectScope, { status }: TopicFilter, { page, size }: PageRequest): Promise<Page<TopicView>> {
-    const matching = sql`from audience.topics t where t.environment_id = ${scope.environmentId}
+    const matching = sql`from audience.topics t where t.environment_id = ${scope.environmentId} and t.deleted_at is null
       and (${status ?? null}::text is null or t.status = ${status ?? null})`;
     const wanted = sql`select t.* ${matching} order by t.created_at desc, t.id desc limit ${size} offset ${page * size}`;
     return this.database.transaction(scope, async ({ db }) => {
@@ -47,7 +48,7 @@ export class TopicsQuery {
   async byKey(scope: ProjectScope, topicKey: string): Promise<TopicView> {
     if (!isTopicKey(topicKey)) throw new NotFoundError();
     const wanted = sql`select t.* from audience.topics t
-      where t.environment_id = ${scope.environmentId} and t.topic_key = ${topicKey}`;
+      where t.environment_id = ${scope.environmentId} and t.topic_key = ${topicKey} and t.deleted_at is null`;
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await viewsOf(scope, wanted).execute(db);
       if (rows[0] === undefined) throw new NotFoundError();
@@ -60,51 +61,46 @@ export class TopicsQuery {
     if (!isTopicKey(topicKey)) return null;
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<{ id: string }>`
-        select id from audience.topics where environment_id = ${scope.environmentId} and topic_key = ${topicKey}
+        select id from audience.topics
+        where environment_id = ${scope.environmentId} and topic_key = ${topicKey} and deleted_at is null
       `.execute(db);
       return rows[0]?.id ?? null;
     });
   }
 
   /** Those of the ids that are topics of this project, in no order. */
-  async named(scope: ProjectScope, topicIds: readonly string[]): Promise<readonly NamedTopic[]> {
+  named(scope: ProjectScope, topicIds: readonly string[]): Promise<readonly NamedTopic[]> {
+    return this.#named(scope, topicIds, sql``);
+  }
+
+  /** The same for who is about to use them: none is deleted before the transaction ends. */
+  held(scope: ProjectScope, topicIds: readonly string[]): Promise<readonly NamedTopic[]> {
+    return this.#named(scope, topicIds, sql`order by id for key share`);
+  }
+
+  async #named(
+    scope: ProjectScope,
+    topicIds: readonly string[],
+    lock: RawBuilder<unknown>,
+  ): Promise<readonly NamedTopic[]> {
     if (topicIds.length === 0) return [];
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<NamedTopic>`
         select id, topic_key as "topicKey", name, status from audience.topics
-        where environment_id = ${scope.environmentId} and id = any(${[...topicIds]}::uuid[])
+        where environment_id = ${scope.environmentId} and id = any(${[...topicIds]}::uuid[]) and deleted_at is null
+        ${lock}
       `.execute(db);
       return rows;
     });
   }
 }
 
-/**
- * The views of the wanted topics. Each is counted once: its consents from their index, less those of suppressed
- * addresses, which start from the suppression list since that is the short one.
- */
 function viewsOf(scope: ProjectScope, wanted: RawBuilder<unknown>): RawBuilder<TopicView> {
   return sql<TopicView>`
-    with wanted as materialized (${wanted}),
-    suppressed as (
-      select c.topic_id, count(*) as subscribed
-      from audience.suppressions s
-      join audience.subscribers b on b.environment_id = s.environment_id and b.email_key = s.email_key
-      join audience.consents c on c.subscriber_id = b.id and c.status = 'SUBSCRIBED'
-      where s.environment_id = ${scope.environmentId} and c.topic_id in (select id from wanted)
-      group by c.topic_id
-    )
     select w.id, w.topic_key as "topicKey", w.name, w.description, w.status, w.priority, w.icon,
       w.double_opt_in_enabled as "doubleOptInEnabled", w.created_at as "createdAt", w.updated_at as "updatedAt",
-      n.consents as "subscriberCount", n.subscribed - coalesce(s.subscribed, 0) as "activeSubscriberCount"
-    from wanted w
-    cross join lateral (
-      select count(*) as consents, count(*) filter (where c.status = 'SUBSCRIBED') as subscribed
-      from audience.consents c
-      where c.environment_id = ${scope.environmentId} and c.topic_id = w.id
-        and c.status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
-    ) n
-    left join suppressed s on s.topic_id = w.id
+      n.subscribers as "subscriberCount", n.active as "activeSubscriberCount"
+    from (${wanted}) w cross join lateral (${topicCounts(scope, sql`w.id`)}) n
   `;
 }
 

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { ProjectsQuery } from '#access';
-import { RecipientsQuery, TopicsQuery } from '#audience';
+import { CustomFieldsQuery, RecipientsQuery, TopicsQuery } from '#audience';
 import { EmailQuota, SubscriptionsQuery } from '#billing';
 import { type CampaignFacts, criticalChecks, type PreSendAnalysis, summarise } from '#deliverability';
 import { type Config, CONFIG } from '#platform';
@@ -26,6 +26,7 @@ export class CampaignAnalysisService {
   constructor(
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
     @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
@@ -35,16 +36,16 @@ export class CampaignAnalysisService {
   async analyse(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
     const project = await this.projects.ofScope(scope);
     if (project === null) throw new Error('The project of this scope is gone.');
-    const recipients =
-      campaign.topicIds.length === 0 ? 0 : await this.recipients.count(scope, campaign.topicIds, now);
+    const recipients = campaign.topicIds.length === 0 ? 0 : await this.recipients.count(scope, campaign, now);
     const subscription = await this.subscriptions.ofTenant(scope);
+    const customKeys = (await this.customFields.definitions(scope)).map(({ key }) => key);
     const facts: CampaignFacts = {
-      topics: await this.topics.named(scope, campaign.topicIds),
+      topics: await this.topics.held(scope, campaign.topicIds),
       recipients,
       senderDomain: this.#senderDomain(scope, campaign, project.defaultFromEmail),
       sendingAllowed: subscription?.isSendingAllowed === true,
       emailsRemaining: scope.environment === 'LIVE' ? await this.quota.remaining(scope, now) : null,
-      ...(await contentFacts(campaign, project)),
+      ...(await contentFacts(campaign, project, customKeys)),
     };
     return { ...summarise(criticalChecks(facts)), recipients };
   }
@@ -66,9 +67,13 @@ type ContentFacts = Pick<
   'contentEmpty' | 'hasUnsubscribeLink' | 'mergeTagFaults' | 'linkFaults'
 >;
 
-async function contentFacts(campaign: Campaign, footer: MailFooter): Promise<ContentFacts> {
+async function contentFacts(
+  campaign: Campaign,
+  footer: MailFooter,
+  customKeys: readonly string[],
+): Promise<ContentFacts> {
   try {
-    return factsOf(campaign, await compileSources(campaign, footer));
+    return factsOf(campaign, await compileSources(campaign, footer), customKeys);
   } catch (error) {
     if (!(error instanceof MergeTemplateError)) throw error;
     // Until its tags can be told from its text, nothing else can be said of it.
@@ -76,13 +81,13 @@ async function contentFacts(campaign: Campaign, footer: MailFooter): Promise<Con
   }
 }
 
-function factsOf(campaign: Campaign, sources: CompiledContent): ContentFacts {
+function factsOf(campaign: Campaign, sources: CompiledContent, customKeys: readonly string[]): ContentFacts {
   return {
     contentEmpty:
       (campaign.contentJson === null && campaign.contentText === null) ||
       isEmptyContent(sources.html, sources.text),
     hasUnsubscribeLink: hasUnsubscribeLink(sources.html),
-    mergeTagFaults: mergeTagFaults(sources),
+    mergeTagFaults: mergeTagFaults(sources, customKeys),
     linkFaults: linkFaults(campaign.contentJson),
   };
 }
@@ -96,12 +101,12 @@ function linkFaults(contentJson: string | null): string[] {
   });
 }
 
-function mergeTagFaults({ subject, html, text }: CompiledContent): string[] {
+function mergeTagFaults({ subject, html, text }: CompiledContent, customKeys: readonly string[]): string[] {
   const faults = new Set<string>();
   for (const [part, source] of Object.entries({ subject, html, text })) {
     try {
       const template = compileMergeTemplate(source, 'none');
-      for (const name of unknownVariables(template, [])) faults.add(`{{ ${name} }} is not known`);
+      for (const name of unknownVariables(template, customKeys)) faults.add(`{{ ${name} }} is not known`);
     } catch (error) {
       if (!(error instanceof MergeTemplateError)) throw error;
       faults.add(`${part}: ${error.message}`);

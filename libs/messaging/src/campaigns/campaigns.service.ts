@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { RecipientsQuery, TopicsQuery } from '#audience';
+import { RecipientsQuery, SegmentsQuery, TopicsQuery } from '#audience';
 import { Database } from '#platform';
 import { parseContentDocument } from '../content/content-document.js';
 import type { Campaign, CampaignDraft } from './campaign.js';
@@ -15,6 +15,7 @@ export class CampaignsService {
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(CampaignsQuery) private readonly query: CampaignsQuery,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -57,16 +58,14 @@ export class CampaignsService {
     });
   }
 
-  #estimate(scope: ProjectScope, { topicIds }: Campaign, now: Date): Promise<number> {
-    return topicIds.length === 0 ? Promise.resolve(0) : this.recipients.count(scope, topicIds, now);
+  #estimate(scope: ProjectScope, campaign: Campaign, now: Date): Promise<number> {
+    return campaign.topicIds.length === 0 ? Promise.resolve(0) : this.recipients.count(scope, campaign, now);
   }
 
   async #refuseFaults(scope: ProjectScope, draft: Partial<CampaignDraft>, now: Date): Promise<void> {
     const errors: Record<string, string> = {
       ...(await this.#topicFaults(scope, draft.topicIds ?? [])),
-      ...Object.fromEntries(
-        (draft.segmentIds ?? []).map((_, index) => [`segmentIds[${index}]`, 'is not a known segment']),
-      ),
+      ...(await this.#segmentFaults(scope, draft.segmentIds ?? [])),
       ...contentFaults(draft.contentJson ?? null),
       ...(draft.scheduledAt && draft.scheduledAt <= now ? { scheduledAt: 'is in the past' } : {}),
     };
@@ -79,6 +78,24 @@ export class CampaignsService {
     const faults = topicIds.map((id, index) =>
       known.has(id) ? [] : [[`topicIds[${index}]`, 'is not a known topic']],
     );
+    return Object.fromEntries(faults.flat()) as Record<string, string>;
+  }
+
+  async #segmentFaults(scope: ProjectScope, segmentIds: readonly string[]): Promise<Record<string, string>> {
+    if (segmentIds.length === 0) return {};
+    const statuses = new Map(
+      (await this.segments.named(scope, segmentIds)).map(({ id, status }) => [id, status]),
+    );
+    const faults = segmentIds.map((id, index) => {
+      const status = statuses.get(id.toLowerCase());
+      if (status === 'ACTIVE') return [];
+      return [
+        [
+          `segmentIds[${index}]`,
+          status === undefined ? 'is not a known segment' : 'is not an active segment',
+        ],
+      ];
+    });
     return Object.fromEntries(faults.flat()) as Record<string, string>;
   }
 }

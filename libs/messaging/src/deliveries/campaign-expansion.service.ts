@@ -12,6 +12,7 @@ const CHUNK = 5_000;
 interface ExpandingCampaign {
   readonly id: string;
   readonly topic_ids: string[];
+  readonly segment_ids: string[];
   readonly queued_at: Date;
   readonly expansion_cursor: string | null;
   readonly usage_period: Date | null;
@@ -50,7 +51,7 @@ export class CampaignExpansionService {
   #expandChunk(scope: ProjectScope, campaignId: string, domain: string): Promise<boolean> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<ExpandingCampaign>`
-        select id, topic_ids, queued_at, expansion_cursor, usage_period, reserved_emails, expanded_emails
+        select id, topic_ids, segment_ids, queued_at, expansion_cursor, usage_period, reserved_emails, expanded_emails
         from messaging.campaigns
         where id = ${campaignId} and environment_id = ${scope.environmentId} and expanded_at is null
           and status in ('QUEUED_FOR_SENDING', 'SENDING')
@@ -58,6 +59,7 @@ export class CampaignExpansionService {
       `.execute(db);
       const campaign = rows[0];
       if (campaign === undefined) return false;
+      await this.#freeze(scope, campaign);
       const chunk = await this.#insert(scope, db, campaign, domain);
       const complete = chunk.looked_at < CHUNK;
       const emails = campaign.expanded_emails + chunk.added;
@@ -70,17 +72,25 @@ export class CampaignExpansionService {
           expanded_at = ${complete ? now : null}, estimated_recipient_count = case when ${complete} then ${emails} else estimated_recipient_count end
         where id = ${campaignId}
       `.execute(db);
+      if (complete && campaign.segment_ids.length > 0) await this.recipients.thaw(scope, campaign.id);
       await wakeSenders(db);
       return !complete;
     });
   }
 
+  /** With segments the audience is written down first, in the transaction of the first chunk. */
+  async #freeze(scope: ProjectScope, campaign: ExpandingCampaign): Promise<void> {
+    const { id, topic_ids: topicIds, segment_ids: segmentIds, queued_at: queuedAt } = campaign;
+    if (segmentIds.length > 0) await this.recipients.freeze(scope, id, { topicIds, segmentIds }, queuedAt);
+  }
+
   async #insert(scope: ProjectScope, db: Sql, campaign: ExpandingCampaign, domain: string): Promise<Chunk> {
-    const { id, topic_ids, queued_at, expansion_cursor } = campaign;
+    const { id, topic_ids, segment_ids, queued_at, expansion_cursor } = campaign;
+    const walk = { after: expansion_cursor ?? undefined, frozen: segment_ids.length > 0 ? id : undefined };
     const { rows } = await sql<Chunk>`
       with page as materialized (
         select a.subscriber_id, a.address, a.address_key, platform.new_id() as id
-        from (${this.recipients.audience(scope, topic_ids, queued_at, expansion_cursor ?? undefined)}) a
+        from (${this.recipients.audience(scope, topic_ids, queued_at, walk)}) a
         order by a.subscriber_id limit ${CHUNK}
       ), added as (
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,

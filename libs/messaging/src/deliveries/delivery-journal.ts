@@ -89,18 +89,25 @@ export class DeliveryJournal {
     const hard = new Set(
       written.filter(({ state, reason }) => state === 'FAILED' && reason === 'hard').map(({ id }) => id),
     );
-    for (const { delivery } of outcomes) {
-      if (!hard.has(delivery.id)) continue;
-      const parsed = parseEmailAddress(delivery.address);
-      if ('fault' in parsed) continue;
-      await this.suppressions.suppress(
-        scope,
-        parsed.address,
-        'HARD_BOUNCE',
-        consentProof('BOUNCE', delivery.id),
-      );
+    for (const { delivery, address } of inLockOrder(
+      outcomes.filter((outcome) => hard.has(outcome.delivery.id)),
+    )) {
+      const proof = consentProof('BOUNCE', delivery.id);
+      // By the person, who may have been erased meanwhile and must not come back with an address.
+      if (delivery.subscriberId === null)
+        await this.suppressions.suppress(scope, address, 'HARD_BOUNCE', proof);
+      else await this.suppressions.suppressSubscriber(scope, delivery.subscriberId, 'HARD_BOUNCE', proof);
     }
   }
+}
+
+/** In the order of their addresses, in which all take the locks of several. */
+function inLockOrder(outcomes: readonly DeliveryOutcome[]) {
+  const addressed = outcomes.flatMap(({ delivery }) => {
+    const parsed = parseEmailAddress(delivery.address);
+    return 'address' in parsed ? [{ delivery, address: parsed.address }] : [];
+  });
+  return addressed.sort((a, b) => (a.address.key < b.address.key ? -1 : 1));
 }
 
 async function recordOutcomes(

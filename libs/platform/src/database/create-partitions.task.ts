@@ -6,7 +6,12 @@ import { Database } from './database.js';
 
 const MONTHS_AHEAD = 2;
 /** Tables that grow with time and are cut by the month. */
-const PARTITIONED = ['messaging.deliveries', 'messaging.delivery_events', 'audience.consent_ledger'];
+const PARTITIONED = [
+  'messaging.deliveries',
+  'messaging.delivery_events',
+  'audience.consent_ledger',
+  'audience.subscriber_events',
+];
 
 /** Makes the partitions of the months to come. Without it rows go to the default partition: nothing is lost. */
 @Injectable()

@@ -3,6 +3,7 @@ import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/post
 import { type Kysely, sql } from 'kysely';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
+import { copyIn } from './copy-in.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 
 /** SQL bound to one transaction. */
@@ -86,6 +87,24 @@ export class Database {
   /** Runs `work` in one transaction that sees all projects' rows. For workers and operators only. */
   system<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.#run('system', 'set local role mailwright_system', work);
+  }
+
+  /**
+   * Runs one `COPY … FROM STDIN` with `data` in a transaction of its own, also inside of another one. It cannot
+   * write to a table with row-level security.
+   */
+  async copy(scope: ProjectScope, statement: string, data: Buffer): Promise<void> {
+    const client = await this.pool.connect();
+    try {
+      await client.query(`begin; ${scopePreamble(scope)}`);
+      await copyIn(client, statement, data);
+      await client.query('commit');
+      client.release();
+    } catch (error) {
+      // The connection may be in the middle of the data: it is not used again.
+      client.release(true);
+      throw error;
+    }
   }
 
   /** Answers when the server does; rejects otherwise. */

@@ -43,7 +43,11 @@ function decorateRequests(fastify: FastifyInstance): void {
 }
 
 function registerRoutes(fastify: FastifyInstance, routes: RouteTable): void {
-  fastify.addHook('onRoute', (route) => routes.add(route));
+  fastify.addHook('onRoute', (route) => {
+    const maxBodyBytes = route.config?.operation?.maxBodyBytes;
+    if (maxBodyBytes !== undefined) route.bodyLimit = maxBodyBytes;
+    routes.add(route);
+  });
 }
 
 /** In the contract's order: 401, 429, 403 before the body is read; then its form, then the idempotency key. */

@@ -18,7 +18,13 @@ import type { QueueBackend, QueueConsumer } from './queue-backend.js';
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 const GIVE_UP_AFTER = 25;
-const CONCURRENCY: Record<QueueName, number> = { mail: 10, campaigns: 2, exports: 2 };
+const CONCURRENCY: Record<QueueName, number> = {
+  mail: 10,
+  campaigns: 2,
+  exports: 2,
+  imports: 1,
+  erasures: 2,
+};
 
 /** Waits of 1 s, 2 s, 4 s … up to 15 min between the tries of a job. */
 export function retryDelayMs(failures: number): number {

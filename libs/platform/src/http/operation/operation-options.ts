@@ -23,6 +23,8 @@ export interface OperationOptions {
   readonly body?: z.ZodType;
   /** Media types that are handed to the handler as an unread stream (`@Req() request.body`), beside JSON. */
   readonly streams?: readonly string[];
+  /** Octets that a JSON body may have; the default is 1 MB. Streams have no limit. */
+  readonly maxBodyBytes?: number;
   readonly response: OperationResponse;
   /** Statuses of problems that do not follow from the operation's shape, such as 409. */
   readonly problems?: readonly number[];

@@ -1,0 +1,118 @@
+import { Body, Delete, Get, Inject, Param, Patch, Post, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { CustomFieldsQuery, CustomFieldsService } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { API_PREFIX, ApiController, InScope, Operation } from '#platform/http';
+import {
+  createCustomFieldBody,
+  customFieldConfigBody,
+  customFieldDetailsBody,
+  customFieldList,
+  customFieldView,
+  toCustomFieldView,
+} from './custom-fields.dto.js';
+
+/** What a project wants to know of its subscribers. */
+@ApiController('custom-fields', { tag: 'Custom fields' })
+export class CustomFieldsController {
+  constructor(
+    @Inject(CustomFieldsService) private readonly fields: CustomFieldsService,
+    @Inject(CustomFieldsQuery) private readonly query: CustomFieldsQuery,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'listCustomFields',
+    summary: 'List the active custom fields and the fields of the system',
+    scope: 'custom_fields:read',
+    response: { status: 200, schema: customFieldList },
+  })
+  async list(@InScope() scope: ProjectScope): Promise<z.output<typeof customFieldList>> {
+    return (await this.query.list(scope)).map((field) => toCustomFieldView(field));
+  }
+
+  @Post()
+  @Operation({
+    operationId: 'createCustomField',
+    summary: 'Create a custom field',
+    description:
+      'At most 100 are active. The key of an archived field may be used again: values that subscribers kept count again.',
+    scope: 'custom_fields:write',
+    body: createCustomFieldBody,
+    response: { status: 201, schema: customFieldView },
+  })
+  async create(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: createCustomFieldBody }) body: z.output<typeof createCustomFieldBody>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.output<typeof customFieldView>> {
+    const field = await this.fields.create(scope, body);
+    reply.header('location', `${API_PREFIX}/custom-fields/${field.key}`);
+    return toCustomFieldView(field);
+  }
+
+  @Get(':key')
+  @Operation({
+    operationId: 'getCustomField',
+    summary: 'Get a custom field, also an archived one',
+    scope: 'custom_fields:read',
+    response: { status: 200, schema: customFieldView },
+  })
+  async get(
+    @InScope() scope: ProjectScope,
+    @Param('key') key: string,
+  ): Promise<z.output<typeof customFieldView>> {
+    return toCustomFieldView(await this.query.byKey(scope, key));
+  }
+
+  @Patch(':key/details')
+  @Operation({
+    operationId: 'updateCustomFieldDetails',
+    summary: 'Change how a custom field is presented and whether it is required',
+    description:
+      'JSON merge-patch (RFC 7396). Subscribers without a value of a field that becomes required stay.',
+    scope: 'custom_fields:write',
+    body: customFieldDetailsBody,
+    response: { status: 200, schema: customFieldView },
+    problems: [409],
+  })
+  async updateDetails(
+    @InScope() scope: ProjectScope,
+    @Param('key') key: string,
+    @Body({ schema: customFieldDetailsBody }) body: z.output<typeof customFieldDetailsBody>,
+  ): Promise<z.output<typeof customFieldView>> {
+    return toCustomFieldView(await this.fields.updateDetails(scope, key, body));
+  }
+
+  @Patch(':key/config')
+  @Operation({
+    operationId: 'updateCustomFieldConfig',
+    summary: 'Change the options and the default of a custom field',
+    description: 'The options are replaced as a whole; an option that a subscriber has must stay.',
+    scope: 'custom_fields:write',
+    body: customFieldConfigBody,
+    response: { status: 200, schema: customFieldView },
+    problems: [409],
+  })
+  async updateConfig(
+    @InScope() scope: ProjectScope,
+    @Param('key') key: string,
+    @Body({ schema: customFieldConfigBody }) body: z.output<typeof customFieldConfigBody>,
+  ): Promise<z.output<typeof customFieldView>> {
+    return toCustomFieldView(await this.fields.updateConfig(scope, key, body));
+  }
+
+  @Delete(':key')
+  @Operation({
+    operationId: 'archiveCustomField',
+    summary: 'Archive a custom field',
+    description: 'Values that subscribers have stay stored, but are not shown and cannot be used.',
+    scope: 'custom_fields:write',
+    response: { status: 204 },
+    problems: [409],
+  })
+  async archive(@InScope() scope: ProjectScope, @Param('key') key: string): Promise<void> {
+    await this.fields.archive(scope, key);
+  }
+}

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { CUSTOM_FIELD_STATUSES, CUSTOM_FIELD_TYPES, type CustomField } from '#audience';
+import { strictBody, timestamp, uuid } from '#platform/http';
+import { prose, requiredLine } from '../text-fields.js';
+
+const MAX_OPTIONS = 500;
+
+const option = strictBody({
+  value: requiredLine(100).meta({ description: 'What is stored and sent.', example: 'pro' }),
+  label: requiredLine(100).meta({ description: 'What people read.', example: 'Professional' }),
+});
+
+const options = z
+  .array(option)
+  .max(MAX_OPTIONS)
+  .superRefine(
+    (list, context) => {
+      for (const index of repeated(list)) {
+        context.addIssue({ code: 'custom', path: [index, 'value'], message: 'is there twice' });
+      }
+    },
+    { when: ({ value }) => Array.isArray(value) },
+  )
+  .meta({ description: 'Of SELECT and MULTI_SELECT only, in the order in which they are shown.' });
+
+const displayName = requiredLine(100);
+const details = {
+  description: prose(500).nullish(),
+  isRequired: z.boolean().optional().meta({
+    description: 'Whether new subscribers must have a value, which cannot be cleared. Default: false.',
+  }),
+};
+const defaultValue = z
+  .string()
+  .nullish()
+  .meta({ description: 'What merge tags say for a subscriber without a value; valid for the type.' });
+
+/** Where the value of an option is one that came before; beside other faults, an option may yet be any JSON. */
+function repeated(list: readonly unknown[]): number[] {
+  const values = list.map((one) =>
+    typeof one === 'object' && one !== null && 'value' in one ? one.value : undefined,
+  );
+  return values.flatMap((value, index) =>
+    typeof value === 'string' && values.indexOf(value) < index ? [index] : [],
+  );
+}
+
+const hasOptions = (type: unknown) => type === 'SELECT' || type === 'MULTI_SELECT';
+
+const createBody = strictBody({
+  key: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be 1 to 64 lower-case letters, digits and _, a letter first')
+    .meta({ example: 'plan' }),
+  displayName,
+  type: z.enum(CUSTOM_FIELD_TYPES),
+  ...details,
+  defaultValue,
+  options: options.optional(),
+});
+
+export const createCustomFieldBody = createBody
+  .refine(({ type, options: given }) => !hasOptions(type) || (given !== undefined && given.length > 0), {
+    path: ['options'],
+    error: 'is required for SELECT and MULTI_SELECT',
+    when: ({ value }) => typeIs(value, true),
+  })
+  .refine(({ options: given }) => given === undefined || given.length === 0, {
+    path: ['options'],
+    error: 'is only for SELECT and MULTI_SELECT',
+    when: ({ value }) => typeIs(value, false),
+  })
+  .meta({ id: 'CreateCustomField' });
+
+export const customFieldDetailsBody = strictBody({ displayName: displayName.optional(), ...details }).meta({
+  id: 'UpdateCustomFieldDetails',
+});
+export const customFieldConfigBody = strictBody({ options: options.optional(), defaultValue }).meta({
+  id: 'UpdateCustomFieldConfig',
+});
+
+export const customFieldView = z
+  .object({
+    id: uuid,
+    key: z.string().meta({ example: 'plan' }),
+    displayName: z.string(),
+    description: z.string().nullable(),
+    type: z.enum(CUSTOM_FIELD_TYPES),
+    status: z.enum(CUSTOM_FIELD_STATUSES),
+    isSystem: z
+      .boolean()
+      .meta({ description: 'Whether every project has it; such a field cannot be changed.' }),
+    isRequired: z.boolean(),
+    defaultValue: z.string().nullable(),
+    options: z.array(z.object({ value: z.string(), label: z.string() })),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    archivedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'CustomField' });
+
+export const customFieldList = z.array(customFieldView);
+
+export function toCustomFieldView(field: CustomField): z.output<typeof customFieldView> {
+  return {
+    ...field,
+    options: field.options.map(({ value, label }) => ({ value, label })),
+    createdAt: field.createdAt.toISOString(),
+    updatedAt: field.updatedAt.toISOString(),
+    archivedAt: field.archivedAt?.toISOString() ?? null,
+  };
+}
+
+/** Whether what may yet be any JSON has a known type, with options or without: the rule holds beside other faults. */
+function typeIs(value: unknown, withOptions: boolean): boolean {
+  if (typeof value !== 'object' || value === null || !('type' in value)) return false;
+  const { type } = value;
+  return CUSTOM_FIELD_TYPES.some((known) => known === type) && hasOptions(type) === withOptions;
+}

@@ -1,0 +1,123 @@
+import { Readable } from 'node:stream';
+import { Body, Get, Headers, Inject, Param, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { type ImportContent, type ImportOptions, ImportsQuery, ImportsService } from '#audience';
+import type { ProjectScope } from '#kernel';
+import {
+  API_PREFIX,
+  ApiController,
+  InScope,
+  Operation,
+  pageQuery,
+  parseInput,
+  ProblemError,
+  toPage,
+} from '#platform/http';
+import {
+  acceptedImportView,
+  csvImportOptions,
+  importBody,
+  importErrorPage,
+  importQuery,
+  importView,
+  optionsOf,
+  toAcceptedImportView,
+  toImportErrorView,
+  toImportView,
+} from './imports.dto.js';
+
+/** 10 000 rows of 1 600 characters each; more goes by CSV. */
+const MAX_JSON_BYTES = 16 * 1024 * 1024;
+
+/** Subscribers by the file. */
+@ApiController('subscriber-imports', { tag: 'Subscribers' })
+export class ImportsController {
+  constructor(
+    @Inject(ImportsService) private readonly imports: ImportsService,
+    @Inject(ImportsQuery) private readonly query: ImportsQuery,
+  ) {}
+
+  @Post()
+  @Operation({
+    operationId: 'importSubscribers',
+    summary: 'Import subscribers from CSV or a list',
+    description:
+      'CSV of any size in UTF-8, its options in the query; or JSON with up to 10 000 rows. ' +
+      'The rows are stored before the answer and applied after it: look at the import until it is COMPLETED.',
+    scope: 'subscribers:write',
+    body: importBody,
+    streams: ['text/csv'],
+    maxBodyBytes: MAX_JSON_BYTES,
+    response: { status: 202, schema: acceptedImportView },
+  })
+  async create(
+    @InScope() scope: ProjectScope,
+    @Headers('content-type') type: string | undefined,
+    @Query({ schema: importQuery }) query: z.output<typeof importQuery>,
+    @Body({ schema: importBody }) body: z.output<typeof importBody> | Readable,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.output<typeof acceptedImportView>> {
+    const { options, content } = body instanceof Readable ? csvImport(query, type, body) : jsonImport(body);
+    const accepted = await this.imports.accept(scope, options, content, endOf(reply));
+    reply.header('location', `${API_PREFIX}/subscriber-imports/${accepted.id}`);
+    return toAcceptedImportView(accepted);
+  }
+
+  @Get(':id')
+  @Operation({
+    operationId: 'getImport',
+    summary: 'Get how far an import is',
+    scope: 'subscribers:read',
+    response: { status: 200, schema: importView },
+  })
+  async get(@InScope() scope: ProjectScope, @Param('id') id: string): Promise<z.output<typeof importView>> {
+    return toImportView(await this.query.byId(scope, id));
+  }
+
+  @Get(':id/errors')
+  @Operation({
+    operationId: 'listImportErrors',
+    summary: 'List the rows of an import that something is to be said of, in their order',
+    scope: 'subscribers:read',
+    response: { status: 200, schema: importErrorPage },
+  })
+  async errors(
+    @InScope() scope: ProjectScope,
+    @Param('id') id: string,
+    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+  ): Promise<z.output<typeof importErrorPage>> {
+    return toPage(query, await this.query.errors(scope, id, query), toImportErrorView);
+  }
+}
+
+interface SentImport {
+  readonly options: ImportOptions;
+  readonly content: ImportContent;
+}
+
+function jsonImport({ rows, ...options }: z.output<typeof importBody>): SentImport {
+  return { options, content: { rows } };
+}
+
+function csvImport(
+  query: z.output<typeof importQuery>,
+  type: string | undefined,
+  body: Readable,
+): SentImport {
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type ?? '')?.[1]?.toLowerCase() ?? 'utf-8';
+  if (charset !== 'utf-8' && charset !== 'utf8' && charset !== 'us-ascii') {
+    throw new ProblemError('unsupported-media-type', { detail: 'Send CSV in UTF-8.' });
+  }
+  const options = parseInput(csvImportOptions, optionsOf(query));
+  // A file that is refused half-way must not take the connection with it: the client waits for the answer.
+  const csv = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+  return { options, content: { csv } };
+}
+
+/** Aborted when the answer is out or the client is gone. */
+function endOf(reply: FastifyReply): AbortSignal {
+  const end = new AbortController();
+  reply.raw.once('close', () => end.abort());
+  return end.signal;
+}

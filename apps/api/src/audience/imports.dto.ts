@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { type Import, IMPORT_CONFLICTS, IMPORT_STATUSES, type ImportError } from '#audience';
+import { int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
+import { proofFields } from './proof-fields.js';
+
+const MAX_ROWS = 10_000;
+
+const options = {
+  topicKeys: z.array(z.string()).min(1).max(100),
+  consent: strictBody(proofFields),
+  onConflict: z.enum(IMPORT_CONFLICTS).default('UPSERT').meta({
+    description:
+      'What a row does whose address a subscriber has: UPSERT changes the fields that it names, SKIP nothing.',
+  }),
+  mapping: z
+    .record(z.string(), z.string().nullable())
+    .default({})
+    .meta({ description: 'Column name → field name; null leaves the column out.' }),
+};
+
+const row = z
+  .looseObject({ customFields: z.record(z.string(), z.unknown()).optional() })
+  .meta({ description: 'Fields by name: email, firstName, lastName, phone and keys of custom fields.' });
+
+/** What is sent beside CSV, in the query. */
+export const csvImportOptions = strictBody(options);
+
+export const importBody = strictBody({ rows: z.array(row).min(1).max(MAX_ROWS), ...options }).meta({
+  id: 'CreateImport',
+});
+
+const CSV_ONLY = 'With CSV:';
+const text = (what: string) =>
+  z
+    .string()
+    .optional()
+    .meta({ description: `${CSV_ONLY} ${what}.` });
+
+/** The options of a CSV import; those of JSON are in its body. */
+export const importQuery = z.object({
+  topicKeys: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .meta({ description: `${CSV_ONLY} topics, with commas between them, or the parameter repeated.` }),
+  'consent.source': text('where the consent was given'),
+  'consent.sourceUrl': text('the page with the form'),
+  'consent.ipAddress': text('from which IP address the consent was given'),
+  'consent.userAgent': text('with which browser'),
+  'consent.consentText': text('the words that were agreed to'),
+  'consent.formVersion': text('the version of the form'),
+  onConflict: text('UPSERT (the default) or SKIP'),
+  mapping: text('JSON: column name → field name, or null to leave the column out'),
+});
+
+const CONSENT_PREFIX = 'consent.';
+
+/** The options as a JSON body would have them, still to be validated. */
+export function optionsOf(query: z.output<typeof importQuery>): Record<string, unknown> {
+  const { topicKeys, onConflict, mapping, ...consent } = query;
+  const details = Object.entries(consent).map(([name, value]) => [name.slice(CONSENT_PREFIX.length), value]);
+  return {
+    ...(topicKeys === undefined ? {} : { topicKeys: [topicKeys].flat().flatMap(withoutCommas) }),
+    consent: Object.fromEntries(details.filter(([, value]) => value !== undefined)),
+    ...(onConflict === undefined ? {} : { onConflict }),
+    ...(mapping === undefined ? {} : { mapping: parsed(mapping) }),
+  };
+}
+
+function withoutCommas(keys: string): string[] {
+  return keys
+    .split(',')
+    .map((key) => key.trim())
+    .filter((key) => key !== '');
+}
+
+/** What is no JSON stays text, which the schema refuses. */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return json;
+  }
+}
+
+const counts = z
+  .object({ total: int64, created: int64, updated: int64, skipped: int64, failed: int64 })
+  .meta({ id: 'ImportCounts' });
+
+export const acceptedImportView = z
+  .object({ id: uuid, status: z.enum(IMPORT_STATUSES), counts })
+  .meta({ id: 'AcceptedImport' });
+
+export const importView = z
+  .object({
+    id: uuid,
+    status: z.enum(IMPORT_STATUSES),
+    counts,
+    failureReason: z.string().nullable(),
+    createdAt: timestamp,
+    completedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Import' });
+
+const importErrorView = z
+  .object({
+    row: int64.meta({ description: 'Counted from 1, without the header and empty lines.' }),
+    email: z.string().nullable(),
+    errors: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'ImportError' });
+
+export const importErrorPage = pageOf(importErrorView, 'ImportErrorPage');
+
+export function toAcceptedImportView({
+  id,
+  status,
+  counts: counted,
+}: Import): z.output<typeof acceptedImportView> {
+  return { id, status, counts: { ...counted } };
+}
+
+export function toImportView(found: Import): z.output<typeof importView> {
+  const { createdAt, completedAt, counts: counted, ...rest } = found;
+  return {
+    ...rest,
+    counts: { ...counted },
+    createdAt: createdAt.toISOString(),
+    completedAt: completedAt?.toISOString() ?? null,
+  };
+}
+
+export function toImportErrorView({
+  row: number,
+  email,
+  errors,
+}: ImportError): z.output<typeof importErrorView> {
+  return { row: number, email, errors: { ...errors } };
+}

@@ -1,0 +1,192 @@
+import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { SegmentMembersQuery, SegmentMembersService, SegmentsQuery, SegmentsService } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { API_PREFIX, ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
+import {
+  createSegmentBody,
+  MAX_PEOPLE_BYTES,
+  previewSegmentBody,
+  segmentMemberPage,
+  segmentMembersBody,
+  segmentPage,
+  segmentPreviewView,
+  segmentView,
+  toSegmentMemberView,
+  toSegmentPreviewView,
+  toSegmentView,
+  updateSegmentBody,
+} from './segments.dto.js';
+
+/** Groups of subscribers. A segment is named by its id or its key. */
+@ApiController('segments', { tag: 'Segments' })
+export class SegmentsController {
+  constructor(
+    @Inject(SegmentsService) private readonly segments: SegmentsService,
+    @Inject(SegmentsQuery) private readonly query: SegmentsQuery,
+    @Inject(SegmentMembersService) private readonly membership: SegmentMembersService,
+    @Inject(SegmentMembersQuery) private readonly members: SegmentMembersQuery,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'listSegments',
+    summary: 'List segments, newest first',
+    scope: 'segments:read',
+    response: { status: 200, schema: segmentPage },
+  })
+  async list(
+    @InScope() scope: ProjectScope,
+    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+  ): Promise<z.output<typeof segmentPage>> {
+    return toPage(query, await this.query.page(scope, query), toSegmentView);
+  }
+
+  @Post()
+  @Operation({
+    operationId: 'createSegment',
+    summary: 'Create a segment',
+    description:
+      'With rules it is DYNAMIC: whoever they hold for is in. Without, members are added and removed.',
+    scope: 'segments:write',
+    body: createSegmentBody,
+    response: { status: 201, schema: segmentView },
+  })
+  async create(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: createSegmentBody }) body: z.output<typeof createSegmentBody>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.output<typeof segmentView>> {
+    const segment = await this.segments.create(scope, body);
+    reply.header('location', `${API_PREFIX}/segments/${segment.id}`);
+    return toSegmentView(segment);
+  }
+
+  @Post('preview')
+  @Operation({
+    operationId: 'previewSegment',
+    summary: 'Count whom rules hold for, and show a few of them',
+    scope: 'segments:read',
+    body: previewSegmentBody,
+    response: { status: 200, schema: segmentPreviewView },
+  })
+  async preview(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: previewSegmentBody }) { rules }: z.output<typeof previewSegmentBody>,
+  ): Promise<z.output<typeof segmentPreviewView>> {
+    return toSegmentPreviewView(await this.members.preview(scope, rules));
+  }
+
+  @Get(':segmentId')
+  @Operation({
+    operationId: 'getSegment',
+    summary: 'Get a segment',
+    scope: 'segments:read',
+    response: { status: 200, schema: segmentView },
+  })
+  async get(
+    @InScope() scope: ProjectScope,
+    @Param('segmentId') segmentId: string,
+  ): Promise<z.output<typeof segmentView>> {
+    return toSegmentView(await this.query.get(scope, segmentId));
+  }
+
+  @Patch(':segmentId')
+  @Operation({
+    operationId: 'updateSegment',
+    summary: 'Change a segment',
+    description: 'JSON merge-patch (RFC 7396). New rules are evaluated at once.',
+    scope: 'segments:write',
+    body: updateSegmentBody,
+    response: { status: 200, schema: segmentView },
+  })
+  async update(
+    @InScope() scope: ProjectScope,
+    @Param('segmentId') segmentId: string,
+    @Body({ schema: updateSegmentBody }) body: z.output<typeof updateSegmentBody>,
+  ): Promise<z.output<typeof segmentView>> {
+    return toSegmentView(await this.segments.update(scope, segmentId, body));
+  }
+
+  @Delete(':segmentId')
+  @Operation({
+    operationId: 'deleteSegment',
+    summary: 'Delete a segment',
+    description: 'Not while a scheduled or sending campaign or another segment uses it.',
+    scope: 'segments:write',
+    response: { status: 204 },
+    problems: [409],
+  })
+  async delete(@InScope() scope: ProjectScope, @Param('segmentId') segmentId: string): Promise<void> {
+    await this.segments.delete(scope, segmentId);
+  }
+
+  @Get(':segmentId/members')
+  @Operation({
+    operationId: 'listSegmentMembers',
+    summary: 'List the members of a segment, the latest first',
+    description:
+      'Of a DYNAMIC segment the first page is of this moment, the pages behind are of the same evaluation.',
+    scope: 'segments:read',
+    response: { status: 200, schema: segmentMemberPage },
+  })
+  async listMembers(
+    @InScope() scope: ProjectScope,
+    @Param('segmentId') segmentId: string,
+    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+  ): Promise<z.output<typeof segmentMemberPage>> {
+    return toPage(query, await this.members.page(scope, segmentId, query), toSegmentMemberView);
+  }
+
+  @Post(':segmentId/members')
+  @Operation({
+    operationId: 'addSegmentMembers',
+    summary: 'Add subscribers to a STATIC segment',
+    scope: 'segments:write',
+    body: segmentMembersBody,
+    maxBodyBytes: MAX_PEOPLE_BYTES,
+    response: { status: 204 },
+  })
+  async addMembers(
+    @InScope() scope: ProjectScope,
+    @Param('segmentId') segmentId: string,
+    @Body({ schema: segmentMembersBody }) body: z.output<typeof segmentMembersBody>,
+  ): Promise<void> {
+    await this.membership.add(scope, segmentId, body);
+  }
+
+  @Delete(':segmentId/members')
+  @Operation({
+    operationId: 'deleteSegmentMembers',
+    summary: 'Remove subscribers from a STATIC segment',
+    scope: 'segments:write',
+    body: segmentMembersBody,
+    maxBodyBytes: MAX_PEOPLE_BYTES,
+    response: { status: 204 },
+  })
+  async deleteMembers(
+    @InScope() scope: ProjectScope,
+    @Param('segmentId') segmentId: string,
+    @Body({ schema: segmentMembersBody }) body: z.output<typeof segmentMembersBody>,
+  ): Promise<void> {
+    await this.membership.remove(scope, segmentId, body);
+  }
+
+  @Post(':segmentId/members/remove')
+  @Operation({
+    operationId: 'removeSegmentMembers',
+    summary: 'Remove subscribers from a STATIC segment, for clients that cannot send a body with DELETE',
+    scope: 'segments:write',
+    body: segmentMembersBody,
+    maxBodyBytes: MAX_PEOPLE_BYTES,
+    response: { status: 204 },
+  })
+  async removeMembers(
+    @InScope() scope: ProjectScope,
+    @Param('segmentId') segmentId: string,
+    @Body({ schema: segmentMembersBody }) body: z.output<typeof segmentMembersBody>,
+  ): Promise<void> {
+    await this.membership.remove(scope, segmentId, body);
+  }
+}

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import {
+  type Segment,
+  SEGMENT_STATUSES,
+  SEGMENT_TYPES,
+  type SegmentMember,
+  type SegmentPreview,
+} from '#audience';
+import { emailField, int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
+import { prose, requiredLine } from '../text-fields.js';
+
+/** People in one request. */
+const MAX_PEOPLE = 10_000;
+export const MAX_PEOPLE_BYTES = 4 * 1024 * 1024;
+
+const rules = z.string().meta({
+  description:
+    'The rules as JSON in a string: `{"version":1,"where":…}`. At most 32 KB, 50 conditions, 5 levels.',
+  example: '{"version":1,"where":{"field":"custom.plan","op":"in","value":["pro","team"]}}',
+});
+const name = requiredLine(200);
+const description = prose(500).nullish();
+
+export const createSegmentBody = strictBody({
+  name,
+  description,
+  type: z
+    .enum(SEGMENT_TYPES)
+    .optional()
+    .meta({ description: 'Default: DYNAMIC when rules are given, else STATIC.' }),
+  rules: rules.nullish(),
+}).meta({ id: 'CreateSegment' });
+
+export const updateSegmentBody = strictBody({
+  name: name.optional(),
+  description,
+  status: z.enum(SEGMENT_STATUSES).optional(),
+  rules: rules.nullish(),
+}).meta({ id: 'UpdateSegment' });
+
+export const previewSegmentBody = strictBody({ rules }).meta({ id: 'PreviewSegment' });
+
+export const segmentMembersBody = strictBody({
+  subscriberIds: z.array(z.uuid()).min(1).max(MAX_PEOPLE).optional(),
+  emails: z.array(emailField).min(1).max(MAX_PEOPLE).optional(),
+})
+  .superRefine(({ subscriberIds, emails }, context) => {
+    if (subscriberIds !== undefined || emails !== undefined) return;
+    context.addIssue({ code: 'custom', path: ['subscriberIds'], message: 'is required, or emails' });
+  })
+  .meta({ id: 'SegmentMembers', description: 'Subscribers by their ids, by their addresses, or both.' });
+
+export const segmentView = z
+  .object({
+    id: uuid,
+    segmentKey: z.string().nullable().meta({ example: 'APIT-1' }),
+    name: z.string(),
+    description: z.string().nullable(),
+    type: z.enum(SEGMENT_TYPES),
+    rules: z.string().nullable(),
+    status: z.enum(SEGMENT_STATUSES),
+    memberCount: int64
+      .nullable()
+      .meta({ description: 'Of a DYNAMIC segment as of its last evaluation; null before the first.' }),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: 'Segment' });
+export const segmentPage = pageOf(segmentView, 'SegmentPage');
+
+export const segmentMemberView = z
+  .object({
+    subscriberId: uuid,
+    email: z.string().meta({ format: 'email' }),
+    firstName: z.string().nullable(),
+    lastName: z.string().nullable(),
+    addedAt: timestamp,
+  })
+  .meta({ id: 'SegmentMember' });
+export const segmentMemberPage = pageOf(segmentMemberView, 'SegmentMemberPage');
+
+export const segmentPreviewView = z
+  .object({ count: int64, sample: z.array(segmentMemberView).max(5) })
+  .meta({ id: 'SegmentPreview' });
+
+export function toSegmentView(segment: Segment): z.output<typeof segmentView> {
+  return {
+    ...segment,
+    createdAt: segment.createdAt.toISOString(),
+    updatedAt: segment.updatedAt.toISOString(),
+  };
+}
+
+export function toSegmentMemberView(member: SegmentMember): z.output<typeof segmentMemberView> {
+  return { ...member, addedAt: member.addedAt.toISOString() };
+}
+
+export function toSegmentPreviewView({ count, sample }: SegmentPreview): z.output<typeof segmentPreviewView> {
+  return { count, sample: sample.map(toSegmentMemberView) };
+}

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { createProject } from '../../../../test/support/fixtures.js';
+import { runCli, runCliForJson } from '../../../../test/support/operator-cli.js';
+import { insertSubscribers } from '../../../../test/support/subscribers.js';
+
+const TOPIC = '01936e5c-0000-7000-8000-000000000001';
+
+describe('check:counters', () => {
+  let test: TestDatabase;
+  let environmentId: number;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    const { live } = await createProject(test);
+    environmentId = live.environmentId;
+    await test.query(
+      `insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
+       values ($1, $2, 'APIT-1', 'News', 'ACTIVE', false, now(), now())`,
+      [TOPIC, environmentId],
+    );
+    await insertSubscribers(test, live, TOPIC, 10);
+  });
+  afterAll(() => test.drop());
+
+  const run = (...options: readonly string[]) =>
+    runCli({ DATABASE_URL: test.url }, ['check:counters', ...options]);
+
+  it('finds nothing wrong with counters that were kept', async () => {
+    expect(await runCliForJson({ DATABASE_URL: test.url }, ['check:counters'])).toEqual({
+      counters: 3,
+      differences: [],
+      statusDifferences: [],
+      repaired: 0,
+    });
+  });
+
+  it('ends with 1 and names a counter that is wrong, until it is repaired', async () => {
+    await test.query(`update audience.counter_deltas set delta = 7 where kind = 'SUBSCRIBED'`);
+    const found = await run('--json');
+    expect(found.exitCode).toBe(1);
+    expect(JSON.parse(found.stdout)).toMatchObject({
+      differences: [
+        { environmentId, kind: 'SUBSCRIBED', key: TOPIC, state: 'ACTIVE', counter: 7, counted: 10 },
+      ],
+    });
+    expect(JSON.parse(found.stderr)).toEqual({
+      error: { code: 'counters-differ', message: '1 counter is wrong.' },
+    });
+    const repaired = await run('--repair');
+    expect(repaired).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Repaired 1.') });
+    expect(await run()).toMatchObject({
+      exitCode: 0,
+      stdout: '3 counters were compared with what they count.\n',
+    });
+  });
+
+  it('ends with 1 when a subscriber has not the status that follows from suppression and consents', async () => {
+    await test.query(`update audience.consents set status = 'UNSUBSCRIBED' where subscriber_id = (
+      select id from audience.subscribers limit 1)`);
+    const { exitCode, stdout } = await run();
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/ACTIVE +UNSUBSCRIBED +1/);
+  });
+});

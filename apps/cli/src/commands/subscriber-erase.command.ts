@@ -1,0 +1,43 @@
+import type { Command } from 'commander';
+import { NotFoundError } from '#kernel';
+import { type CliContext, printResult } from '../cli-context.js';
+import { OperatorError, UsageError } from '../failures.js';
+import { addressOf, scopeOf, type SubscriberOptions, withSubscriberOptions } from '../subscriber-options.js';
+
+interface Options extends SubscriberOptions {
+  readonly yes?: true;
+  readonly json?: true;
+}
+
+export function addSubscriberErase(program: Command, cli: CliContext): void {
+  withSubscriberOptions(program.command('subscriber:erase'))
+    .description('erase a person for good; a suppressed address stays suppressed by a keyed hash of it')
+    .option('--yes', 'says that this is meant: there is no way back')
+    .option('--json', 'print one line of JSON')
+    .action(async (options: Options) => {
+      const address = addressOf(options);
+      if (options.yes !== true) throw new UsageError('Erasing cannot be undone. Say --yes if it is meant.');
+      const [{ withServices }, { AudienceModule, consentProof, ErasureService }] = await Promise.all([
+        import('../operator-services.js'),
+        import('#audience'),
+      ]);
+      const by = consentProof('OPERATOR', null, { source: 'erasure' });
+      await withServices(
+        cli.env,
+        async ({ get, projectList }) =>
+          get(ErasureService).erase(await scopeOf(options, projectList), address, by),
+        [AudienceModule],
+      ).catch(sayUnknown);
+      printResult(
+        cli,
+        options.json,
+        { erased: true },
+        () => 'Erased. The worker removes what deliveries hold within seconds of being up.',
+      );
+    });
+}
+
+function sayUnknown(error: unknown): never {
+  if (!(error instanceof NotFoundError)) throw error;
+  throw new OperatorError('unknown-subscriber', 'There is no subscriber with this address.');
+}

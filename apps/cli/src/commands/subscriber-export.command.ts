@@ -1,0 +1,47 @@
+import type { Command } from 'commander';
+import type { AudiencePersonalData } from '#audience';
+import type { MailPersonalData } from '#messaging';
+import { type CliContext, printResult } from '../cli-context.js';
+import { OperatorError } from '../failures.js';
+import { addressOf, scopeOf, type SubscriberOptions, withSubscriberOptions } from '../subscriber-options.js';
+
+type PersonalData = AudiencePersonalData & MailPersonalData;
+
+export function addSubscriberExport(program: Command, cli: CliContext): void {
+  withSubscriberOptions(program.command('subscriber:export'))
+    .description('print everything that is held about a person, as JSON')
+    .option('--json', 'print it on one line')
+    .action(async (options: SubscriberOptions & { readonly json?: true }) => {
+      const data = await collect(cli, options);
+      printResult(cli, options.json, data, () => JSON.stringify(data, null, 2));
+    });
+}
+
+async function collect(cli: CliContext, options: SubscriberOptions): Promise<PersonalData> {
+  const address = addressOf(options);
+  const [
+    { withServices },
+    { AudienceModule, PersonalDataQuery },
+    { MailPersonalDataModule, MailPersonalDataQuery },
+  ] = await Promise.all([import('../operator-services.js'), import('#audience'), import('#messaging')]);
+  return withServices(
+    cli.env,
+    async ({ get, projectList }) => {
+      const scope = await scopeOf(options, projectList);
+      const audience = await get(PersonalDataQuery).of(scope, address);
+      const subscriberId = audience.subscriber === null ? null : String(audience.subscriber['id']);
+      const mail = await get(MailPersonalDataQuery).of(scope, { address, subscriberId });
+      const data = { ...audience, ...mail };
+      if (isNothing(data))
+        throw new OperatorError('unknown-subscriber', 'Nothing is held about this address.');
+      return data;
+    },
+    [AudienceModule, MailPersonalDataModule],
+  );
+}
+
+function isNothing({ subscriber, suppression, ...rows }: PersonalData): boolean {
+  return (
+    subscriber === null && !suppression.suppressed && Object.values(rows).every((list) => list.length === 0)
+  );
+}

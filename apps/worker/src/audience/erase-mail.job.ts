@@ -1,0 +1,36 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { SubscriberErased } from '#audience';
+import { Clock, type ProjectScope } from '#kernel';
+import { MailErasureService } from '#messaging';
+import { done, type JobResult, snooze, type Transaction, TransactionalJob } from '#platform';
+
+interface Erasure {
+  readonly subscriberId: string;
+  readonly addressDigest: string;
+  readonly erasedAt: string;
+}
+
+/** By then no transaction runs any more that began before the erasure and may still have known the person. */
+const SETTLED_AFTER_MS = 2 * 60_000;
+
+/** Takes an erased person out of deliveries, their events and the test inbox: at once, and once more a little later. */
+@Injectable()
+export class EraseMail extends TransactionalJob<Erasure> {
+  override readonly name = 'erase-mail';
+  override readonly queue = 'erasures';
+  override readonly on = SubscriberErased;
+
+  constructor(
+    @Inject(MailErasureService) private readonly erasure: MailErasureService,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async handle(scope: ProjectScope, person: Erasure, tx: Transaction): Promise<JobResult> {
+    const settledAt = new Date(Date.parse(person.erasedAt) + SETTLED_AFTER_MS);
+    const isSettled = this.clock.now() >= settledAt;
+    await this.erasure.erase(scope, tx.db, person);
+    return isSettled ? done : snooze(settledAt);
+  }
+}

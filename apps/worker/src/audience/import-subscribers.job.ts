@@ -1,0 +1,32 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ImportQueued, ImportRuns } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { cancel, done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
+
+/** With their waits, some hours: what does not work by then needs the client. */
+const TRIES = 20;
+
+/** Applies the rows of an import that has arrived. */
+@Injectable()
+export class ImportSubscribers extends ResumableJob<{ importId: string }> {
+  override readonly name = 'import-subscribers';
+  override readonly queue = 'imports';
+  override readonly on = ImportQueued;
+
+  constructor(@Inject(ImportRuns) private readonly runs: ImportRuns) {
+    super();
+  }
+
+  override async run(
+    scope: ProjectScope,
+    { importId }: { importId: string },
+    { signal, failures }: JobContext,
+  ): Promise<JobResult> {
+    if (failures >= TRIES) {
+      await this.runs.fail(scope, importId, 'It failed again and again.');
+      return cancel('It failed again and again.');
+    }
+    await this.runs.run(scope, importId, signal);
+    return signal.aborted ? retry('The worker stopped.') : done;
+  }
+}

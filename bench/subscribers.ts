@@ -1,0 +1,170 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrate, projectRoot } from '#platform';
+import { startPostgres } from '#platform/embedded-postgres';
+import { addKey, startSystem } from '../test/support/system.js';
+import { type AudienceData, fillAudience, type Query } from './support/audience-data.js';
+import { spread } from './support/figures.js';
+import { type Load, load, type LoadRequest } from './support/http-load.js';
+
+/**
+ * Subscribers over HTTP. Get and create: the built api against a bare Fastify + pg program with the same SQL, in
+ * turn. Lists: the api alone, first, middle and last pages, with filters.
+ */
+const ROWS = Number(process.env['ROWS'] ?? 200_000);
+const PAIRS = Number(process.env['PAIRS'] ?? 5);
+const SECONDS = Number(process.env['SECONDS'] ?? 5);
+const PARALLEL = 20;
+const ONLY = process.env['ONLY'];
+const SIZE = 20;
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
+const postgres = await startPostgres({ directory: join(directory, 'postgres') });
+process.env['MAILWRIGHT_TEST_POSTGRES'] = postgres.url('').replace(/\/$/, '');
+await postgres.ensureDatabase('mailwright_template');
+await migrate(postgres.url('mailwright_template'));
+const system = await startSystem();
+const query: Query = (text, values) => system.database.query(text, values);
+const reference = fork(join(projectRoot(), 'dist/bench/reference/subscribers.js'), {
+  env: { PATH: process.env['PATH'], DATABASE_URL: system.database.url },
+});
+let serial = 0;
+
+try {
+  const [listening] = (await once(reference, 'message')) as [{ port: number }];
+  await query('create sequence bench_subscriber_key');
+  const data = await fillAudience(query, { subscribers: ROWS, events: 0 });
+  await query(
+    `insert into billing.subscriptions (tenant_id, plan_tier, status, billing_interval, anchored_at, created_at, updated_at)
+     values ($1, 'PRO', 'ACTIVE', 'MONTHLY', now(), now(), now())`,
+    [data.scope.tenantId],
+  );
+  await query(`select setval('access.key_subscriber_${data.scope.projectId}', ${ROWS} + 1)`);
+  const headers = { 'x-api-key': await addKey(system.database, data.scope) };
+  const ours = { port: system.api.port, headers };
+  const bare = { port: listening.port, headers };
+  say(
+    `${ROWS} subscribers, ${PARALLEL} requests in parallel, load of the machine ${loadavg()[0]?.toFixed(1)}`,
+  );
+  if (ONLY === undefined || ONLY === 'get') await compare('get', ours, bare, await getRequest(data));
+  if (ONLY === undefined || ONLY === 'list') await measureLists(ours, data);
+  if (ONLY === undefined || ONLY === 'create') await compare('create', ours, bare, createRequest(data));
+} finally {
+  await end(reference);
+  await system.stop();
+  await postgres.stop();
+  await rm(directory, { recursive: true, force: true });
+}
+
+type Target = Parameters<typeof load>[0];
+
+/** A warm-up, then pairs. */
+async function compare(name: string, ours: Target, bare: Target, next: () => LoadRequest): Promise<void> {
+  const pairs: { ours: Load; bare: Load }[] = [];
+  for (let pair = 0; pair <= PAIRS; pair += 1) {
+    const run = {
+      ours: await load(ours, next, { connections: PARALLEL, seconds: SECONDS }),
+      bare: await load(bare, next, { connections: PARALLEL, seconds: SECONDS }),
+    };
+    if (pair > 0) pairs.push(run);
+  }
+  const both = (pick: (load: Load) => number, digits: number) =>
+    [
+      spread(
+        pairs.map((pair) => pick(pair.ours)),
+        digits,
+      ),
+      spread(
+        pairs.map((pair) => pick(pair.bare)),
+        digits,
+      ),
+    ].join(' against ');
+  say(`${name}: ${both(({ perSecond }) => perSecond, 0)} requests/s`);
+  say(`  p50 ${both(({ p50Ms }) => p50Ms, 1)} ms, p99 ${both(({ p99Ms }) => p99Ms, 1)} ms`);
+  say(`  ratio ${spread(pairs.map((pair) => pair.ours.perSecond / pair.bare.perSecond))}`);
+}
+
+async function getRequest({ scope }: AudienceData): Promise<() => LoadRequest> {
+  const known = await query<{ email: string }>(
+    'select email from audience.subscribers where environment_id = $1 order by md5(id::text) limit 10000',
+    [scope.environmentId],
+  );
+  return () => {
+    serial += 1;
+    const email = known[serial % known.length]?.email ?? '';
+    return { method: 'GET', path: `/api/v1/subscribers/${encodeURIComponent(email)}`, status: 200 };
+  };
+}
+
+function createRequest({ topics }: AudienceData): () => LoadRequest {
+  return () => {
+    serial += 1;
+    const body = JSON.stringify({
+      email: `new-${serial}@example.com`,
+      firstName: 'Ada',
+      topicKeys: [topics[0]?.topicKey],
+      consent: { source: 'bench' },
+    });
+    return { method: 'POST', path: '/api/v1/subscribers', body, status: 201 };
+  };
+}
+
+async function measureLists(target: Target, { topics, now }: AudienceData): Promise<void> {
+  const ago = (days: number) => encodeURIComponent(new Date(now.getTime() - days * 86_400_000).toISOString());
+  const filters: Readonly<Record<string, string>> = {
+    none: '',
+    'a status': 'status=ACTIVE',
+    'a rare status': 'status=UNSUBSCRIBED',
+    'a topic of most': `topicKey=${topics[0]?.topicKey}`,
+    'a topic of few': `topicKey=${topics[2]?.topicKey}`,
+    'topic and status': `topicKey=${topics[0]?.topicKey}&status=UNSUBSCRIBED`,
+    'q, an address': 'q=person.12345',
+    'q, a first name of one in eight': 'q=Ada',
+    'q, a last name': 'q=family1234',
+    'created within a week': `createdAfter=${ago(7)}`,
+    'created within two years': `createdAfter=${ago(730)}`,
+    'status and created within two years': `status=ACTIVE&createdAfter=${ago(730)}`,
+    'updated within a week': `updatedAfter=${ago(7)}`,
+  };
+  for (const [name, filter] of Object.entries(filters)) {
+    const total = await totalOf(target, filter);
+    const pages = Math.ceil(total / SIZE);
+    say(`list, ${name}: ${total} subscribers`);
+    await measurePages('page 1', target, filter, 0, PARALLEL);
+    await measurePages('middle', target, filter, Math.floor(pages / 2), 1);
+    await measurePages('last', target, filter, Math.max(0, pages - 1), 1);
+  }
+}
+
+async function measurePages(
+  name: string,
+  target: Target,
+  filter: string,
+  page: number,
+  connections: number,
+): Promise<void> {
+  const path = `/api/v1/subscribers?page=${page}&size=${SIZE}&${filter}`;
+  const next = (): LoadRequest => ({ method: 'GET', path, status: 200 });
+  await load(target, next, { connections, seconds: SECONDS / 5 });
+  const { perSecond, p50Ms, p99Ms } = await load(target, next, { connections, seconds: SECONDS });
+  say(
+    `  ${name}, ${connections} in parallel: p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, ${perSecond.toFixed(0)}/s`,
+  );
+}
+
+async function totalOf({ port, headers }: Target, filter: string): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/subscribers?size=1&${filter}`, { headers });
+  const { pagination } = (await answer.json()) as { pagination: { totalElements: number } };
+  return pagination.totalElements;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exit;
+}

@@ -1,0 +1,89 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database } from '#platform';
+
+/** A counter that is not what counting says. */
+export interface CounterDifference {
+  readonly environmentId: number;
+  readonly kind: 'SUBSCRIBERS' | 'SUPPRESSIONS' | 'SUBSCRIBED' | 'PENDING_CONFIRMATION';
+  /** The id of a consent's topic; else empty. */
+  readonly key: string;
+  /** A subscriber's status or a suppression's reason. */
+  readonly state: string;
+  readonly counter: number;
+  readonly counted: number;
+}
+
+/** Subscribers whose status is not what follows from suppression and consents. */
+export interface StatusDifference {
+  readonly environmentId: number;
+  readonly status: string;
+  readonly derived: string;
+  readonly subscribers: number;
+}
+
+export interface CounterCheck {
+  /** How many counters were compared. */
+  readonly counters: number;
+  readonly differences: readonly CounterDifference[];
+  readonly statusDifferences: readonly StatusDifference[];
+}
+
+/** Holds the counters against what they count, for the operator. Exact while others write: each reads one snapshot. */
+@Injectable()
+export class CounterCheckService {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** Reads all subscribers, consents and suppressions of all projects: seconds per million. */
+  check(): Promise<CounterCheck> {
+    return this.database.system(async ({ db }) => {
+      const { rows: counters } = await compared.execute(db);
+      const { rows: statusDifferences } = await staleStatuses.execute(db);
+      const differences = counters.filter(({ counter, counted }) => counter !== counted);
+      return { counters: counters.length, differences, statusDifferences };
+    });
+  }
+
+  /** Makes the counters what counting says; returns how many were wrong. */
+  repair(): Promise<number> {
+    return this.database.system(async ({ db }) => {
+      const { rows } = await sql<{ repaired: number }>`select audience.repair_counters() as repaired`.execute(
+        db,
+      );
+      return rows[0]!.repaired;
+    });
+  }
+}
+
+const compared = sql<CounterDifference>`
+  select environment_id as "environmentId", kind, key, state, sum(counter)::bigint as counter,
+    sum(counted)::bigint as counted
+  from (
+    select environment_id, kind, key, state, value as counter, 0 as counted from audience.counter_values
+    union all
+    select environment_id, kind, key, state, 0, value from audience.recounted_values
+  ) n
+  group by environment_id, kind, key, state
+  order by environment_id, kind, key, state
+`;
+
+/** The rule of `audience.derived_status`, for all at once. */
+const staleStatuses = sql<StatusDifference>`
+  select d.environment_id as "environmentId", d.status, d.derived, count(*) as subscribers
+  from (
+    select b.environment_id, b.status, case s.reason
+        when 'GLOBAL_UNSUBSCRIBE' then 'SUPPRESSED' when 'SPAM_COMPLAINT' then 'COMPLAINED'
+        when 'HARD_BOUNCE' then 'BOUNCED'
+        else case when c.subscribed then 'ACTIVE' when c.pending then 'PENDING_CONFIRMATION' else 'UNSUBSCRIBED' end
+      end as derived
+    from audience.subscribers b
+    left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
+    left join (
+      select subscriber_id, bool_or(status = 'SUBSCRIBED') as subscribed, bool_or(status = 'PENDING_CONFIRMATION') as pending
+      from audience.consents group by subscriber_id
+    ) c on c.subscriber_id = b.id
+  ) d
+  where d.status <> d.derived
+  group by d.environment_id, d.status, d.derived
+  order by d.environment_id, d.status, d.derived
+`;

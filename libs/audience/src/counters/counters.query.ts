@@ -1,0 +1,128 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import type { SubscriberStatus } from '../subscribers/subscriber.js';
+import type { SuppressionReason } from '../suppressions/suppression.js';
+
+/** How many subscribers there are, or of one status: an SQL value of type bigint, to be read beside what it counts. */
+export function subscriberCount(scope: ProjectScope, status?: SubscriberStatus): RawBuilder<number> {
+  return sumOf(scope, sql`v.kind = 'SUBSCRIBERS'`, status);
+}
+
+interface Moments {
+  readonly createdAfter?: Date | undefined;
+  readonly createdBefore?: Date | undefined;
+}
+
+/**
+ * How many subscribers were created between two moments, excluding these, or of one status among them: whole days
+ * by their counters, the days of the moments themselves by counting.
+ */
+export function createdCount(
+  scope: ProjectScope,
+  { createdAfter, createdBefore }: Moments,
+  status?: SubscriberStatus,
+): RawBuilder<number> {
+  const first = createdAfter === undefined ? undefined : dayOf(createdAfter);
+  const last = createdBefore === undefined ? undefined : dayOf(createdBefore);
+  const created = (condition: RawBuilder<unknown>) => sql`audience.subscribers b
+    where b.environment_id = ${scope.environmentId} ${status === undefined ? sql`` : sql`and b.status = ${status}`} and ${condition}`;
+  if (first !== undefined && first === last) {
+    return sql<number>`(select count(*) from ${created(
+      sql`b.created_at > ${createdAfter} and b.created_at < ${createdBefore}`,
+    )})`;
+  }
+  const partOf = (day: string, isWanted: RawBuilder<unknown>) => {
+    const isOfDay = sql`b.created_at >= ${startOf(day)} and b.created_at < ${endOf(day)}`;
+    return countOrRest(
+      sumOf(scope, sql`v.kind = 'CREATED' and v.key = ${day}`, status),
+      created(sql`${isOfDay} and ${isWanted}`),
+      created(sql`${isOfDay} and not (${isWanted})`),
+    );
+  };
+  const wholeDays = sql`v.kind = 'CREATED'
+    ${first === undefined ? sql`` : sql`and v.key > ${first}`} ${last === undefined ? sql`` : sql`and v.key < ${last}`}`;
+  return sql<number>`(${sumOf(scope, wholeDays, status)}
+    ${first === undefined ? sql`` : sql`+ ${partOf(first, sql`b.created_at > ${createdAfter}`)}`}
+    ${last === undefined ? sql`` : sql`+ ${partOf(last, sql`b.created_at < ${createdBefore}`)}`})`;
+}
+
+/** How many subscribers changed since a moment, excluding it. */
+export function changedCount(scope: ProjectScope, updatedAfter: Date): RawBuilder<number> {
+  const changed = (isWanted: RawBuilder<unknown>) =>
+    sql`audience.subscribers b where b.environment_id = ${scope.environmentId} and ${isWanted}`;
+  return countOrRest(
+    subscriberCount(scope),
+    changed(sql`b.updated_at > ${updatedAfter}`),
+    changed(sql`b.updated_at <= ${updatedAfter}`),
+  );
+}
+
+/** Less than this is counted in two milliseconds. */
+const FEW = 20_000;
+
+/** A count of what matches; when the rest is small, which is so after a large import, by counting that. */
+function countOrRest(
+  all: RawBuilder<number>,
+  matching: RawBuilder<unknown>,
+  rest: RawBuilder<unknown>,
+): RawBuilder<number> {
+  return sql<number>`(
+    select case when r.quantity < ${FEW} then ${all} - r.quantity else (select count(*) from ${matching}) end
+    from (select count(*) as quantity from (select from ${rest} limit ${FEW}) few) r
+  )`;
+}
+
+/** How many addresses are suppressed, or for one reason; without those that were erased. */
+export function suppressionCount(scope: ProjectScope, reason?: SuppressionReason): RawBuilder<number> {
+  return sumOf(scope, sql`v.kind = 'SUPPRESSIONS'`, reason);
+}
+
+/** How many are subscribed to a topic or have yet to confirm it, or those of one status among them. */
+export function topicSubscriberCount(
+  scope: ProjectScope,
+  topicId: RawBuilder<unknown>,
+  status?: SubscriberStatus,
+): RawBuilder<number> {
+  return sumOf(scope, sql`${isConsent} and v.key = ${topicId}::text`, status);
+}
+
+/** A SELECT of the `subscribers` of a topic and those `active` among them: subscribed, and on no suppression list. */
+export function topicCounts(scope: ProjectScope, topicId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    select coalesce(sum(v.value), 0)::bigint as subscribers,
+      coalesce(sum(v.value) filter (
+        where v.kind = 'SUBSCRIBED' and v.state not in ('SUPPRESSED', 'COMPLAINED', 'BOUNCED')
+      ), 0)::bigint as active
+    from audience.counter_values v
+    where v.environment_id = ${scope.environmentId} and ${isConsent} and v.key = ${topicId}::text
+  `;
+}
+
+const isConsent = sql`v.kind in ('SUBSCRIBED', 'PENDING_CONFIRMATION')`;
+
+const DAY_MS = 86_400_000;
+
+/** The day in UTC, as `audience.day_of` names it. */
+function dayOf(moment: Date): string {
+  return moment.toISOString().slice(0, 10);
+}
+
+function startOf(day: string): Date {
+  return new Date(day);
+}
+
+function endOf(day: string): Date {
+  return new Date(Date.parse(day) + DAY_MS);
+}
+
+function sumOf(
+  scope: ProjectScope,
+  counter: RawBuilder<unknown>,
+  state: string | undefined,
+): RawBuilder<number> {
+  return sql<number>`(
+    select coalesce(sum(v.value), 0)::bigint from audience.counter_values v
+    where v.environment_id = ${scope.environmentId} and ${counter}
+      ${state === undefined ? sql`` : sql`and v.state = ${state}`}
+  )`;
+}

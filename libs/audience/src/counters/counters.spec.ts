@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { AudienceFixture } from '../audience.fixture.js';
+import { SUBSCRIBER_STATUSES } from '../subscribers/subscriber.js';
+import { SubscribersQuery } from '../subscribers/subscribers.query.js';
+import { SUPPRESSION_REASONS } from '../suppressions/suppression.js';
+import { SuppressionsQuery } from '../suppressions/suppressions.query.js';
+import { TopicsQuery } from '../topics/topics.query.js';
+import {
+  AudienceWorkload,
+  COMMON_KINDS,
+  type Place,
+  RARE_KINDS,
+  TOPICS,
+} from './audience-workload.fixture.js';
+import { CounterCheckService } from './counter-check.service.js';
+import { FoldCounters } from './fold-counters.task.js';
+
+const OPERATIONS = 2_000;
+const PEOPLE = 25;
+const WRITERS = 20;
+
+const operation = fc.record({
+  kind: fc.oneof(
+    { weight: 10, arbitrary: fc.constantFrom(...COMMON_KINDS) },
+    { weight: 1, arbitrary: fc.constantFrom(...RARE_KINDS) },
+  ),
+  place: fc.nat({ max: 1 }),
+  person: fc.nat({ max: PEOPLE - 1 }),
+  topic: fc.nat({ max: TOPICS - 1 }),
+  reason: fc.constantFrom(...SUPPRESSION_REASONS),
+});
+
+interface Person {
+  readonly email_key: string;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly consents: Readonly<Record<string, string>> | null;
+}
+
+describe('counters', () => {
+  let audience: AudienceFixture;
+  let workload: AudienceWorkload;
+
+  beforeAll(async () => {
+    audience = await AudienceFixture.open(WRITERS);
+    workload = new AudienceWorkload(audience);
+  });
+  afterAll(() => audience.close());
+
+  async function expectNoDifference(): Promise<void> {
+    const { differences, statusDifferences } = await audience.get(CounterCheckService).check();
+    expect({ differences, statusDifferences }).toEqual({ differences: [], statusDifferences: [] });
+  }
+
+  /** What lists and topics say against what somebody counts who reads all rows. */
+  async function expectExactTotals({ scope }: Place): Promise<void> {
+    const people = await audience.test.query<Person>(
+      `select b.email_key, b.status, s.reason, b.created_at, b.updated_at,
+         (select json_object_agg(c.topic_id, c.status) from audience.consents c where c.subscriber_id = b.id) as consents
+       from audience.subscribers b
+       left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
+       where b.environment_id = $1 order by b.created_at, b.id`,
+      [scope.environmentId],
+    );
+    const list = (filter: Parameters<SubscribersQuery['page']>[1]) =>
+      audience.get(SubscribersQuery).page(scope, filter, { page: 0, size: 1 });
+    expect((await list({})).totalElements).toBe(people.length);
+    const moment = people[Math.floor(people.length / 3)]?.created_at ?? audience.clock.now();
+    const isLater = ({ created_at }: Person) => created_at > moment;
+    const end = new Date(Math.max(...people.map(({ created_at }) => created_at.getTime())));
+    expect((await list({ createdAfter: moment })).totalElements).toBe(people.filter(isLater).length);
+    expect((await list({ createdAfter: moment, createdBefore: end })).totalElements).toBe(
+      people.filter((person) => isLater(person) && person.created_at < end).length,
+    );
+    expect((await list({ updatedAfter: moment })).totalElements).toBe(
+      people.filter(({ updated_at }) => updated_at > moment).length,
+    );
+    for (const status of SUBSCRIBER_STATUSES) {
+      const ofStatus = people.filter((person) => person.status === status);
+      expect((await list({ status })).totalElements).toBe(ofStatus.length);
+      expect((await list({ status, createdAfter: moment })).totalElements).toBe(
+        ofStatus.filter(isLater).length,
+      );
+    }
+    const topics = await audience.get(TopicsQuery).page(scope, {}, { page: 0, size: 10 });
+    for (const { id, topicKey, subscriberCount, activeSubscriberCount } of topics.items) {
+      const isIn = ({ consents }: Person) =>
+        ['SUBSCRIBED', 'PENDING_CONFIRMATION'].includes(consents?.[id] ?? '');
+      const isActive = ({ consents, reason }: Person) => consents?.[id] === 'SUBSCRIBED' && reason === null;
+      expect({ subscriberCount, activeSubscriberCount }).toEqual({
+        subscriberCount: people.filter(isIn).length,
+        activeSubscriberCount: people.filter(isActive).length,
+      });
+      const status = 'ACTIVE';
+      expect((await list({ topicKey })).totalElements).toBe(subscriberCount);
+      expect((await list({ topicKey, status })).totalElements).toBe(
+        people.filter((person) => isIn(person) && person.status === status).length,
+      );
+    }
+    for (const reason of SUPPRESSION_REASONS) {
+      const [counted] = await audience.test.query<{ count: string }>(
+        'select count(*) from audience.suppressions where environment_id = $1 and reason = $2',
+        [scope.environmentId, reason],
+      );
+      const { totalElements } = await audience
+        .get(SuppressionsQuery)
+        .page(scope, { reason }, { page: 0, size: 1 });
+      expect(totalElements).toBe(Number(counted?.count));
+    }
+  }
+
+  it(`agree with a count after any ${OPERATIONS} operations, in the middle of them too`, async () => {
+    const length = { minLength: OPERATIONS, maxLength: OPERATIONS, size: 'max' } as const;
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, length), async (operations) => {
+        const both = await workload.places();
+        for (const [index, wanted] of operations.entries()) {
+          await workload.act(both[wanted.place]!, wanted);
+          if (index % 100 !== 99) continue;
+          await expectNoDifference();
+          for (const one of both) await expectExactTotals(one);
+        }
+        await audience.get(FoldCounters).run();
+        expect(await audience.test.query('select from audience.counter_deltas')).toEqual([]);
+        for (const one of both) await expectExactTotals(one);
+      }),
+      { numRuns: 1, endOnFailure: true },
+    );
+  }, 300_000);
+
+  it(`stay exact while ${WRITERS} write at once and their deltas are folded`, async () => {
+    const both = await workload.places();
+    const scripts = fc.sample(fc.array(operation, { minLength: 25, maxLength: 25 }), WRITERS);
+    const writing = new AbortController();
+    const folding = (async () => {
+      while (!writing.signal.aborted) await audience.get(FoldCounters).run();
+    })();
+    try {
+      await Promise.all(
+        scripts.map(async (script) => {
+          for (const wanted of script)
+            await workload.act(both[wanted.place]!, { ...wanted, person: wanted.person % 8 });
+        }),
+      );
+    } finally {
+      writing.abort();
+      await folding;
+    }
+    await expectNoDifference();
+    for (const one of both) await expectExactTotals(one);
+  }, 120_000);
+
+  it('cost one row a counter and statement, however many rows it writes', async () => {
+    const [{ scope, topics }] = await workload.places();
+    await audience.get(FoldCounters).run();
+    const at = audience.clock.now();
+    await audience.database.transaction(scope, ({ db }) =>
+      sql`
+        with people as (
+          insert into audience.subscribers (id, environment_id, subscriber_key, email, email_key, source, status, created_at, updated_at)
+          select platform.new_id(), ${scope.environmentId}, 'N-' || n, n || '@example.com', n || '@example.com', 'IMPORT',
+            'ACTIVE', ${at}::timestamptz, ${at}::timestamptz
+          from generate_series(1, 5000) n returning id
+        )
+        insert into audience.consents (subscriber_id, topic_id, environment_id, status)
+        select id, ${topics[0]!.id}, ${scope.environmentId}, 'SUBSCRIBED' from people
+      `.execute(db),
+    );
+    const deltas = await audience.test.query<{ kind: string; delta: string }>(
+      'select kind, delta from audience.counter_deltas order by kind',
+    );
+    expect(deltas.map(({ kind, delta }) => `${kind} ${delta}`)).toEqual([
+      'CREATED 5000',
+      'SUBSCRIBED 5000',
+      'SUBSCRIBERS 5000',
+    ]);
+  });
+
+  it('can neither be written for another environment nor be set by a request', async () => {
+    const [{ scope }, other] = await workload.places();
+    const write = (statement: ReturnType<typeof sql>) =>
+      audience.database.transaction(scope, ({ db }) => statement.execute(db));
+    await expect(
+      write(
+        sql`insert into audience.counter_deltas values (${other.scope.environmentId}, 'SUBSCRIBERS', '', 'ACTIVE', 1)`,
+      ),
+    ).rejects.toThrow('row-level security');
+    await expect(write(sql`update audience.counters set value = 0`)).rejects.toThrow('permission denied');
+    await expect(write(sql`select audience.repair_counters()`)).rejects.toThrow('permission denied');
+  });
+});

@@ -1,0 +1,28 @@
+import { type CustomField, type CustomFieldOption, hasOptions } from './custom-field.js';
+import { parseCustomFieldValue } from './custom-field-value.js';
+
+/** What is wrong with the options of a field and its default, by `options` and `defaultValue`. */
+export function configFaults(
+  field: Pick<CustomField, 'type' | 'options' | 'defaultValue'>,
+): Readonly<Record<string, string>> {
+  const options = optionsFault(field);
+  if (options !== null) return { options };
+  if (field.defaultValue === null) return {};
+  const parsed = parseCustomFieldValue(field, field.defaultValue);
+  return 'fault' in parsed ? { defaultValue: parsed.fault } : {};
+}
+
+/** The values of options that are not among those after a change. */
+export function goneOptions(
+  before: readonly CustomFieldOption[],
+  after: readonly CustomFieldOption[],
+): readonly string[] {
+  const kept = new Set(after.map(({ value }) => value));
+  return before.map(({ value }) => value).filter((value) => !kept.has(value));
+}
+
+/** What is wrong with how many options a type has, or null. */
+export function optionsFault({ type, options }: Pick<CustomField, 'type' | 'options'>): string | null {
+  if (hasOptions(type)) return options.length === 0 ? `must have at least 1 item for ${type}` : null;
+  return options.length === 0 ? null : `must be empty for ${type}`;
+}

@@ -1,0 +1,40 @@
+import type { ParsedValue } from './custom-field.js';
+
+/** IEEE 754 binary64 keeps every decimal of that many significant digits; so does every JSON parser (RFC 8259 §6). */
+const MAX_DIGITS = 15;
+const BELOW = 10 ** MAX_DIGITS;
+
+/** A whole number that a JSON parser keeps: between ±(2^53 − 1). */
+export function parseNumber(input: unknown): ParsedValue {
+  const number = numberOf(input, /^[+-]?\d{1,400}$/);
+  if (number === null || !Number.isInteger(number)) return { fault: 'must be a whole number' };
+  if (!Number.isSafeInteger(number))
+    return { fault: 'must be between -9007199254740991 and 9007199254740991' };
+  return { value: withoutSign(number) };
+}
+
+/** A decimal number that a JSON parser keeps: at most 15 significant digits, at most 15 of them before the point. */
+export function parseDecimal(input: unknown): ParsedValue {
+  const number = numberOf(input, /^[+-]?\d{1,400}(?:\.\d{1,30})?$/);
+  if (number === null) return { fault: 'must be a number' };
+  const digits = significantDigits(typeof input === 'string' ? input.trim() : String(number));
+  if (Math.abs(number) >= BELOW || digits > MAX_DIGITS) return { fault: 'must have at most 15 digits' };
+  return { value: withoutSign(number) };
+}
+
+function numberOf(input: unknown, form: RegExp): number | null {
+  if (typeof input === 'number') return Number.isFinite(input) ? input : null;
+  const text = typeof input === 'string' ? input.trim() : '';
+  return form.test(text) ? Number(text) : null;
+}
+
+/** Of `-0012.340`, `1e-7`: without leading zeros, trailing zeros and the exponent. */
+function significantDigits(text: string): number {
+  const [mantissa = ''] = text.toLowerCase().split('e');
+  return mantissa.replaceAll(/[^\d]/g, '').replace(/^0+/, '').replace(/0+$/, '').length;
+}
+
+/** Zero has one form in JSON. */
+function withoutSign(number: number): number {
+  return number === 0 ? 0 : number;
+}

@@ -1,0 +1,94 @@
+import {
+  type CustomFieldDefinition,
+  type CustomFieldErrors,
+  type CustomFieldValue,
+  type CustomFieldValues,
+  MAX_VALUES_OCTETS,
+  WHOLE_SUBSCRIBER,
+} from './custom-field.js';
+import { parseCustomFieldValue } from './custom-field-value.js';
+
+/**
+ * The values of a subscriber after `changes` (strings or native JSON values; null clears), or all that is wrong
+ * with them. `current` is kept where nothing changes it, values of archived fields included.
+ * On `create` every required field must come; on `update` none may be cleared.
+ */
+export function applyCustomFields(
+  definitions: readonly CustomFieldDefinition[],
+  current: CustomFieldValues,
+  changes: Readonly<Record<string, unknown>>,
+  mode: 'create' | 'update',
+): { readonly values: CustomFieldValues } | { readonly errors: CustomFieldErrors } {
+  const known = new Map(definitions.filter(isActive).map((definition) => [definition.key, definition]));
+  const values = new Map(Object.entries(current));
+  const errors = new Map<string, string>();
+  for (const [key, input] of Object.entries(changes)) {
+    const fault = applyOne(known.get(key), key, input, values);
+    if (fault !== null) errors.set(key, fault);
+  }
+  if (mode === 'create') {
+    for (const { key, isRequired } of known.values()) {
+      if (isRequired && !values.has(key) && !errors.has(key)) errors.set(key, 'is required');
+    }
+  }
+  if (errors.size === 0 && Object.keys(changes).length > 0 && octetsOf(values, known) > MAX_VALUES_OCTETS) {
+    errors.set(WHOLE_SUBSCRIBER, 'must be at most 16 KB in all');
+  }
+  return errors.size > 0 ? { errors: Object.fromEntries(errors) } : { values: Object.fromEntries(values) };
+}
+
+/** The same errors by their path in a request: `customFields.plan`, `customFields`. */
+export function customFieldPaths(errors: CustomFieldErrors, root = 'customFields'): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(errors).map(([key, fault]) => [key === WHOLE_SUBSCRIBER ? root : `${root}.${key}`, fault]),
+  );
+}
+
+/** What templates say where a subscriber has no value, by key, in the types of the fields. */
+export function templateDefaults(definitions: readonly CustomFieldDefinition[]): CustomFieldValues {
+  return Object.fromEntries(
+    definitions.flatMap((definition) => {
+      const value = isActive(definition) ? defaultOf(definition) : null;
+      return value === null ? [] : [[definition.key, value]];
+    }),
+  );
+}
+
+function defaultOf(definition: CustomFieldDefinition): CustomFieldValue | null {
+  if (definition.defaultValue === null) return null;
+  const parsed = parseCustomFieldValue(definition, definition.defaultValue);
+  return 'value' in parsed ? parsed.value : null;
+}
+
+function isActive({ status }: CustomFieldDefinition): boolean {
+  return status === 'ACTIVE';
+}
+
+function applyOne(
+  definition: CustomFieldDefinition | undefined,
+  key: string,
+  input: unknown,
+  values: Map<string, CustomFieldValue>,
+): string | null {
+  if (definition === undefined) return 'is not a known field';
+  const parsed = parseCustomFieldValue(definition, input);
+  if ('fault' in parsed) return parsed.fault;
+  if (definition.isRequired && isBlank(parsed.value)) return 'is required';
+  if (parsed.value === null) values.delete(key);
+  else values.set(key, parsed.value);
+  return null;
+}
+
+/** What says nothing where something is required. */
+function isBlank(value: CustomFieldValue | null): boolean {
+  if (value === null) return true;
+  return typeof value === 'string' ? value.trim() === '' : Array.isArray(value) && value.length === 0;
+}
+
+function octetsOf(
+  values: ReadonlyMap<string, CustomFieldValue>,
+  known: ReadonlyMap<string, CustomFieldDefinition>,
+): number {
+  const active = [...values].filter(([key]) => known.has(key));
+  return Buffer.byteLength(JSON.stringify(Object.fromEntries(active)));
+}

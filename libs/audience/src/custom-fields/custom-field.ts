@@ -1,0 +1,76 @@
+export const CUSTOM_FIELD_TYPES = [
+  'TEXT',
+  'LONG_TEXT',
+  'NUMBER',
+  'DECIMAL',
+  'BOOLEAN',
+  'DATE',
+  'DATETIME',
+  'EMAIL',
+  'URL',
+  'PHONE',
+  'SELECT',
+  'MULTI_SELECT',
+] as const;
+export type CustomFieldType = (typeof CUSTOM_FIELD_TYPES)[number];
+
+export const CUSTOM_FIELD_STATUSES = ['ACTIVE', 'ARCHIVED'] as const;
+export type CustomFieldStatus = (typeof CUSTOM_FIELD_STATUSES)[number];
+
+/** One of the values of a SELECT or MULTI_SELECT, and what people read for it. */
+export interface CustomFieldOption {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** What a value is checked against. */
+export interface CustomFieldDefinition {
+  readonly key: string;
+  readonly type: CustomFieldType;
+  readonly displayName: string;
+  /** Whether a new subscriber must have a value, which cannot be cleared. */
+  readonly isRequired: boolean;
+  /** What templates say where a subscriber has no value; never written to the subscriber. */
+  readonly defaultValue: string | null;
+  /** In their order; empty unless SELECT or MULTI_SELECT. */
+  readonly options: readonly CustomFieldOption[];
+  readonly status: CustomFieldStatus;
+}
+
+/** What a project wants to know of its subscribers beside their name and phone. */
+export interface CustomField extends CustomFieldDefinition {
+  readonly id: string;
+  readonly description: string | null;
+  readonly isSystem: boolean;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly archivedAt: Date | null;
+}
+
+/**
+ * A value as it is stored, in the JSON object `subscribers.custom_fields`, and returned:
+ * - TEXT, LONG_TEXT, EMAIL, URL, PHONE, SELECT: a string;
+ * - NUMBER: a whole number between ±(2^53 − 1); DECIMAL: a number of at most 15 significant digits, below 10^15;
+ * - BOOLEAN: true or false;
+ * - DATE: `YYYY-MM-DD`; DATETIME: UTC with milliseconds and `Z`. Text order is the order of time;
+ * - MULTI_SELECT: an array of strings in the order of the options, each once.
+ * A cleared value has no member; null is never stored.
+ */
+export type CustomFieldValue = string | number | boolean | readonly string[];
+export type CustomFieldValues = Readonly<Record<string, CustomFieldValue>>;
+
+/** Field key → what is wrong; `WHOLE_SUBSCRIBER` where it is no single field that is wrong. */
+export type CustomFieldErrors = Readonly<Record<string, string>>;
+export const WHOLE_SUBSCRIBER = '';
+
+export const MAX_ACTIVE_FIELDS = 100;
+/** Octets of a subscriber's values as UTF-8 JSON. */
+export const MAX_VALUES_OCTETS = 16 * 1024;
+
+/** Whether a type has options. */
+export function hasOptions(type: CustomFieldType): boolean {
+  return type === 'SELECT' || type === 'MULTI_SELECT';
+}
+
+/** What a value was read as, or what is wrong with it, in words for the caller. */
+export type ParsedValue = { readonly value: CustomFieldValue } | { readonly fault: string };

@@ -1,0 +1,146 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  Clock,
+  DomainValidationError,
+  InvalidStateError,
+  newId,
+  NotFoundError,
+  type ProjectScope,
+} from '#kernel';
+import { Database } from '#platform';
+import { type CustomField, MAX_ACTIVE_FIELDS } from './custom-field.js';
+import { CustomFieldRepository, type CustomFieldSettings } from './custom-field.repository.js';
+import { configFaults, goneOptions } from './custom-field-config.js';
+import { isReservedKey, systemFieldOf } from './system-fields.js';
+
+/** A new field: not required, without a default and without options, unless it says otherwise. */
+export type NewCustomField = Pick<CustomField, 'key' | 'type' | 'displayName'> &
+  CustomFieldDetails &
+  CustomFieldConfig;
+
+/** What changes of how a field is presented; what is left out stays. */
+export interface CustomFieldDetails {
+  readonly displayName?: string | undefined;
+  readonly description?: string | null | undefined;
+  readonly isRequired?: boolean | undefined;
+}
+
+/** What changes of which values a field has; what is left out stays. The options are replaced as a whole. */
+export interface CustomFieldConfig {
+  readonly options?: CustomField['options'] | undefined;
+  readonly defaultValue?: string | null | undefined;
+}
+
+/** Makes custom fields, changes and archives them. Values that subscribers have always stay as they are. */
+@Injectable()
+export class CustomFieldsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CustomFieldRepository) private readonly fields: CustomFieldRepository,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /**
+   * An archived field's key may be used again; the values that subscribers kept then count again, so the new field
+   * must take them: its type is the same and no option in use is missing. Throws DomainValidationError.
+   */
+  create(scope: ProjectScope, input: NewCustomField): Promise<CustomField> {
+    const { key, type, displayName, description = null, isRequired = false } = input;
+    const { defaultValue = null, options = [] } = input;
+    const field = { id: newId(), key, type, displayName, description, isRequired, defaultValue, options };
+    return this.database.transaction(scope, async () => {
+      await this.fields.lockDefinitions(scope);
+      const errors = { ...configFaults(field), ...(await this.#keyFaults(scope, field)) };
+      refuse(errors);
+      return this.fields.put(scope, field, this.clock.now());
+    });
+  }
+
+  /** Throws NotFoundError, InvalidStateError. */
+  updateDetails(scope: ProjectScope, key: string, patch: CustomFieldDetails): Promise<CustomField> {
+    return this.#update(scope, key, (field) => {
+      const {
+        displayName = field.displayName,
+        description = field.description,
+        isRequired = field.isRequired,
+      } = patch;
+      return { ...field, displayName, description, isRequired };
+    });
+  }
+
+  /** Throws NotFoundError, DomainValidationError when an option in use would go, InvalidStateError. */
+  updateConfig(scope: ProjectScope, key: string, patch: CustomFieldConfig): Promise<CustomField> {
+    return this.#update(scope, key, async (field) => {
+      const { defaultValue = field.defaultValue, options = field.options } = patch;
+      const next = { ...field, defaultValue, options };
+      refuse({ ...configFaults(next), ...(await this.#optionFaults(scope, field, next)) });
+      return next;
+    });
+  }
+
+  /** Again: nothing happens. Throws NotFoundError, InvalidStateError. */
+  archive(scope: ProjectScope, key: string): Promise<void> {
+    return this.database.transaction(scope, async () => {
+      await this.fields.lockDefinitions(scope);
+      const field = await this.#own(scope, key);
+      if (field.status === 'ACTIVE') await this.fields.archive(scope, field.id, this.clock.now());
+    });
+  }
+
+  #update(
+    scope: ProjectScope,
+    key: string,
+    change: (field: CustomField) => CustomFieldSettings | Promise<CustomFieldSettings>,
+  ): Promise<CustomField> {
+    return this.database.transaction(scope, async () => {
+      await this.fields.lockDefinitions(scope);
+      const field = await this.#own(scope, key);
+      if (field.status === 'ARCHIVED') {
+        throw new InvalidStateError('An archived custom field cannot be changed.', 'ARCHIVED', ['ACTIVE']);
+      }
+      const settings = await change(field);
+      if (JSON.stringify(settings) === JSON.stringify(field)) return field;
+      return this.fields.update(scope, field.id, settings, this.clock.now());
+    });
+  }
+
+  /** A field that the project has made. */
+  async #own(scope: ProjectScope, key: string): Promise<CustomField> {
+    if (systemFieldOf(key) !== null) {
+      throw new InvalidStateError('A field of the system cannot be changed or archived.', 'SYSTEM', []);
+    }
+    const field = key.includes('\u0000') ? null : await this.fields.find(scope, key);
+    if (field === null) throw new NotFoundError();
+    return field;
+  }
+
+  async #keyFaults(
+    scope: ProjectScope,
+    field: Pick<CustomField, 'key' | 'type' | 'options'>,
+  ): Promise<Readonly<Record<string, string>>> {
+    if (isReservedKey(field.key)) return { key: 'is reserved' };
+    const former = await this.fields.find(scope, field.key);
+    if (former?.status === 'ACTIVE') return { key: 'is the key of another field' };
+    if ((await this.fields.countActive(scope)) >= MAX_ACTIVE_FIELDS) {
+      return { key: `would be more than ${MAX_ACTIVE_FIELDS} active fields` };
+    }
+    if (former === null) return {};
+    if (former.type === field.type) return this.#optionFaults(scope, former, field);
+    if (!(await this.fields.hasValues(scope, field.key))) return {};
+    return { type: `must be ${former.type}: subscribers have values of an archived field with this key` };
+  }
+
+  async #optionFaults(
+    scope: ProjectScope,
+    before: Pick<CustomField, 'key' | 'type' | 'options'>,
+    after: Pick<CustomField, 'options'>,
+  ): Promise<Readonly<Record<string, string>>> {
+    const gone = goneOptions(before.options, after.options);
+    const inUse = gone.length === 0 ? [] : await this.fields.optionsInUse(scope, before, gone);
+    return inUse.length === 0 ? {} : { options: `must keep ${inUse.join(', ')}, which subscribers have` };
+  }
+}
+
+function refuse(errors: Readonly<Record<string, string>>): void {
+  if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
+}

@@ -1,0 +1,48 @@
+import type { CustomField } from './custom-field.js';
+
+/** When the service began to have them: they are the same in every project. */
+const SINCE = new Date('2026-11-21T00:00:00.000Z');
+
+/** What every subscriber has besides custom fields, listed with them for forms and imports to choose from. */
+export const SYSTEM_FIELDS: readonly CustomField[] = [
+  systemField('019aa2a0-0000-7000-8000-000000000001', 'email', 'EMAIL', 'E-mail address', true),
+  systemField('019aa2a0-0000-7000-8000-000000000002', 'first_name', 'TEXT', 'First name', false),
+  systemField('019aa2a0-0000-7000-8000-000000000003', 'last_name', 'TEXT', 'Last name', false),
+  systemField('019aa2a0-0000-7000-8000-000000000004', 'phone', 'PHONE', 'Phone', false),
+];
+
+/** Keys of the form of a custom field's that mean something else in programs which read the values. */
+const RESERVED_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+export function systemFieldOf(key: string): CustomField | null {
+  return SYSTEM_FIELDS.find((field) => field.key === key) ?? null;
+}
+
+/** Whether no custom field may have this key. */
+export function isReservedKey(key: string): boolean {
+  return systemFieldOf(key) !== null || RESERVED_KEYS.has(key);
+}
+
+function systemField(
+  id: string,
+  key: string,
+  type: CustomField['type'],
+  displayName: string,
+  isRequired: boolean,
+): CustomField {
+  return {
+    id,
+    key,
+    type,
+    displayName,
+    description: null,
+    isSystem: true,
+    isRequired,
+    defaultValue: null,
+    options: [],
+    status: 'ACTIVE',
+    createdAt: SINCE,
+    updatedAt: SINCE,
+    archivedAt: null,
+  };
+}

@@ -1,0 +1,53 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database, publish, type Sql } from '#platform';
+import { AddressDigests } from './address-digests.service.js';
+import { SubscriberErased } from './erasure.events.js';
+
+/** Removes what the audience's tables hold about one person. */
+@Injectable()
+export class ErasureRepository {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(AddressDigests) private readonly digests: AddressDigests,
+  ) {}
+
+  /**
+   * Removes the subscriber, and with the row its consents, requests to confirm and events; the consent record
+   * keeps that there were consents, and nothing of whose they were. Tells the others.
+   */
+  remove(
+    scope: ProjectScope,
+    { subscriberId, emailKey }: { readonly subscriberId: string; readonly emailKey: string },
+    at: Date,
+  ): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      await removeFromImports(db, scope, emailKey);
+      await sql`
+        delete from audience.subscribers where environment_id = ${scope.environmentId} and id = ${subscriberId}
+      `.execute(db);
+      await sql`select audience.depersonalise_ledger(${subscriberId})`.execute(db);
+      const addressDigest = this.digests.of(scope, emailKey).toString('hex');
+      await publish(db, scope, SubscriberErased({ subscriberId, addressDigest, erasedAt: at.toISOString() }));
+    });
+  }
+}
+
+/**
+ * What an import found wrong with the address, and its rows that wait for the worker: they would bring the
+ * person back. A row that the worker has in hand at this moment is not waited for.
+ */
+async function removeFromImports(db: Sql, { environmentId }: ProjectScope, emailKey: string): Promise<void> {
+  await sql`
+    delete from audience.import_errors where environment_id = ${environmentId} and email_key = ${emailKey}
+  `.execute(db);
+  await sql`
+    update audience.import_rows r set email_key = null, cells = '[]', fault = 'was erased before it was imported'
+    from (
+      select import_id, row_number from audience.import_rows
+      where environment_id = ${environmentId} and email_key = ${emailKey} for update skip locked
+    ) waiting
+    where r.import_id = waiting.import_id and r.row_number = waiting.row_number
+  `.execute(db);
+}

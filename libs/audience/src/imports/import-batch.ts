@@ -1,0 +1,24 @@
+import { DomainValidationError } from '#kernel';
+import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
+import { ImportNotReadableError } from './import.errors.js';
+import type { StagedRow } from './import.js';
+import { type ChosenColumns, type ColumnMapping, type ColumnTarget } from './import-columns.js';
+
+/** Some rows of an import, in their order, and what their cells are: the same in all batches of one. */
+export interface ImportBatch {
+  readonly columns: readonly ColumnTarget[];
+  readonly rows: readonly StagedRow[];
+}
+
+/** What the names of columns are held against. */
+export interface ColumnRules {
+  readonly mapping: ColumnMapping;
+  readonly definitions: readonly CustomFieldDefinition[];
+}
+
+/** The columns, when all is right with them. Throws ImportNotReadableError, DomainValidationError. */
+export function acceptedColumns({ targets, faults, unknown }: ChosenColumns): readonly ColumnTarget[] {
+  if (Object.keys(faults).length > 0) throw new ImportNotReadableError({ ...faults, ...unknown });
+  if (Object.keys(unknown).length > 0) throw new DomainValidationError(unknown);
+  return targets;
+}

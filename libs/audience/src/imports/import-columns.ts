@@ -1,0 +1,74 @@
+import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
+
+const SYSTEM_COLUMNS = ['email', 'firstName', 'lastName', 'phone'] as const;
+
+/** What the cells of a column are: `email`, `customFields.plan`; null: they are left out. */
+export type ColumnTarget = string | null;
+
+/** Column name → field name, or null for a column to leave out. */
+export type ColumnMapping = Readonly<Record<string, string | null>>;
+
+type Errors = Readonly<Record<string, string>>;
+
+export interface ChosenColumns {
+  readonly targets: readonly ColumnTarget[];
+  /** What can never be right. */
+  readonly faults: Errors;
+  /** What this project does not know. */
+  readonly unknown: Errors;
+}
+
+const CUSTOM_PREFIX = 'customFields.';
+
+/**
+ * What each named column holds. Names are those of the fields (`firstName`, also `first_name` or `First name`),
+ * keys of custom fields with or without `customFields.`, and what `mapping` says of any name. `pathOf` names a
+ * column in the errors.
+ */
+export function chooseColumns(
+  names: readonly string[],
+  mapping: ColumnMapping,
+  definitions: readonly CustomFieldDefinition[],
+  pathOf: (index: number) => string,
+): ChosenColumns {
+  const keys = new Set(definitions.map(({ key }) => key));
+  const faults: Record<string, string> = {};
+  const unknown: Record<string, string> = {};
+  const taken = new Set<string>();
+  const targets = names.map((given, index) => {
+    const name = given.trim();
+    const isMapped = Object.hasOwn(mapping, name);
+    const wanted = isMapped ? mapping[name]! : name;
+    if (isMapped && wanted === null) return null;
+    const target = targetOf(wanted, keys);
+    const path = isMapped ? `mapping.${name}` : pathOf(index);
+    if (target === null)
+      unknown[path] = isMapped ? 'is not a known field' : `is not a known column: ${shown(name)}`;
+    else if (taken.has(target)) faults[pathOf(index)] = `holds ${target} again`;
+    else taken.add(target);
+    return target;
+  });
+  for (const name of Object.keys(mapping)) {
+    if (!names.some((given) => given.trim() === name)) faults[`mapping.${name}`] = 'is not a column';
+  }
+  return { targets, faults, unknown };
+}
+
+/** The custom field of a column, or null when it holds something else. */
+export function customFieldOf(target: string): string | null {
+  return target.startsWith(CUSTOM_PREFIX) ? target.slice(CUSTOM_PREFIX.length) : null;
+}
+
+function targetOf(name: string, customKeys: ReadonlySet<string>): ColumnTarget {
+  const key = customFieldOf(name);
+  if (key !== null) return customKeys.has(key) ? name : null;
+  if (customKeys.has(name)) return `${CUSTOM_PREFIX}${name}`;
+  const plain = name.toLowerCase().replaceAll(/[\s_-]/g, '');
+  return SYSTEM_COLUMNS.find((column) => column.toLowerCase() === plain) ?? null;
+}
+
+/** A name that may be anything, such as a whole line of a file without a header. */
+function shown(name: string): string {
+  const text = name.replaceAll(/\p{Cc}/gu, ' ').toWellFormed();
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}

@@ -1,0 +1,53 @@
+export const IMPORT_STATUSES = ['QUEUED', 'IN_PROGRESS', 'COMPLETED', 'FAILED'] as const;
+export type ImportStatus = (typeof IMPORT_STATUSES)[number];
+
+/** What happens to a row whose address a subscriber has: it changes the subscriber, or nothing. */
+export const IMPORT_CONFLICTS = ['UPSERT', 'SKIP'] as const;
+export type ImportConflict = (typeof IMPORT_CONFLICTS)[number];
+
+/** How many rows came, and what became of those that are done. */
+export interface ImportCounts {
+  readonly total: number;
+  /** Made a new subscriber. */
+  readonly created: number;
+  /** Were applied to a subscriber who was there. */
+  readonly updated: number;
+  /** Were left out by rule: the address was there (SKIP), is suppressed, or comes again in a later row. */
+  readonly skipped: number;
+  /** Had faults. */
+  readonly failed: number;
+}
+
+/** A file or list of subscribers on its way into a project. */
+export interface Import {
+  readonly id: string;
+  readonly status: ImportStatus;
+  readonly counts: ImportCounts;
+  /** Why it could not go on; null unless FAILED. */
+  readonly failureReason: string | null;
+  readonly createdAt: Date;
+  readonly completedAt: Date | null;
+}
+
+/** What there is to say of one row. */
+export interface ImportError {
+  /** Counted from 1, without the header and empty lines. */
+  readonly row: number;
+  readonly email: string | null;
+  /** Column → what is wrong with it, or why it did nothing; `row` for the row as a whole. */
+  readonly errors: Readonly<Record<string, string>>;
+}
+
+/** A row as it waits for the worker. */
+export interface StagedRow {
+  readonly row: number;
+  /** What two spellings of one mailbox share; null where there is no valid address. */
+  readonly emailKey: string | null;
+  /** One value a column, as they came: text, or JSON values. Empty text is no value, null clears. */
+  readonly cells: readonly unknown[];
+  /** Why the row cannot be read. */
+  readonly fault: string | null;
+}
+
+/** Where an error of a whole row stands in its `errors`. */
+export const WHOLE_ROW = 'row';

@@ -1,0 +1,101 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database, publish } from '#platform';
+import { CONFIRMATION_VALID_MS } from '../consents/consent.js';
+import { ConfirmationRequested } from '../consents/consent.events.js';
+import type { ConsentOccasion } from '../consents/consent-changes.service.js';
+import type { Topic } from '../topics/topic.js';
+
+/** A consent that its owner took back. */
+export interface RefusedConsent {
+  readonly subscriberId: string;
+  readonly topicId: string;
+}
+
+interface Row {
+  readonly granted: string[] | null;
+  readonly confirmations: string[] | null;
+}
+
+/** Consents by the thousand. */
+@Injectable()
+export class ImportedConsents {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /**
+   * What `Consent.grant` does, for subscribers who are locked: consents that were never given or have expired are
+   * granted, with one confirmation mail a person for those on double opt-in topics. Those that stand or wait stay
+   * as they are, and so do those that the person took back: an import lifts no "no". Returns whose consents changed.
+   */
+  async grant(
+    scope: ProjectScope,
+    subscriberIds: readonly string[],
+    topics: readonly Topic[],
+    { at, proof }: ConsentOccasion,
+  ): Promise<readonly string[]> {
+    if (subscriberIds.length === 0) return [];
+    const expiresAt = new Date(at.getTime() + CONFIRMATION_VALID_MS);
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Row>`
+        with granted as (
+          insert into audience.consents as c (subscriber_id, topic_id, environment_id, status, granted_at,
+            token_expires_at, subscribed_at)
+          select p.id, t.id, ${scope.environmentId},
+            case when t.double_opt_in then 'PENDING_CONFIRMATION' else 'SUBSCRIBED' end, ${at}::timestamptz,
+            case when t.double_opt_in then ${expiresAt}::timestamptz end,
+            case when not t.double_opt_in then ${at}::timestamptz end
+          from unnest(${[...subscriberIds]}::uuid[]) p(id)
+          cross join unnest(${topics.map(({ id }) => id)}::uuid[],
+            ${topics.map(({ doubleOptInEnabled }) => doubleOptInEnabled)}::boolean[]) t(id, double_opt_in)
+          on conflict (subscriber_id, topic_id) do update set status = excluded.status,
+            granted_at = excluded.granted_at, confirmed_at = null, token_expires_at = excluded.token_expires_at,
+            subscribed_at = excluded.subscribed_at,
+            revoked_at = case when excluded.status = 'PENDING_CONFIRMATION' then c.revoked_at end
+            where c.status = 'EXPIRED'
+          -- a row that was there bears the lock of this transaction in xmax
+          returning c.subscriber_id, c.topic_id, c.status, case when c.xmax <> 0 then 'EXPIRED' end as before
+        ), recorded as (
+          insert into audience.consent_ledger (id, environment_id, subscriber_id, topic_id, from_status, to_status,
+            occurred_at, actor, actor_id, source, source_url, ip_address, user_agent, consent_text, form_version)
+          select platform.new_id(), ${scope.environmentId}, subscriber_id, topic_id, before, status, ${at},
+            ${proof.actor}, ${proof.actorId}, ${proof.source}, ${proof.sourceUrl}, ${proof.ipAddress},
+            ${proof.userAgent}, ${proof.consentText}, ${proof.formVersion}
+          from granted
+        ), asked as (
+          insert into audience.confirmations (id, environment_id, subscriber_id, topic_ids, is_repeat, created_at, expires_at)
+          select platform.new_id(), ${scope.environmentId}, subscriber_id, array_agg(topic_id), false, ${at}, ${expiresAt}
+          from granted where status = 'PENDING_CONFIRMATION' group by subscriber_id
+          returning id
+        )
+        select (select array_agg(distinct subscriber_id) from granted) as granted,
+          (select array_agg(id) from asked) as confirmations
+      `.execute(db);
+      const { granted, confirmations } = rows[0]!;
+      const events = (confirmations ?? []).map((confirmationId) => ConfirmationRequested({ confirmationId }));
+      await publish(db, scope, ...events);
+      return granted ?? [];
+    });
+  }
+
+  /** Those of these consents that their owners took back. */
+  async refused(
+    scope: ProjectScope,
+    subscriberIds: readonly string[],
+    topics: readonly Topic[],
+  ): Promise<readonly RefusedConsent[]> {
+    if (subscriberIds.length === 0) return [];
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<RefusedConsent>`
+        select p.id as "subscriberId", c.topic_id as "topicId" from unnest(${[...subscriberIds]}::uuid[]) p(id)
+        cross join lateral (
+          select c.topic_id from audience.consents c
+          where c.subscriber_id = p.id and c.topic_id = any(${topics.map(({ id }) => id)}::uuid[])
+            and c.status = 'UNSUBSCRIBED'
+          offset 0
+        ) c
+      `.execute(db);
+      return rows;
+    });
+  }
+}

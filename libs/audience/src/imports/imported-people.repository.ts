@@ -1,0 +1,117 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type EmailAddress, newId, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+import type { SubscriberFields, SubscriberStatus } from '../subscribers/subscriber.js';
+import { SubscriberLimit } from '../subscribers/subscriber-limit.service.js';
+import { SuppressionRepository } from '../suppressions/suppression.repository.js';
+
+/** What an import can change of a subscriber. */
+export interface ImportedFields extends SubscriberFields {
+  readonly customFields: CustomFieldValues;
+}
+
+/** A subscriber who was there before. */
+export interface KnownPerson extends ImportedFields {
+  readonly id: string;
+}
+
+/** Subscribers by the thousand: each method is one statement. */
+@Injectable()
+export class ImportedPeople {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
+    @Inject(SubscriberLimit) private readonly limit: SubscriberLimit,
+  ) {}
+
+  /** Lets nobody else decide about these addresses, as `SubscriberRepository.lockAddress` does for one. */
+  lockAddresses(scope: ProjectScope, emailKeys: readonly string[]): Promise<void> {
+    // In one order, so that two imports wait for each other and not in a circle.
+    const names = emailKeys.map((key) => `${scope.environmentId}:${key}`).sort();
+    return this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        select count(pg_advisory_xact_lock(hashtextextended(n.name, 0))) from unnest(${names}::text[]) n(name)
+      `.execute(db);
+    });
+  }
+
+  /** Those of the addresses that are subscribers', by key, locked until the transaction ends. */
+  known(scope: ProjectScope, emailKeys: readonly string[]): Promise<ReadonlyMap<string, KnownPerson>> {
+    return this.database.transaction(scope, async ({ db }) => {
+      // One look-up by the unique index for each: while the table grows from nothing, its statistics say that
+      // reading all of it is cheap, which would make a large import quadratic.
+      const { rows } = await sql<KnownPerson & { emailKey: string }>`
+        select b.* from unnest(${[...emailKeys].sort()}::text[]) k(key)
+        cross join lateral (
+          select b.id, b.email_key as "emailKey", b.first_name as "firstName", b.last_name as "lastName", b.phone,
+            b.custom_fields as "customFields"
+          from audience.subscribers b
+          where b.environment_id = ${scope.environmentId} and b.email_key = k.key collate "C"
+          limit 1 for update
+        ) b
+      `.execute(db);
+      return new Map(rows.map(({ emailKey, ...person }) => [emailKey, person]));
+    });
+  }
+
+  /** Those of the addresses that are suppressed. */
+  suppressed(scope: ProjectScope, emailKeys: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ key: string }>`
+        select k.key from unnest(${[...emailKeys]}::text[]) k(key)
+        where ${this.suppressions.isSuppressed(scope, sql`k.key collate "C"`)}
+      `.execute(db);
+      return new Set(rows.map(({ key }) => key));
+    });
+  }
+
+  /** How many of `wanted` new subscribers the plan allows. */
+  room(scope: ProjectScope, wanted: number): Promise<number> {
+    return wanted === 0 ? Promise.resolve(0) : this.limit.reserve(scope, wanted);
+  }
+
+  /** Makes subscribers, whose addresses are locked and nobody's; returns their ids. */
+  async insert(
+    scope: ProjectScope,
+    people: readonly (ImportedFields & { readonly address: EmailAddress })[],
+    status: SubscriberStatus,
+    at: Date,
+  ): Promise<readonly string[]> {
+    if (people.length === 0) return [];
+    const ids = people.map(() => newId());
+    await this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, email, email_key,
+          first_name, last_name, phone, custom_fields, subscriber_key)
+        select ${scope.environmentId}, 'IMPORT', ${status}, ${at}::timestamptz, ${at}::timestamptz, n.id, n.email,
+          n.email_key, n.first_name, n.last_name, n.phone, n.custom_fields::jsonb, n.subscriber_key
+        from rows from (
+          unnest(${ids}::uuid[], ${people.map(({ address }) => address.value)}::text[],
+            ${people.map(({ address }) => address.key)}::text[], ${people.map(({ firstName }) => firstName)}::text[],
+            ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
+            ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[]),
+          access.next_subscriber_keys(${people.length})
+        ) as n(id, email, email_key, first_name, last_name, phone, custom_fields, subscriber_key)
+      `.execute(db);
+    });
+    return ids;
+  }
+
+  /** Writes all fields of subscribers who are locked. */
+  async update(scope: ProjectScope, people: readonly KnownPerson[], at: Date): Promise<void> {
+    if (people.length === 0) return;
+    await this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        update audience.subscribers b set first_name = n.first_name, last_name = n.last_name, phone = n.phone,
+          custom_fields = n.custom_fields::jsonb, updated_at = ${at}
+        from unnest(${people.map(({ id }) => id)}::uuid[], ${people.map(({ firstName }) => firstName)}::text[],
+          ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
+          ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[])
+          as n(id, first_name, last_name, phone, custom_fields)
+        where b.environment_id = ${scope.environmentId} and b.id = n.id
+      `.execute(db);
+    });
+  }
+}

@@ -1,0 +1,106 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock, DomainValidationError, newId, type ProjectScope, UnavailableError } from '#kernel';
+import { type ConsentDetails, consentProof } from '../consents/consent-proof.js';
+import { OptIns } from '../consents/opt-ins.service.js';
+import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
+import { csvRows } from './csv-rows.js';
+import type { ColumnRules, ImportBatch } from './import-batch.js';
+import type { ColumnMapping, ColumnTarget } from './import-columns.js';
+import { ImportRepository } from './import.repository.js';
+import type { Import, ImportConflict } from './import.js';
+import { type JsonRow, jsonRows } from './json-rows.js';
+import { StagedRows } from './staged-rows.repository.js';
+
+/** What a client says of an import beside its rows. */
+export interface ImportOptions {
+  readonly topicKeys: readonly string[];
+  readonly consent: ConsentDetails;
+  readonly onConflict: ImportConflict;
+  readonly mapping: ColumnMapping;
+}
+
+/** A CSV file as its bytes arrive, or a list. */
+export type ImportContent =
+  | { readonly csv: AsyncIterable<Uint8Array> }
+  | { readonly rows: readonly JsonRow[] };
+
+/** Takes imports in: their rows are stored, and a worker applies them. */
+@Injectable()
+export class ImportsService {
+  constructor(
+    @Inject(OptIns) private readonly optIns: OptIns,
+    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
+    @Inject(ImportRepository) private readonly imports: ImportRepository,
+    @Inject(StagedRows) private readonly staged: StagedRows,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Stores all rows and queues the import. When that fails, or `signal` says that nobody waits for it any more,
+   * nothing of it stays. Throws DomainValidationError, ImportNotReadableError, UnavailableError.
+   */
+  async accept(
+    scope: ProjectScope,
+    options: ImportOptions,
+    content: ImportContent,
+    signal: AbortSignal,
+  ): Promise<Import> {
+    const batches = await this.#open(scope, options, content);
+    const importId = newId();
+    const createdAt = this.clock.now();
+    const { topicKeys, onConflict, consent } = options;
+    const proof = consentProof('IMPORT', importId, consent);
+    await this.imports.add(
+      scope,
+      { importId, onConflict, topicKeys: [...new Set(topicKeys)], proof },
+      createdAt,
+    );
+    try {
+      const total = await this.#store(scope, importId, batches, signal);
+      const counts = { total, created: 0, updated: 0, skipped: 0, failed: 0 };
+      return { id: importId, status: 'QUEUED', counts, failureReason: null, createdAt, completedAt: null };
+    } catch (error) {
+      // What cannot be removed now is removed as abandoned; the client must hear the first error.
+      await this.imports.discard(scope, importId).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #open(
+    scope: ProjectScope,
+    { topicKeys, mapping }: ImportOptions,
+    content: ImportContent,
+  ): Promise<AsyncIterable<ImportBatch> | Iterable<ImportBatch>> {
+    const { faults } = await this.optIns.choose(scope, topicKeys);
+    const errors = faults.flatMap((fault, index) => (fault === null ? [] : [[`topicKeys[${index}]`, fault]]));
+    const rules: ColumnRules = { mapping, definitions: await this.customFields.definitions(scope) };
+    if (errors.length > 0)
+      throw new DomainValidationError(Object.fromEntries(errors) as Record<string, string>);
+    return 'csv' in content ? csvRows(content.csv, rules) : [jsonRows(content.rows, rules)];
+  }
+
+  async #store(
+    scope: ProjectScope,
+    importId: string,
+    batches: AsyncIterable<ImportBatch> | Iterable<ImportBatch>,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const writer = this.staged.writer(scope, importId);
+    let columns: readonly ColumnTarget[] = [];
+    for await (const batch of batches) {
+      refuseAborted(signal);
+      columns = batch.columns;
+      await writer.write(batch.rows);
+    }
+    await writer.flush();
+    refuseAborted(signal);
+    if (!(await this.imports.queue(scope, importId, columns, writer.rows))) {
+      throw new UnavailableError('The rows took too long to arrive.', 1);
+    }
+    return writer.rows;
+  }
+}
+
+function refuseAborted(signal: AbortSignal): void {
+  if (signal.aborted) throw new UnavailableError('The request ended before its rows were stored.', 1);
+}

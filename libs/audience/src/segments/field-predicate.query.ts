@@ -1,0 +1,202 @@
+import { type RawBuilder, sql } from 'kysely';
+import { anniversaryDays, daysOf, momentsOf, type Span } from './rule-dates.js';
+import type { DateTest, FieldCondition, FieldTest, NumberBound, RuleField } from './segment-rules.js';
+
+/** More options than that are looked for in the text of the value instead of one by one. */
+const MAX_CONTAINMENTS = 4;
+
+const COLUMNS = {
+  email: sql`b.email_key`,
+  firstName: sql`audience.folded(b.first_name)`,
+  lastName: sql`audience.folded(b.last_name)`,
+  phone: sql`audience.folded(b.phone)`,
+  status: sql`b.status`,
+  source: sql`b.source`,
+  createdAt: sql`b.created_at`,
+} as const;
+/** Present unless null. */
+const STORED = {
+  ...COLUMNS,
+  firstName: sql`b.first_name`,
+  lastName: sql`b.last_name`,
+  phone: sql`b.phone`,
+} as const;
+
+/**
+ * A condition on a value of the subscriber `b`; one that is not negated may be null where it is not true. A custom field's value that is of another type than
+ * the field, left from a former one, is missing. No form of it can fail on such a value, in whatever order
+ * PostgreSQL tests: jsonb and texts are compared as they are, never cast.
+ */
+export function fieldPredicate({ field, test, negated }: FieldCondition, now: Date): RawBuilder<boolean> {
+  const holds = testOf(field, test, now);
+  return negated ? sql`((${holds}) is not true)` : sql`(${holds})`;
+}
+
+/**
+ * What the custom fields must contain where the condition says just that; null where it says something else. Several
+ * of them together are one look into the index.
+ */
+export function containmentOf({
+  field,
+  test,
+  negated,
+}: FieldCondition): Readonly<Record<string, unknown>> | null {
+  if (negated || !('custom' in field)) return null;
+  const value = containedValue(test);
+  return value === undefined ? null : { [field.custom]: value };
+}
+
+function containedValue(test: FieldTest): unknown {
+  if (test.test === 'boolean') return test.value;
+  if (test.test === 'number' && test.from?.value === test.to?.value) return test.from?.value;
+  if (test.test === 'choice' && test.values.length === 1) return test.values[0];
+  const isAll = test.test === 'choices' && (test.match === 'all' || test.values.length === 1);
+  return isAll ? test.values : undefined;
+}
+
+/** The custom fields contain all of this. */
+export function containsAll(values: Readonly<Record<string, unknown>>): RawBuilder<boolean> {
+  return sql`(b.custom_fields @> ${JSON.stringify(values)}::jsonb)`;
+}
+
+function testOf(field: RuleField, test: FieldTest, now: Date): RawBuilder<unknown> {
+  if ('column' in field) return columnTest(field.column, test, now);
+  return customTest(field.custom, test, now);
+}
+
+function columnTest(column: keyof typeof COLUMNS, test: FieldTest, now: Date): RawBuilder<unknown> {
+  const value = COLUMNS[column];
+  if (test.test === 'exists') return sql`${STORED[column]} is not null`;
+  if (test.test === 'text') return textTest(value, test);
+  if (test.test === 'choice') return sql`${value} = any(${[...test.values]}::text[])`;
+  if (test.test !== 'calendar' && test.test !== 'relative')
+    throw new Error(`No column has ${test.test} values.`);
+  if (test.test === 'relative' && test.is === 'anniversaryInNext') {
+    return anniversaryTest(
+      sql`to_char(${value} at time zone 'UTC', 'MM-DD')`,
+      anniversaryDays(test.duration, now),
+    );
+  }
+  return spanTest(momentsOf(test, now), (bound) => sql`${bound}::timestamptz`, value);
+}
+
+function customTest(key: string, test: FieldTest, now: Date): RawBuilder<unknown> {
+  const json = sql`b.custom_fields -> ${key}::text`;
+  switch (test.test) {
+    case 'exists':
+      return existsTest(json, test.of);
+    case 'text': {
+      const text = sql`audience.folded(b.custom_fields ->> ${key}::text)`;
+      return sql`${textTest(text, test)} and jsonb_typeof(${json}) = 'string'`;
+    }
+    case 'number':
+      return numberTest(key, json, test);
+    case 'boolean':
+      return contains(key, test.value);
+    case 'choice':
+      return choiceTest(key, json, test.values);
+    case 'choices':
+      return choicesTest(key, test);
+    case 'calendar':
+    case 'relative':
+      return dateTest(key, json, test, now);
+  }
+}
+
+function existsTest(
+  json: RawBuilder<unknown>,
+  of: (FieldTest & { test: 'exists' })['of'],
+): RawBuilder<unknown> {
+  if (of === 'choices') return sql`jsonb_typeof(${json}) = 'array' and ${json} <> '[]'::jsonb`;
+  const type = of === 'number' || of === 'boolean' ? of : 'string';
+  return sql`jsonb_typeof(${json}) = ${type}`;
+}
+
+function textTest(
+  text: RawBuilder<unknown>,
+  { is, values }: FieldTest & { test: 'text' },
+): RawBuilder<unknown> {
+  const [value = ''] = values;
+  switch (is) {
+    case 'equal':
+      return values.length === 1 ? sql`${text} = ${value}::text` : sql`${text} = any(${[...values]}::text[])`;
+    case 'containing':
+      return sql`strpos(${text}, ${value}::text) > 0`;
+    case 'beginning':
+      return sql`starts_with(${text}, ${value}::text)`;
+    case 'ending':
+      return sql`right(${text}, char_length(${value}::text)) = ${value}::text`;
+  }
+}
+
+/** In the order of jsonb numbers lie together: between two numbers there is nothing else. */
+function numberTest(
+  key: string,
+  json: RawBuilder<unknown>,
+  { from, to }: FieldTest & { test: 'number' },
+): RawBuilder<unknown> {
+  if (from !== null && to !== null && from.value === to.value) return contains(key, from.value);
+  const bounds = spanTest<number>(
+    { from, to },
+    (bound) => sql`${JSON.stringify(bound)}::jsonb`,
+    sql`(${json})`,
+  );
+  return from !== null && to !== null ? bounds : sql`${bounds} and jsonb_typeof(${json}) = 'number'`;
+}
+
+/** By containment, which the index on all custom fields answers. */
+function contains(key: string, value: unknown): RawBuilder<unknown> {
+  return sql`b.custom_fields @> ${JSON.stringify({ [key]: value })}::jsonb`;
+}
+
+function choiceTest(key: string, json: RawBuilder<unknown>, values: readonly string[]): RawBuilder<unknown> {
+  if (values.length <= MAX_CONTAINMENTS)
+    return sql.join(
+      values.map((value) => contains(key, value)),
+      sql` or `,
+    );
+  return sql`(b.custom_fields ->> ${key}::text) = any(${[...values]}::text[]) and jsonb_typeof(${json}) = 'string'`;
+}
+
+function choicesTest(key: string, { match, values }: FieldTest & { test: 'choices' }): RawBuilder<unknown> {
+  if (match === 'all') return contains(key, values);
+  return sql.join(
+    values.map((value) => contains(key, [value])),
+    sql` or `,
+  );
+}
+
+/** A day has 10 characters, a moment 24; the order of the texts is that of time. */
+function dateTest(key: string, json: RawBuilder<unknown>, test: DateTest, now: Date): RawBuilder<unknown> {
+  const text = sql`(b.custom_fields ->> ${key}::text)`;
+  const isDate = sql`jsonb_typeof(${json}) = 'string' and ${text} ~ ${test.of === 'date' ? DAY : MOMENT}`;
+  if (test.test === 'relative' && test.is === 'anniversaryInNext') {
+    return sql`${anniversaryTest(sql`substr(${text}, 6, 5)`, anniversaryDays(test.duration, now))} and ${isDate}`;
+  }
+  const inOrder = sql`(${text} collate "C")`;
+  if (test.of === 'date')
+    return sql`${spanTest(daysOf(test, now), (day) => sql`${day}::text`, inOrder)} and ${isDate}`;
+  const moments = spanTest(momentsOf(test, now), (moment) => sql`${moment.toISOString()}::text`, inOrder);
+  return sql`${moments} and ${isDate}`;
+}
+
+const DAY = String.raw`^\d{4}-\d\d-\d\d$`;
+const MOMENT = String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`;
+
+function anniversaryTest(day: RawBuilder<unknown>, days: readonly string[] | null): RawBuilder<unknown> {
+  return days === null ? sql`${day} is not null` : sql`${day} = any(${[...days]}::text[])`;
+}
+
+function spanTest<Bound>(
+  { from, to }: Span<Bound> | { readonly from: NumberBound | null; readonly to: NumberBound | null },
+  literal: (bound: Bound) => RawBuilder<unknown>,
+  value: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const tests = [
+    ...(from === null
+      ? []
+      : [sql`${value} ${from.inclusive ? sql`>=` : sql`>`} ${literal(from.value as Bound)}`]),
+    ...(to === null ? [] : [sql`${value} ${to.inclusive ? sql`<=` : sql`<`} ${literal(to.value as Bound)}`]),
+  ];
+  return sql.join(tests, sql` and `);
+}

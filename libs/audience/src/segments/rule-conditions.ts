@@ -1,0 +1,182 @@
+import { CONSENT_STATUSES } from '../consents/consent.js';
+import type { RuleCatalogue } from './rule-catalogue.js';
+import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
+import { readDuration, readMoment } from './rule-values.js';
+import {
+  type ConsentCondition,
+  type EventCondition,
+  type EventSubject,
+  MAIL_ACTIVITIES,
+  type MailActivity,
+  MAX_NESTED_SEGMENTS,
+  type SegmentCondition,
+} from './segment-rules.js';
+
+export interface RuleReading {
+  readonly catalogue: RuleCatalogue;
+  readonly faults: RuleFaults;
+  /** Rules that were accepted before: what they name may be gone since, and is then nobody's. */
+  readonly stored: boolean;
+}
+
+const EVENT_NAME = /^[a-z][a-z0-9_.]{0,63}$/;
+const MAX_URL = 2_048;
+const MAX_COUNT = 1_000_000;
+
+/** Reads `{"consent":{"topicKey":K,"status":[…],"within"?:D}}`. */
+export function readConsent(
+  condition: JsonObject,
+  path: string,
+  reading: RuleReading,
+): ConsentCondition | null {
+  const { faults, catalogue } = reading;
+  faults.onlyMembers(condition, ['consent'], path);
+  const inner = `${path}.consent`;
+  const consent = faults.object(member(condition, 'consent'), inner);
+  if (consent === null) return null;
+  faults.onlyMembers(consent, ['topicKey', 'status', 'within'], inner);
+  const topicId = readKey(consent, 'topicKey', inner, { known: catalogue.topics, what: 'topic' }, reading);
+  const statuses = faults.list(member(consent, 'status'), `${inner}.status`, (status, at) =>
+    faults.oneOf(status, CONSENT_STATUSES, at),
+  );
+  const within = optional(consent, 'within', (value) => readDuration(value, `${inner}.within`, faults));
+  if (topicId === undefined || statuses === null) return null;
+  return { kind: 'consent', topicId, statuses, within };
+}
+
+/** Reads `{"segment":{"segmentKey":K,"member":true|false}}`. */
+export function readSegment(
+  condition: JsonObject,
+  path: string,
+  reading: RuleReading,
+): SegmentCondition | null {
+  const { faults, catalogue } = reading;
+  faults.onlyMembers(condition, ['segment'], path);
+  const inner = `${path}.segment`;
+  const segment = faults.object(member(condition, 'segment'), inner);
+  if (segment === null) return null;
+  faults.onlyMembers(segment, ['segmentKey', 'member'], inner);
+  const ids = new Map([...catalogue.segments].map(([key, { id }]) => [key, id]));
+  const segmentId = readKey(segment, 'segmentKey', inner, { known: ids, what: 'segment' }, reading);
+  const known = catalogue.segments.get(String(member(segment, 'segmentKey')));
+  if (known?.leadsBack === true) faults.add(`${inner}.segmentKey`, 'would make the segment depend on itself');
+  else if (known !== undefined && known.chain > MAX_NESTED_SEGMENTS && !reading.stored) {
+    faults.add(
+      `${inner}.segmentKey`,
+      `is at the end of more than ${MAX_NESTED_SEGMENTS} segments that name one another`,
+    );
+  }
+  const isMember = member(segment, 'member');
+  if (typeof isMember !== 'boolean') {
+    return faults.add(`${inner}.member`, isMember === undefined ? 'is required' : 'must be true or false');
+  }
+  return segmentId === undefined ? null : { kind: 'segment', segmentId, member: isMember };
+}
+
+/** Reads `{"event":{…},"count":{…},"within"|"after"|"before"}`. */
+export function readEvent(condition: JsonObject, path: string, reading: RuleReading): EventCondition | null {
+  const { faults } = reading;
+  faults.onlyMembers(condition, ['event', 'count', 'within', 'after', 'before'], path);
+  const event = readSubject(condition, `${path}.event`, reading);
+  const count = readCount(condition, `${path}.count`, faults);
+  const within = optional(condition, 'within', (value) => readDuration(value, `${path}.within`, faults));
+  const after = optional(condition, 'after', (value) => readMoment(value, `${path}.after`, faults));
+  const before = optional(condition, 'before', (value) => readMoment(value, `${path}.before`, faults));
+  if (within !== null && (after !== null || before !== null)) {
+    faults.add(`${path}.within`, 'is not used together with after or before');
+  }
+  if (after !== null && before !== null && after >= before)
+    faults.add(`${path}.before`, 'must be later than after');
+  return event === null || count === null ? null : { kind: 'event', event, count, within, after, before };
+}
+
+function readSubject(condition: JsonObject, path: string, reading: RuleReading): EventSubject | null {
+  const { faults } = reading;
+  const event = faults.object(member(condition, 'event'), path);
+  if (event === null) return null;
+  faults.onlyMembers(event, ['type', 'campaignKey', 'topicKey', 'url', 'name'], path);
+  const type = faults.oneOf(member(event, 'type'), [...MAIL_ACTIVITIES, 'CUSTOM'], `${path}.type`);
+  if (type === null) return null;
+  if (type !== 'CUSTOM') return readMails(type, event, path, reading);
+  refuse(event, ['campaignKey', 'topicKey', 'url'], path, 'is not used with CUSTOM', faults);
+  const name = optional(event, 'name', (value) => faults.string(value, `${path}.name`));
+  if (name !== null && !EVENT_NAME.test(name))
+    return faults.add(`${path}.name`, 'does not have the form of an event name');
+  return { type, name };
+}
+
+function readMails(
+  type: MailActivity,
+  event: JsonObject,
+  path: string,
+  reading: RuleReading,
+): EventSubject | null {
+  const { faults, catalogue } = reading;
+  refuse(event, ['name'], path, 'is only used with CUSTOM', faults);
+  if (type !== 'CLICKED') refuse(event, ['url'], path, 'is only used with CLICKED', faults);
+  const campaigns = { known: catalogue.campaigns, what: 'campaign' };
+  const topics = { known: catalogue.topics, what: 'topic' };
+  const campaignId = isGiven(event, 'campaignKey')
+    ? readKey(event, 'campaignKey', path, campaigns, reading)
+    : undefined;
+  const topicId = isGiven(event, 'topicKey') ? readKey(event, 'topicKey', path, topics, reading) : undefined;
+  const url = optional(event, 'url', (value) => faults.string(value, `${path}.url`));
+  if (url !== null && url.length > MAX_URL)
+    faults.add(`${path}.url`, `must be at most ${MAX_URL} characters`);
+  return {
+    type,
+    mails: {
+      ...(campaignId === undefined ? {} : { campaignId }),
+      ...(topicId === undefined ? {} : { topicId }),
+      ...(url === null ? {} : { url }),
+    },
+  };
+}
+
+function readCount(condition: JsonObject, path: string, faults: RuleFaults): EventCondition['count'] | null {
+  const count = faults.object(member(condition, 'count'), path);
+  if (count === null) return null;
+  faults.onlyMembers(count, ['op', 'value'], path);
+  const op = faults.oneOf(member(count, 'op'), ['gte', 'lte', 'eq'] as const, `${path}.op`);
+  const value = faults.number(member(count, 'value'), `${path}.value`);
+  if (value !== null && !(Number.isInteger(value) && value >= 0 && value <= MAX_COUNT)) {
+    return faults.add(`${path}.value`, `must be a whole number from 0 to ${MAX_COUNT}`);
+  }
+  return op === null || value === null ? null : { op, value };
+}
+
+/** The id behind a key; null when it is gone from stored rules, undefined with a fault. */
+function readKey(
+  object: JsonObject,
+  name: string,
+  path: string,
+  { known, what }: { readonly known: ReadonlyMap<string, string>; readonly what: string },
+  { faults, stored }: RuleReading,
+): string | null | undefined {
+  const key = faults.string(member(object, name), `${path}.${name}`);
+  if (key === null) return undefined;
+  const id = known.get(key);
+  if (id !== undefined) return id;
+  if (stored) return null;
+  faults.add(`${path}.${name}`, `is not a known ${what}`);
+  return undefined;
+}
+
+function isGiven(object: JsonObject, name: string): boolean {
+  return member(object, name) !== undefined;
+}
+
+function optional<T>(object: JsonObject, name: string, read: (value: unknown) => T | null): T | null {
+  const value = member(object, name);
+  return value === undefined ? null : read(value);
+}
+
+function refuse(
+  object: JsonObject,
+  names: readonly string[],
+  path: string,
+  fault: string,
+  faults: RuleFaults,
+): void {
+  for (const name of names) if (isGiven(object, name)) faults.add(`${path}.${name}`, fault);
+}

@@ -1,0 +1,67 @@
+/** A JSON object whose members are not known yet. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** What is wrong with a rule, by the path of the part; of several faults of one part the first. */
+export class RuleFaults {
+  readonly #byPath = new Map<string, string>();
+
+  add(path: string, fault: string): null {
+    if (!this.#byPath.has(path)) this.#byPath.set(path, fault);
+    return null;
+  }
+
+  get isEmpty(): boolean {
+    return this.#byPath.size === 0;
+  }
+
+  get errors(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#byPath);
+  }
+
+  /** The object, or null with a fault. */
+  object(value: unknown, path: string): JsonObject | null {
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
+    return this.add(path, value === undefined ? 'is required' : 'must be an object');
+  }
+
+  string(value: unknown, path: string): string | null {
+    if (typeof value === 'string' && value.isWellFormed() && !value.includes('\u0000')) return value;
+    if (typeof value === 'string') return this.add(path, 'is not valid Unicode text');
+    return this.add(path, value === undefined ? 'is required' : 'must be a string');
+  }
+
+  number(value: unknown, path: string): number | null {
+    if (typeof value === 'number' && Number.isFinite(value)) return value;
+    return this.add(path, value === undefined ? 'is required' : 'must be a number');
+  }
+
+  /** At least one item, each read by `item`; null when any is not right. */
+  list<Item>(
+    value: unknown,
+    path: string,
+    item: (value: unknown, path: string) => Item | null,
+  ): readonly Item[] | null {
+    if (!Array.isArray(value)) return this.add(path, value === undefined ? 'is required' : 'must be a list');
+    if (value.length === 0) return this.add(path, 'must not be empty');
+    const items = value.map((each: unknown, index) => item(each, `${path}[${index}]`));
+    return items.some((each) => each === null) ? null : (items as readonly Item[]);
+  }
+
+  oneOf<Choice extends string>(value: unknown, choices: readonly Choice[], path: string): Choice | null {
+    const found = choices.find((choice) => choice === value);
+    if (found !== undefined) return found;
+    return this.add(path, value === undefined ? 'is required' : `must be one of ${choices.join(', ')}`);
+  }
+
+  /** Refuses members that the grammar does not have. */
+  onlyMembers(object: JsonObject, known: readonly string[], path: string): void {
+    for (const name of Object.keys(object)) {
+      if (!known.includes(name)) this.add(`${path}.${name}`, 'is not a known field');
+    }
+  }
+}
+
+/** The member itself, never one of the prototype. */
+export function member(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}

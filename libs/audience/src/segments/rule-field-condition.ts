@@ -1,0 +1,181 @@
+import { hostName } from '#kernel';
+import type { RuleCatalogue } from './rule-catalogue.js';
+import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
+import { type NamedField, readField } from './rule-fields.js';
+import { readDayOrMoment, readDuration } from './rule-values.js';
+import type { FieldCondition, FieldTest, ValueKind } from './segment-rules.js';
+import { folded } from './text-folding.js';
+
+const OPERATORS = {
+  text: ['eq', 'neq', 'contains', 'notContains', 'startsWith', 'endsWith', 'in', 'notIn'],
+  number: ['eq', 'neq', 'gt', 'gte', 'lt', 'lte', 'between'],
+  boolean: ['eq'],
+  date: ['before', 'after', 'on', 'inLast', 'notInLast', 'inNext', 'anniversaryInNext'],
+  moment: ['before', 'after', 'on', 'inLast', 'notInLast', 'inNext', 'anniversaryInNext'],
+  choice: ['eq', 'neq', 'in', 'notIn'],
+  choices: ['containsAny', 'containsAll', 'containsNone'],
+} as const satisfies Readonly<Record<ValueKind, readonly string[]>>;
+
+const NEGATIVE: ReadonlyMap<string, string> = new Map([
+  ['neq', 'eq'],
+  ['notIn', 'in'],
+  ['notContains', 'contains'],
+  ['containsNone', 'containsAny'],
+  ['notExists', 'exists'],
+  ['notInLast', 'inLast'],
+]);
+
+/** Reads `{"field":F,"op":OP,"value":V}`; null with faults. */
+export function readFieldCondition(
+  condition: JsonObject,
+  path: string,
+  catalogue: RuleCatalogue,
+  faults: RuleFaults,
+  reading: { readonly stored: boolean },
+): FieldCondition | null {
+  faults.onlyMembers(condition, ['field', 'op', 'value'], path);
+  const named = readField(condition, path, catalogue, faults, reading);
+  if (named === null) {
+    faults.string(member(condition, 'op'), `${path}.op`);
+    return null;
+  }
+  const operators = [...OPERATORS[named.kind], 'exists', 'notExists'];
+  const op = faults.oneOf(member(condition, 'op'), operators, `${path}.op`);
+  if (op === null) return null;
+  const positive = NEGATIVE.get(op) ?? op;
+  const test = readTest(named, positive, {
+    value: member(condition, 'value'),
+    path: `${path}.value`,
+    faults,
+  });
+  return test === null ? null : { kind: 'field', field: named.field, test, negated: positive !== op };
+}
+
+interface GivenValue {
+  readonly value: unknown;
+  readonly path: string;
+  readonly faults: RuleFaults;
+}
+
+function readTest(named: NamedField, op: string, given: GivenValue): FieldTest | null {
+  if (op === 'exists') return readExists(named.kind, given);
+  switch (named.kind) {
+    case 'text':
+      return readText(named, op, given);
+    case 'number':
+      return readNumber(op, given);
+    case 'boolean':
+      return readBoolean(given);
+    case 'choice':
+    case 'choices':
+      return readChoice(named, op, given);
+    case 'date':
+    case 'moment':
+      return readDate(named.kind, op, given);
+  }
+}
+
+/** There is nothing to compare with; `false` would say the opposite of what was meant. */
+function readExists(of: ValueKind, { value, path, faults }: GivenValue): FieldTest | null {
+  if (value === undefined || value === null || value === true) return { test: 'exists', of };
+  return faults.add(path, 'is not used with exists and notExists');
+}
+
+const TEXT_TESTS = {
+  eq: 'equal',
+  in: 'equal',
+  contains: 'containing',
+  startsWith: 'beginning',
+  endsWith: 'ending',
+} as const;
+
+function readText({ field }: NamedField, op: string, { value, path, faults }: GivenValue): FieldTest | null {
+  const text = (each: unknown, at: string) => faults.string(each, at);
+  const values = op === 'in' ? faults.list(value, path, text) : one(text(value, path));
+  if (values === null) return null;
+  const is = TEXT_TESTS[op as keyof typeof TEXT_TESTS];
+  const isEmail = 'column' in field && field.column === 'email';
+  return {
+    test: 'text',
+    is,
+    values: values.map((each) => (isEmail ? emailKeyPart(each, is) : folded(each))),
+  };
+}
+
+/**
+ * A part of an address as it is in the address's key: lower-cased, a whole domain as A-labels. So
+ * `endsWith "@bücher.example"` finds addresses in either spelling.
+ */
+function emailKeyPart(text: string, is: (typeof TEXT_TESTS)[keyof typeof TEXT_TESTS]): string {
+  const part = is === 'equal' ? text.trim() : text;
+  const at = part.lastIndexOf('@');
+  if (at === -1 && is !== 'ending') return part.toLowerCase();
+  const domain = part.slice(at + 1);
+  return `${part.slice(0, at + 1).toLowerCase()}${hostName(domain) ?? domain.toLowerCase()}`;
+}
+
+function readNumber(op: string, { value, path, faults }: GivenValue): FieldTest | null {
+  if (op === 'between') return readBetween({ value, path, faults });
+  const number = faults.number(value, path);
+  if (number === null) return null;
+  const bound = { value: number, inclusive: op !== 'gt' && op !== 'lt' };
+  return {
+    test: 'number',
+    from: op === 'lt' || op === 'lte' ? null : bound,
+    to: op === 'gt' || op === 'gte' ? null : bound,
+  };
+}
+
+/** `[from, to]`, both included. */
+function readBetween({ value, path, faults }: GivenValue): FieldTest | null {
+  const bounds = faults.list(value, path, (each, at) => faults.number(each, at));
+  if (bounds === null) return null;
+  const [from, to] = bounds;
+  if (from === undefined || to === undefined || bounds.length > 2)
+    return faults.add(path, 'must be a list of two numbers');
+  if (from > to) return faults.add(path, 'must have the smaller number first');
+  return { test: 'number', from: { value: from, inclusive: true }, to: { value: to, inclusive: true } };
+}
+
+function readBoolean({ value, path, faults }: GivenValue): FieldTest | null {
+  if (typeof value === 'boolean') return { test: 'boolean', value };
+  return faults.add(path, value === undefined ? 'is required' : 'must be true or false');
+}
+
+function readChoice(named: NamedField, op: string, { value, path, faults }: GivenValue): FieldTest | null {
+  const option = (each: unknown, at: string) => readOption(named, each, at, faults);
+  const values = op === 'eq' ? one(option(value, path)) : faults.list(value, path, option);
+  if (values === null) return null;
+  if (named.kind === 'choice') return { test: 'choice', values };
+  return { test: 'choices', match: op === 'containsAll' ? 'all' : 'any', values };
+}
+
+/** The option that is meant, as it is stored; where several differ in case alone, the very one before others. */
+function readOption(
+  { options, closed }: NamedField,
+  value: unknown,
+  path: string,
+  faults: RuleFaults,
+): string | null {
+  const text = faults.string(value, path);
+  if (text === null || options === null || options.includes(text)) return text;
+  const key = folded(text);
+  const found = options.find((option) => folded(option) === key);
+  if (found === undefined && closed) return faults.add(path, `must be one of ${options.join(', ')}`);
+  return found ?? text;
+}
+
+function readDate(of: 'date' | 'moment', op: string, { value, path, faults }: GivenValue): FieldTest | null {
+  if (op === 'before' || op === 'after' || op === 'on') {
+    const than = readDayOrMoment(value, path, of, faults);
+    return than === null ? null : { test: 'calendar', of, is: op, than };
+  }
+  const duration = readDuration(value, path, faults);
+  return duration === null
+    ? null
+    : { test: 'relative', of, is: op as 'inLast' | 'inNext' | 'anniversaryInNext', duration };
+}
+
+function one(text: string | null): readonly string[] | null {
+  return text === null ? null : [text];
+}

@@ -1,0 +1,68 @@
+import type { CustomFieldType } from '../custom-fields/custom-field.js';
+import { SUBSCRIBER_STATUSES } from '../subscribers/subscriber.js';
+import type { RuleCatalogue } from './rule-catalogue.js';
+import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
+import type { RuleField, ValueKind } from './segment-rules.js';
+
+/** A field that a rule may name, with what its values are. */
+export interface NamedField {
+  readonly field: RuleField;
+  readonly kind: ValueKind;
+  /** What the values may be; null: anything. With `closed` no other is accepted. */
+  readonly options: readonly string[] | null;
+  readonly closed: boolean;
+}
+
+const SOURCES = ['API', 'IMPORT', 'FORM', 'MANUAL'] as const;
+const CUSTOM = 'custom.';
+
+const COLUMNS: ReadonlyMap<string, NamedField> = new Map<string, NamedField>([
+  ...(['email', 'firstName', 'lastName', 'phone'] as const).map(
+    (column) => [column, { field: { column }, kind: 'text', options: null, closed: false }] as const,
+  ),
+  ['status', { field: { column: 'status' }, kind: 'choice', options: SUBSCRIBER_STATUSES, closed: true }],
+  ['source', { field: { column: 'source' }, kind: 'choice', options: SOURCES, closed: true }],
+  ['createdAt', { field: { column: 'createdAt' }, kind: 'moment', options: null, closed: false }],
+]);
+
+const KINDS: Readonly<Record<CustomFieldType, ValueKind>> = {
+  TEXT: 'text',
+  LONG_TEXT: 'text',
+  EMAIL: 'text',
+  URL: 'text',
+  PHONE: 'text',
+  NUMBER: 'number',
+  DECIMAL: 'number',
+  BOOLEAN: 'boolean',
+  DATE: 'date',
+  DATETIME: 'moment',
+  SELECT: 'choice',
+  MULTI_SELECT: 'choices',
+};
+
+/** The field that `condition.field` names; null with a fault. */
+export function readField(
+  condition: JsonObject,
+  path: string,
+  catalogue: Pick<RuleCatalogue, 'customFields'>,
+  faults: RuleFaults,
+  { stored }: { readonly stored: boolean },
+): NamedField | null {
+  const name = faults.string(member(condition, 'field'), `${path}.field`);
+  if (name === null) return null;
+  const column = COLUMNS.get(name);
+  if (column !== undefined) return column;
+  const custom = name.startsWith(CUSTOM) ? name.slice(CUSTOM.length) : null;
+  const known = custom === null ? undefined : catalogue.customFields.get(custom);
+  if (custom === null || known === undefined) return faults.add(`${path}.field`, 'is not a known field');
+  if (known.status === 'ARCHIVED' && !stored) return faults.add(`${path}.field`, 'is an archived field');
+  const kind = KINDS[known.type];
+  const hasOptions = kind === 'choice' || kind === 'choices';
+  const options = hasOptions ? known.options.map(({ value }) => value) : null;
+  return { field: { custom }, kind, options, closed: false };
+}
+
+/** The key of the custom field that a name is of, or null. */
+export function customKeyOf(name: unknown): string | null {
+  return typeof name === 'string' && name.startsWith(CUSTOM) ? name.slice(CUSTOM.length) : null;
+}

@@ -1,0 +1,156 @@
+import type { RuleCatalogue } from './rule-catalogue.js';
+import { readConsent, readEvent, readSegment, type RuleReading } from './rule-conditions.js';
+import { type JsonObject, member, RuleFaults } from './rule-faults.js';
+import { readFieldCondition } from './rule-field-condition.js';
+import { customKeyOf } from './rule-fields.js';
+import {
+  MAX_NESTED_CONDITIONS,
+  MAX_RULE_CONDITIONS,
+  MAX_RULE_DEPTH,
+  MAX_RULE_OCTETS,
+  type RuleNode,
+} from './segment-rules.js';
+
+/** Where a request has the rules: what the paths of faults begin with. */
+export const RULES = 'rules';
+
+const KINDS = ['and', 'or', 'not', 'field', 'consent', 'segment', 'event'] as const;
+type Kind = (typeof KINDS)[number];
+
+export type RuleErrors = Readonly<Record<string, string>>;
+
+/** Rules that can be evaluated, and what they name. */
+export interface ReadRules {
+  readonly where: RuleNode;
+  readonly conditionCount: number;
+  readonly segmentIds: readonly string[];
+}
+
+/** The keys that rules name, right or wrong: what a `RuleCatalogue` has to be asked for. */
+export interface RuleReferences {
+  readonly topicKeys: ReadonlySet<string>;
+  readonly campaignKeys: ReadonlySet<string>;
+  readonly segmentKeys: ReadonlySet<string>;
+  readonly customFields: ReadonlySet<string>;
+}
+
+/** The JSON that a string holds, or what is wrong with it. `root` begins the paths. */
+export function parseRuleText(
+  text: string,
+  root = RULES,
+): { readonly json: unknown } | { readonly errors: RuleErrors } {
+  if (Buffer.byteLength(text) > MAX_RULE_OCTETS)
+    return { errors: { [root]: `must be at most ${MAX_RULE_OCTETS / 1024} KB` } };
+  try {
+    return { json: JSON.parse(text) };
+  } catch {
+    return { errors: { [root]: 'is not JSON' } };
+  }
+}
+
+/** The keys in rules, however deep and well-formed or not; bounded by the size of the text. */
+export function referencesIn(json: unknown): RuleReferences {
+  const found = {
+    topicKey: new Set<string>(),
+    campaignKey: new Set<string>(),
+    segmentKey: new Set<string>(),
+    field: new Set<string>(),
+  };
+  const open: unknown[] = [json];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    for (const [name, value] of Object.entries(next)) {
+      if (typeof value === 'object') open.push(value);
+      else if (typeof value === 'string' && Object.hasOwn(found, name))
+        found[name as keyof typeof found].add(value);
+    }
+  }
+  return {
+    topicKeys: found.topicKey,
+    campaignKeys: found.campaignKey,
+    segmentKeys: found.segmentKey,
+    customFields: new Set([...found.field].map(customKeyOf).filter((key) => key !== null)),
+  };
+}
+
+/**
+ * Reads `{"version":1,"where":node}` against what the project has: the rules, or every fault by its path.
+ * With `stored` the rules were accepted before, and what they name may be gone since.
+ */
+export function readRules(
+  json: unknown,
+  catalogue: RuleCatalogue,
+  { stored = false, root = RULES }: { readonly stored?: boolean; readonly root?: string } = {},
+): { readonly rules: ReadRules } | { readonly errors: RuleErrors } {
+  const faults = new RuleFaults();
+  const reader = new NodeReader({ catalogue, faults, stored });
+  const object = faults.object(json, root);
+  if (object === null) return { errors: faults.errors };
+  faults.onlyMembers(object, ['version', 'where'], root);
+  const version = member(object, 'version');
+  if (version !== 1) faults.add(`${root}.version`, version === undefined ? 'is required' : 'must be 1');
+  const where = reader.node(member(object, 'where'), `${root}.where`, 0);
+  reader.checkSize(root);
+  if (where === null || !faults.isEmpty) return { errors: faults.errors };
+  return { rules: { where, conditionCount: reader.conditionCount, segmentIds: [...reader.segmentIds] } };
+}
+
+class NodeReader {
+  readonly segmentIds = new Set<string>();
+  conditionCount = 0;
+  #nestedCount = 0;
+
+  constructor(private readonly reading: RuleReading) {}
+
+  /** `depth` is how many of `and`, `or` and `not` are around the node. */
+  node(value: unknown, path: string, depth: number): RuleNode | null {
+    const { faults } = this.reading;
+    const node = faults.object(value, path);
+    if (node === null) return null;
+    const kinds = KINDS.filter((kind) => member(node, kind) !== undefined);
+    const [kind] = kinds;
+    if (kind === undefined || kinds.length > 1)
+      return faults.add(path, `must have one of ${KINDS.join(', ')}`);
+    if (kind !== 'and' && kind !== 'or' && kind !== 'not') return this.#condition(kind, node, path);
+    if (depth === MAX_RULE_DEPTH) return faults.add(path, `is nested deeper than ${MAX_RULE_DEPTH} levels`);
+    faults.onlyMembers(node, [kind], path);
+    const inner = `${path}.${kind}`;
+    if (kind === 'not') {
+      const negated = this.node(member(node, kind), inner, depth + 1);
+      return negated === null ? null : { kind, node: negated };
+    }
+    const nodes = faults.list(member(node, kind), inner, (each, at) => this.node(each, at, depth + 1));
+    return nodes === null ? null : { kind, nodes };
+  }
+
+  checkSize(root: string): void {
+    const { faults, stored } = this.reading;
+    if (stored) return;
+    if (this.conditionCount > MAX_RULE_CONDITIONS)
+      faults.add(root, `must have at most ${MAX_RULE_CONDITIONS} conditions`);
+    else if (this.conditionCount + this.#nestedCount > MAX_NESTED_CONDITIONS) {
+      faults.add(
+        root,
+        `must have at most ${MAX_NESTED_CONDITIONS} conditions together with the segments that it names`,
+      );
+    }
+  }
+
+  #condition(kind: Exclude<Kind, 'and' | 'or' | 'not'>, node: JsonObject, path: string): RuleNode | null {
+    this.conditionCount += 1;
+    const { catalogue, faults } = this.reading;
+    if (kind === 'field') return readFieldCondition(node, path, catalogue, faults, this.reading);
+    if (kind === 'consent') return readConsent(node, path, this.reading);
+    if (kind === 'event') return readEvent(node, path, this.reading);
+    const condition = readSegment(node, path, this.reading);
+    if (condition !== null && condition.segmentId !== null) this.#noteSegment(condition.segmentId);
+    return condition;
+  }
+
+  #noteSegment(id: string): void {
+    this.segmentIds.add(id);
+    const known = [...this.reading.catalogue.segments.values()].find((segment) => segment.id === id);
+    this.#nestedCount += known?.conditions ?? 0;
+  }
+}

@@ -1,0 +1,135 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { Clock, type ProjectScope } from '#kernel';
+import { Database, type Sql } from '#platform';
+import { SegmentPredicates } from './segment-predicates.service.js';
+
+/** What a client that waits for an evaluation is willing to wait. */
+const PATIENCE_MS = 8_000;
+/** PostgreSQL's query_canceled. */
+const CANCELED = '57014';
+
+interface DynamicSegment {
+  readonly id: string;
+  readonly evaluatedAt: Date | null;
+}
+
+/**
+ * Compares who is in a dynamic segment with who was, in one statement however large it is, and writes down who
+ * entered and who left. The first evaluation has nothing to compare with, so nobody entered by it.
+ */
+@Injectable()
+export class SegmentEvaluations {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SegmentPredicates) private readonly predicates: SegmentPredicates,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Evaluates the segment now. A static one has nothing to evaluate. */
+  evaluate(scope: ProjectScope, segmentId: string): Promise<void> {
+    return this.#evaluate(scope, segmentId, null);
+  }
+
+  /** The same for one who waits; false when it would take too long, and the worker has to do it. */
+  async evaluateQuickly(scope: ProjectScope, segmentId: string): Promise<boolean> {
+    try {
+      await this.#evaluate(scope, segmentId, PATIENCE_MS);
+      return true;
+    } catch (error) {
+      if (isCanceled(error)) return false;
+      throw error;
+    }
+  }
+
+  #evaluate(scope: ProjectScope, segmentId: string, patienceMs: number | null): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      if (patienceMs !== null)
+        await sql`select set_config('statement_timeout', ${String(patienceMs)}, true)`.execute(db);
+      const segment = await lock(db, scope, segmentId);
+      if (segment === null) return;
+      const now = this.clock.now();
+      const predicate = await this.predicates.anyOf(scope, [segmentId], now);
+      await prepareForSets(db);
+      const memberCount =
+        segment.evaluatedAt === null
+          ? await fill(db, scope, segmentId, predicate, now)
+          : await compare(db, scope, segmentId, predicate, now);
+      await sql`
+        update audience.segments set member_count = ${memberCount}, evaluated_at = ${now}, is_due = false
+        where environment_id = ${scope.environmentId} and id = ${segmentId}
+      `.execute(db);
+    });
+  }
+}
+
+/**
+ * Room for the sets that a condition is looked up in, where it cannot be a join: without it a set of a million
+ * people would be searched once for each of a million. Holds until the transaction ends.
+ */
+export async function prepareForSets(db: Sql): Promise<void> {
+  await sql`select set_config('work_mem', '64MB', true)`.execute(db);
+}
+
+async function lock(db: Sql, scope: ProjectScope, segmentId: string): Promise<DynamicSegment | null> {
+  const { rows } = await sql<DynamicSegment>`
+    select id, evaluated_at as "evaluatedAt" from audience.segments
+    where environment_id = ${scope.environmentId} and id = ${segmentId} and type = 'DYNAMIC' for no key update
+  `.execute(db);
+  return rows[0] ?? null;
+}
+
+async function fill(
+  db: Sql,
+  { environmentId }: ProjectScope,
+  segmentId: string,
+  predicate: RawBuilder<boolean>,
+  now: Date,
+): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
+    select b.id, ${segmentId}, ${environmentId}, ${now} from audience.scoped_subscribers b
+    where b.environment_id = ${environmentId} and ${predicate}
+  `.execute(db);
+  return Number(numAffectedRows);
+}
+
+async function compare(
+  db: Sql,
+  { environmentId }: ProjectScope,
+  segmentId: string,
+  predicate: RawBuilder<boolean>,
+  now: Date,
+): Promise<number> {
+  const { rows } = await sql<{ members: number }>`
+    with current as materialized (
+      select b.id from audience.scoped_subscribers b where b.environment_id = ${environmentId} and ${predicate}
+    ), gone as (
+      delete from audience.segment_members m
+      where m.environment_id = ${environmentId} and m.segment_id = ${segmentId}
+        and not exists (select from current c where c.id = m.subscriber_id)
+      returning m.subscriber_id
+    ), come as (
+      insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
+      select c.id, ${segmentId}, ${environmentId}, ${now} from current c
+      where not exists (
+        select from audience.segment_members m
+        where m.environment_id = ${environmentId} and m.segment_id = ${segmentId} and m.subscriber_id = c.id
+      )
+      returning subscriber_id
+    ), noted as (
+      insert into audience.segment_transitions (environment_id, segment_id, subscriber_id, kind, occurred_at)
+      select ${environmentId}, ${segmentId}, t.subscriber_id, t.kind, ${now}
+      from (select subscriber_id, 'LEFT' as kind from gone union all select subscriber_id, 'ENTERED' from come) t
+    )
+    select count(*) as members from current
+  `.execute(db);
+  return rows[0]!.members;
+}
+
+function isCanceled(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ('code' in cause && cause.code === CANCELED) return true;
+  }
+  return false;
+}

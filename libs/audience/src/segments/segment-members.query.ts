@@ -1,0 +1,105 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { type Counted, countedPage } from '../counted-page.js';
+import { prepareForSets, SegmentEvaluations } from './segment-evaluations.service.js';
+import { SegmentPredicates } from './segment-predicates.service.js';
+import { SegmentsQuery } from './segments.query.js';
+
+export interface SegmentMember {
+  readonly subscriberId: string;
+  readonly email: string;
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+  /** When it was added, or was first found to be in. */
+  readonly addedAt: Date;
+}
+
+export interface SegmentPreview {
+  readonly count: number;
+  readonly sample: readonly SegmentMember[];
+}
+
+const SAMPLE = 5;
+/** Below what a request may take: nobody would be there for an answer that comes later. */
+const PREVIEW_MS = '25000';
+
+/** Reads who is in a segment, or would be. */
+@Injectable()
+export class SegmentMembersQuery {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
+    @Inject(SegmentEvaluations) private readonly evaluations: SegmentEvaluations,
+    @Inject(SegmentPredicates) private readonly predicates: SegmentPredicates,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /**
+   * The latest addition first. The first page of a dynamic segment is of this moment: it is evaluated for it, if
+   * that is quick; the pages behind are of the same evaluation. Throws NotFoundError.
+   */
+  async page(
+    scope: ProjectScope,
+    idOrKey: string,
+    { page, size }: PageRequest,
+  ): Promise<Page<SegmentMember>> {
+    const { id, type } = await this.segments.get(scope, idOrKey);
+    if (type === 'DYNAMIC' && page === 0) await this.evaluations.evaluateQuickly(scope, id);
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Counted<SegmentMember>>`
+        select coalesce(s.member_count, 0) as total, p.* from audience.segments s
+        left join (
+          select b.id as "subscriberId", b.email, b.first_name as "firstName", b.last_name as "lastName",
+            m.added_at as "addedAt"
+          from (
+            select m.subscriber_id, m.added_at from audience.segment_members m
+            where m.environment_id = ${scope.environmentId} and m.segment_id = ${id}
+            order by m.added_at desc, m.subscriber_id desc limit ${size} offset ${page * size}
+          ) m
+          join audience.subscribers b on b.id = m.subscriber_id
+        ) p on true
+        where s.environment_id = ${scope.environmentId} and s.id = ${id}
+        order by p."addedAt" desc, p."subscriberId" desc
+      `.execute(db);
+      return countedPage(rows, itemOf);
+    });
+  }
+
+  /** How many the rules hold for now, and the newest few of them. Throws DomainValidationError. */
+  preview(scope: ProjectScope, rules: string): Promise<SegmentPreview> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const now = this.clock.now();
+      const predicate = await this.predicates.ofRules(
+        scope,
+        await this.predicates.read(scope, rules, null),
+        now,
+      );
+      await prepareForSets(db);
+      await sql`select set_config('statement_timeout', ${PREVIEW_MS}, true)`.execute(db);
+      const { rows } = await sql<Counted<SegmentMember>>`
+        with matching as materialized (
+          select b.id, b.created_at from audience.scoped_subscribers b
+          where b.environment_id = ${scope.environmentId} and ${predicate}
+        )
+        select n.total, p.* from (select count(*) as total from matching) n
+        left join (
+          select b.id as "subscriberId", b.email, b.first_name as "firstName", b.last_name as "lastName",
+            ${now}::timestamptz as "addedAt", m.created_at
+          from (select id, created_at from matching order by created_at desc, id desc limit ${SAMPLE}) m
+          join audience.subscribers b on b.id = m.id
+        ) p on true
+        order by p.created_at desc, p."subscriberId" desc
+      `.execute(db);
+      const { items, totalElements } = countedPage(rows, itemOf);
+      return { count: totalElements, sample: items };
+    });
+  }
+}
+
+function itemOf(row: Counted<SegmentMember>): SegmentMember | null {
+  if (row.subscriberId === null) return null;
+  const { subscriberId, email, firstName, lastName, addedAt } = row;
+  return { subscriberId, email, firstName, lastName, addedAt };
+}

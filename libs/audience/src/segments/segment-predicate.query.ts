@@ -1,0 +1,153 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import type { MailActivitySource } from './activity-catalogue.query.js';
+import { containmentOf, fieldPredicate } from './field-predicate.query.js';
+import { allOf, anyOf, type Part, written } from './predicate-part.query.js';
+import { before } from './rule-duration.js';
+import type {
+  ConsentCondition,
+  EventCondition,
+  FieldCondition,
+  RuleNode,
+  SegmentCondition,
+} from './segment-rules.js';
+
+/** A segment that rules name, as it is now. */
+export type ResolvedSegment =
+  | { readonly type: 'STATIC' }
+  /** Null: its rules can no longer be read. */
+  | { readonly type: 'DYNAMIC'; readonly where: RuleNode | null };
+
+export interface PredicateContext {
+  readonly scope: ProjectScope;
+  /** The moment that durations are counted from. */
+  readonly now: Date;
+  /** By id: all that the rules name, directly or through others. */
+  readonly segments: ReadonlyMap<string, ResolvedSegment>;
+  readonly activity: Pick<MailActivitySource, 'rows'>;
+}
+
+/**
+ * One condition on `b`, a row of audience.scoped_subscribers or audience.subscribers, for a count, a page or an
+ * INSERT … SELECT. It is true for who is in, false or null for who is not, and every value in it is a parameter.
+ *
+ * Negations are moved to the conditions, and what asks other tables becomes EXISTS: where all must hold, the
+ * planner joins it; under an OR it builds a hash of it once, or probes an index where that would be too large.
+ */
+export function segmentPredicate(where: RuleNode, context: PredicateContext): RawBuilder<boolean> {
+  return written(partOf(where, context, false));
+}
+
+function partOf(node: RuleNode, context: PredicateContext, negated: boolean): Part {
+  switch (node.kind) {
+    case 'and':
+    case 'or': {
+      const parts = node.nodes.map((each) => partOf(each, context, negated));
+      return (node.kind === 'and') === negated ? anyOf(parts) : allOf(parts);
+    }
+    case 'not':
+      return partOf(node.node, context, !negated);
+    case 'field':
+      return fieldPart({ ...node, negated: node.negated !== negated }, context);
+    case 'consent':
+      return consentPart(node, context, negated);
+    case 'segment':
+      return segmentPart(node, context, negated);
+    case 'event':
+      return eventPart(node, context, negated);
+  }
+}
+
+function fieldPart(condition: FieldCondition, { now }: PredicateContext): Part {
+  const values = containmentOf(condition);
+  return values === null
+    ? { part: 'value', sql: fieldPredicate(condition, now) }
+    : { part: 'contains', values };
+}
+
+/** Since when a consent has its status. */
+const SINCE = sql`case c.status when 'SUBSCRIBED' then c.subscribed_at when 'PENDING_CONFIRMATION' then c.granted_at
+  when 'UNSUBSCRIBED' then c.revoked_at else c.token_expires_at end`;
+
+function consentPart(
+  { topicId, statuses, within }: ConsentCondition,
+  context: PredicateContext,
+  negated: boolean,
+): Part {
+  if (topicId === null) return { part: 'constant', value: negated };
+  const { scope, now } = context;
+  const lately = within === null ? sql`` : sql`and ${SINCE} >= ${before(now, within)}::timestamptz`;
+  const rows = sql`select c.subscriber_id from audience.consents c
+    where c.environment_id = ${scope.environmentId} and c.topic_id = ${topicId}::uuid
+      and c.status = any(${[...new Set(statuses)]}::text[]) ${lately}`;
+  return { part: 'among', rows, negated };
+}
+
+function segmentPart(
+  { segmentId, member }: SegmentCondition,
+  context: PredicateContext,
+  negated: boolean,
+): Part {
+  const isOutside = member === negated;
+  const segment = segmentId === null ? undefined : context.segments.get(segmentId);
+  if (segmentId === null || segment === undefined) return { part: 'constant', value: isOutside };
+  if (segment.type === 'DYNAMIC') {
+    return segment.where === null
+      ? { part: 'constant', value: isOutside }
+      : partOf(segment.where, context, isOutside);
+  }
+  const rows = sql`select m.subscriber_id from audience.segment_members m
+    where m.environment_id = ${context.scope.environmentId} and m.segment_id = ${segmentId}::uuid`;
+  return { part: 'among', rows, negated: isOutside };
+}
+
+function eventPart(
+  { count, ...condition }: EventCondition,
+  context: PredicateContext,
+  negated: boolean,
+): Part {
+  const events = eventRows(condition, context);
+  const { op, value } = count;
+  if (events === null) return { part: 'constant', value: holdsForNone(op, value) !== negated };
+  if (op === 'gte' && value === 0) return { part: 'constant', value: !negated };
+  if (op === 'gte') return { part: 'among', rows: counted(events, value, null), negated };
+  // At most, and exactly none: not more often than that.
+  if (op === 'lte' || value === 0)
+    return { part: 'among', rows: counted(events, value + 1, null), negated: !negated };
+  return { part: 'among', rows: counted(events, value, value), negated };
+}
+
+function holdsForNone(op: EventCondition['count']['op'], value: number): boolean {
+  return op === 'lte' || value === 0;
+}
+
+/** Who has at least and at most so many of the events. */
+function counted(events: RawBuilder<unknown>, least: number, most: number | null): RawBuilder<unknown> {
+  if (least === 1 && most === null) return events;
+  return sql`select e.subscriber_id from (${events}) e group by e.subscriber_id
+    having count(*) ${most === null ? sql`>=` : sql`=`} ${least}::bigint`;
+}
+
+/** A row of `subscriber_id` for each event of the window; null when there can be none. */
+function eventRows(
+  condition: Omit<EventCondition, 'count'>,
+  context: PredicateContext,
+): RawBuilder<unknown> | null {
+  const { event, within, after, before: until } = condition;
+  const { scope, now, activity } = context;
+  if (event.type !== 'CUSTOM' && (event.mails.campaignId === null || event.mails.topicId === null))
+    return null;
+  const from = within === null ? null : before(now, within);
+  const rows =
+    event.type === 'CUSTOM'
+      ? sql`select subscriber_id, occurred_at from audience.subscriber_events
+          where environment_id = ${scope.environmentId} ${event.name === null ? sql`` : sql`and name = ${event.name}`}`
+      : activity.rows(scope, event.type, event.mails);
+  const window = [
+    ...(from === null ? [] : [sql`e.occurred_at >= ${from}::timestamptz`]),
+    ...(after === null ? [] : [sql`e.occurred_at > ${after}::timestamptz`]),
+    ...(until === null ? [] : [sql`e.occurred_at < ${until}::timestamptz`]),
+  ];
+  return sql`select e.subscriber_id from (${rows}) e
+    ${window.length === 0 ? sql`` : sql`where ${sql.join(window, sql` and `)}`}`;
+}

@@ -1,0 +1,113 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { DomainValidationError, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { ActivityCatalogue } from './activity-catalogue.query.js';
+import type { RuleCatalogue } from './rule-catalogue.js';
+import { RuleCatalogueQuery } from './rule-catalogue.query.js';
+import { parseRuleText, type ReadRules, readRules, referencesIn } from './rule-reader.js';
+import { segmentPredicate, type ResolvedSegment } from './segment-predicate.query.js';
+import type { RuleNode } from './segment-rules.js';
+
+interface StoredSegment {
+  readonly id: string;
+  readonly segmentKey: string;
+  readonly rules: string | null;
+}
+
+/** Makes conditions in SQL of rules and segments. */
+@Injectable()
+export class SegmentPredicates {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(RuleCatalogueQuery) private readonly catalogue: RuleCatalogueQuery,
+    @Inject(ActivityCatalogue) private readonly activity: ActivityCatalogue,
+  ) {}
+
+  /** Reads the rules of the segment `self`, null for one that is new. Throws DomainValidationError with every fault. */
+  async read(scope: ProjectScope, text: string, self: string | null): Promise<ReadRules> {
+    const parsed = parseRuleText(text);
+    if ('errors' in parsed) throw new DomainValidationError(parsed.errors);
+    const catalogue = await this.catalogue.find(scope, referencesIn(parsed.json), self);
+    const result = readRules(parsed.json, catalogue);
+    if ('errors' in result) throw new DomainValidationError(result.errors);
+    return result.rules;
+  }
+
+  /** Who the rules hold for at `now`: a condition on `b`, see `segmentPredicate`. */
+  async ofRules(
+    scope: ProjectScope,
+    { where, segmentIds }: ReadRules,
+    now: Date,
+  ): Promise<RawBuilder<boolean>> {
+    const segments = await this.#resolve(scope, segmentIds);
+    return segmentPredicate(where, { scope, now, segments, activity: this.activity });
+  }
+
+  /**
+   * Who is in at least one of the segments at `now`: nobody is in one that is gone, or whose rules name what has
+   * become something else.
+   */
+  async anyOf(scope: ProjectScope, segmentIds: readonly string[], now: Date): Promise<RawBuilder<boolean>> {
+    const segments = await this.#resolve(scope, segmentIds);
+    const nodes = segmentIds.map((segmentId): RuleNode => ({ kind: 'segment', segmentId, member: true }));
+    return segmentPredicate({ kind: 'or', nodes }, { scope, now, segments, activity: this.activity });
+  }
+
+  /** The segments and all that they name, directly or through others. */
+  async #resolve(scope: ProjectScope, ids: readonly string[]): Promise<ReadonlyMap<string, ResolvedSegment>> {
+    if (ids.length === 0) return new Map();
+    const stored = await this.#load(scope, ids);
+    const documents = new Map(
+      stored.map(({ id, rules }) => [id, rules === null ? null : parseRuleText(rules)]),
+    );
+    const json = [...documents.values()].map((parsed) =>
+      parsed !== null && 'json' in parsed ? parsed.json : null,
+    );
+    const known = stored.map(
+      ({ id, segmentKey }) => [segmentKey, { id, leadsBack: false, conditions: 0, chain: 1 }] as const,
+    );
+    const catalogue: RuleCatalogue = {
+      ...(await this.catalogue.findStored(scope, referencesIn(json))),
+      segments: new Map(known),
+    };
+    const read = new Map<string, ReadRules | 'STATIC' | 'UNREADABLE'>();
+    for (const [id, parsed] of documents) {
+      const result =
+        parsed === null || 'errors' in parsed ? null : readRules(parsed.json, catalogue, { stored: true });
+      if (parsed === null) read.set(id, 'STATIC');
+      else read.set(id, result === null || 'errors' in result ? 'UNREADABLE' : result.rules);
+    }
+    return new Map([...read.keys()].map((id) => [id, resolved(id, read)]));
+  }
+
+  #load(scope: ProjectScope, ids: readonly string[]): Promise<readonly StoredSegment[]> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<StoredSegment>`
+        with recursive needed as (
+          select id from unnest(${[...ids]}::uuid[]) as wanted(id)
+          union
+          select r.used_segment_id from needed n join audience.segment_references r on r.segment_id = n.id
+        )
+        select s.id, s.segment_key as "segmentKey", s.rules from audience.segments s
+        where s.environment_id = ${scope.environmentId} and s.id in (select id from needed)
+      `.execute(db);
+      return rows;
+    });
+  }
+}
+
+/** Rules that lead to unreadable ones hold for nobody either: under a negation those would let everybody in. */
+function resolved(
+  id: string,
+  read: ReadonlyMap<string, ReadRules | 'STATIC' | 'UNREADABLE'>,
+): ResolvedSegment {
+  const rules = read.get(id);
+  if (rules === undefined || rules === 'STATIC') return { type: 'STATIC' };
+  const isReadable = (each: string): boolean => {
+    const used = read.get(each);
+    if (used === undefined || used === 'STATIC') return true;
+    return used !== 'UNREADABLE' && used.segmentIds.every(isReadable);
+  };
+  return { type: 'DYNAMIC', where: rules !== 'UNREADABLE' && isReadable(id) ? rules.where : null };
+}

@@ -1,0 +1,75 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { sql } from 'kysely';
+import { DomainValidationError, type ProjectScope } from '#kernel';
+import { Database, type Sql } from '#platform';
+import { ROOM_FOR_ALL, SubscriberAllowance, UNLIMITED } from './subscriber-allowance.js';
+
+interface Reservation {
+  readonly granted: number;
+  readonly max: number;
+}
+
+/**
+ * Keeps a tenant within its plan's number of subscribers, exactly, however many are made at once. Far from the
+ * limit they are made side by side; near it one transaction at a time counts and adds. The test environment
+ * has no limit.
+ */
+@Injectable()
+export class SubscriberLimit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Optional() @Inject(SubscriberAllowance) private readonly allowance: SubscriberAllowance | undefined,
+  ) {}
+
+  /** Lets one more be made in the caller's transaction. Throws DomainValidationError. */
+  async admit(scope: ProjectScope): Promise<void> {
+    const { granted, max } = await this.#reserve(scope, 1);
+    if (granted === 0) {
+      throw new DomainValidationError({ email: `the plan's limit of ${max} subscribers is reached` });
+    }
+  }
+
+  /**
+   * How many of `wanted` may be made in the caller's transaction; others near the limit wait until it ends. Take
+   * the locks of addresses before.
+   */
+  async reserve(scope: ProjectScope, wanted: number): Promise<number> {
+    return (await this.#reserve(scope, wanted)).granted;
+  }
+
+  async #reserve(scope: ProjectScope, wanted: number): Promise<Reservation> {
+    if (scope.environment !== 'LIVE' || this.allowance === undefined)
+      return { granted: wanted, max: UNLIMITED };
+    const max = await this.allowance.max(scope);
+    if (max === UNLIMITED) return { granted: wanted, max };
+    return this.database.transaction(scope, async ({ db }) => {
+      if (wanted === 1 && (await isAdmittedBesideOthers(db, scope, max))) return { granted: 1, max };
+      await sql`select pg_advisory_xact_lock(${lockOf(scope)})`.execute(db);
+      return { granted: Math.min(wanted, Math.max(0, max - (await subscribersOf(db)))), max };
+    });
+  }
+}
+
+/**
+ * Far from the limit the lock is shared. It is taken before the count and given back with the savepoint: two
+ * who share it must not both wait to have it alone.
+ */
+async function isAdmittedBesideOthers(db: Sql, scope: ProjectScope, max: number): Promise<boolean> {
+  if (max <= ROOM_FOR_ALL) return false;
+  await sql`savepoint beside_others`.execute(db);
+  await sql`select pg_advisory_xact_lock_shared(${lockOf(scope)})`.execute(db);
+  if ((await subscribersOf(db)) + ROOM_FOR_ALL < max) return true;
+  await sql`rollback to savepoint beside_others`.execute(db);
+  return false;
+}
+
+function lockOf({ tenantId }: ProjectScope) {
+  return sql`hashtextextended(${`subscribers of tenant ${tenantId}`}, 0)`;
+}
+
+async function subscribersOf(db: Sql): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select audience.live_subscribers_of_tenant() as count
+  `.execute(db);
+  return rows[0]!.count;
+}

@@ -1,0 +1,159 @@
+import { type RawBuilder, sql } from 'kysely';
+import { hostName, type PageRequest, type ProjectScope } from '#kernel';
+import {
+  changedCount,
+  createdCount,
+  subscriberCount,
+  topicSubscriberCount,
+} from '../counters/counters.query.js';
+import type { SubscriberStatus } from './subscriber.js';
+
+export interface SubscriberFilter {
+  readonly status?: SubscriberStatus | undefined;
+  /** Subscribed to this topic, or asked to confirm it. */
+  readonly topicKey?: string | undefined;
+  /** How the address, the first or the last name begins, in upper or lower case. */
+  readonly q?: string | undefined;
+  /** Excluding the moment itself, as the others. */
+  readonly createdAfter?: Date | undefined;
+  readonly createdBefore?: Date | undefined;
+  readonly updatedAfter?: Date | undefined;
+}
+
+/** Up to here a page is found from the beginning of the list, whatever the list's length. */
+const NEAR = 2_000;
+
+/**
+ * The rest of a WITH: `n`, one row with the `total` of what matches, and `p`, the `id`s on the page in no order.
+ * Both read indexes alone, where they hold what is asked for: the rows that OFFSET passes are too many to be
+ * looked up.
+ */
+export function listed(
+  scope: ProjectScope,
+  filter: SubscriberFilter,
+  request: PageRequest,
+): RawBuilder<unknown> {
+  const { q } = filter;
+  if (q === undefined || q === '') {
+    return sql`n as materialized (select ${total(scope, filter)} as total), p as (${walk(scope, filter, request)})`;
+  }
+  const { page, size } = request;
+  return sql`
+    f as materialized (${found(scope, filter, q)}), n as materialized (select count(*) as total from f),
+    p as (select id from f order by created_at desc, id desc limit ${size} offset ${page * size})
+  `;
+}
+
+/** From the counters where they know it, else by counting a range of an index. */
+function total(scope: ProjectScope, filter: SubscriberFilter): RawBuilder<number> {
+  const { status, topicKey, createdAfter, createdBefore, updatedAfter } = filter;
+  const isDated = createdAfter !== undefined || createdBefore !== undefined;
+  if (updatedAfter !== undefined && !isDated && status === undefined && topicKey === undefined) {
+    return changedCount(scope, updatedAfter);
+  }
+  if (updatedAfter !== undefined || (isDated && topicKey !== undefined)) {
+    return sql<number>`(select count(*) from ${matching(scope, filter)})`;
+  }
+  if (topicKey !== undefined) return topicSubscriberCount(scope, topicId(scope, topicKey), status);
+  return isDated
+    ? createdCount(scope, { createdAfter, createdBefore }, status)
+    : subscriberCount(scope, status);
+}
+
+/** In the order of an index. A page far from the beginning is looked for from the end that is nearer. */
+function walk(
+  scope: ProjectScope,
+  filter: SubscriberFilter,
+  { page, size }: PageRequest,
+): RawBuilder<unknown> {
+  const before = page * size;
+  const rows = matching(scope, filter);
+  const { id, createdAt } = orderedBy(filter);
+  const forward = sql`order by ${createdAt} desc, ${id} desc limit ${size} offset ${before}`;
+  if (before <= NEAR) return sql`select ${id} as id from ${rows} ${forward}`;
+  const after = sql`n.total - ${before + size}`;
+  // The outer LIMIT says nothing new but to the planner, who takes one of a computed number for a tenth of the list.
+  return sql`
+    select id from (
+      (select ${id} as id from ${rows} and ${before} <= (select ${after} from n) ${forward})
+      union all
+      (select ${id} from ${rows} and ${before} > (select ${after} from n) order by ${createdAt}, ${id}
+       limit (select greatest(0, least(${size}, n.total - ${before})) from n)
+       offset (select greatest(0, ${after}) from n))
+    ) u limit ${size}
+  `;
+}
+
+/** The table whose index has the order of the list: that of the subscribers, or of the topic's consents. */
+function orderedBy({ topicKey }: SubscriberFilter) {
+  return topicKey === undefined
+    ? { id: sql`b.id`, createdAt: sql`b.created_at`, status: sql`b.status` }
+    : { id: sql`c.subscriber_id`, createdAt: sql`c.subscriber_created_at`, status: sql`c.subscriber_status` };
+}
+
+/** Tables and a WHERE, to which more conditions can be added. */
+function matching(scope: ProjectScope, filter: SubscriberFilter): RawBuilder<unknown> {
+  const { topicKey, updatedAfter } = filter;
+  const conditions = sql`${conditionsOf(filter, orderedBy(filter))}
+    ${updatedAfter === undefined ? sql`` : sql`and b.updated_at > ${updatedAfter}`}`;
+  if (topicKey === undefined) {
+    return sql`audience.subscribers b where b.environment_id = ${scope.environmentId} ${conditions}`;
+  }
+  return sql`audience.consents c ${updatedAfter === undefined ? sql`` : sql`join audience.subscribers b on b.id = c.subscriber_id`}
+    where ${inTopic(scope, topicKey)} ${conditions}`;
+}
+
+function conditionsOf(
+  { status, createdAfter, createdBefore }: SubscriberFilter,
+  columns: Readonly<Record<'status' | 'createdAt', RawBuilder<unknown>>>,
+): RawBuilder<unknown> {
+  return sql`
+    ${status === undefined ? sql`` : sql`and ${columns.status} = ${status}`}
+    ${createdAfter === undefined ? sql`` : sql`and ${columns.createdAt} > ${createdAfter}`}
+    ${createdBefore === undefined ? sql`` : sql`and ${columns.createdAt} < ${createdBefore}`}
+  `;
+}
+
+function inTopic(scope: ProjectScope, topicKey: string): RawBuilder<unknown> {
+  return sql`c.environment_id = ${scope.environmentId} and c.topic_id = ${topicId(scope, topicKey)}
+    and c.status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')`;
+}
+
+function topicId(scope: ProjectScope, topicKey: string): RawBuilder<unknown> {
+  return sql`(
+    select t.id from audience.topics t
+    where t.environment_id = ${scope.environmentId} and t.topic_key = ${topicKey} and t.deleted_at is null
+  )`;
+}
+
+/** Everyone whose address or name begins so, by the index of each; their rows only for conditions on these. */
+function found(scope: ProjectScope, filter: SubscriberFilter, q: string): RawBuilder<unknown> {
+  const { status, topicKey, updatedAfter } = filter;
+  const email = addressPrefix(q);
+  const begins = (column: RawBuilder<unknown>, from: RawBuilder<unknown>) => sql`
+    select b.id, b.created_at from audience.subscribers b
+    where b.environment_id = ${scope.environmentId} and ${column} >= ${from} and ${column} < ${from} || ${LAST_CHARACTER}
+  `;
+  const ofRow = status !== undefined || updatedAfter !== undefined;
+  return sql`
+    select f.id, f.created_at
+    from (
+      ${begins(sql`b.email_key`, sql`${email}::text`)} union ${begins(sql`b.first_name_key`, sql`lower(${q})`)}
+      union ${begins(sql`b.last_name_key`, sql`lower(${q})`)}
+    ) f
+    ${ofRow ? sql`join audience.subscribers b on b.id = f.id` : sql``}
+    ${topicKey === undefined ? sql`` : sql`join audience.consents c on c.subscriber_id = f.id and ${inTopic(scope, topicKey)}`}
+    where true ${conditionsOf(filter, { status: sql`b.status`, createdAt: sql`f.created_at` })}
+      ${updatedAfter === undefined ? sql`` : sql`and b.updated_at > ${updatedAfter}`}
+  `;
+}
+
+/** No text of these columns sorts behind a prefix followed by this character, and before the next prefix. */
+const LAST_CHARACTER = '\u{10ffff}';
+
+/** How the key of an address begins that begins with `q`: a whole international domain becomes its A-labels. */
+function addressPrefix(q: string): string {
+  const at = q.lastIndexOf('@');
+  const domain = at === -1 ? null : hostName(q.slice(at + 1));
+  return domain === null ? q.toLowerCase() : `${q.slice(0, at).toLowerCase()}@${domain}`;
+}

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ProjectScope } from '#kernel';
+import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
+import { insertSubscribers } from '../../../../test/support/subscribers.js';
+import { SuppressionsService } from '../suppressions/suppressions.service.js';
+import type { TopicView } from '../topics/topics.query.js';
+import type { Subscriber } from './subscriber.js';
+import { type SubscriberFilter, SubscribersQuery } from './subscribers.query.js';
+
+const COUNT = 4_250;
+const SIZE = 100;
+
+describe('a long list of subscribers', () => {
+  let audience: AudienceFixture;
+  let scope: ProjectScope;
+  let topic: TopicView;
+  let everyone: readonly { readonly id: string; readonly created_at: Date; readonly status: string }[];
+
+  beforeAll(async () => {
+    audience = await AudienceFixture.open();
+    scope = await audience.scope();
+    topic = await audience.topic(scope);
+    await insertSubscribers(audience.test, scope, topic.id, COUNT);
+    // A hundred a day, so that many share a moment.
+    await audience.test.query(
+      `update audience.subscribers set created_at = timestamptz '2026-01-01 12:00Z' - n / 100 * interval '1 day'
+       from (select id as wanted, row_number() over (order by md5(id::text)) as n from audience.subscribers) r where id = wanted`,
+    );
+    for (const n of [1, 50, 2_500]) {
+      await audience
+        .get(SuppressionsService)
+        .suppress(scope, address(`reader-${n}@example.com`), 'HARD_BOUNCE', PROOF);
+    }
+    everyone = await audience.test.query(
+      'select id, created_at, status from audience.subscribers order by created_at desc, id desc',
+    );
+  });
+  afterAll(() => audience.close());
+
+  const page = (filter: SubscriberFilter, number: number) =>
+    audience.get(SubscribersQuery).page(scope, filter, { page: number, size: SIZE });
+
+  async function pages(filter: SubscriberFilter): Promise<{ items: Subscriber[]; totals: Set<number> }> {
+    const items: Subscriber[] = [];
+    const totals = new Set<number>();
+    for (let number = 0; number * SIZE < COUNT + SIZE; number += 1) {
+      const { items: some, totalElements } = await page(filter, number);
+      items.push(...some);
+      totals.add(totalElements);
+    }
+    return { items, totals };
+  }
+
+  it.each<[string, () => SubscriberFilter, (person: (typeof everyone)[number]) => boolean]>([
+    ['all of them', () => ({}), () => true],
+    ['those of a status', () => ({ status: 'ACTIVE' }), ({ status }) => status === 'ACTIVE'],
+    ['those of a topic', () => ({ topicKey: topic.topicKey }), () => true],
+    [
+      'those of a topic and a status',
+      () => ({ topicKey: topic.topicKey, status: 'ACTIVE' }),
+      ({ status }) => status === 'ACTIVE',
+    ],
+    [
+      'those between two moments',
+      () => ({
+        createdAfter: new Date('2025-11-22T12:00:00Z'),
+        createdBefore: new Date('2025-12-31T12:00:00.001Z'),
+      }),
+      ({ created_at }) =>
+        created_at > new Date('2025-11-22T12:00:00Z') && created_at <= new Date('2025-12-31T12:00:00Z'),
+    ],
+    ['those who changed since a moment', () => ({ updatedAfter: new Date('2026-01-01') }), () => true],
+    ['those whose address begins so', () => ({ q: 'reader-' }), () => true],
+  ])('has %s once, in order, from whichever end a page is looked for', async (_name, filter, matches) => {
+    const { items, totals } = await pages(filter());
+    const wanted = everyone.filter((person) => matches(person)).map(({ id }) => id);
+    expect(wanted.length).toBeGreaterThan(3_800);
+    expect(items.map(({ id }) => id)).toEqual(wanted);
+    expect(totals).toEqual(new Set([wanted.length]));
+  });
+
+  it('is empty behind its end, and keeps its total there', async () => {
+    expect(await page({}, 2_000_000_000)).toEqual({ items: [], totalElements: COUNT });
+  });
+});

@@ -1,0 +1,101 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Clock, NotFoundError, type ProjectScope } from '#kernel';
+import { Database, publish, type Sql } from '#platform';
+import { consentProof, type ConsentProof } from '../consents/consent-proof.js';
+import { record } from '../consents/ledger.repository.js';
+import { refreshStatuses } from '../subscribers/subscriber.repository.js';
+import { UsageCatalogue } from '../usage/usage-catalogue.js';
+import { InUseError } from '../usage/usage.errors.js';
+import { TopicDeleted } from './topic.events.js';
+import { TopicRepository } from './topic.repository.js';
+
+const CHUNK = 1_000;
+
+interface RemovedConsent {
+  readonly subscriberId: string;
+  readonly status: 'PENDING_CONFIRMATION' | 'SUBSCRIBED' | 'UNSUBSCRIBED' | 'EXPIRED';
+}
+
+/**
+ * Deletes topics. The topic is gone at once; its consents go with it, a chunk a transaction: the first with the
+ * request, the others by whoever hears `TopicDeleted`. The consent record stays and tells of the end of each.
+ */
+@Injectable()
+export class TopicDeletionService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TopicRepository) private readonly topics: TopicRepository,
+    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Throws NotFoundError, InUseError. */
+  async delete(scope: ProjectScope, topicKey: string, apiKeyId: string | null): Promise<void> {
+    const topicId = await this.database.transaction(scope, async ({ db }) => {
+      const topic = await this.topics.lock(scope, topicKey, 'delete');
+      if (topic === null) throw new NotFoundError();
+      const users = await this.usage.usersOf('topic', scope, topic.id);
+      if (users.length > 0) throw new InUseError('The topic', users);
+      await this.topics.markDeleted(scope, topic.id, this.clock.now());
+      await publish(db, scope, TopicDeleted({ topicId: topic.id, apiKeyId }));
+      return topic.id;
+    });
+    // Not before the topic's own lock is given back: who grants consent takes the subscriber's first.
+    await this.removeConsents(scope, { topicId, apiKeyId });
+  }
+
+  /** Removes a chunk of the consents to a deleted topic; false when none is left. */
+  removeConsents(
+    scope: ProjectScope,
+    { topicId, apiKeyId }: { readonly topicId: string; readonly apiKeyId: string | null },
+  ): Promise<boolean> {
+    const proof = consentProof('API_KEY', apiKeyId, { source: 'topic-deleted' });
+    return this.database.transaction(scope, async ({ db }) => {
+      const subscriberIds = await lockSubscribersOf(db, scope, topicId);
+      const at = this.clock.now();
+      await removeAndRecord(db, scope, { topicId, subscriberIds, proof, at });
+      await refreshStatuses(db, subscriberIds, at);
+      return subscriberIds.length === CHUNK;
+    });
+  }
+}
+
+async function lockSubscribersOf(db: Sql, scope: ProjectScope, topicId: string): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    select b.id from audience.subscribers b
+    where b.environment_id = ${scope.environmentId} and b.id in (
+      select c.subscriber_id from audience.consents c
+      where c.environment_id = ${scope.environmentId} and c.topic_id = ${topicId}
+        and exists (select from audience.topics t where t.id = c.topic_id and t.deleted_at is not null)
+      limit ${CHUNK}
+    )
+    order by b.id for update
+  `.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+async function removeAndRecord(
+  db: Sql,
+  { environmentId }: ProjectScope,
+  removal: {
+    readonly topicId: string;
+    readonly subscriberIds: readonly string[];
+    readonly proof: ConsentProof;
+    readonly at: Date;
+  },
+): Promise<void> {
+  const { topicId, subscriberIds, proof, at } = removal;
+  const { rows } = await sql<RemovedConsent>`
+    delete from audience.consents
+    where environment_id = ${environmentId} and topic_id = ${topicId}
+      and subscriber_id = any(${[...subscriberIds]}::uuid[])
+    returning subscriber_id as "subscriberId", status
+  `.execute(db);
+  const ended = rows.flatMap(({ subscriberId, status }) =>
+    status === 'SUBSCRIBED' || status === 'PENDING_CONFIRMATION'
+      ? [{ environmentId, subscriberId, topicId, from: status, to: 'UNSUBSCRIBED' } as const]
+      : [],
+  );
+  await record(db, ended, proof, at);
+}

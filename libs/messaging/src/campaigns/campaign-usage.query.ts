@@ -1,0 +1,36 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { sql } from 'kysely';
+import { UsageCatalogue, type UsedKind } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+
+const COLUMNS: Record<UsedKind, string> = { topic: 'topic_ids', segment: 'segment_ids' };
+
+/** Tells the audience which topics and segments must not go: those of campaigns that are to be sent or being sent. */
+@Injectable()
+export class CampaignUsageQuery implements OnModuleInit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+  ) {}
+
+  onModuleInit(): void {
+    for (const kind of ['topic', 'segment'] as const) {
+      this.usage.register(kind, 'a scheduled or sending campaign', (scope, ids) =>
+        this.#used(scope, kind, ids),
+      );
+    }
+  }
+
+  #used(scope: ProjectScope, kind: UsedKind, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ id: string }>`
+        select distinct used.id
+        from messaging.campaigns c cross join unnest(c.${sql.ref(COLUMNS[kind])}) as used(id)
+        where c.environment_id = ${scope.environmentId} and used.id = any(${[...ids]}::uuid[])
+          and c.status in ('SCHEDULED', 'QUEUED_FOR_SENDING', 'SENDING', 'PAUSED')
+      `.execute(db);
+      return new Set(rows.map(({ id }) => id));
+    });
+  }
+}

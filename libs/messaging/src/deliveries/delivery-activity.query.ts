@@ -1,0 +1,78 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { ActivityCatalogue, type MailActivity, type MailActivitySource, type MailFilter } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+
+/** Tells the audience's rules what mail did and what people did with it: campaigns' and automations' mail. */
+@Injectable()
+export class DeliveryActivityQuery implements MailActivitySource, OnModuleInit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ActivityCatalogue) private readonly activity: ActivityCatalogue,
+  ) {}
+
+  onModuleInit(): void {
+    this.activity.register(this);
+  }
+
+  rows(scope: ProjectScope, type: MailActivity, mails: MailFilter): RawBuilder<unknown> {
+    switch (type) {
+      case 'SENT':
+        return deliveries(scope, mails, sql`d.sent_at`, sql`d.sent_at is not null`);
+      case 'DELIVERED':
+        return deliveries(scope, mails, sql`d.sent_at`, sql`d.sent_at is not null and d.bounced_at is null`);
+      case 'BOUNCED':
+        return deliveries(scope, mails, sql`d.bounced_at`, sql`d.bounced_at is not null`);
+      case 'OPENED':
+        // A click counts as an open.
+        return events(scope, mails, ['OPENED', 'CLICKED']);
+      case 'CLICKED':
+      case 'COMPLAINED':
+      case 'UNSUBSCRIBED':
+        return events(scope, mails, [type]);
+    }
+  }
+
+  campaignIds(scope: ProjectScope, campaignKeys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const keys = campaignKeys.filter((key) => key.isWellFormed() && !key.includes('\u0000'));
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ id: string; key: string }>`
+        select id, campaign_key as key from messaging.campaigns
+        where environment_id = ${scope.environmentId} and campaign_key = any(${keys}::text[])
+      `.execute(db);
+      return new Map(rows.map(({ id, key }) => [key, id]));
+    });
+  }
+}
+
+function deliveries(
+  scope: ProjectScope,
+  mails: MailFilter,
+  occurredAt: RawBuilder<unknown>,
+  happened: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`select d.subscriber_id, ${occurredAt} as occurred_at from messaging.deliveries d
+    where d.environment_id = ${scope.environmentId} and d.kind in ('CAMPAIGN', 'AUTOMATION') and ${happened}
+      and d.subscriber_id is not null ${ofCampaigns(scope, mails, sql`d.source_id`)}`;
+}
+
+function events(scope: ProjectScope, mails: MailFilter, types: readonly string[]): RawBuilder<unknown> {
+  return sql`select e.subscriber_id, e.occurred_at from messaging.delivery_events e
+    where e.environment_id = ${scope.environmentId} and e.type = any(${[...types]}::text[])
+      and e.subscriber_id is not null ${ofCampaigns(scope, mails, sql`e.campaign_id`)}
+      ${mails.url === undefined ? sql`` : sql`and e.url = ${mails.url}`}`;
+}
+
+function ofCampaigns(
+  scope: ProjectScope,
+  { campaignId, topicId }: MailFilter,
+  column: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const ofCampaign = campaignId === undefined ? sql`` : sql`and ${column} = ${campaignId}::uuid`;
+  if (topicId === undefined) return ofCampaign;
+  return sql`${ofCampaign} and ${column} in (
+    select c.id from messaging.campaigns c
+    where c.environment_id = ${scope.environmentId} and ${topicId}::uuid = any(c.topic_ids)
+  )`;
+}

@@ -1,0 +1,57 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { EmailAddress, ProjectScope } from '#kernel';
+import { Database } from '#platform';
+
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+/** All that mail left behind about the owner of an address (GDPR Art. 15), as rows to be printed. */
+export interface MailPersonalData {
+  readonly deliveries: Rows;
+  /** What the person did with those mails. */
+  readonly deliveryEvents: Rows;
+  /** Mails of the test environment, whole. */
+  readonly testInbox: Rows;
+}
+
+/** Whose: a subscriber, or only an address. */
+export interface MailPerson {
+  readonly address: EmailAddress;
+  readonly subscriberId: string | null;
+}
+
+/** Reads what mail holds about one person. */
+@Injectable()
+export class MailPersonalDataQuery {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  of(scope: ProjectScope, { address, subscriberId }: MailPerson): Promise<MailPersonalData> {
+    const { environmentId } = scope;
+    return this.database.transaction(scope, async ({ db }) => {
+      const deliveries = await sql<Record<string, unknown>>`
+        select d.id, d.kind, c.campaign_key as "campaignKey", d.address, d.message_id as "messageId", d.state, d.reason,
+          d.attempt as attempts, d.last_error as "lastError", d.created_at as "createdAt", d.sent_at as "sentAt",
+          d.bounced_at as "bouncedAt"
+        from (
+          select * from messaging.deliveries where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
+          union all
+          select * from messaging.deliveries
+          where environment_id = ${environmentId} and kind = 'TEST' and subscriber_id is null and address_key = ${address.key}
+        ) d
+        left join messaging.campaigns c on c.id = d.source_id
+        order by d.created_at, d.id
+      `.execute(db);
+      const deliveryEvents = await sql<Record<string, unknown>>`
+        select e.type, e.occurred_at as "occurredAt", e.delivery_id as "deliveryId"
+        from messaging.delivery_events e
+        where e.environment_id = ${environmentId} and e.subscriber_id = ${subscriberId} order by e.occurred_at, e.id
+      `.execute(db);
+      const testInbox = await sql<Record<string, unknown>>`
+        select m.id, m.kind, m.to_address as "to", m.subject, m.received_at as "receivedAt", convert_from(m.raw, 'UTF8') as raw
+        from messaging.test_inbox_messages m
+        where m.environment_id = ${environmentId} and m.to_key = ${address.key} order by m.received_at, m.id
+      `.execute(db);
+      return { deliveries: deliveries.rows, deliveryEvents: deliveryEvents.rows, testInbox: testInbox.rows };
+    });
+  }
+}

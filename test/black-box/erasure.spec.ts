@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { runCli, runCliForJson } from '../support/operator-cli.js';
+import { type RunningSystem, SECRETS, startSystem } from '../support/system.js';
+import { tracesOf } from '../support/traces.js';
+
+const ADA = 'ada.lovelace@example.com';
+const consent = { source: 'signup-form', ipAddress: '203.0.113.77', userAgent: 'Analytical Engine/1' };
+
+describe('a person of whom much is known', () => {
+  let system: RunningSystem;
+  let client: ApiClient;
+  let variables: Record<string, string>;
+  let projectName: string;
+  const links = { unsubscribe: '', preferences: '' };
+
+  beforeAll(async () => {
+    system = await startSystem();
+    const project = await system.project();
+    client = await project.client('TEST');
+    variables = { DATABASE_URL: system.variables['DATABASE_URL'] ?? '', ...SECRETS };
+    const [tenant] = await system.database.query<{ tenant_key: string }>(
+      'select tenant_key from access.tenants where id = $1',
+      [project.live.tenantId],
+    );
+    projectName = `${tenant?.tenant_key}/${project.projectKey}`;
+    await getToKnowAda();
+  });
+
+  afterAll(() => system?.stop());
+
+  const of = (email: string) => ['--project', projectName, '--env', 'test', '--email', email];
+  const traces = () => tracesOf(system.database, 'lovelace', '203.0.113.77', 'Analytical Engine');
+
+  /** Lets her subscribe, be asked to confirm, get a campaign and leave a topic by its link. */
+  async function getToKnowAda(): Promise<void> {
+    const news = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
+    const offers = await client.post('/topics', { name: 'Offers', doubleOptInEnabled: true });
+    const topicKeys = [news.at('topicKey'), offers.at('topicKey')];
+    for (const person of [
+      { email: ADA, lastName: 'Lovelace', consent },
+      { email: 'grace@example.com', lastName: 'Hopper', consent: { source: 'signup-form' } },
+    ]) {
+      expect((await client.post('/subscribers', { ...person, topicKeys })).status).toBe(201);
+    }
+    await client.post(`/subscribers/${ADA}/events`, {
+      name: 'order.completed',
+      properties: { for: 'Lovelace' },
+    });
+    const campaign = await client.post('/campaigns', {
+      name: 'Spring',
+      subject: 'For {{ subscriber.last_name }}',
+      contentText: 'Hello {{ subscriber.last_name }}, {{ links.unsubscribe }}',
+      topicIds: [news.at('id')],
+    });
+    expect((await client.post(`/campaigns/${campaign.at('campaignKey')}/send`)).status).toBe(200);
+    const inbox = await eventually('the campaign and the confirmation', async () => {
+      const mails = await client.get(`/test-inbox/messages?to=${ADA}`);
+      return mails.at('pagination', 'totalElements') === (2 as unknown as string) ? mails : null;
+    });
+    const mail = inbox
+      .at<{ kind: string; links: typeof links }[]>('data')
+      .find(({ kind }) => kind === 'CAMPAIGN');
+    Object.assign(links, mail?.links);
+    const preferences = await fetch(links.preferences, {
+      method: 'POST',
+      body: new URLSearchParams({ leave: topicKeys[0] ?? '' }),
+    });
+    expect(preferences.status).toBe(200);
+    await fetch(links.unsubscribe, { method: 'POST' });
+    await eventually('the campaign is sent', async () => (await statistics()).totalSent === 2);
+  }
+
+  const statistics = async () =>
+    (await client.get('/campaigns/APIT-001/report/statistics')).body as Record<string, unknown>;
+
+  it('is shown all of it by subscriber:export', async () => {
+    const data = await runCliForJson(variables, ['subscriber:export', ...of('ADA.lovelace@example.com')]);
+    expect(data).toMatchObject({
+      subscriber: { email: ADA, lastName: 'Lovelace', status: 'PENDING_CONFIRMATION', customFields: {} },
+      suppression: { email: expect.any(String), suppressed: false },
+      consents: [
+        { topicName: 'News', status: 'UNSUBSCRIBED' },
+        { topicName: 'Offers', status: 'PENDING_CONFIRMATION' },
+      ],
+      confirmations: [{ topicKeys: ['APIT-2'] }],
+      events: [{ name: 'order.completed', properties: { for: 'Lovelace' } }],
+      importErrors: [],
+    });
+    const record = data['consentRecord'] as {
+      topicName: string;
+      to: string;
+      actor: string;
+      ipAddress: string;
+    }[];
+    expect(record.filter(({ topicName }) => topicName === 'News')).toEqual([
+      expect.objectContaining({
+        to: 'SUBSCRIBED',
+        actor: 'API_KEY',
+        source: 'signup-form',
+        ...pick(consent),
+      }),
+      expect.objectContaining({ from: 'SUBSCRIBED', to: 'UNSUBSCRIBED', actor: 'SUBSCRIBER_PAGE' }),
+    ]);
+    const deliveries = data['deliveries'] as { kind: string; address: string; state: string }[];
+    expect(deliveries.map(({ kind, address, state }) => `${kind} ${address} ${state}`).sort()).toEqual([
+      `CAMPAIGN ${ADA} SENT`,
+      `OPT_IN ${ADA} SENT`,
+    ]);
+    expect(data['deliveryEvents']).toEqual([expect.objectContaining({ type: 'UNSUBSCRIBED' })]);
+    expect((data['testInbox'] as { subject: string }[]).map(({ subject }) => subject)).toContain(
+      'For Lovelace',
+    );
+  });
+
+  it('is not erased by an operator who has not said that it is meant', async () => {
+    const refused = await runCli(variables, ['subscriber:erase', ...of(ADA)]);
+    expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    expect((await client.get(`/subscribers/${ADA}`)).status).toBe(200);
+    const unknown = await runCli(variables, [
+      'subscriber:erase',
+      ...of('nobody@example.com'),
+      '--yes',
+      '--json',
+    ]);
+    expect([unknown.exitCode, unknown.stderr]).toEqual([1, expect.stringContaining('unknown-subscriber')]);
+    const malformed = await runCli(variables, ['subscriber:erase', ...of('nobody'), '--yes']);
+    expect([malformed.exitCode, malformed.stderr]).toEqual([2, expect.stringContaining('--email is not an')]);
+  });
+
+  it('is erased from every table within seconds, and the numbers stay', async () => {
+    const before = await statistics();
+    expect((await traces()).length).toBeGreaterThan(4);
+    expect((await client.delete(`/subscribers/${ADA}`)).status).toBe(204);
+    await eventually('nothing is left', async () => (await traces()).length === 0, 5_000);
+    expect(await statistics()).toEqual(before);
+    expect(
+      (await client.get('/test-inbox/messages')).at<{ to: string }[]>('data').map(({ to }) => to),
+    ).toEqual(['grace@example.com', 'grace@example.com']);
+    const nothing = await runCli(variables, ['subscriber:export', ...of(ADA)]);
+    expect([nothing.exitCode, nothing.stdout]).toEqual([1, '']);
+  });
+
+  it('is met by the links of old mails with a page that tells nothing, and leaves no trace by them', async () => {
+    expect((await fetch(links.preferences)).status).toBe(404);
+    const page = await fetch(links.unsubscribe);
+    expect([page.status, (await page.text()).includes('example.com')]).toEqual([200, false]);
+    const form = new URLSearchParams({ scope: 'everything' });
+    expect((await fetch(links.unsubscribe, { method: 'POST', body: form })).status).toBe(200);
+    expect((await client.get('/suppressions')).at('pagination', 'totalElements')).toBe(0);
+    expect(await traces()).toEqual([]);
+  });
+
+  it('is erased by the operator as by the API, suppressed addresses by their hash alone', async () => {
+    await client.post('/suppressions', { email: 'grace@example.com' });
+    const erased = await runCliForJson(variables, ['subscriber:erase', ...of('grace@example.com'), '--yes']);
+    expect(erased).toEqual({ erased: true });
+    await eventually(
+      'nothing is left',
+      async () => (await tracesOf(system.database, 'grace@', 'Hopper')).length === 0,
+    );
+    const standing = await client.get('/suppressions/grace@example.com');
+    expect(standing.body).toMatchObject({ suppressed: true, reason: 'GLOBAL_UNSUBSCRIBE' });
+    const held = await runCliForJson(variables, ['subscriber:export', ...of('grace@example.com')]);
+    expect(held).toMatchObject({ subscriber: null, suppression: { suppressed: true }, deliveries: [] });
+  });
+});
+
+function pick({ ipAddress, userAgent }: typeof consent) {
+  return { ipAddress, userAgent };
+}

@@ -1,0 +1,275 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ApiAnswer, ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { startProgram } from '../support/program.js';
+import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+
+/** Rows of the import in whose middle the worker is killed. */
+const ROWS = Number(process.env['IMPORT_KILL_ROWS'] ?? 20_000);
+/** A killed worker's lease runs out after 30 s; then the new one goes on. */
+const DEADLINE_MS = 55_000;
+const CONSENT = 'consent.source=old-system';
+
+describe('importing subscribers', () => {
+  let system: RunningSystem;
+  let project: SystemProject;
+  let client: ApiClient;
+  let topicKey: string;
+
+  beforeAll(async () => {
+    system = await startSystem();
+    project = await system.project();
+    client = await project.client('TEST');
+    topicKey = (await client.post('/topics', { name: 'News', doubleOptInEnabled: false })).at('topicKey');
+  });
+
+  afterAll(() => system?.stop());
+
+  const importCsv = (
+    file: string,
+    query = '',
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<ApiAnswer> =>
+    client.post(`/subscriber-imports?topicKeys=${topicKey}&${CONSENT}${query}`, file, {
+      headers: { 'content-type': 'text/csv', ...headers },
+    });
+
+  const ended = (id: string): Promise<ApiAnswer> =>
+    eventually(
+      'the import ends',
+      async () => {
+        const found = await client.get(`/subscriber-imports/${id}`);
+        return ['COMPLETED', 'FAILED'].includes(found.at('status')) ? found : null;
+      },
+      DEADLINE_MS,
+    );
+
+  it('takes CSV, and tells how it went and which rows were wrong', async () => {
+    const accepted = await importCsv('email;firstName\r\nada@example.com;Ada\r\nnobody;Nobody\r\n');
+    expect(accepted.status).toBe(202);
+    const id = accepted.at('id');
+    expect(accepted.headers.get('location')).toBe(`/api/v1/subscriber-imports/${id}`);
+    expect(accepted.body).toEqual({
+      id,
+      status: 'QUEUED',
+      counts: { total: 2, created: 0, updated: 0, skipped: 0, failed: 0 },
+    });
+    const found = await ended(id);
+    expect(found.body).toEqual({
+      id,
+      status: 'COMPLETED',
+      counts: { total: 2, created: 1, updated: 0, skipped: 0, failed: 1 },
+      failureReason: null,
+      createdAt: expect.any(String),
+      completedAt: expect.any(String),
+    });
+    const errors = await client.get(`/subscriber-imports/${id}/errors`);
+    expect(errors.at('data')).toEqual([
+      { row: 2, email: 'nobody', errors: { email: 'is not an e-mail address' } },
+    ]);
+    expect((await client.get('/subscribers/ada%40example.com')).body).toMatchObject({
+      firstName: 'Ada',
+      source: 'IMPORT',
+      status: 'ACTIVE',
+    });
+    expect((await client.get(`/topics/${topicKey}`)).at('subscriberCount')).toBe(1);
+  });
+
+  it('takes a list', async () => {
+    const accepted = await client.post('/subscriber-imports', {
+      rows: [
+        { email: 'grace@example.com', 'Given name': 'Grace' },
+        { email: 'ada@example.com', 'Given name': 'A.' },
+      ],
+      topicKeys: [topicKey],
+      consent: { source: 'fair', ipAddress: '203.0.113.7' },
+      onConflict: 'SKIP',
+      mapping: { 'Given name': 'firstName' },
+    });
+    expect(accepted.status).toBe(202);
+    expect((await ended(accepted.at('id'))).at('counts')).toEqual({
+      total: 2,
+      created: 1,
+      updated: 0,
+      skipped: 1,
+      failed: 0,
+    });
+    expect((await client.get('/subscribers/grace%40example.com')).at('firstName')).toBe('Grace');
+    expect((await client.get('/subscribers/ada%40example.com')).at('firstName')).toBe('Ada');
+  });
+
+  it('takes a list of 10 000 rows, and no longer one', async () => {
+    const rows = Array.from({ length: 10_000 }, (_, index) => ({
+      email: `list-${index}@example.com`,
+      firstName: 'x'.repeat(50),
+      lastName: 'y'.repeat(50),
+      phone: '+49 30 1234567',
+    }));
+    const options = { topicKeys: [topicKey], consent: { source: 'fair' } };
+    expect((await client.post('/subscriber-imports', { rows, ...options })).status).toBe(202);
+    const refused = await client.post('/subscriber-imports', { rows: [...rows, rows[0]], ...options });
+    expect([refused.status, refused.at('errors', 'rows')]).toEqual([400, 'must have at most 10000 items']);
+    const tooLarge = await client.post('/subscriber-imports', {
+      rows: [{ email: 'x'.repeat(17 * 1024 * 1024) }],
+      ...options,
+    });
+    expect(tooLarge.status).toBe(413);
+  });
+
+  it('names all that is wrong with the options, wherever they are', async () => {
+    const inBody = await client.post('/subscriber-imports', {
+      rows: [{ email: 'ada@example.com', customFields: 'pro' }],
+      topicKeys: [],
+      consent: { ipAddress: 'here' },
+      onConflict: 'REPLACE',
+      extra: 1,
+    });
+    expect(inBody.status).toBe(400);
+    expect(inBody.at('errors')).toEqual({
+      'rows[0].customFields': 'must be an object',
+      topicKeys: 'must have at least 1 item',
+      'consent.source': 'is required',
+      'consent.ipAddress': 'must be an IP address',
+      onConflict: 'must be one of UPSERT, SKIP',
+      extra: 'is not a known field',
+    });
+    const inQuery = await client.post(
+      '/subscriber-imports?onConflict=REPLACE&consent.sourceUrl=nowhere&mapping={',
+      'email\n',
+      {
+        headers: { 'content-type': 'text/csv' },
+      },
+    );
+    expect(inQuery.status).toBe(400);
+    expect(inQuery.at('errors')).toEqual({
+      topicKeys: 'is required',
+      'consent.source': 'is required',
+      'consent.sourceUrl': 'must be an http or https URL',
+      onConflict: 'must be one of UPSERT, SKIP',
+      mapping: 'must be an object',
+    });
+    const unknown = await importCsv('email,plan\n', '&topicKeys=APIT-99');
+    expect([unknown.status, unknown.at('errors')]).toEqual([422, { 'topicKeys[1]': 'is not a known topic' }]);
+    const column = await importCsv('email,plan\nada@example.com,pro\n');
+    expect([column.status, column.at('errors')]).toEqual([
+      422,
+      { 'columns[1]': 'is not a known column: plan' },
+    ]);
+    expect((await importCsv('firstName\nAda\n')).status).toBe(400);
+    expect((await importCsv('email\n', '', { 'content-type': 'text/csv; charset=iso-8859-1' })).status).toBe(
+      415,
+    );
+    expect((await importCsv('email\n', '', { 'content-type': 'text/plain' })).status).toBe(415);
+  });
+
+  it('refuses a large file for its first line and still answers', async () => {
+    const refused = await importCsv(`mail\n${'ada@example.com\n'.repeat(1_000_000)}`);
+    expect([refused.status, refused.at('errors', 'columns[0]')]).toEqual([
+      400,
+      'is not a known column: mail',
+    ]);
+  });
+
+  it('gives a repeated file the answer of the first', async () => {
+    const file = `email\n${Array.from({ length: 5_000 }, (_, index) => `again-${index}@example.com`).join('\n')}`;
+    const headers = { 'idempotency-key': 'import-1' };
+    const first = await importCsv(file, '', headers);
+    const again = await importCsv(file, '', headers);
+    expect([first.status, again.status]).toEqual([202, 202]);
+    expect(again.at('id')).toBe(first.at('id'));
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+    expect((await importCsv(`${file}\nmore@example.com`, '', headers)).status).toBe(422);
+    expect((await importCsv(file, '&onConflict=SKIP', headers)).status).toBe(422);
+    await ended(first.at('id'));
+  });
+
+  it('is seen by the keys of its own environment alone', async () => {
+    const { id } = (await importCsv('email\nown@example.com\n')).body as { id: string };
+    const strangers = [await project.client('LIVE'), await (await system.project('OTHER')).client('TEST')];
+    for (const stranger of strangers) {
+      expect((await stranger.get(`/subscriber-imports/${id}`)).status).toBe(404);
+      expect((await stranger.get(`/subscriber-imports/${id}/errors`)).status).toBe(404);
+      expect((await stranger.get('/subscribers/own%40example.com')).status).toBe(404);
+    }
+    expect((await client.get('/subscriber-imports/no-uuid')).status).toBe(404);
+    const reader = await project.client('TEST', { scopes: ['subscribers:read'] });
+    expect((await reader.post('/subscriber-imports', {})).at('requiredScope')).toBe('subscribers:write');
+    await ended(id);
+  });
+
+  it('leaves nothing of a file whose sender goes away', async () => {
+    const imports = async () =>
+      (await system.database.query(`select from audience.imports where status <> 'COMPLETED'`)).length;
+    const stored = async () =>
+      (await system.database.query('select from audience.import_rows limit 1')).length;
+    await eventually(
+      'all imports before are done',
+      async () => (await imports()) === 0 && (await stored()) === 0,
+      DEADLINE_MS,
+    );
+    const upload = request(`${system.baseUrl}/api/v1/subscriber-imports?topicKeys=${topicKey}&${CONSENT}`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/csv', 'x-api-key': client.key ?? '' },
+    });
+    const broken = once(upload, 'error');
+    upload.write('email\n');
+    for (let row = 0; (await stored()) === 0; row += 1) {
+      if (!upload.write(`gone-${row}@example.com\n`.repeat(1_000))) await once(upload, 'drain');
+      await nextTurn();
+    }
+    upload.destroy(new Error('the sender is gone'));
+    await broken;
+    await eventually('nothing is left', async () => (await imports()) === 0 && (await stored()) === 0);
+  });
+
+  it('does every row once when the worker is killed in the middle', async () => {
+    const doubleOptIn = (await client.post('/topics', { name: 'Offers' })).at('topicKey');
+    await importCsv(
+      `email\n${Array.from({ length: 50 }, (_, index) => `there-${index}@example.com`).join('\n')}`,
+    );
+    const rows = Array.from({ length: ROWS }, (_, index) => {
+      if (index % 100 === 1) return `faulty-${index}`;
+      if (index % 100 === 2) return 'twice@example.com';
+      return index < 50 ? `there-${index}@example.com` : `kill-${index}@example.com`;
+    });
+    const faulty = rows.filter((row) => row.startsWith('faulty')).length;
+    const repeated = rows.filter((row) => row.startsWith('twice')).length - 1;
+    const updated = rows.filter((row) => row.startsWith('there')).length;
+    const { id } = (await importCsv(`email\n${rows.join('\n')}`, `&topicKeys=${doubleOptIn}`)).body as {
+      id: string;
+    };
+    await eventually(
+      'a part is done',
+      async () => (await client.get(`/subscriber-imports/${id}`)).at<number>('counts', 'created') > 0,
+    );
+    await system.worker.kill();
+    const half = await client.get(`/subscriber-imports/${id}`);
+    expect(half.at('status')).toBe('IN_PROGRESS');
+    system.worker = await startProgram('worker', system.variables);
+    const created = ROWS - faulty - repeated - updated;
+    expect((await ended(id)).at('counts')).toEqual({
+      total: ROWS,
+      created,
+      updated,
+      skipped: repeated,
+      failed: faulty,
+    });
+    expect(
+      (await client.get(`/subscriber-imports/${id}/errors?size=1`)).at('pagination', 'totalElements'),
+    ).toBe(faulty + repeated);
+    const [kept] = await system.database.query(
+      `select (select count(*)::int from audience.subscribers where email_key ~ '^(kill|twice)') as people,
+         (select count(*)::int from audience.consent_ledger where actor_id = $1) as recorded,
+         (select count(*)::int from audience.confirmations f join audience.topics t on t.id = any(f.topic_ids) where t.topic_key = $2) as asked`,
+      [id, doubleOptIn],
+    );
+    expect(kept).toEqual({
+      people: created,
+      recorded: 2 * created + updated,
+      asked: created + updated,
+    });
+  });
+});
