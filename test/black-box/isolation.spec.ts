@@ -19,8 +19,24 @@ interface Sample {
 const SAMPLES: Readonly<Record<string, Sample>> = {
   getTopic: {},
   updateTopic: { body: () => ({ name: 'Mine' }) },
+  deleteTopic: {},
   getSubscriber: {},
   updateSubscriber: { body: () => ({ firstName: 'Mine' }) },
+  eraseSubscriber: {},
+  recordSubscriberEvent: { body: () => ({ name: 'seen' }) },
+  getImport: {},
+  listImportErrors: {},
+  getCustomField: {},
+  updateCustomFieldDetails: { body: () => ({ displayName: 'Mine' }) },
+  updateCustomFieldConfig: { body: () => ({ defaultValue: 'mine' }) },
+  archiveCustomField: {},
+  getSegment: {},
+  updateSegment: { body: () => ({ name: 'Mine' }) },
+  deleteSegment: {},
+  listSegmentMembers: {},
+  addSegmentMembers: { body: () => ({ emails: ['ada@owner.example'] }) },
+  deleteSegmentMembers: { body: () => ({ emails: ['ada@owner.example'] }) },
+  removeSegmentMembers: { body: () => ({ emails: ['ada@owner.example'] }) },
   getConsents: {},
   grantConsent: { body: (topicKey) => ({ topicKey, source: 'form' }) },
   revokeConsent: {},
@@ -42,6 +58,9 @@ const UNKNOWN: Ids = {
   topicKey: 'APIT-999',
   campaignKey: 'APIT-999',
   id: '019aa3b5-0000-7000-8000-000000000000',
+  importId: '019aa3b5-0000-7000-8000-000000000000',
+  segmentId: 'APIT-999',
+  key: 'nothing_here',
 };
 
 interface Stranger {
@@ -108,6 +127,9 @@ describe('projects and their environments', () => {
       subject: 'Secret',
       topicIds: [ownedTopicId],
     });
+    const segment = await owner.post('/segments', { name: 'Secret', type: 'STATIC' });
+    await owner.post('/custom-fields', { key: 'secret_field', displayName: 'Secret', type: 'TEXT' });
+    const importId = await importOne();
     const inbox = await eventually('the confirmation mail', async () => {
       const answer = await owner.get('/test-inbox/messages');
       return answer.at<unknown[]>('data').length > 0 && answer;
@@ -118,7 +140,27 @@ describe('projects and their environments', () => {
       topicKey,
       campaignKey: campaign.at('campaignKey'),
       id: inbox.at('data', 0, 'id'),
+      importId,
+      segmentId: segment.at('id'),
+      key: 'secret_field',
     };
+  }
+
+  async function importOne(): Promise<string> {
+    const started = await owner.post('/subscriber-imports', {
+      rows: [{ email: 'not an address' }],
+      topicKeys: (await owner.get('/topics'))
+        .at<{ topicKey: string }[]>('data')
+        .map(({ topicKey }) => topicKey),
+      consent: { source: 'import' },
+    });
+    expect(started.status).toBe(202);
+    const id = started.at('id');
+    await eventually('the import is done', async () => {
+      const answer = await owner.get(`/subscriber-imports/${id}`);
+      return answer.at('status') === 'COMPLETED';
+    });
+    return id;
   }
 
   const sampleOf = ({ method, path, operation }: DocumentedOperation): Sample => {
@@ -129,11 +171,16 @@ describe('projects and their environments', () => {
   };
   const urlOf = (path: string, ids: Ids): string =>
     path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
-      const id = ids[path.startsWith('/suppressions') ? 'suppressed' : name];
+      const id = ids[idNameOf(path, name)];
       if (id === undefined)
         throw new Error(`Add a sample value for the path parameter {${name}} of ${path}.`);
       return encodeURIComponent(id);
     });
+  /** Parameters of one name that stand for different things. */
+  const idNameOf = (path: string, name: string): string => {
+    if (path.startsWith('/suppressions')) return 'suppressed';
+    return path.startsWith('/subscriber-imports') ? 'importId' : name;
+  };
   const withParameter = () => operations.filter(({ path }) => path.includes('{'));
   const ask = async (
     stranger: Stranger,
@@ -164,7 +211,7 @@ describe('projects and their environments', () => {
 
   it('answer for another’s resource exactly as for one that does not exist, and leave it as it is', async () => {
     const before = await ownersView();
-    expect(withParameter().length).toBeGreaterThanOrEqual(17);
+    expect(withParameter().length).toBeGreaterThanOrEqual(33);
     for (const target of withParameter()) {
       for (const stranger of strangers) {
         const others = await ask(stranger, target, owned);

@@ -14,6 +14,28 @@ const OPERATIONS: readonly (readonly [operation: string, scope: string | null, s
   ['POST /topics', 'topics:write', '201'],
   ['GET /topics/{topicKey}', 'topics:read', '200'],
   ['PATCH /topics/{topicKey}', 'topics:write', '200'],
+  ['DELETE /topics/{topicKey}', 'topics:write', '204'],
+  ['DELETE /subscribers/{email}', 'subscribers:write', '204'],
+  ['POST /subscribers/{email}/events', 'subscribers:write', '202'],
+  ['POST /subscriber-imports', 'subscribers:write', '202'],
+  ['GET /subscriber-imports/{id}', 'subscribers:read', '200'],
+  ['GET /subscriber-imports/{id}/errors', 'subscribers:read', '200'],
+  ['GET /custom-fields', 'custom_fields:read', '200'],
+  ['POST /custom-fields', 'custom_fields:write', '201'],
+  ['GET /custom-fields/{key}', 'custom_fields:read', '200'],
+  ['PATCH /custom-fields/{key}/details', 'custom_fields:write', '200'],
+  ['PATCH /custom-fields/{key}/config', 'custom_fields:write', '200'],
+  ['DELETE /custom-fields/{key}', 'custom_fields:write', '204'],
+  ['GET /segments', 'segments:read', '200'],
+  ['POST /segments', 'segments:write', '201'],
+  ['POST /segments/preview', 'segments:read', '200'],
+  ['GET /segments/{segmentId}', 'segments:read', '200'],
+  ['PATCH /segments/{segmentId}', 'segments:write', '200'],
+  ['DELETE /segments/{segmentId}', 'segments:write', '204'],
+  ['GET /segments/{segmentId}/members', 'segments:read', '200'],
+  ['POST /segments/{segmentId}/members', 'segments:write', '204'],
+  ['DELETE /segments/{segmentId}/members', 'segments:write', '204'],
+  ['POST /segments/{segmentId}/members/remove', 'segments:write', '204'],
   ['GET /subscribers', 'subscribers:read', '200'],
   ['POST /subscribers', 'subscribers:write', '201'],
   ['GET /subscribers/{email}', 'subscribers:read', '200'],
@@ -107,8 +129,10 @@ describe('the routes', () => {
         const allowed = (answer.headers.get('allow') ?? '')
           .split(', ')
           .filter((method) => method !== 'OPTIONS');
+        // `/segments/preview` is a path of its own and could be a segment's key.
+        const templates = [path, path.replace('/preview', '/{segmentId}')];
         const documented = allowed.filter((method) =>
-          operations.has(`${method === 'HEAD' ? 'GET' : method} ${path}`),
+          templates.some((template) => operations.has(`${method === 'HEAD' ? 'GET' : method} ${template}`)),
         );
         expect([path, answer.status, allowed]).toEqual([path, 405, documented]);
         expect(allowed.length).toBeGreaterThan(0);
@@ -209,6 +233,8 @@ describe('the routes', () => {
       await expectPage(await press(links.preferences, { leave: topicKeys[1] ?? '' }));
       expect(await statuses(email)).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
       await expectPage(await press(links.preferences, { scope: 'everything' }));
+      expect(await statuses(email)).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
+      await expectPage(await press(links.preferences, { confirm: 'everything' }));
       expect(await statuses(email)).toEqual(['UNSUBSCRIBED', 'UNSUBSCRIBED']);
       expect((await client.get(`/subscribers/${encodeURIComponent(email)}`)).at('status')).toBe('SUPPRESSED');
       expect((await client.get(`/suppressions/${encodeURIComponent(email)}`)).at('reason')).toBe(

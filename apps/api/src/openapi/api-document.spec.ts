@@ -95,7 +95,9 @@ describe('The OpenAPI document', () => {
     expect(document.components.schemas['ImportParcels']).toMatchObject({ additionalProperties: false });
     expect(operation('/import', 'post').requestBody?.content).toEqual({
       'application/json': { schema: { $ref: '#/components/schemas/ImportParcels' } },
-      'text/csv': { schema: { type: 'string' } },
+      'text/csv': {
+        schema: { type: 'string', description: 'CSV in UTF-8; its first row names the columns.' },
+      },
     });
     expect(operation('/export', 'get').responses['200']?.content).toEqual({
       'text/csv; charset=utf-8': { schema: { type: 'string' } },
