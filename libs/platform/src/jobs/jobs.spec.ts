@@ -168,7 +168,7 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
     const until = new Date(clock.now().getTime() + 3_600_000);
     note.behaviour = () => (clock.now() < until ? snooze(until) : cancel('too late'));
     await emit(ParcelSent({ parcel: 'd' }));
-    await eventually('it ran', () => note.runs === 1);
+    await eventually('it waits', async () => note.runs === 1 && (await inbox())?.lease_until === null);
     later(3_600_000);
     await ends('CANCELLED');
     expect([note.runs, (await inbox())?.last_error]).toEqual([2, 'too late']);
