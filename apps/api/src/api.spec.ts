@@ -22,6 +22,8 @@ const PUBLIC_ROUTES = new Set([
   'GET /p/:token',
   'POST /p/:token',
   'GET /v/:token',
+  'GET /o/:token',
+  'GET /l/:token',
 ]);
 
 describe('The api', () => {

@@ -7,6 +7,7 @@ import { ApiModule } from './api.module.js';
 import { withRealPort } from './free-port.js';
 import { ApiDocument } from './openapi/api-document.js';
 import { registerFormParsers } from './public-pages/form-body.js';
+import { answerTrackedRequests } from './public-pages/tracked-requests.js';
 
 export interface ApiOptions {
   /** Default: the machine's own time. */
@@ -25,6 +26,7 @@ export async function createApi(given: Config, options: ApiOptions = {}): Promis
   );
   useHttpKit(app);
   registerFormParsers(app.getHttpAdapter().getInstance());
+  answerTrackedRequests(app);
   app.get(ApiDocument).describe(app);
   return app;
 }

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import type { CliContext } from './cli-context.js';
 import { addCheckCounters } from './commands/check-counters.command.js';
+import { addCheckStatistics } from './commands/check-statistics.command.js';
 import { addDemoSeed } from './commands/demo-seed.command.js';
 import { addKeyCreate } from './commands/key-create.command.js';
 import { addKeyList } from './commands/key-list.command.js';
@@ -22,6 +23,7 @@ const COMMANDS = [
   addSubscriberExport,
   addSubscriberErase,
   addCheckCounters,
+  addCheckStatistics,
   addDemoSeed,
 ];
 

@@ -13,7 +13,15 @@ import {
   TopicDeleted,
 } from '#audience';
 import { Clock } from '#kernel';
-import { CampaignQueued, RemoveOldExports, ReportExportRequested, TrimTestInboxes } from '#messaging';
+import {
+  CampaignQueued,
+  CampaignRetried,
+  CampaignStopped,
+  DeliveriesExportRequested,
+  RemoveOldExports,
+  ReportExportRequested,
+  TrimTestInboxes,
+} from '#messaging';
 import {
   type Config,
   CONFIG,
@@ -37,8 +45,11 @@ import { createQueueBackend } from '#platform/queue';
 import { EraseMail } from './audience/erase-mail.job.js';
 import { ImportSubscribers } from './audience/import-subscribers.job.js';
 import { RemoveTopicConsents } from './audience/remove-topic-consents.job.js';
+import { CloseCampaign } from './messaging/close-campaign.job.js';
 import { ExpandCampaign } from './messaging/expand-campaign.job.js';
+import { ExportDeliveries } from './messaging/export-deliveries.job.js';
 import { ExportReport } from './messaging/export-report.job.js';
+import { RetryFailedDeliveries } from './messaging/retry-failed-deliveries.job.js';
 import { SendConfirmationMail } from './messaging/send-confirmation-mail.job.js';
 
 /** Injects the `QueueBackend` of this process. */
@@ -46,21 +57,27 @@ export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
 
 /** Every job there is. One that is not here is not run, and boot fails for an event without a job. */
 const JOBS = [
-  ExpandCampaign,
-  ExportReport,
-  SendConfirmationMail,
+  CloseCampaign,
   EraseMail,
-  RemoveTopicConsents,
+  ExpandCampaign,
+  ExportDeliveries,
+  ExportReport,
   ImportSubscribers,
+  RemoveTopicConsents,
+  RetryFailedDeliveries,
+  SendConfirmationMail,
 ];
 /** Every event that starts jobs. */
 const EVENTS = [
   CampaignQueued,
+  CampaignRetried,
+  CampaignStopped,
   ConfirmationRequested,
+  DeliveriesExportRequested,
+  ImportQueued,
   ReportExportRequested,
   SubscriberErased,
   TopicDeleted,
-  ImportQueued,
 ];
 const TASKS = [
   CreatePartitions,

@@ -91,7 +91,12 @@ export type { MailActivity, MailFilter } from './segments/segment-rules.js';
 export { type NamedSegment, SegmentsQuery } from './segments/segments.query.js';
 export { SegmentsService } from './segments/segments.service.js';
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
-export { type ChosenAudience, type Recipient, RecipientsQuery } from './subscribers/recipients.query.js';
+export {
+  type AudienceBreakdown,
+  type ChosenAudience,
+  type Recipient,
+  RecipientsQuery,
+} from './subscribers/recipients.query.js';
 export {
   type Subscriber,
   SUBSCRIBER_STATUSES,

@@ -6,13 +6,22 @@ export {
   SEND_STRATEGIES,
   type SendStrategy,
 } from './campaigns/campaign.js';
-export { CampaignQueued } from './campaigns/campaign.events.js';
+export { CampaignControlService } from './campaigns/campaign-control.service.js';
+export type { CampaignAnalysis } from './campaigns/campaign-analysis.service.js';
+export { CampaignQueued, CampaignRetried, CampaignStopped } from './campaigns/campaign.events.js';
+export { CampaignRetryService } from './campaigns/campaign-retry.service.js';
+export { CampaignScheduler } from './campaigns/campaign-scheduler.js';
 export { CampaignSchema } from './campaigns/campaign.schema.js';
 export { CampaignSendingService } from './campaigns/campaign-sending.service.js';
 export type { CampaignRow } from './campaigns/campaigns.query.js';
 export { CampaignsService } from './campaigns/campaigns.service.js';
-export { CampaignExpansionService } from './deliveries/campaign-expansion.service.js';
-export type { DeliveryKind, MailLinks } from './deliveries/delivery.js';
+export { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
+export { CampaignClosingService } from './deliveries/campaign-closing.service.js';
+export { CampaignDispatchService } from './deliveries/campaign-dispatch.service.js';
+export { type CampaignPreview, CampaignPreviewService } from './deliveries/campaign-preview.service.js';
+export { CampaignRetryDeliveriesService } from './deliveries/campaign-retry-deliveries.service.js';
+export { DeliveriesQuery, type DeliveryRow } from './deliveries/deliveries.query.js';
+export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';
 export { DeliveryEngine } from './deliveries/delivery-engine.js';
 export { DeliveryActivityQuery } from './deliveries/delivery-activity.query.js';
 export { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.js';
@@ -22,9 +31,12 @@ export {
   type MailPersonalData,
   MailPersonalDataQuery,
 } from './erasure/mail-personal-data.query.js';
+export { TestMailsService } from './deliveries/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './mail-pages/mail-pages.service.js';
 export { MailPersonalDataModule, MessagingModule, MessagingWorkerModule } from './messaging.module.js';
 export { type CampaignStatistics } from './reports/campaign-statistics.js';
+export { DeliveriesExportMaker } from './reports/deliveries-export-maker.js';
+export { DeliveriesExportRequested } from './reports/report-export.events.js';
 export { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
 export { RemoveOldExports } from './reports/remove-old-exports.task.js';
 export { ReportExportRequested } from './reports/report-export.events.js';
@@ -33,3 +45,8 @@ export { ReportExportsService } from './reports/report-exports.service.js';
 export { type TestInboxMessage, type OpenedTestInboxMessage } from './test-inbox/test-inbox-message.js';
 export { TestInboxQuery } from './test-inbox/test-inbox.query.js';
 export { TrimTestInboxes } from './test-inbox/trim-test-inboxes.task.js';
+export { type CampaignDiscrepancy, StatisticsCheckQuery } from './reports/statistics-check.query.js';
+export { TIMELINE_INTERVALS, type TimelineInterval, type TimelinePoint } from './reports/timeline.js';
+export { TimelineQuery } from './reports/timeline.query.js';
+export { MailboxSimulator } from './tracking/mailbox-simulator.service.js';
+export { TrackedLinks } from './tracking/tracked-links.service.js';

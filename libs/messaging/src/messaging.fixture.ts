@@ -9,7 +9,7 @@ import { eventually } from '../../../test/support/eventually.js';
 import { insertSubscribers } from '../../../test/support/subscribers.js';
 import { prepareProject, SECRETS } from '../../../test/support/system.js';
 import { TopicsService } from '#audience';
-import type { Campaign, CampaignDraft } from './campaigns/campaign.js';
+import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
 import { CampaignSendingService } from './campaigns/campaign-sending.service.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
@@ -31,6 +31,17 @@ export interface DeliveryRow {
   readonly last_error: string | null;
   readonly lease_token: string | null;
   readonly next_attempt_at: Date;
+}
+
+export interface CampaignState {
+  readonly status: CampaignStatus;
+  readonly failure_reason: string | null;
+  readonly expanded: boolean;
+  readonly reserved: number;
+  readonly closing: boolean;
+  readonly retrying: boolean;
+  readonly completed_at: Date | null;
+  readonly pre_send_status: string | null;
 }
 
 const DRAFT: CampaignDraft = {
@@ -108,8 +119,13 @@ export class MessagingFixture {
   ): Promise<Campaign> {
     const campaign = await this.draft(scope, readers, draft);
     const queued = await this.get(CampaignSendingService).send(scope, campaign.campaignKey);
-    await this.get(CampaignExpansionService).expand(scope, queued.id, new AbortController().signal);
+    await this.expand(scope, queued.id);
     return queued;
+  }
+
+  /** Writes a queued campaign's recipients down. */
+  expand(scope: ProjectScope, campaignId: string): Promise<void> {
+    return this.get(CampaignExpansionService).expand(scope, campaignId, new AbortController().signal);
   }
 
   async draft(scope: ProjectScope, readers: number, draft: Partial<CampaignDraft> = {}): Promise<Campaign> {
@@ -120,6 +136,31 @@ export class MessagingFixture {
 
   deliveries(): Promise<DeliveryRow[]> {
     return this.test.query<DeliveryRow>('select * from messaging.deliveries order by address');
+  }
+
+  /** A campaign's row. */
+  async campaign(id: string): Promise<CampaignState> {
+    const [row] = await this.test.query<CampaignState>(
+      `select status, failure_reason, expanded_at is not null as expanded, reserved_emails::int as reserved,
+         closing_since is not null as closing, retry_from is not null as retrying, completed_at, pre_send_status
+       from messaging.campaigns where id = $1`,
+      [id],
+    );
+    if (row === undefined) throw new Error('There is no such campaign.');
+    return row;
+  }
+
+  /** The e-mails of the scope's tenant over all periods, settlements that wait included. */
+  async usage({ tenantId }: ProjectScope): Promise<{ readonly used: number; readonly reserved: number }> {
+    const [row] = await this.test.query<{ used: number; reserved: number }>(
+      `with settled as (select coalesce(sum(used), 0) as used, coalesce(sum(released), 0) as released
+         from billing.email_settlements where tenant_id = $1)
+       select (coalesce(sum(u.used), 0) + s.used)::int as used,
+         (coalesce(sum(u.reserved), 0) - s.used - s.released)::int as reserved
+       from settled s left join billing.email_usage u on u.tenant_id = $1 group by s.used, s.released`,
+      [tenantId],
+    );
+    return row ?? { used: 0, reserved: 0 };
   }
 
   /** Waits until every delivery is as asked, and returns them. */

@@ -5,60 +5,122 @@ import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { MailMetrics } from '#platform';
 import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
+import { CampaignControlService } from './campaigns/campaign-control.service.js';
+import { CampaignFailureService } from './campaigns/campaign-failure.service.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
+import { CampaignRetryService } from './campaigns/campaign-retry.service.js';
+import { CampaignScheduler } from './campaigns/campaign-scheduler.js';
 import { CampaignSendingService } from './campaigns/campaign-sending.service.js';
 import { CampaignUsageQuery } from './campaigns/campaign-usage.query.js';
+import { CampaignStarter } from './campaigns/campaign-starter.service.js';
+import { CampaignStopper } from './campaigns/campaign-stopper.service.js';
 import { CampaignsQuery } from './campaigns/campaigns.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
+import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
+import { ScheduledCampaignsQuery } from './campaigns/scheduled-campaigns.query.js';
+import { ScheduledCampaignsService } from './campaigns/scheduled-campaigns.service.js';
+import { CampaignClosingService } from './deliveries/campaign-closing.service.js';
+import { CampaignDispatchService } from './deliveries/campaign-dispatch.service.js';
 import { CampaignExpansionService } from './deliveries/campaign-expansion.service.js';
 import { CampaignFinishQuery } from './deliveries/campaign-finish.query.js';
 import { CampaignMailsService } from './deliveries/campaign-mails.service.js';
 import { CampaignPreparation } from './deliveries/campaign-preparation.js';
 import { DeliveryActivityQuery } from './deliveries/delivery-activity.query.js';
+import { CampaignPreviewService, PreviewRecipients } from './deliveries/campaign-preview.service.js';
+import { CampaignRetryDeliveriesService } from './deliveries/campaign-retry-deliveries.service.js';
+import { DeliveriesQuery } from './deliveries/deliveries.query.js';
 import { DeliveryClaimsQuery } from './deliveries/delivery-claims.query.js';
 import { DeliveryEngine, DeliverySources, EngineTools } from './deliveries/delivery-engine.js';
 import { DeliveryJournal } from './deliveries/delivery-journal.js';
 import { DeliveryTransports } from './deliveries/delivery-transports.js';
+import { FailedDeliveriesQuery } from './deliveries/failed-deliveries.query.js';
 import { MailLinkMaker } from './deliveries/mail-links.js';
 import { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.js';
 import { OptInPreparation } from './deliveries/opt-in-preparation.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
 import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
+import { TestDeliveriesService } from './deliveries/test-deliveries.service.js';
+import { TestMailPreparation } from './deliveries/test-mail-preparation.js';
+import { TestMailsService } from './deliveries/test-mails.service.js';
 import { MailPagesService } from './mail-pages/mail-pages.service.js';
 import { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
 import { RemoveOldExports } from './reports/remove-old-exports.task.js';
 import { ReportExportMaker } from './reports/report-export-maker.js';
 import { ReportExportsService } from './reports/report-exports.service.js';
+import { DeliveriesExportMaker } from './reports/deliveries-export-maker.js';
+import { StatisticsCheckQuery } from './reports/statistics-check.query.js';
+import { TimelineQuery } from './reports/timeline.query.js';
 import { TestInboxQuery } from './test-inbox/test-inbox.query.js';
 import { TrimTestInboxes } from './test-inbox/trim-test-inboxes.task.js';
+import { DeliveryFeedback } from './tracking/delivery-feedback.service.js';
+import { LinkSets } from './tracking/link-sets.service.js';
+import { MailboxSimulator } from './tracking/mailbox-simulator.service.js';
+import { SimulatedMailbox } from './tracking/simulated-mailbox.service.js';
+import { TrackedEvents } from './tracking/tracked-events.service.js';
+import { TrackedLinks } from './tracking/tracked-links.service.js';
+import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
 
 /** What both edges use: writing campaigns, their reports, the test inbox, the pages behind mails' links. */
 @Module({
   imports: [AccessModule, AudienceModule, BillingModule],
   providers: [
     CampaignAnalysisService,
+    CampaignControlService,
     CampaignMailsService,
+    CampaignPreviewService,
     CampaignRepository,
+    CampaignRetryService,
     CampaignSendingService,
+    CampaignStarter,
+    CampaignStopper,
     CampaignsQuery,
     CampaignsService,
     CampaignStatisticsQuery,
     CampaignUsageQuery,
     DeliveryActivityQuery,
+    DeliveriesQuery,
+    DeliveryFeedback,
+    FailedDeliveriesQuery,
+    LinkSets,
     MailLinkMaker,
     MailPagesService,
+    PreSendAnalysisService,
+    PreviewRecipients,
     ReportExportsService,
+    TestDeliveriesService,
     TestInboxQuery,
+    TestMailsService,
+    StatisticsCheckQuery,
+    TimelineQuery,
+    TrackedEvents,
+    TrackedLinks,
+    TrackingRecorder,
   ],
   exports: [
+    CampaignControlService,
     CampaignMailsService,
+    CampaignPreviewService,
+    CampaignRepository,
+    CampaignRetryService,
     CampaignSendingService,
     CampaignsService,
+    CampaignStarter,
     CampaignStatisticsQuery,
+    CampaignStopper,
+    DeliveriesQuery,
+    DeliveryFeedback,
+    FailedDeliveriesQuery,
+    LinkSets,
     MailLinkMaker,
     MailPagesService,
+    PreSendAnalysisService,
     ReportExportsService,
     TestInboxQuery,
+    StatisticsCheckQuery,
+    TestMailsService,
+    TimelineQuery,
+    TrackedEvents,
+    TrackedLinks,
   ],
 })
 export class MessagingModule {}
@@ -72,9 +134,15 @@ export class MessagingModule {}
       useFactory: (registry: Registry) => new MailMetrics(registry),
       inject: [Registry],
     },
+    CampaignClosingService,
+    CampaignDispatchService,
     CampaignExpansionService,
+    CampaignFailureService,
     CampaignFinishQuery,
     CampaignPreparation,
+    CampaignRetryDeliveriesService,
+    CampaignScheduler,
+    DeliveriesExportMaker,
     DeliveryClaimsQuery,
     DeliveryEngine,
     DeliveryJournal,
@@ -82,16 +150,26 @@ export class MessagingModule {}
     DeliveryTransports,
     EngineTools,
     MailErasureService,
+    MailboxSimulator,
     OptInDeliveriesService,
     OptInPreparation,
     RemoveOldExports,
     ReportExportMaker,
+    ScheduledCampaignsQuery,
+    ScheduledCampaignsService,
+    SimulatedMailbox,
+    TestMailPreparation,
     TrimTestInboxes,
   ],
   exports: [
-    CampaignExpansionService,
+    CampaignClosingService,
+    CampaignDispatchService,
+    CampaignRetryDeliveriesService,
+    CampaignScheduler,
+    DeliveriesExportMaker,
     DeliveryEngine,
     MailErasureService,
+    MailboxSimulator,
     OptInDeliveriesService,
     RemoveOldExports,
     ReportExportMaker,

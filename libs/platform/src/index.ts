@@ -51,4 +51,10 @@ export { OperationsServer } from './operations/operations-server.js';
 export { publish } from './outbox/outbox.js';
 export { CONFIG, LOGGER, PlatformModule, type PlatformOptions } from './platform.module.js';
 export { projectRoot } from './project-root.js';
+export {
+  MAX_TRACKED_PLACES,
+  type TrackedMail,
+  type TrackingClaims,
+  TrackingTokens,
+} from './tokens/tracking-tokens.js';
 export { type LinkClaims, type LinkKind, LinkTokens } from './tokens/link-tokens.js';

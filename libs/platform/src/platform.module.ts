@@ -7,6 +7,7 @@ import type { Config } from './config/config.js';
 import { Database } from './database/database.js';
 import { Notifications } from './database/notifications.js';
 import { LinkTokens } from './tokens/link-tokens.js';
+import { TrackingTokens } from './tokens/tracking-tokens.js';
 
 /** Injects the `Config` of this process. */
 export const CONFIG = Symbol('mailwright.config');
@@ -46,6 +47,7 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: LOGGER, useValue: logger },
       { provide: Clock, useValue: clock ?? new SystemClock() },
       { provide: LinkTokens, useFactory: () => new LinkTokens(config.TOKEN_SECRET) },
+      { provide: TrackingTokens, useFactory: () => new TrackingTokens(config.TOKEN_SECRET) },
       { provide: Registry, useFactory: () => new Registry() },
       {
         provide: Database,

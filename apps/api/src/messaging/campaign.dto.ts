@@ -44,6 +44,9 @@ export type CreateCampaignBody = z.output<typeof createCampaignBody>;
 export const patchCampaignBody = strictBody(z.object(fields).partial().shape);
 export type PatchCampaignBody = z.output<typeof patchCampaignBody>;
 
+/** Whom a test mail goes to. */
+export const testCampaignBody = strictBody({ emails: z.array(emailField).min(1).max(5) });
+
 export const campaignListQuery = pageQuery.extend({
   status: z.enum(CAMPAIGN_STATUSES).optional(),
   topicKey: z.string().optional(),

@@ -1,8 +1,8 @@
-import { Body, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { CampaignSendingService, CampaignsService } from '#messaging';
+import { CampaignsService } from '#messaging';
 import { API_PREFIX, ApiController, InScope, Operation, toPage } from '#platform/http';
 import {
   campaignListQuery,
@@ -19,10 +19,7 @@ import {
 
 @ApiController('campaigns', { tag: 'Campaigns' })
 export class CampaignsController {
-  constructor(
-    @Inject(CampaignsService) private readonly campaigns: CampaignsService,
-    @Inject(CampaignSendingService) private readonly sending: CampaignSendingService,
-  ) {}
+  constructor(@Inject(CampaignsService) private readonly campaigns: CampaignsService) {}
 
   @Get()
   @Operation({
@@ -73,7 +70,9 @@ export class CampaignsController {
     operationId: 'updateCampaign',
     summary: 'Change a campaign',
     description:
-      'While it is DRAFT, SCHEDULED or FAILED. JSON merge-patch: what is absent stays, null clears.',
+      'While it is DRAFT, SCHEDULED or FAILED. JSON merge-patch: what is absent stays, null clears. A SCHEDULED one ' +
+      'stays scheduled and is checked at its time; without `scheduledAt` it is a DRAFT again. A change of content or ' +
+      'audience voids `preSendScore` and `preSendStatus`.',
     scope: 'campaigns:write',
     body: patchCampaignBody,
     response: { status: 200, schema: campaignView },
@@ -87,17 +86,17 @@ export class CampaignsController {
     return toCampaignView(await this.campaigns.revise(scope, campaignKey, toChanges(body)));
   }
 
-  @Post(':campaignKey/send')
+  @Delete(':campaignKey')
   @Operation({
-    operationId: 'sendCampaign',
-    summary: 'Send a campaign now',
+    operationId: 'deleteCampaign',
+    summary: 'Delete a campaign',
     description:
-      'Checks it, freezes its audience and hands it to the worker. A failed check refuses with `checks`.',
+      'While it is DRAFT, SCHEDULED, FAILED or CANCELLED. Links in mails that went out keep working.',
     scope: 'campaigns:write',
-    response: { status: 200, schema: campaignView },
+    response: { status: 204 },
     problems: [409],
   })
-  async send(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.sending.send(scope, campaignKey));
+  async remove(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string): Promise<void> {
+    await this.campaigns.remove(scope, campaignKey);
   }
 }

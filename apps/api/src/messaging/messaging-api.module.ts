@@ -1,11 +1,21 @@
 import { Module } from '@nestjs/common';
 import { MessagingModule } from '#messaging';
+import { CampaignChecksController } from './campaign-checks.controller.js';
+import { CampaignSendingController } from './campaign-sending.controller.js';
 import { CampaignsController } from './campaigns.controller.js';
+import { DeliveriesController } from './deliveries.controller.js';
 import { ReportsController } from './reports.controller.js';
 import { TestInboxController } from './test-inbox.controller.js';
 
 @Module({
   imports: [MessagingModule],
-  controllers: [CampaignsController, ReportsController, TestInboxController],
+  controllers: [
+    CampaignsController,
+    CampaignChecksController,
+    CampaignSendingController,
+    DeliveriesController,
+    ReportsController,
+    TestInboxController,
+  ],
 })
 export class MessagingApiModule {}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { int64, timestamp } from '#platform/http';
-import type { CampaignStatistics } from '#messaging';
+import { type CampaignStatistics, TIMELINE_INTERVALS, type TimelinePoint } from '#messaging';
 
 const fraction = z.number().min(0).max(1);
 
@@ -31,6 +31,34 @@ export const campaignStatisticsView = z
     completedAt: timestamp.nullable(),
   })
   .meta({ id: 'CampaignStatistics' });
+
+export const timelineQuery = z.object({ interval: z.enum(TIMELINE_INTERVALS).default('hour') });
+
+export const exportQuery = z.object({
+  rows: z
+    .enum(['statistics', 'deliveries'])
+    .default('statistics')
+    .meta({ description: '`deliveries`: one row a recipient instead of one for the campaign.' }),
+});
+
+export const timeline = z
+  .array(
+    z
+      .object({
+        timestamp: timestamp.meta({ description: 'Where the bucket begins, aligned to UTC.' }),
+        sent: int64,
+        delivered: int64.meta({ description: 'Sent in this bucket and not bounced since.' }),
+        opened: int64,
+        clicked: int64,
+        bounced: int64,
+      })
+      .meta({ id: 'TimeSeriesPoint' }),
+  )
+  .meta({ id: 'Timeline' });
+
+export function toTimelineView(points: readonly TimelinePoint[]): z.input<typeof timeline> {
+  return points.map((point) => ({ ...point, timestamp: point.timestamp.toISOString() }));
+}
 
 export function toStatisticsView(statistics: CampaignStatistics): z.input<typeof campaignStatisticsView> {
   const { collectedAt, lastUpdatedAt, completedAt } = statistics;

@@ -1,9 +1,18 @@
-import { Get, Inject, Param, Res } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { Get, Inject, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { CampaignStatisticsQuery, ReportExportsService } from '#messaging';
+import { CampaignStatisticsQuery, ReportExportsService, TimelineQuery } from '#messaging';
 import { ApiController, InScope, Operation } from '#platform/http';
-import { campaignStatisticsView, toStatisticsView } from './report.dto.js';
+import {
+  campaignStatisticsView,
+  exportQuery,
+  timeline,
+  timelineQuery,
+  toStatisticsView,
+  toTimelineView,
+} from './report.dto.js';
 
 const CSV = 'text/csv; charset=utf-8';
 
@@ -11,6 +20,7 @@ const CSV = 'text/csv; charset=utf-8';
 export class ReportsController {
   constructor(
     @Inject(CampaignStatisticsQuery) private readonly statisticsQuery: CampaignStatisticsQuery,
+    @Inject(TimelineQuery) private readonly timelines: TimelineQuery,
     @Inject(ReportExportsService) private readonly exports: ReportExportsService,
   ) {}
 
@@ -26,20 +36,44 @@ export class ReportsController {
     return toStatisticsView((await this.statisticsQuery.of(scope, campaignKey)).statistics);
   }
 
+  @Get('timeline')
+  @Operation({
+    operationId: 'getCampaignTimeline',
+    summary: 'Get a campaign’s numbers over time',
+    description:
+      'From the first bucket with anything in it to the last, gaps filled with zeros; empty before sending. At most two ' +
+      'days of minutes, 90 days of hours or three years of days.',
+    scope: 'reports:read',
+    response: { status: 200, schema: timeline },
+  })
+  async timeline(
+    @InScope() scope: ProjectScope,
+    @Param('campaignKey') campaignKey: string,
+    @Query({ schema: timelineQuery }) { interval }: z.output<typeof timelineQuery>,
+  ) {
+    return toTimelineView(await this.timelines.of(scope, campaignKey, interval));
+  }
+
   @Get('export')
   @Operation({
     operationId: 'exportCampaignReport',
     summary: 'Download a campaign’s numbers as CSV',
-    description: 'One header and one row (RFC 4180). The worker makes the file; 503 when none does in time.',
+    description:
+      'One header and one row (RFC 4180), or with `rows=deliveries` one row a recipient. The worker makes the file; 503 ' +
+      'when none does in time.',
     scope: 'reports:read',
     response: { status: 200, contentType: CSV },
   })
   async export(
     @InScope() scope: ProjectScope,
     @Param('campaignKey') campaignKey: string,
+    @Query({ schema: exportQuery }) { rows }: z.output<typeof exportQuery>,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const csv = await this.exports.statistics(scope, campaignKey);
+    const csv =
+      rows === 'deliveries'
+        ? Readable.from(await this.exports.deliveries(scope, campaignKey), { objectMode: false })
+        : await this.exports.statistics(scope, campaignKey);
     reply.type(CSV).header('content-disposition', `attachment; filename="${campaignKey}-report.csv"`);
     return csv;
   }

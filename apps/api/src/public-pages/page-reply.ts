@@ -3,7 +3,7 @@ import type { Page } from './page-layout.js';
 import { STYLE_SOURCE } from './page-style.js';
 
 /** A link's token is the right to use it: it must not stay in caches, search engines or another site's log. */
-const PRIVATE_HEADERS = {
+export const PRIVATE_HEADERS = {
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex',
@@ -32,6 +32,19 @@ export function sendMail(reply: FastifyReply, mailHtml: string): void {
 /** Answers a machine: 200 with a line of text. */
 export function sendText(reply: FastifyReply, text: string): void {
   void reply.status(200).headers(PRIVATE_HEADERS).type('text/plain; charset=utf-8').send(text);
+}
+
+/** Leads on to another site. */
+export function sendRedirect(reply: FastifyReply, url: string): void {
+  void reply
+    .status(302)
+    .headers({ ...PRIVATE_HEADERS, location: url })
+    .send();
+}
+
+/** Answers with an image. */
+export function sendImage(reply: FastifyReply, image: Buffer, type: string): void {
+  void reply.status(200).headers(PRIVATE_HEADERS).type(type).send(image);
 }
 
 function sendHtml(reply: FastifyReply, markup: string, policy: string): void {

@@ -4,14 +4,23 @@ import { AudienceModule } from '#audience';
 import { MessagingModule } from '#messaging';
 import { ConfirmController } from './confirm.controller.js';
 import { MailViewController } from './mail-view.controller.js';
+import { OpenPixelController } from './open-pixel.controller.js';
 import { PageLinks } from './page-links.service.js';
 import { PreferencesController } from './preferences.controller.js';
+import { TrackedLinkController } from './tracked-link.controller.js';
 import { UnsubscribeController } from './unsubscribe.controller.js';
 
 /** The pages that links in mails lead to: for subscribers, without a key, in HTML. */
 @Module({
   imports: [AccessModule, AudienceModule, MessagingModule],
-  controllers: [ConfirmController, UnsubscribeController, PreferencesController, MailViewController],
+  controllers: [
+    ConfirmController,
+    MailViewController,
+    OpenPixelController,
+    PreferencesController,
+    TrackedLinkController,
+    UnsubscribeController,
+  ],
   providers: [PageLinks],
 })
 export class PublicPagesModule {}

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
-import { CampaignExpansionService, CampaignQueued } from '#messaging';
-import { done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
+import { CampaignDispatchService, CampaignQueued } from '#messaging';
+import { cancel, done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
 
 /** Writes down the recipients of a campaign that was queued. */
 @Injectable()
@@ -10,16 +10,17 @@ export class ExpandCampaign extends ResumableJob<{ campaignId: string }> {
   override readonly queue = 'campaigns';
   override readonly on = CampaignQueued;
 
-  constructor(@Inject(CampaignExpansionService) private readonly expansion: CampaignExpansionService) {
+  constructor(@Inject(CampaignDispatchService) private readonly campaigns: CampaignDispatchService) {
     super();
   }
 
   override async run(
     scope: ProjectScope,
     { campaignId }: { campaignId: string },
-    { signal }: JobContext,
+    context: JobContext,
   ): Promise<JobResult> {
-    await this.expansion.expand(scope, campaignId, signal);
-    return signal.aborted ? retry('The worker stopped.') : done;
+    const failure = await this.campaigns.dispatch(scope, campaignId, context);
+    if (failure !== null) return cancel(failure);
+    return context.signal.aborted ? retry('The worker stopped.') : done;
   }
 }

@@ -24,6 +24,19 @@ export interface Recipient {
   readonly obstacle: 'suppressed' | 'unsubscribed' | 'paused' | null;
 }
 
+/** Who a campaign would reach, each person counted once: `matched` is the sum of the others. */
+export interface AudienceBreakdown {
+  /** Asked for mail to a topic, whether they confirmed it or not. */
+  readonly matched: number;
+  readonly unconfirmed: number;
+  /** On the suppression list by their own wish or by complaint. */
+  readonly suppressed: number;
+  readonly bounced: number;
+  /** Held back for now: they paused all mail. */
+  readonly capped: number;
+  readonly willReceive: number;
+}
+
 /** Comes before every id (RFC 9562 §5.9). */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
@@ -126,6 +139,64 @@ export class RecipientsQuery {
     const isInSegment = await this.segments.anyOf(scope, segmentIds, asOf);
     const people = sql`audience.scoped_subscribers b where ${isInSegment} and`;
     return recipientsAmong(people, scope, topicIds, { asOf, after: FIRST_ID });
+  }
+
+  /** The audience and those who are left out of it, by the first reason that applies, in one pass. */
+  breakdown(
+    scope: ProjectScope,
+    { topicIds, segmentIds }: ChosenAudience,
+    asOf: Date,
+  ): Promise<AudienceBreakdown> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const people =
+        segmentIds.length === 0
+          ? sql`audience.subscribers b on true`
+          : sql`audience.scoped_subscribers b on ${await this.segments.anyOf(scope, segmentIds, asOf)}`;
+      const { rows } = await sql<AudienceBreakdown>`
+        select count(*) as matched,
+          count(*) filter (where p.standing = 'bounced') as bounced,
+          count(*) filter (where p.standing = 'suppressed') as suppressed,
+          count(*) filter (where p.standing = 'unconfirmed') as unconfirmed,
+          count(*) filter (where p.standing = 'paused') as capped,
+          count(*) filter (where p.standing is null) as "willReceive"
+        from (
+          select case when s.reason = 'HARD_BOUNCE' then 'bounced' when s.reason is not null then 'suppressed'
+            when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing
+          from (
+            select c.subscriber_id, bool_or(c.status = 'SUBSCRIBED') as subscribed
+            from audience.consents c
+            where c.environment_id = ${scope.environmentId} and ${oneOf(topicIds)}
+              and (c.status = 'PENDING_CONFIRMATION' or (c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}))
+            group by c.subscriber_id
+          ) k
+          join ${people} and b.id = k.subscriber_id and b.environment_id = ${scope.environmentId}
+          left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
+        ) p
+      `.execute(db);
+      return rows[0]!;
+    });
+  }
+
+  /**
+   * A condition of SQL: whether the subscriber with this id may get mail to one of these topics (`uuid[]`) now. It
+   * says of each what `lookUp` says by a null `obstacle`.
+   */
+  mayReceive(
+    subscriberId: RawBuilder<unknown>,
+    topicIds: RawBuilder<unknown>,
+    now: Date,
+  ): RawBuilder<unknown> {
+    return sql`exists (
+      select from audience.subscribers b
+      where b.id = ${subscriberId} and (b.paused_until is null or b.paused_until <= ${now})
+        and exists (
+          select from audience.consents k
+          where k.subscriber_id = b.id and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
+        )
+        and not exists (
+          select from audience.suppressions s where s.environment_id = b.environment_id and s.email_key = b.email_key
+        )
+    )`;
   }
 
   /** The recipients among these subscribers, by id; one that is missing was erased. */

@@ -138,4 +138,48 @@ describe('recipients', () => {
       obstacle: null,
     });
   });
+
+  it('are counted beside those who are left out, each once', async () => {
+    const { scope, news, offers, slow, now } = await town();
+    const nobody = { matched: 0, bounced: 0, suppressed: 0, unconfirmed: 0, capped: 0, willReceive: 0 };
+    expect(await query.breakdown(scope, { topicIds: [], segmentIds: [] }, now)).toEqual(nobody);
+    expect(await query.breakdown(scope, { topicIds: [slow.id], segmentIds: [] }, now)).toEqual({
+      ...nobody,
+      matched: 1,
+      unconfirmed: 1,
+    });
+    expect(await query.breakdown(scope, { topicIds: [news.id], segmentIds: [] }, now)).toEqual({
+      ...nobody,
+      matched: 4,
+      bounced: 1,
+      capped: 1,
+      willReceive: 2,
+    });
+    for (const topicIds of [[news.id], [offers.id], [news.id, offers.id, slow.id]]) {
+      const { matched, willReceive, ...out } = await query.breakdown(
+        scope,
+        { topicIds, segmentIds: [] },
+        now,
+      );
+      expect(willReceive).toBe(await query.count(scope, { topicIds, segmentIds: [] }, now));
+      expect(matched).toBe(willReceive + out.bounced + out.suppressed + out.unconfirmed + out.capped);
+    }
+  });
+
+  it('are told from others by a condition that agrees with looking each of them up', async () => {
+    const { scope, news, offers, people, now } = await town();
+    const ids = [...Object.values(people).map(({ id }) => id), newId()];
+    for (const topicIds of [[news.id], [news.id, offers.id], []]) {
+      const found = await query.lookUp(scope, topicIds, ids, now);
+      const condition = query.mayReceive(sql`i.id`, sql`${topicIds}::uuid[]`, now);
+      const wanted = await audience.database.transaction(scope, async ({ db }) => {
+        const { rows } = await sql<{
+          id: string;
+        }>`select i.id from unnest(${ids}::uuid[]) i(id) where ${condition}`.execute(db);
+        return rows.map(({ id }) => id);
+      });
+      const unhindered = ids.filter((id) => found.get(id)?.obstacle === null);
+      expect(wanted.toSorted()).toEqual(unhindered.toSorted());
+    }
+  });
 });

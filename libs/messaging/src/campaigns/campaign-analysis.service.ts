@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { ProjectsQuery } from '#access';
-import { CustomFieldsQuery, RecipientsQuery, TopicsQuery } from '#audience';
+import { type AudienceBreakdown, CustomFieldsQuery, RecipientsQuery, TopicsQuery } from '#audience';
 import { EmailQuota, SubscriptionsQuery } from '#billing';
 import { type CampaignFacts, criticalChecks, type PreSendAnalysis, summarise } from '#deliverability';
 import { type Config, CONFIG } from '#platform';
@@ -17,8 +17,19 @@ import { senderIdentity } from './sender-identity.js';
 const SHOWN_URL = 100;
 
 export interface CampaignAnalysis extends PreSendAnalysis {
+  readonly audience: AudienceBreakdown;
+  /** How many would receive it now. */
   readonly recipients: number;
 }
+
+const NOBODY: AudienceBreakdown = {
+  matched: 0,
+  unconfirmed: 0,
+  suppressed: 0,
+  bounced: 0,
+  capped: 0,
+  willReceive: 0,
+};
 
 /** Looks at a campaign as it stands before it may be sent. */
 @Injectable()
@@ -36,7 +47,9 @@ export class CampaignAnalysisService {
   async analyse(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
     const project = await this.projects.ofScope(scope);
     if (project === null) throw new Error('The project of this scope is gone.');
-    const recipients = campaign.topicIds.length === 0 ? 0 : await this.recipients.count(scope, campaign, now);
+    const audience =
+      campaign.topicIds.length === 0 ? NOBODY : await this.recipients.breakdown(scope, campaign, now);
+    const recipients = audience.willReceive;
     const subscription = await this.subscriptions.ofTenant(scope);
     const customKeys = (await this.customFields.definitions(scope)).map(({ key }) => key);
     const facts: CampaignFacts = {
@@ -47,7 +60,7 @@ export class CampaignAnalysisService {
       emailsRemaining: scope.environment === 'LIVE' ? await this.quota.remaining(scope, now) : null,
       ...(await contentFacts(campaign, project, customKeys)),
     };
-    return { ...summarise(criticalChecks(facts)), recipients };
+    return { ...summarise(criticalChecks(facts)), audience, recipients };
   }
 
   /** Null where none is asked for. No domain can be verified yet, so where one is, none is verified. */

@@ -5,12 +5,49 @@ import type { PreSendCheck } from '#deliverability';
 export class PreSendRejectedError extends DomainError {
   override readonly code = 'pre-send-rejected';
 
-  constructor(readonly checks: readonly PreSendCheck[]) {
-    const failed = checks.filter(({ result, severity }) => result === 'FAIL' && severity === 'CRITICAL');
-    super(`The campaign cannot be sent: ${failed.map(({ message }) => message).join(' ')}`);
+  /** `earlierFailure` is why the campaign could not go on the last time. */
+  constructor(
+    readonly checks: readonly PreSendCheck[],
+    earlierFailure: string | null = null,
+  ) {
+    const earlier = earlierFailure === null ? '' : ` The last sending failed: ${earlierFailure}`;
+    super(`The campaign cannot be sent: ${describeFailures(checks)}${earlier}`);
   }
 
   override get members(): Readonly<Record<string, unknown>> {
     return { checks: this.checks };
   }
+}
+
+/** There is no time to send at: none is set, or it is past. */
+export class ScheduleMissingError extends DomainError {
+  override readonly code = 'schedule-missing';
+
+  constructor() {
+    super('The campaign has no scheduledAt in the future.');
+  }
+}
+
+/** So many test mails may be asked for in an hour. */
+export class TooManyTestMailsError extends DomainError {
+  override readonly code = 'rate-limited';
+
+  constructor(
+    limit: number,
+    readonly retryAfterSeconds: number,
+  ) {
+    super(`At most ${limit} test mails an hour.`);
+  }
+
+  override get members(): Readonly<Record<string, unknown>> {
+    return { retryAfterSeconds: this.retryAfterSeconds };
+  }
+}
+
+/** What the failed critical checks say, as one text. */
+export function describeFailures(checks: readonly PreSendCheck[]): string {
+  return checks
+    .filter(({ result, severity }) => result === 'FAIL' && severity === 'CRITICAL')
+    .map(({ message }) => message)
+    .join(' ');
 }

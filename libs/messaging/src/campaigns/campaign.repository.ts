@@ -31,6 +31,27 @@ export class CampaignRepository {
     return this.#find(scope, tx, campaignKey, LockMode.PESSIMISTIC_WRITE);
   }
 
+  /** The same by its id; null when it is gone. */
+  lockById(scope: ProjectScope, tx: Transaction, id: string): Promise<Campaign | null> {
+    const { environmentId } = scope;
+    return tx.em.findOne(Campaign, { environmentId, id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  }
+
+  /** The campaign if it waits for its time, kept from others; null when it does not, or somebody has it. */
+  lockScheduled(scope: ProjectScope, tx: Transaction, id: string): Promise<Campaign | null> {
+    return tx.em.findOne(
+      Campaign,
+      { environmentId: scope.environmentId, id, status: 'SCHEDULED' },
+      { lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
+    );
+  }
+
+  /** A campaign whose mails are out stays as a row that nobody sees: their links must go on working. */
+  remove(tx: Transaction, campaign: Campaign, now: Date): void {
+    if (campaign.queuedAt === null) tx.em.remove(campaign);
+    else campaign.deletedAt = now;
+  }
+
   async #find(
     scope: ProjectScope,
     tx: Transaction,
@@ -41,7 +62,7 @@ export class CampaignRepository {
     const { environmentId } = scope;
     const campaign = await tx.em.findOne(
       Campaign,
-      { environmentId, campaignKey },
+      { environmentId, campaignKey, deletedAt: null },
       lockMode === undefined ? {} : { lockMode },
     );
     if (campaign === null) throw new NotFoundError();

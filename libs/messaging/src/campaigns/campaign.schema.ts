@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import { Campaign, type CampaignStatus, type PreSendStatus, type SendStrategy } from './campaign.js';
 
-/** messaging.campaigns, as far as the author's side of a campaign goes; the engine's columns are SQL's. */
+/** messaging.campaigns. The engine writes its columns with SQL, under the row's lock. */
 export const CampaignSchema = defineEntity({
   class: Campaign,
   tableName: 'campaigns',
@@ -27,9 +27,17 @@ export const CampaignSchema = defineEntity({
     preSendScore: p.integer().nullable(),
     preSendStatus: p.string().$type<PreSendStatus>().nullable(),
     queuedAt: p.datetime(3).nullable(),
+    audienceAt: p.datetime(3).nullable(),
+    expansionCursor: p.uuid().nullable(),
+    expandedAt: p.datetime(3).nullable(),
     usagePeriod: p.datetime(3).nullable(),
     reservedEmails: p.bigint('number'),
+    expandedEmails: p.bigint('number'),
+    closingSince: p.datetime(3).nullable(),
+    retryFrom: p.datetime(3).nullable(),
+    retryEmails: p.bigint('number'),
     completedAt: p.datetime(3).nullable(),
+    deletedAt: p.datetime(3).nullable(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
   },

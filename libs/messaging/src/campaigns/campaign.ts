@@ -1,70 +1,33 @@
-import { InvalidStateError } from '#kernel';
+import { InvalidStateError, UnavailableError } from '#kernel';
+import type {
+  CampaignDraft,
+  CampaignIdentity,
+  PreSendStatus,
+  PreSendVerdict,
+  Queueing,
+  SendStrategy,
+  UnboundEmails,
+} from './campaign-draft.js';
+import { ScheduleMissingError } from './campaign.errors.js';
+import {
+  ALLOWED_STATUSES,
+  CAMPAIGN_ACTIONS,
+  type CampaignAction,
+  type CampaignStatus,
+  UNDER_WAY,
+} from './campaign-status.js';
 
-export const CAMPAIGN_STATUSES = [
-  'DRAFT',
-  'SCHEDULED',
-  'QUEUED_FOR_SENDING',
-  'SENDING',
-  'PAUSED',
-  'SENT',
-  'CANCELLED',
-  'FAILED',
-  'ARCHIVED',
-] as const;
-export type CampaignStatus = (typeof CAMPAIGN_STATUSES)[number];
+export {
+  type CampaignDraft,
+  isCampaignKey,
+  type PreSendStatus,
+  SEND_STRATEGIES,
+  type SendStrategy,
+} from './campaign-draft.js';
+export { CAMPAIGN_STATUSES, type CampaignStatus } from './campaign-status.js';
 
-export const SEND_STRATEGIES = ['DRAFT', 'IMMEDIATE', 'SCHEDULED'] as const;
-export type SendStrategy = (typeof SEND_STRATEGIES)[number];
-
-export type PreSendStatus = 'PENDING' | 'PASSED' | 'WARNING' | 'FAILED';
-
-/** What the author writes: content, sender, audience, intention. */
-export interface CampaignDraft {
-  readonly name: string;
-  readonly subject: string;
-  readonly previewText: string | null;
-  readonly contentJson: string | null;
-  readonly contentText: string | null;
-  readonly fromEmail: string | null;
-  readonly fromName: string | null;
-  readonly topicIds: readonly string[];
-  readonly segmentIds: readonly string[];
-  readonly sendStrategy: SendStrategy | null;
-  readonly scheduledAt: Date | null;
-}
-
-export interface CampaignIdentity {
-  readonly id: string;
-  readonly environmentId: number;
-  readonly campaignKey: string;
-}
-
-/** What a pre-send analysis found: points from 0 to 100 and a verdict. */
-export interface PreSendVerdict {
-  readonly score: number;
-  readonly status: PreSendStatus;
-}
-
-/** What `send` promises: how many are to receive it and which period's e-mails are set aside for them. */
-export interface Queueing {
-  readonly recipients: number;
-  /** Null where e-mails are not counted. */
-  readonly usagePeriod: Date | null;
-}
-
-/** `<PROJECT>-<n>`, the number padded to three digits. */
-const CAMPAIGN_KEY = /^[A-Z][A-Z0-9]{1,7}-\d{3,19}$/;
-
-/** Whether a campaign can have this key at all: what can't is not looked up. */
-export function isCampaignKey(text: string): boolean {
-  return CAMPAIGN_KEY.test(text);
-}
-
-const EDITABLE: readonly CampaignStatus[] = ['DRAFT', 'SCHEDULED', 'FAILED'];
-const SENDABLE: readonly CampaignStatus[] = ['DRAFT', 'SCHEDULED', 'FAILED'];
-
-/** What a pre-send analysis looks at. */
-const ANALYSED: ReadonlySet<string> = new Set<keyof CampaignDraft>([
+/** What an analysis looks at. */
+const ANALYSED = [
   'subject',
   'previewText',
   'contentJson',
@@ -73,7 +36,9 @@ const ANALYSED: ReadonlySet<string> = new Set<keyof CampaignDraft>([
   'fromName',
   'topicIds',
   'segmentIds',
-]);
+] as const;
+/** How long the worker takes at most to notice that a campaign was stopped, seconds. */
+const STOPPING_SECONDS = 1;
 
 /** A mail to everybody who wants its topics: written, checked, queued once, sent. */
 export class Campaign {
@@ -97,9 +62,17 @@ export class Campaign {
   preSendScore: number | null = null;
   preSendStatus: PreSendStatus | null = null;
   queuedAt: Date | null = null;
+  audienceAt: Date | null = null;
+  expansionCursor: string | null = null;
+  expandedAt: Date | null = null;
   usagePeriod: Date | null = null;
   reservedEmails = 0;
+  expandedEmails = 0;
+  closingSince: Date | null = null;
+  retryFrom: Date | null = null;
+  retryEmails = 0;
   completedAt: Date | null = null;
+  deletedAt: Date | null = null;
   readonly createdAt: Date;
   updatedAt: Date;
 
@@ -122,30 +95,60 @@ export class Campaign {
     this.updatedAt = now;
   }
 
-  /** Takes changes over; of other content or another audience the analysis is void. Throws unless it can still be edited. */
+  /** Throws `InvalidStateError` unless the campaign's state allows it. */
+  refuseUnlessAllowed(action: CampaignAction): void {
+    const allowed = ALLOWED_STATUSES[action];
+    if (allowed.includes(this.status)) return;
+    const message = `The campaign ${CAMPAIGN_ACTIONS[action]} while it is ${this.status}.`;
+    throw new InvalidStateError(message, this.status, allowed);
+  }
+
+  allows(action: CampaignAction): boolean {
+    return ALLOWED_STATUSES[action].includes(this.status);
+  }
+
+  /** Takes changes over. An analysis is void when what it looked at has changed; a schedule stands. */
   revise(changes: Partial<CampaignDraft>, now: Date): void {
-    this.refuseUnless(EDITABLE, 'cannot be changed');
+    this.refuseUnlessAllowed('change');
     const { topicIds, segmentIds, ...plain } = changes;
     if (Object.keys(changes).length === 0) return;
+    const before = this.analysedParts();
     Object.assign(this, plain);
     if (topicIds !== undefined) this.topicIds = [...topicIds];
     if (segmentIds !== undefined) this.segmentIds = [...segmentIds];
     if (this.status === 'SCHEDULED' && this.scheduledAt === null) this.status = 'DRAFT';
-    if (Object.keys(changes).some((field) => ANALYSED.has(field))) {
+    if (this.analysedParts() !== before) {
       this.preSendScore = null;
       this.preSendStatus = null;
     }
     this.updatedAt = now;
   }
 
-  /** Throws what `send` throws when the campaign's state does not allow it. */
-  refuseUnlessSendable(): void {
-    this.refuseUnless(SENDABLE, 'cannot be sent');
-  }
-
   judge({ score, status }: PreSendVerdict): void {
     this.preSendScore = score;
     this.preSendStatus = status;
+  }
+
+  /** Throws what `schedule` throws: `InvalidStateError`, or `ScheduleMissingError` without a time to come. */
+  refuseUnlessSchedulable(now: Date): void {
+    this.refuseUnlessAllowed('schedule');
+    if (this.scheduledAt === null || this.scheduledAt <= now) throw new ScheduleMissingError();
+  }
+
+  schedule(now: Date): void {
+    this.refuseUnlessSchedulable(now);
+    this.status = 'SCHEDULED';
+    this.updatedAt = now;
+  }
+
+  /**
+   * Throws what `send` throws: `InvalidStateError`, or `UnavailableError` while the worker still ends the
+   * deliveries of a sending that failed.
+   */
+  refuseUnlessSendable(): void {
+    this.refuseUnlessAllowed('send');
+    if (this.closingSince !== null)
+      throw new UnavailableError('The failed sending is still being ended.', STOPPING_SECONDS);
   }
 
   /** `send`: from now on the audience is frozen and the worker has it. */
@@ -154,14 +157,68 @@ export class Campaign {
     this.status = 'QUEUED_FOR_SENDING';
     this.failureReason = null;
     this.estimatedRecipientCount = recipients;
-    this.queuedAt = now;
+    this.queuedAt ??= now;
+    this.audienceAt = now;
+    this.expansionCursor = null;
+    this.expandedAt = null;
+    this.expandedEmails = 0;
     this.usagePeriod = usagePeriod;
     this.reservedEmails = usagePeriod === null ? 0 : recipients;
     this.updatedAt = now;
   }
 
-  private refuseUnless(allowed: readonly CampaignStatus[], what: string): void {
-    if (allowed.includes(this.status)) return;
-    throw new InvalidStateError(`The campaign ${what} while it is ${this.status}.`, this.status, allowed);
+  pause(now: Date): void {
+    this.refuseUnlessAllowed('pause');
+    this.status = 'PAUSED';
+    this.updatedAt = now;
+  }
+
+  resume(now: Date): void {
+    this.refuseUnlessAllowed('resume');
+    this.status = 'SENDING';
+    this.updatedAt = now;
+  }
+
+  /** Nobody gets it from now on. The worker ends what is open. */
+  cancel(now: Date): UnboundEmails {
+    this.refuseUnlessAllowed('cancel');
+    return this.end('CANCELLED', now);
+  }
+
+  /** It cannot go on. Null when it had ended already. */
+  fail(reason: string, now: Date): UnboundEmails | null {
+    if (this.status !== 'SCHEDULED' && !UNDER_WAY.includes(this.status)) return null;
+    this.failureReason = reason;
+    return this.end('FAILED', now);
+  }
+
+  /** `retry-failed`: so many deliveries are to be put back. */
+  retryFailed({ recipients, usagePeriod }: Queueing, now: Date): void {
+    this.refuseUnlessAllowed('retryFailed');
+    this.status = 'SENDING';
+    this.usagePeriod = usagePeriod;
+    this.retryFrom = now;
+    this.retryEmails = usagePeriod === null ? 0 : recipients;
+    this.completedAt = null;
+    this.updatedAt = now;
+  }
+
+  private end(status: 'CANCELLED' | 'FAILED', now: Date): UnboundEmails {
+    const { usagePeriod } = this;
+    const wasUnderWay = UNDER_WAY.includes(this.status);
+    const emails =
+      usagePeriod === null ? 0 : Math.max(0, this.reservedEmails - this.expandedEmails) + this.retryEmails;
+    this.status = status;
+    this.updatedAt = now;
+    if (!wasUnderWay) return { usagePeriod: null, emails: 0 };
+    this.closingSince = now;
+    this.reservedEmails = usagePeriod === null ? 0 : this.expandedEmails;
+    this.retryEmails = 0;
+    this.retryFrom = null;
+    return { usagePeriod, emails };
+  }
+
+  private analysedParts(): string {
+    return JSON.stringify(ANALYSED.map((part) => this[part]));
   }
 }

@@ -53,7 +53,7 @@ export class CampaignsQuery {
     filter: { readonly status?: CampaignStatus | undefined; readonly topicId?: string | undefined },
   ): Promise<Page<CampaignRow>> {
     const where = sql`
-      c.environment_id = ${scope.environmentId}
+      c.environment_id = ${scope.environmentId} and c.deleted_at is null
       ${filter.status === undefined ? sql`` : sql`and c.status = ${filter.status}`}
       ${filter.topicId === undefined ? sql`` : sql`and ${filter.topicId}::uuid = any(c.topic_ids)`}
     `;

@@ -58,6 +58,15 @@ export class CampaignsService {
     });
   }
 
+  /** Deletes it, unless the worker has it or its mails are out: `InvalidStateError`. */
+  async remove(scope: ProjectScope, campaignKey: string): Promise<void> {
+    await this.database.transaction(scope, async (tx) => {
+      const campaign = await this.campaigns.lock(scope, tx, campaignKey);
+      campaign.refuseUnlessAllowed('delete');
+      this.campaigns.remove(tx, campaign, this.clock.now());
+    });
+  }
+
   #estimate(scope: ProjectScope, campaign: Campaign, now: Date): Promise<number> {
     return campaign.topicIds.length === 0 ? Promise.resolve(0) : this.recipients.count(scope, campaign, now);
   }

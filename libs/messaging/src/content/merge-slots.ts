@@ -28,6 +28,7 @@ const ROOTS: readonly (keyof MergeValues)[] = [
   'campaign',
   'project',
   'links',
+  'tracking',
 ];
 
 const PLAIN = /^\{\{\s*([a-z]+)\.([A-Za-z_][\w-]*)\s*((?:\|[^|]*)*)\}\}$/;
@@ -59,7 +60,7 @@ function compileSlot(source: string): Slot | null {
 }
 
 function slotValue(slot: Slot, values: MergeValues): unknown {
-  const fields: object = values[slot.root];
+  const fields: object = values[slot.root] ?? {};
   let value: unknown = Object.hasOwn(fields, slot.key) ? Reflect.get(fields, slot.key) : undefined;
   for (const step of slot.steps) value = step(value);
   return value;

@@ -11,6 +11,8 @@ export interface MergeValues {
   readonly campaign: { readonly name: string; readonly key: string };
   readonly project: { readonly name: string };
   readonly links: { readonly unsubscribe: string; readonly preferences: string; readonly view: string };
+  /** The tokens of the mail's pixel and tracked links; not for authors, so not among the known variables. */
+  readonly tracking?: Readonly<Record<string, string>>;
 }
 
 /** Every merge variable that exists in every project; custom fields come on top as `custom.<key>`. */

@@ -4,6 +4,10 @@ import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
+import { ContentCompileError } from '../content/content-inspection.js';
+import { MergeTemplateError } from '../content/merge-template.js';
+import { CampaignCannotGoOnError } from './campaign-expansion.errors.js';
+import type { CampaignMail } from './campaign-mail.js';
 import { CampaignMailsService } from './campaign-mails.service.js';
 import { wakeSenders } from './deliveries.channel.js';
 
@@ -14,6 +18,7 @@ interface ExpandingCampaign {
   readonly topic_ids: string[];
   readonly segment_ids: string[];
   readonly queued_at: Date;
+  readonly audience_at: Date;
   readonly expansion_cursor: string | null;
   readonly usage_period: Date | null;
   readonly reserved_emails: number;
@@ -28,7 +33,8 @@ interface Chunk {
 
 /**
  * Writes a queued campaign's recipients down, a chunk a transaction with the cursor beside it: it can be
- * killed anywhere and goes on. The audience is frozen at `queued_at`; senders begin with the first chunk.
+ * killed anywhere and goes on. The audience is frozen at `audience_at`; senders begin with the first chunk. A pause
+ * holds the senders, not this.
  */
 @Injectable()
 export class CampaignExpansionService {
@@ -40,21 +46,32 @@ export class CampaignExpansionService {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Resolves when all recipients are written down, or the campaign is no longer to be sent. */
+  /**
+   * Resolves when all recipients are written down, or the campaign is no longer to be sent. Shows before anybody is
+   * written down that it compiles: `CampaignCannotGoOnError` when it does not.
+   */
   async expand(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<void> {
-    // Also shows, before anybody is written down, that the campaign compiles.
-    const { sender } = await this.mails.compile(scope, campaignId);
+    const { sender } = await this.#compile(scope, campaignId);
     while (!signal.aborted && (await this.#expandChunk(scope, campaignId, sender.domain)));
+  }
+
+  async #compile(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
+    try {
+      return await this.mails.compile(scope, campaignId);
+    } catch (error) {
+      const isAtFault = error instanceof MergeTemplateError || error instanceof ContentCompileError;
+      throw isAtFault ? new CampaignCannotGoOnError(error.message, false) : error;
+    }
   }
 
   /** True while there is more. */
   #expandChunk(scope: ProjectScope, campaignId: string, domain: string): Promise<boolean> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<ExpandingCampaign>`
-        select id, topic_ids, segment_ids, queued_at, expansion_cursor, usage_period, reserved_emails, expanded_emails
+        select id, topic_ids, segment_ids, queued_at, audience_at, expansion_cursor, usage_period, reserved_emails, expanded_emails
         from messaging.campaigns
         where id = ${campaignId} and environment_id = ${scope.environmentId} and expanded_at is null
-          and status in ('QUEUED_FOR_SENDING', 'SENDING')
+          and status in ('QUEUED_FOR_SENDING', 'SENDING', 'PAUSED')
         for update
       `.execute(db);
       const campaign = rows[0];
@@ -66,7 +83,8 @@ export class CampaignExpansionService {
       await this.#adjustReservation(scope, campaign, emails, complete);
       const now = this.clock.now();
       await sql`
-        update messaging.campaigns set status = 'SENDING', updated_at = ${now}, expanded_emails = ${emails},
+        update messaging.campaigns set status = case when status = 'PAUSED' then status else 'SENDING' end,
+          updated_at = ${now}, expanded_emails = ${emails},
           reserved_emails = ${campaign.usage_period === null ? 0 : complete ? emails : Math.max(emails, campaign.reserved_emails)},
           expansion_cursor = coalesce(${chunk.last}::uuid, expansion_cursor),
           expanded_at = ${complete ? now : null}, estimated_recipient_count = case when ${complete} then ${emails} else estimated_recipient_count end
@@ -80,29 +98,31 @@ export class CampaignExpansionService {
 
   /** With segments the audience is written down first, in the transaction of the first chunk. */
   async #freeze(scope: ProjectScope, campaign: ExpandingCampaign): Promise<void> {
-    const { id, topic_ids: topicIds, segment_ids: segmentIds, queued_at: queuedAt } = campaign;
-    if (segmentIds.length > 0) await this.recipients.freeze(scope, id, { topicIds, segmentIds }, queuedAt);
+    const { id, topic_ids: topicIds, segment_ids: segmentIds, audience_at: audienceAt } = campaign;
+    if (segmentIds.length > 0) await this.recipients.freeze(scope, id, { topicIds, segmentIds }, audienceAt);
   }
 
   async #insert(scope: ProjectScope, db: Sql, campaign: ExpandingCampaign, domain: string): Promise<Chunk> {
-    const { id, topic_ids, segment_ids, queued_at, expansion_cursor } = campaign;
+    const { id, topic_ids, segment_ids, queued_at, audience_at, expansion_cursor } = campaign;
     const walk = { after: expansion_cursor ?? undefined, frozen: segment_ids.length > 0 ? id : undefined };
+    const reopened = audience_at > queued_at ? reopen(campaign) : sql`select where false`;
     const { rows } = await sql<Chunk>`
       with page as materialized (
         select a.subscriber_id, a.address, a.address_key, platform.new_id() as id
-        from (${this.recipients.audience(scope, topic_ids, queued_at, walk)}) a
+        from (${this.recipients.audience(scope, topic_ids, audience_at, walk)}) a
         order by a.subscriber_id limit ${CHUNK}
-      ), added as (
+      ), reopened as (${reopened}), added as (
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
           address_key, message_id, state, next_attempt_at, created_at)
         select page.id, (${queued_at}::timestamptz at time zone 'UTC')::date, ${scope.environmentId}, 'CAMPAIGN', ${id},
           page.subscriber_id, page.address, page.address_key, '<' || page.id || '@' || ${domain}::text || '>',
-          'PENDING', ${queued_at}, ${queued_at}
+          'PENDING', ${audience_at}, ${audience_at}
         from page
         on conflict do nothing
         returning 1
       )
-      select (select count(*) from page) as looked_at, (select count(*) from added) as added,
+      select (select count(*) from page) as looked_at,
+        (select count(*) from added) + (select count(*) from reopened) as added,
         (select subscriber_id from page order by subscriber_id desc limit 1) as last
     `.execute(db);
     return rows[0] ?? { looked_at: 0, added: 0, last: null };
@@ -123,9 +143,20 @@ export class CampaignExpansionService {
     if (usage_period === null) return;
     if (emails > reserved_emails) {
       const { granted } = await this.quota.reserve(scope, emails - reserved_emails, usage_period);
-      if (!granted) throw new Error('The period has no e-mails left for the campaign.');
+      if (!granted)
+        throw new CampaignCannotGoOnError('The period has no e-mails left for the campaign.', true);
     } else if (complete && emails < reserved_emails) {
       await this.quota.settle(scope, usage_period, { used: 0, released: reserved_emails - emails });
     }
   }
 }
+
+/** Of a campaign that failed and is sent again: who is in the page and was not reached before. */
+const reopen = ({ id, queued_at, audience_at }: ExpandingCampaign) => sql`
+  update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
+    created_at = ${audience_at}, next_attempt_at = ${audience_at}
+  from page
+  where d.source_id = ${id} and d.subscriber_id = page.subscriber_id and d.state = 'CANCELLED'
+    and d.queued_on = (${queued_at}::timestamptz at time zone 'UTC')::date
+  returning 1
+`;

@@ -13,7 +13,7 @@ export class CampaignFinishQuery {
     return this.database.transaction(scope, async ({ db }) => {
       const { numAffectedRows } = await sql`
         update messaging.campaigns c set status = 'SENT', completed_at = ${now}, updated_at = ${now}
-        where c.id = ${id} and c.status = 'SENDING' and c.expanded_at is not null
+        where c.id = ${id} and c.status = 'SENDING' and c.expanded_at is not null and c.retry_from is null
           and not exists (
             select from messaging.deliveries d
             where d.source_id = c.id and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and d.finished_at is null

@@ -16,12 +16,14 @@ const FEEDBACK_SENDER = 'mailwright';
 /** A campaign, compiled and with all that its mails have in common. */
 export interface CampaignMail {
   readonly scope: ProjectScope;
-  readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds'>;
+  readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds' | 'queuedAt'>;
   readonly project: Pick<Project, 'projectKey' | 'name'>;
   readonly topics: readonly NamedTopic[];
   readonly sender: SenderIdentity;
   readonly template: CampaignTemplate;
   readonly skeleton: MimeSkeleton;
+  /** Where its tracked links lead; null when it is not tracked. */
+  readonly linkSet: number | null;
 }
 
 /** The one mail that a recipient gets. */
@@ -32,14 +34,31 @@ export interface MailOfRecipient {
   readonly date: Date;
 }
 
-/** The HTML as the recipient got it. */
-export function renderCampaignHtml(
+/** Subject, HTML and text as the recipient gets them. */
+export function renderCampaignMail(
   mail: CampaignMail,
   { deliveryId, recipient }: Pick<MailOfRecipient, 'deliveryId' | 'recipient'>,
   links: MailLinkMaker,
-): string {
+) {
   const own = links.ofDelivery(mail.scope, deliveryId, recipient.subscriberId);
-  return mail.template.html.render(mergeValues(mail, recipient, own));
+  const tracking = trackingTokens(mail, deliveryId, links);
+  const values = { ...mergeValues(mail, recipient, own), tracking };
+  const { subject, html, text } = mail.template;
+  return {
+    subject: subject.render(values),
+    html: html.render(values),
+    text: text.render(values),
+    links: own,
+  };
+}
+
+function trackingTokens(
+  { scope: { environmentId }, linkSet, template: { targets } }: CampaignMail,
+  deliveryId: string,
+  links: MailLinkMaker,
+): Record<string, string> {
+  if (linkSet === null || targets === null) return {};
+  return links.tracking({ environmentId, linkSet, deliveryId }, targets.length);
 }
 
 export function composeCampaignMail(
@@ -49,7 +68,8 @@ export function composeCampaignMail(
 ): OutgoingMail {
   const { sender, scope, campaign, project, topics } = mail;
   const own = links.ofDelivery(scope, one.deliveryId, one.recipient.subscriberId);
-  const values = mergeValues(mail, one.recipient, own);
+  const tracking = trackingTokens(mail, one.deliveryId, links);
+  const values = { ...mergeValues(mail, one.recipient, own), tracking };
   const subject = mail.template.subject.render(values);
   const to = wireAddress(one.recipient.email);
   const headers = listHeaders({

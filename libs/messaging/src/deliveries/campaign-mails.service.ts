@@ -4,9 +4,10 @@ import { TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database } from '#platform';
 import { Campaign } from '../campaigns/campaign.js';
-import { compileCampaign } from '../campaigns/campaign-template.js';
+import { compileCampaign, type TrackingOptions } from '../campaigns/campaign-template.js';
 import { senderIdentity } from '../campaigns/sender-identity.js';
 import { compileMimeSkeleton } from '../content/mime-message.js';
+import { LinkSets } from '../tracking/link-sets.service.js';
 import type { CampaignMail } from './campaign-mail.js';
 
 const KEPT = 20;
@@ -20,15 +21,19 @@ export class CampaignMailsService {
     @Inject(Database) private readonly database: Database,
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(LinkSets) private readonly linkSets: LinkSets,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The campaign that was queued at `queuedAt`, compiled; rejects when it, or its project, is gone. */
-  ofQueued(scope: ProjectScope, campaignId: string, queuedOn: string): Promise<CampaignMail> {
-    const key = `${campaignId}/${queuedOn}`;
+  /**
+   * A queued campaign, compiled; rejects when it, or its project, is gone. `version` tells the contents apart that a
+   * campaign has had.
+   */
+  ofQueued(scope: ProjectScope, campaignId: string, version: string): Promise<CampaignMail> {
+    const key = `${campaignId}/${version}`;
     const known = this.#compiled.get(key);
     if (known !== undefined) return known;
-    const compiling = this.compile(scope, campaignId);
+    const compiling = this.#compileTracked(scope, campaignId);
     compiling.catch(() => this.#compiled.delete(key));
     for (const oldest of [...this.#compiled.keys()].slice(0, this.#compiled.size + 1 - KEPT))
       this.#compiled.delete(oldest);
@@ -36,7 +41,35 @@ export class CampaignMailsService {
     return compiling;
   }
 
+  /** The campaign as it stands, without tracking: for a look at it. */
   async compile(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
+    return this.#compile(scope, campaignId, () => null);
+  }
+
+  async #compileTracked(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
+    const { PUBLIC_URL, TRACKING } = this.config;
+    const mail = await this.#compile(scope, campaignId, ({ campaign, project }) =>
+      TRACKING
+        ? {
+            baseUrl: PUBLIC_URL,
+            shared: {
+              campaign: { name: campaign.name, key: campaign.campaignKey },
+              project: { name: project.name },
+            },
+          }
+        : null,
+    );
+    const urls = mail.template.targets;
+    const queuedOn = mail.campaign.queuedAt?.toISOString().slice(0, 10);
+    if (urls === null || queuedOn === undefined) return mail;
+    return { ...mail, linkSet: await this.linkSets.register(scope, { campaignId, queuedOn, urls }) };
+  }
+
+  async #compile(
+    scope: ProjectScope,
+    campaignId: string,
+    trackingOf: (mail: Pick<CampaignMail, 'campaign' | 'project'>) => TrackingOptions | null,
+  ): Promise<CampaignMail> {
     const { campaign, project, topics } = await this.database.transaction(scope, async ({ em }) => {
       const found = await em.findOneOrFail(Campaign, { environmentId: scope.environmentId, id: campaignId });
       return {
@@ -52,9 +85,9 @@ export class CampaignMailsService {
       project.defaultFromEmail,
       this.config.DEFAULT_FROM_EMAIL,
     );
-    const template = await compileCampaign(campaign, project);
+    const template = await compileCampaign(campaign, project, trackingOf({ campaign, project }));
     const { html, text } = template;
     const skeleton = compileMimeSkeleton({ from: sender, headers: [], html, text });
-    return { scope, campaign, project, topics, sender, template, skeleton };
+    return { scope, campaign, project, topics, sender, template, skeleton, linkSet: null };
   }
 }

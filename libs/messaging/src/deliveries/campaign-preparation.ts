@@ -31,7 +31,9 @@ export class CampaignPreparation {
     const [first] = works;
     if (first === undefined) return [];
     const now = this.clock.now();
-    const mail = await this.mails.ofQueued(first.scope, first.delivery.sourceId, first.delivery.queuedOn);
+    // The moment at which they were written down stands for the content: a campaign that failed may be changed.
+    const version = first.delivery.createdAt.toISOString();
+    const mail = await this.mails.ofQueued(first.scope, first.delivery.sourceId, version);
     const ids = works.flatMap(({ delivery }) => delivery.subscriberId ?? []);
     const recipients = await this.recipients.lookUp(first.scope, mail.campaign.topicIds, ids, now);
     return works.map((work) => this.#prepareOne(work, mail, recipients, now));

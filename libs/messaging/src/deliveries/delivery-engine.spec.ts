@@ -108,8 +108,9 @@ describe('the delivery engine', () => {
     sink = await startRawSmtpSink({ port: sink.port });
     fixture.later(2 * MINUTE);
     await eventually('all are sent', async () => {
-      fixture.later(MINUTE);
-      return (await fixture.deliveries()).every(({ state }) => state === 'SENT');
+      const all = await fixture.deliveries();
+      if (all.every(({ lease_token }) => lease_token === null)) fixture.later(MINUTE);
+      return all.every(({ state }) => state === 'SENT');
     });
     expect(sink.count()).toBe(4);
   });

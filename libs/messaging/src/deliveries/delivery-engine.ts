@@ -12,7 +12,8 @@ import { DeliveryLane } from './delivery-lane.js';
 import type { DeliverySource } from './delivery-source.js';
 import { DeliveryTransports } from './delivery-transports.js';
 import { OptInPreparation } from './opt-in-preparation.js';
-import { OptInSource } from './opt-in-source.js';
+import { SinglesSource } from './singles-source.js';
+import { TestMailPreparation } from './test-mail-preparation.js';
 
 /** What there is to send. Confirmations and campaigns apart, so that a campaign never holds up a confirmation. */
 @Injectable()
@@ -22,11 +23,12 @@ export class DeliverySources {
     @Inject(CampaignFinishQuery) private readonly finish: CampaignFinishQuery,
     @Inject(CampaignPreparation) private readonly campaigns: CampaignPreparation,
     @Inject(OptInPreparation) private readonly optIns: OptInPreparation,
+    @Inject(TestMailPreparation) private readonly testMails: TestMailPreparation,
   ) {}
 
   of(environment: Environment): DeliverySource[] {
     return [
-      new OptInSource(environment, this.claims, this.optIns),
+      new SinglesSource(environment, this.claims, { OPT_IN: this.optIns, TEST: this.testMails }),
       new CampaignSource(environment, this.claims, this.finish, this.campaigns),
     ];
   }

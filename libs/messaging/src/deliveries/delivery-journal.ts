@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import { consentProof, SuppressionsService } from '#audience';
+import { type RawBuilder, sql } from 'kysely';
+import { consentProof, RecipientsQuery, SuppressionsService } from '#audience';
 import { EmailQuota } from '#billing';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
+import { countingSent } from '../tracking/campaign-counters.query.js';
 import type { ClaimedDelivery } from './delivery.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
 import type { Lease } from './lease.js';
@@ -32,13 +33,19 @@ export class DeliveryJournal {
     @Inject(Database) private readonly database: Database,
     @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
   ) {}
 
-  /** Resolves to the ids of `starting` that may be sent now: still leased, and their campaign still sending. */
+  /**
+   * Resolves to the ids of `starting` that may be sent now: still leased, their campaign still sending, and still
+   * wanted. A pause or an unsubscription that has been committed before counts.
+   */
   write(scope: ProjectScope, entry: JournalEntry, lease: Lease, now: Date): Promise<ReadonlySet<string>> {
     return this.database.transaction(scope, async ({ db }) => {
       if (entry.outcomes.length > 0) await this.#record(scope, db, entry, lease, now);
-      return entry.starting.length > 0 ? markSending(db, entry.starting, lease) : new Set<string>();
+      if (entry.starting.length === 0) return new Set<string>();
+      const wanted = this.recipients.mayReceive(sql`d.subscriber_id`, sql`c.topic_ids`, now);
+      return markSending(db, entry.starting, lease, wanted);
     });
   }
 
@@ -127,6 +134,7 @@ async function recordOutcomes(
     uncounted: outcome.uncounted ? 1 : 0,
   }));
   const { rows } = await sql<WrittenOutcome>`
+    with written as (
     update messaging.deliveries d set state = o.state, reason = o.reason, last_error = o.last_error,
       attempt = greatest(d.attempt - o.uncounted, 0), next_attempt_at = coalesce(o.next_attempt_at, d.next_attempt_at),
       possible_duplicate = o.possible_duplicate,
@@ -136,7 +144,9 @@ async function recordOutcomes(
     from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as o(id uuid, queued_on date, state text, reason text,
       last_error text, next_attempt_at timestamptz, possible_duplicate boolean, uncounted int)
     where d.id = o.id and d.queued_on = o.queued_on and d.lease_token = ${lease.token}
-    returning d.id, d.state, d.reason
+    returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id
+    ), ${countingSent('written', now)}
+    select id, state, reason from written
   `.execute(db);
   return rows;
 }
@@ -145,12 +155,13 @@ async function markSending(
   db: Sql,
   starting: readonly ClaimedDelivery[],
   lease: Lease,
+  wanted: RawBuilder<unknown>,
 ): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1 from ${keysOf(starting)}
     where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = ${lease.token} and d.state = 'CLAIMED'
       and (d.kind <> 'CAMPAIGN'
-        or exists (select from messaging.campaigns c where c.id = d.source_id and c.status = 'SENDING'))
+        or exists (select from messaging.campaigns c where c.id = d.source_id and c.status = 'SENDING' and ${wanted}))
     returning d.id
   `.execute(db);
   return new Set(rows.map(({ id }) => id));

@@ -22,3 +22,9 @@ export interface DeliverySource {
   /** Looks once more whether each may be sent, and composes its mail. Keeps the order. */
   prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]>;
 }
+
+/** Makes the mails of one kind of deliveries. */
+export interface SinglesPreparation {
+  /** One for each, in the same order. */
+  prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]>;
+}

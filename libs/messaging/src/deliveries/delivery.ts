@@ -3,16 +3,18 @@ import type { Environment } from '#kernel';
 export type DeliveryKind = 'OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TEST';
 
 /** States of a delivery; the last five are terminal, AMBIGUOUS where it is not sent again. */
-export type DeliveryState =
-  | 'PENDING'
-  | 'CLAIMED'
-  | 'SENDING'
-  | 'DEFERRED'
-  | 'SENT'
-  | 'FAILED'
-  | 'AMBIGUOUS'
-  | 'SKIPPED'
-  | 'CANCELLED';
+export const DELIVERY_STATES = [
+  'PENDING',
+  'CLAIMED',
+  'SENDING',
+  'DEFERRED',
+  'SENT',
+  'FAILED',
+  'AMBIGUOUS',
+  'SKIPPED',
+  'CANCELLED',
+] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** A delivery that this sender holds a lease on. */
 export interface ClaimedDelivery {

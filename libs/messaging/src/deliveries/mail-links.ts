@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
-import { type Config, CONFIG, LinkTokens } from '#platform';
+import { type Config, CONFIG, LinkTokens, type TrackedMail, TrackingTokens } from '#platform';
+import { placeName } from '../tracking/link-rewriting.js';
 import type { MailLinks } from './delivery.js';
 
 /** Makes the links of mails: signed tokens below the public URL. */
@@ -10,6 +11,7 @@ export class MailLinkMaker {
 
   constructor(
     @Inject(LinkTokens) private readonly tokens: LinkTokens,
+    @Inject(TrackingTokens) private readonly trackingTokens: TrackingTokens,
     @Inject(CONFIG) { PUBLIC_URL }: Config,
   ) {
     this.#base = PUBLIC_URL;
@@ -22,6 +24,12 @@ export class MailLinkMaker {
   ): Required<Pick<MailLinks, 'confirm'>> {
     const token = this.tokens.sign({ kind: 'confirm', environmentId, id: confirmationId, expiresAt });
     return { confirm: `${this.#base}/c/${token}` };
+  }
+
+  /** The tokens of a mail's pixel and of its `links` tracked links, by the names that its template has for them. */
+  tracking(mail: TrackedMail, links: number): Record<string, string> {
+    const tokens = this.trackingTokens.sign(mail, links + 1);
+    return Object.fromEntries(tokens.map((token, place) => [placeName(place), token]));
   }
 
   /** Of a mail that its reader can leave. They stay good: an old mail's unsubscribe link must work. */

@@ -10,7 +10,7 @@ import { optInMail } from '../content/opt-in-mail.js';
 import { wireAddress } from './campaign-mail.js';
 import type { OutgoingMail } from './delivery.js';
 import { notComposed, outcomeOfInterruption, postponed, skipped } from './delivery-outcome.js';
-import type { DeliveryWork, PreparedDelivery } from './delivery-source.js';
+import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from './delivery-source.js';
 import { MailLinkMaker } from './mail-links.js';
 
 const HOUR_MS = 3_600_000;
@@ -18,7 +18,7 @@ const DOMAIN_LOOK_AGAIN_MS = 15 * 60_000;
 
 /** Makes confirmation mails of claimed deliveries. */
 @Injectable()
-export class OptInPreparation {
+export class OptInPreparation implements SinglesPreparation {
   constructor(
     @Inject(ConfirmationsQuery) private readonly confirmations: ConfirmationsQuery,
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Clock, newId, parseEmailAddress } from '#kernel';
 import { type Database, describeError, type SendOutcome } from '#platform';
+import { noteSimulation } from '../tracking/mailbox-simulations.query.js';
 import type { OutgoingMail } from './delivery.js';
 import type { DeliveryTransport } from './delivery-transport.js';
 
@@ -20,13 +21,15 @@ export class TestInboxDelivery implements DeliveryTransport {
     const toKey = 'address' in parsed ? parsed.address.key : mail.to.toLowerCase();
     try {
       await this.database.system(async ({ db }) => {
-        await sql`
+        const now = this.clock.now();
+        const { numAffectedRows } = await sql`
           insert into messaging.test_inbox_messages
             (id, environment_id, delivery_id, kind, to_address, to_key, from_address, subject, links, raw, received_at)
           values (${newId()}, ${mail.environmentId}, ${mail.deliveryId}, ${mail.kind}, ${mail.to}, ${toKey}, ${mail.from},
-            ${mail.subject}, ${JSON.stringify(mail.links)}::jsonb, ${mail.raw}, ${this.clock.now()})
+            ${mail.subject}, ${JSON.stringify(mail.links)}::jsonb, ${mail.raw}, ${now})
           on conflict (delivery_id) do nothing
         `.execute(db);
+        if (mail.kind === 'CAMPAIGN' && numAffectedRows === 1n) await noteSimulation(db, mail, now);
       });
       return { kind: 'accepted', response: '250 kept in the test inbox' };
     } catch (error) {

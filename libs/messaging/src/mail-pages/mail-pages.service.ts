@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { RecipientsQuery, TopicsQuery, UnsubscribesService } from '#audience';
-import { Clock, newId, type ProjectScope } from '#kernel';
+import { Clock, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { CampaignMailsService } from '../deliveries/campaign-mails.service.js';
-import { renderCampaignHtml } from '../deliveries/campaign-mail.js';
+import { renderCampaignMail } from '../deliveries/campaign-mail.js';
 import { MailLinkMaker } from '../deliveries/mail-links.js';
+import { DeliveryFeedback } from '../tracking/delivery-feedback.service.js';
 
 /** A mail, as the page that its links lead to describes it. */
 export interface DescribedMail {
@@ -42,6 +43,7 @@ export class MailPagesService {
     @Inject(UnsubscribesService) private readonly unsubscribes: UnsubscribesService,
     @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
     @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -72,7 +74,7 @@ export class MailPagesService {
       const by = { actor: how, ipAddress, userAgent, deliveryId, messageId: mail.message_id };
       if (reach === 'everything') await this.unsubscribes.everything(scope, mail.subscriber_id, by);
       else await this.unsubscribes.revokeTopics(scope, mail.subscriber_id, mail.topic_ids, by);
-      await this.#recordOnce(scope, db, mail);
+      await this.feedback.unsubscribed(scope, deliveryId);
     });
   }
 
@@ -84,7 +86,7 @@ export class MailPagesService {
     const recipient = found.get(mail.subscriber_id);
     if (recipient === undefined) return null;
     const compiled = await this.mails.ofQueued(scope, mail.campaign_id, mail.queued_on);
-    return { html: renderCampaignHtml(compiled, { deliveryId, recipient }, this.links) };
+    return { html: renderCampaignMail(compiled, { deliveryId, recipient }, this.links).html };
   }
 
   /** The Message-ID of the mail that asked for a confirmation: part of the consent's record. */
@@ -96,18 +98,6 @@ export class MailPagesService {
       `.execute(db);
       return rows[0]?.message_id ?? null;
     });
-  }
-
-  /** An unsubscription counts once a mail. The row's lock keeps two clicks apart. */
-  async #recordOnce(scope: ProjectScope, db: Sql, mail: MailRow): Promise<void> {
-    await sql`
-      insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type)
-      select ${newId()}, ${this.clock.now()}, ${scope.environmentId}, ${mail.campaign_id}, ${mail.id}, ${mail.subscriber_id}, 'UNSUBSCRIBED'
-      where not exists (
-        select from messaging.delivery_events e
-        where e.campaign_id = ${mail.campaign_id} and e.delivery_id = ${mail.id} and e.type = 'UNSUBSCRIBED'
-      )
-    `.execute(db);
   }
 }
 

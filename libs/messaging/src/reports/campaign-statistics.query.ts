@@ -1,22 +1,26 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { NotFoundError, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Clock, NotFoundError, type ProjectScope } from '#kernel';
+import { type Config, CONFIG, Database, type Sql } from '#platform';
 import { type CampaignStatus, isCampaignKey } from '../campaigns/campaign.js';
-import { type CampaignStatistics, ratesOf, statisticsStatus } from './campaign-statistics.js';
+import {
+  type CampaignCounts,
+  type CampaignStatistics,
+  engagementIndex,
+  engagementScore,
+  ratesOf,
+  statisticsStatus,
+} from './campaign-statistics.js';
 
-interface CountRow {
+interface CountRow extends CampaignCounts {
   readonly id: string;
   readonly name: string;
   readonly status: CampaignStatus;
-  readonly completed_at: Date | null;
-  readonly sent: number;
-  readonly first_sent_at: Date | null;
-  readonly last_sent_at: Date | null;
-  readonly last_event_at: Date | null;
-  readonly bounced: number;
-  readonly unsubscribed: number;
-  readonly complaints: number;
+  readonly completedAt: Date | null;
+  readonly isTracked: boolean;
+  readonly firstSentAt: Date | null;
+  readonly lastSentAt: Date | null;
+  readonly lastEventAt: Date | null;
 }
 
 export interface ReportedCampaign {
@@ -26,62 +30,89 @@ export interface ReportedCampaign {
   readonly statistics: CampaignStatistics;
 }
 
-/** A campaign's numbers, counted from its deliveries and what came back to them. */
+/** How many campaigns a project's own average is taken from. */
+const COMPARED = 20;
+
+const NUMBERS = sql`
+  coalesce(sum(k.sent), 0)::bigint as "totalSent", coalesce(sum(k.hard_bounced), 0)::bigint as "hardBounced",
+  coalesce(sum(k.soft_bounced), 0)::bigint as "softBounced", coalesce(sum(k.opened), 0)::bigint as "totalOpened",
+  coalesce(sum(k.unique_opens), 0)::bigint as "uniqueOpens", coalesce(sum(k.clicked), 0)::bigint as "totalClicked",
+  coalesce(sum(k.unique_clicks), 0)::bigint as "uniqueClicks", coalesce(sum(k.unsubscribed), 0)::bigint as "totalUnsubscribed",
+  coalesce(sum(k.complained), 0)::bigint as "spamComplaints", min(k.first_sent_at) as "firstSentAt",
+  max(k.last_sent_at) as "lastSentAt", max(k.last_event_at) as "lastEventAt"
+`;
+
+const IS_TRACKED = sql`exists (select from messaging.link_sets l where l.campaign_id = c.id)`;
+
+/** A campaign's numbers, read from its counters. */
 @Injectable()
 export class CampaignStatisticsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
 
   /** All zero before sending; `NotFoundError` without such a campaign. */
   async of(scope: ProjectScope, campaignKey: string): Promise<ReportedCampaign> {
     if (!isCampaignKey(campaignKey)) throw new NotFoundError();
-    const row = await this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<CountRow>`
-        select c.id, c.name, c.status, c.completed_at, d.sent, d.bounced, d.first_sent_at, d.last_sent_at,
-          e.unsubscribed, e.complaints, e.last_event_at
+        select c.id, c.name, c.status, c.completed_at as "completedAt", ${IS_TRACKED} as "isTracked", n.*
         from messaging.campaigns c
-        cross join lateral (
-          select count(*) filter (where d.state = 'SENT') as sent, count(*) filter (where d.bounced_at is not null) as bounced,
-            min(d.sent_at) as first_sent_at, max(d.sent_at) as last_sent_at
-          from messaging.deliveries d
-          where d.source_id = c.id and d.queued_on = (c.queued_at at time zone 'UTC')::date
-        ) d
-        cross join lateral (
-          select count(distinct e.delivery_id) filter (where e.type = 'UNSUBSCRIBED') as unsubscribed,
-            count(distinct e.delivery_id) filter (where e.type = 'COMPLAINED') as complaints, max(e.occurred_at) as last_event_at
-          from messaging.delivery_events e where e.campaign_id = c.id
-        ) e
-        where c.environment_id = ${scope.environmentId} and c.campaign_key = ${campaignKey}
+        cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+        where c.environment_id = ${scope.environmentId} and c.campaign_key = ${campaignKey} and c.deleted_at is null
       `.execute(db);
-      return rows[0];
+      const [row] = rows;
+      if (row === undefined) throw new NotFoundError();
+      const others = row.totalSent === 0 ? [] : await othersOf(scope, db, row.id);
+      return { campaignKey, name: row.name, status: row.status, statistics: this.#statisticsOf(row, others) };
     });
-    if (row === undefined) throw new NotFoundError();
-    return { campaignKey, name: row.name, status: row.status, statistics: statisticsOf(row) };
+  }
+
+  #statisticsOf(row: CountRow, others: readonly CampaignCounts[]): CampaignStatistics {
+    const { id, completedAt, firstSentAt, lastSentAt, lastEventAt } = row;
+    const counts = countsOf(row);
+    const times = [lastSentAt, lastEventAt].filter((time) => time !== null).map((time) => time.getTime());
+    const isTracked = row.isTracked && this.config.TRACKING;
+    const progress = { totalSent: row.totalSent, campaignStatus: row.status, isTracked, lastSentAt };
+    return {
+      campaignId: id,
+      status: statisticsStatus(progress, this.clock.now()),
+      ...counts,
+      ...ratesOf(counts),
+      engagementScore: isTracked ? engagementScore(engagementIndex(counts), others.map(engagementIndex)) : 0,
+      collectedAt: firstSentAt,
+      lastUpdatedAt: times.length === 0 ? null : new Date(Math.max(...times)),
+      completedAt,
+    };
   }
 }
 
-function statisticsOf(row: CountRow): CampaignStatistics {
-  const counts = {
-    totalSent: row.sent,
-    hardBounced: row.bounced,
-    softBounced: 0,
-    totalOpened: 0,
-    uniqueOpens: 0,
-    totalClicked: 0,
-    uniqueClicks: 0,
-    totalUnsubscribed: row.unsubscribed,
-    spamComplaints: row.complaints,
-  };
-  const times = [row.last_sent_at, row.last_event_at]
-    .filter((time) => time !== null)
-    .map((time) => time.getTime());
+function countsOf(row: CountRow): CampaignCounts {
+  const { totalSent, hardBounced, softBounced, totalOpened, uniqueOpens, totalClicked, uniqueClicks } = row;
+  const { totalUnsubscribed, spamComplaints } = row;
   return {
-    campaignId: row.id,
-    status: statisticsStatus(counts),
-    ...counts,
-    ...ratesOf(counts),
-    engagementScore: 0,
-    collectedAt: row.first_sent_at,
-    lastUpdatedAt: times.length === 0 ? null : new Date(Math.max(...times)),
-    completedAt: row.completed_at,
+    totalSent,
+    hardBounced,
+    softBounced,
+    totalOpened,
+    uniqueOpens,
+    totalClicked,
+    uniqueClicks,
+    totalUnsubscribed,
+    spamComplaints,
   };
+}
+
+/** The project's last campaigns that were sent and tracked, this one aside. */
+async function othersOf(scope: ProjectScope, db: Sql, campaignId: string): Promise<CampaignCounts[]> {
+  const { rows } = await sql<CampaignCounts>`
+    select n.* from messaging.campaigns c
+    cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+    where c.environment_id = ${scope.environmentId} and c.queued_at is not null and c.id <> ${campaignId}
+      and n."totalSent" > 0 and ${IS_TRACKED}
+    order by c.queued_at desc limit ${COMPARED}
+  `.execute(db);
+  return rows;
 }

@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type CampaignCounts, ratesOf, statisticsStatus } from './campaign-statistics.js';
+import {
+  type CampaignCounts,
+  engagementIndex,
+  engagementScore,
+  ratesOf,
+  statisticsStatus,
+} from './campaign-statistics.js';
 import { statisticsCsv, toCsv } from './report-csv.js';
 
 const nothing: CampaignCounts = {
@@ -18,7 +24,6 @@ const nothing: CampaignCounts = {
 describe('ratesOf', () => {
   it('is zero everywhere before anything was sent', () => {
     expect(new Set(Object.values(ratesOf(nothing)))).toEqual(new Set([0]));
-    expect(statisticsStatus(nothing)).toBe('COLLECTING');
   });
 
   it('counts delivered as sent less bounced, and rates over what was delivered', () => {
@@ -55,6 +60,63 @@ describe('ratesOf', () => {
         const { deliveryRate, bounceRate, openRate } = ratesOf(counts);
         for (const rate of [deliveryRate, bounceRate, openRate]) expect(rate >= 0 && rate <= 1).toBe(true);
       }),
+    );
+  });
+});
+
+describe('the status of the numbers', () => {
+  const now = new Date('2026-11-21T09:00:00.000Z');
+  const sent = { totalSent: 1, campaignStatus: 'SENT' as const, isTracked: true, lastSentAt: now };
+  const later = (hours: number) => new Date(now.getTime() + hours * 3_600_000);
+
+  it.each([
+    ['COLLECTING before anything was sent', { ...sent, totalSent: 0, lastSentAt: null }, now, 'COLLECTING'],
+    ['LIVE while it is sent', { ...sent, campaignStatus: 'SENDING' as const }, later(100), 'LIVE'],
+    ['LIVE for 72 hours after', sent, later(71.9), 'LIVE'],
+    ['COMPLETE from then on', sent, later(72), 'COMPLETE'],
+    ['PARTIAL without tracking', { ...sent, isTracked: false }, later(100), 'PARTIAL'],
+  ])('is %s', (_, progress, at, status) => {
+    expect(statisticsStatus(progress, at)).toBe(status);
+  });
+});
+
+describe('the engagement score', () => {
+  const counts = {
+    ...nothing,
+    totalSent: 100,
+    totalOpened: 40,
+    uniqueOpens: 40,
+    totalClicked: 10,
+    uniqueClicks: 10,
+  };
+  const index = engagementIndex(counts);
+
+  it('is 50 for the project’s own average, and for a first campaign', () => {
+    expect(engagementScore(index, [index * 0.5, index * 1.5])).toBe(50);
+    expect(engagementScore(index, [])).toBe(50);
+  });
+
+  it('is 66.7 for twice the average, and 0 while nobody did anything', () => {
+    expect(engagementScore(2 * index, [index])).toBe(66.7);
+    expect(engagementScore(0, [index])).toBe(0);
+    expect(engagementScore(0, [])).toBe(0);
+  });
+
+  it('falls with unsubscribes and complaints, though never below 0', () => {
+    expect(engagementIndex({ ...counts, totalUnsubscribed: 5 })).toBeLessThan(index);
+    expect(engagementIndex({ ...counts, spamComplaints: 100 })).toBe(0);
+  });
+
+  it('stays between 0 and 100', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 5, noNaN: true }),
+        fc.array(fc.double({ min: 0, max: 5, noNaN: true })),
+        (own, others) => {
+          const score = engagementScore(own, others);
+          expect(score >= 0 && score <= 100).toBe(true);
+        },
+      ),
     );
   });
 });

@@ -29,7 +29,7 @@ export class ReportExportMaker {
       insert into messaging.export_parts (export_id, part, environment_id, content)
       values (${exportId}, 0, ${scope.environmentId}, ${content})
     `.execute(db);
-    await sql`update messaging.exports set state = 'DONE', finished_at = ${this.clock.now()} where id = ${exportId}`.execute(
+    await sql`update messaging.exports set state = 'DONE', parts = 1, finished_at = ${this.clock.now()} where id = ${exportId}`.execute(
       db,
     );
     await sql`select pg_notify(${EXPORTS_CHANNEL}, ${exportId})`.execute(db);

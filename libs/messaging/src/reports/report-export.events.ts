@@ -4,3 +4,8 @@ import { defineEvent } from '#kernel';
 export const ReportExportRequested = defineEvent<{ exportId: string }>(
   'messaging.report_export_requested.v1',
 );
+
+/** A client waits for a file with a row for each recipient, which comes in parts. */
+export const DeliveriesExportRequested = defineEvent<{ exportId: string }>(
+  'messaging.deliveries_export_requested.v1',
+);

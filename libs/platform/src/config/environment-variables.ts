@@ -59,6 +59,9 @@ export const environmentVariables = z.object({
   MASTER_KEY: secret.optional().meta({
     description: 'Encrypts secrets at rest and keys the hashes of erased addresses. Required in production.',
   }),
+  TRACKING: flag.default(true).meta({
+    description: 'false: no open pixel, no rewritten links, and opens and clicks are not recorded.',
+  }),
   RATE_LIMIT_PER_MINUTE: count(1, 1_000_000)
     .default(60)
     .meta({ description: 'Requests per minute and API key, unless the key has its own limit.' }),

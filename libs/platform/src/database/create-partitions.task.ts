@@ -9,6 +9,7 @@ const MONTHS_AHEAD = 2;
 const PARTITIONED = [
   'messaging.deliveries',
   'messaging.delivery_events',
+  'messaging.delivery_engagement',
   'audience.consent_ledger',
   'audience.subscriber_events',
 ];

@@ -4,6 +4,10 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 export class HttpMetrics {
   readonly #requests: Counter<'method' | 'route' | 'status'>;
   readonly #seconds: Histogram<'method' | 'route'>;
+  readonly #tallies = new Map<
+    string,
+    { readonly labels: { method: string; route: string; status: number }; count: number }
+  >();
 
   constructor(registry: Registry) {
     this.#requests = new Counter({
@@ -11,6 +15,7 @@ export class HttpMetrics {
       help: 'Requests answered, by method, route and status.',
       labelNames: ['method', 'route', 'status'],
       registers: [registry],
+      collect: () => this.#addTallies(),
     });
     this.#seconds = new Histogram({
       name: 'mailwright_http_request_duration_seconds',
@@ -19,6 +24,19 @@ export class HttpMetrics {
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
       registers: [registry],
     });
+  }
+
+  /** One of very many short requests: counted, and not timed. */
+  counted(method: string, route: string, status: number): void {
+    const key = `${method} ${status} ${route}`;
+    const tally = this.#tallies.get(key);
+    if (tally === undefined) this.#tallies.set(key, { labels: { method, route, status }, count: 1 });
+    else tally.count += 1;
+  }
+
+  #addTallies(): void {
+    for (const { labels, count } of this.#tallies.values()) this.#requests.inc(labels, count);
+    this.#tallies.clear();
   }
 
   answered(method: string, route: string, status: number, seconds: number): void {

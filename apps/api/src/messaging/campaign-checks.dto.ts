@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { emailField, int64 } from '#platform/http';
+import type { CampaignAnalysis } from '#messaging';
+
+export const previewQuery = z.object({
+  email: emailField.optional().meta({ description: 'Render it for this subscriber.' }),
+});
+
+export const campaignPreviewView = z
+  .object({ subject: z.string(), html: z.string(), text: z.string() })
+  .meta({ id: 'CampaignPreview' });
+
+const preSendCheckView = z
+  .object({
+    code: z.string().meta({ description: 'What was looked at; new ones may come.', example: 'recipients' }),
+    severity: z.enum(['CRITICAL', 'WARNING', 'INFO']),
+    result: z.enum(['PASS', 'FAIL', 'SKIPPED']),
+    message: z.string().meta({ description: 'What was found and, when it failed, what to do.' }),
+  })
+  .meta({ id: 'PreSendCheck' });
+
+export const preSendAnalysisView = z
+  .object({
+    score: z.int().min(0).max(100).meta({ description: '100 less the weight of each failed check.' }),
+    status: z.enum(['PENDING', 'PASSED', 'WARNING', 'FAILED']),
+    checks: z.array(preSendCheckView),
+    audience: z.object({
+      matched: int64.meta({ description: 'Asked for one of the topics.' }),
+      unconfirmed: int64.meta({ description: 'Did not confirm it.' }),
+      suppressed: int64.meta({ description: 'Left or complained.' }),
+      bounced: int64.meta({ description: 'The address does not exist.' }),
+      capped: int64.meta({ description: 'Held back for now: paused all mail.' }),
+      willReceive: int64,
+    }),
+  })
+  .meta({ id: 'PreSendAnalysis' });
+
+export function toAnalysisView({
+  score,
+  status,
+  checks,
+  audience,
+}: CampaignAnalysis): z.input<typeof preSendAnalysisView> {
+  return { score, status, checks: [...checks], audience };
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { pageOf, pageQuery, timestamp } from '#platform/http';
+import { DELIVERY_STATES, type DeliveryRow } from '#messaging';
+
+export const deliveryListQuery = pageQuery.extend({ status: z.enum(DELIVERY_STATES).optional() });
+
+const deliveryView = z
+  .object({
+    id: z.uuid(),
+    subscriberId: z.uuid().nullable().meta({ description: 'Null when the subscriber was erased.' }),
+    email: z.string().nullable().meta({ description: 'Null when the subscriber was erased.' }),
+    status: z.enum(DELIVERY_STATES),
+    reason: z.string().nullable().meta({
+      description: 'Why it was skipped or cancelled, or the class of the failure.',
+      example: 'mailbox',
+    }),
+    attempts: z.int(),
+    lastError: z.string().nullable().meta({ description: 'What the next hop said last.' }),
+    messageId: z.string(),
+    possibleDuplicate: z
+      .boolean()
+      .meta({ description: 'It was sent again though the first one may have arrived.' }),
+    nextAttemptAt: timestamp.nullable(),
+    sentAt: timestamp.nullable().meta({ description: 'When the next hop accepted it.' }),
+    finishedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Delivery' });
+export const deliveryPage = pageOf(deliveryView, 'DeliveryPage');
+
+export function toDeliveryView(row: DeliveryRow): z.input<typeof deliveryView> {
+  const { nextAttemptAt, sentAt, finishedAt, ...plain } = row;
+  return {
+    ...plain,
+    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
+    sentAt: sentAt?.toISOString() ?? null,
+    finishedAt: finishedAt?.toISOString() ?? null,
+  };
+}

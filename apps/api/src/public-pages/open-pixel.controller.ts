@@ -1,0 +1,27 @@
+import { Controller, Get, Inject, Param, Req, Res, UseFilters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { TrackedLinks } from '#messaging';
+import { notFoundPage } from './not-found-page.js';
+import { PageFailures } from './page-failures.filter.js';
+import { sendImage, sendPage } from './page-reply.js';
+import { PIXEL } from './pixel.js';
+
+/** The image at the end of a mail by which it is seen that it was opened. */
+@ApiExcludeController()
+@UseFilters(PageFailures)
+@Controller('o')
+export class OpenPixelController {
+  constructor(@Inject(TrackedLinks) private readonly links: TrackedLinks) {}
+
+  @Get(':token')
+  open(
+    @Param('token') token: string,
+    @Req() { method, headers }: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): void {
+    if (this.links.open(token, { method, userAgent: headers['user-agent'] })) {
+      sendImage(reply, PIXEL, 'image/gif');
+    } else sendPage(reply, notFoundPage);
+  }
+}

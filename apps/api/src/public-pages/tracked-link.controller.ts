@@ -1,0 +1,27 @@
+import { Controller, Get, Inject, Param, Req, Res, UseFilters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { TrackedLinks } from '#messaging';
+import { notFoundPage } from './not-found-page.js';
+import { PageFailures } from './page-failures.filter.js';
+import { sendPage, sendRedirect } from './page-reply.js';
+
+/** A link of a mail: leads on to the address that was signed for it, and to no other. */
+@ApiExcludeController()
+@UseFilters(PageFailures)
+@Controller('l')
+export class TrackedLinkController {
+  constructor(@Inject(TrackedLinks) private readonly links: TrackedLinks) {}
+
+  @Get(':token')
+  async follow(
+    @Param('token') token: string,
+    @Req() { method, headers }: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const found = this.links.follow(token, { method, userAgent: headers['user-agent'] });
+    const url = found instanceof Promise ? await found : found;
+    if (url === null) sendPage(reply, notFoundPage);
+    else sendRedirect(reply, url);
+  }
+}

@@ -1,0 +1,25 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
+import { DeliveriesExportMaker, DeliveriesExportRequested } from '#messaging';
+import { done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
+
+/** Makes the file with a row for each recipient, which a client reads while it is made. */
+@Injectable()
+export class ExportDeliveries extends ResumableJob<{ exportId: string }> {
+  override readonly name = 'export-deliveries';
+  override readonly queue = 'exports';
+  override readonly on = DeliveriesExportRequested;
+
+  constructor(@Inject(DeliveriesExportMaker) private readonly maker: DeliveriesExportMaker) {
+    super();
+  }
+
+  override async run(
+    scope: ProjectScope,
+    { exportId }: { exportId: string },
+    { signal }: JobContext,
+  ): Promise<JobResult> {
+    await this.maker.make(scope, exportId, signal);
+    return signal.aborted ? retry('The worker stopped.') : done;
+  }
+}

@@ -1,0 +1,27 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
+import { CampaignRetried, CampaignRetryDeliveriesService } from '#messaging';
+import { done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
+
+/** Puts the deliveries of a campaign back that ended in a temporary failure. */
+@Injectable()
+export class RetryFailedDeliveries extends ResumableJob<{ campaignId: string }> {
+  override readonly name = 'retry-failed-deliveries';
+  override readonly queue = 'campaigns';
+  override readonly on = CampaignRetried;
+
+  constructor(
+    @Inject(CampaignRetryDeliveriesService) private readonly deliveries: CampaignRetryDeliveriesService,
+  ) {
+    super();
+  }
+
+  override async run(
+    scope: ProjectScope,
+    { campaignId }: { campaignId: string },
+    { signal }: JobContext,
+  ): Promise<JobResult> {
+    await this.deliveries.putBack(scope, campaignId, signal);
+    return signal.aborted ? retry('The worker stopped.') : done;
+  }
+}

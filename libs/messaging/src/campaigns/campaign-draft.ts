@@ -1,0 +1,52 @@
+export const SEND_STRATEGIES = ['DRAFT', 'IMMEDIATE', 'SCHEDULED'] as const;
+export type SendStrategy = (typeof SEND_STRATEGIES)[number];
+
+export type PreSendStatus = 'PENDING' | 'PASSED' | 'WARNING' | 'FAILED';
+
+/** What the author writes: content, sender, audience, intention. */
+export interface CampaignDraft {
+  readonly name: string;
+  readonly subject: string;
+  readonly previewText: string | null;
+  readonly contentJson: string | null;
+  readonly contentText: string | null;
+  readonly fromEmail: string | null;
+  readonly fromName: string | null;
+  readonly topicIds: readonly string[];
+  readonly segmentIds: readonly string[];
+  readonly sendStrategy: SendStrategy | null;
+  readonly scheduledAt: Date | null;
+}
+
+export interface CampaignIdentity {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly campaignKey: string;
+}
+
+/** What a pre-send analysis found: points from 0 to 100 and a verdict. */
+export interface PreSendVerdict {
+  readonly score: number;
+  readonly status: PreSendStatus;
+}
+
+/** What `send` promises: how many are to receive it and which period's e-mails are set aside for them. */
+export interface Queueing {
+  readonly recipients: number;
+  /** Null where e-mails are not counted. */
+  readonly usagePeriod: Date | null;
+}
+
+/** E-mails that were set aside and are bound to no delivery: to be given back to their period. */
+export interface UnboundEmails {
+  readonly usagePeriod: Date | null;
+  readonly emails: number;
+}
+
+/** `<PROJECT>-<n>`, the number padded to three digits. */
+const CAMPAIGN_KEY = /^[A-Z][A-Z0-9]{1,7}-\d{3,19}$/;
+
+/** Whether a campaign can have this key at all: what can't is not looked up. */
+export function isCampaignKey(text: string): boolean {
+  return CAMPAIGN_KEY.test(text);
+}

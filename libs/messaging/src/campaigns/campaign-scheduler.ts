@@ -1,0 +1,56 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Clock } from '#kernel';
+import { describeError, LOGGER, Loop } from '#platform';
+import { ScheduledCampaignsService } from './scheduled-campaigns.service.js';
+import { type DueCampaign, ScheduledCampaignsQuery } from './scheduled-campaigns.query.js';
+
+/** How late a campaign may begin because nobody looked. */
+const POLL_MS = 500;
+const BATCH = 100;
+
+/**
+ * Starts campaigns when their time has come. Every worker runs one; the row's lock lets one of them start each
+ * campaign. The table is asked, not a timer, so that a time which passed while everything was down is seen.
+ */
+@Injectable()
+export class CampaignScheduler {
+  readonly #loop: Loop;
+
+  constructor(
+    @Inject(ScheduledCampaignsQuery) private readonly scheduled: ScheduledCampaignsQuery,
+    @Inject(ScheduledCampaignsService) private readonly starting: ScheduledCampaignsService,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#loop = new Loop(
+      POLL_MS,
+      () => this.pass(),
+      (error) => this.logger.error({ error: describeError(error) }, 'looking for scheduled campaigns failed'),
+    );
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  /** Starts all that are due. One that cannot be started now does not keep the others; it is tried again. */
+  async pass(): Promise<void> {
+    for (const due of await this.scheduled.due(this.clock.now(), BATCH)) await this.#start(due);
+  }
+
+  async #start({ id, scope }: DueCampaign): Promise<void> {
+    try {
+      await this.starting.start(scope, id);
+    } catch (error) {
+      this.logger.error(
+        { campaignId: id, error: describeError(error) },
+        'a scheduled campaign did not start',
+      );
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/eventually.js';
+import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
+import type { SmtpSink } from '../../../../test/support/sink-rules.js';
+import { type ProjectScope } from '#kernel';
+import { CampaignControlService } from '../campaigns/campaign-control.service.js';
+import { CampaignSendingService } from '../campaigns/campaign-sending.service.js';
+import { type DeliveryRow, MessagingFixture, MINUTE } from '../messaging.fixture.js';
+import { CampaignClosingService } from './campaign-closing.service.js';
+import { CampaignExpansionService } from './campaign-expansion.service.js';
+
+/** The large form: `LIFECYCLE_READERS=20000 npm run jest -- campaign-control`. */
+const READERS = Number(process.env['LIFECYCLE_READERS'] ?? 300);
+const CONNECTIONS = 2;
+const never = new AbortController().signal;
+
+/** Stops the expansion when it asks for the second time. */
+function afterOneChunk(): AbortSignal {
+  let asked = 0;
+  return Object.defineProperty(new AbortController().signal, 'aborted', { get: () => asked++ > 0 });
+}
+
+describe('a campaign under way', () => {
+  let sink: SmtpSink;
+  let fixture: MessagingFixture;
+  let scope: ProjectScope;
+
+  beforeEach(async () => {
+    sink = await startRawSmtpSink();
+    fixture = await MessagingFixture.open({ SMTP_URL: sink.url, SMTP_CONNECTIONS: String(CONNECTIONS) });
+    scope = await fixture.scope();
+  });
+
+  afterEach(async () => {
+    await fixture.close();
+    await sink.stop();
+  });
+
+  const control = () => fixture.get(CampaignControlService);
+  const closing = (id: string) => fixture.get(CampaignClosingService).close(scope, id, never);
+  const expand = (id: string) => fixture.expand(scope, id);
+  const isSent = (id: string) =>
+    eventually('it is sent', async () => (await fixture.campaign(id)).status === 'SENT', 60_000);
+  const states = (rows: readonly DeliveryRow[]) =>
+    Object.fromEntries(
+      [...Map.groupBy(rows, ({ state }) => state)].map(([state, those]) => [state, those.length]),
+    );
+  const mailedOnce = () => {
+    const received = sink.messages.flatMap(({ to }) => to);
+    expect(new Set(received).size).toBe(received.length);
+    return received;
+  };
+
+  describe('that is paused', () => {
+    it('sends at most what is on its connections, and when it goes on loses none and repeats none', async () => {
+      const campaign = await fixture.queuedCampaign(scope, READERS);
+      fixture.engine.start();
+      await eventually('a third is sent', () => sink.count() >= READERS * 0.3);
+      expect((await control().pause(scope, campaign.campaignKey)).status).toBe('PAUSED');
+      const atThePause = sink.count();
+      await fixture.settled('nothing is on a wire or claimed', ({ lease_token }) => lease_token === null);
+      expect(sink.count() - atThePause).toBeLessThanOrEqual(CONNECTIONS);
+      fixture.later(MINUTE);
+      expect(states(await fixture.deliveries())).toEqual({
+        SENT: sink.count(),
+        PENDING: READERS - sink.count(),
+      });
+      await control().resume(scope, campaign.campaignKey);
+      await isSent(campaign.id);
+      expect(mailedOnce()).toHaveLength(READERS);
+      expect(await fixture.usage(scope)).toEqual({ used: READERS, reserved: 0 });
+    });
+
+    it('has everybody written down meanwhile', async () => {
+      const { campaignKey } = await fixture.draft(scope, 5_100);
+      await fixture.test.query(`update billing.subscriptions set plan_tier = 'PRO'`);
+      const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
+      await fixture.get(CampaignExpansionService).expand(scope, queued.id, afterOneChunk());
+      await control().pause(scope, campaignKey);
+      await expand(queued.id);
+      expect(await fixture.campaign(queued.id)).toMatchObject({ status: 'PAUSED', expanded: true });
+      expect(await fixture.deliveries()).toHaveLength(5_100);
+    });
+  });
+
+  describe('that is cancelled', () => {
+    it('mails nobody any more but who is on a wire, and gives the other e-mails back', async () => {
+      sink.behave({ at: 'body', action: { delayMs: 20 } });
+      const campaign = await fixture.queuedCampaign(scope, 60);
+      fixture.engine.start();
+      await eventually('some are sent', () => sink.count() >= 5);
+      const cancelled = await control().cancel(scope, campaign.campaignKey);
+      expect(cancelled).toMatchObject({ status: 'CANCELLED', completedAt: null });
+      const atTheCancel = sink.count();
+      await eventually('all is ended', async () => (await closing(campaign.id)) === 'closed');
+      const sent = sink.count();
+      expect(sent - atTheCancel).toBeLessThanOrEqual(CONNECTIONS);
+      const rows = await fixture.deliveries();
+      expect(states(rows)).toEqual({ SENT: sent, CANCELLED: 60 - sent });
+      expect(new Set(rows.map(({ reason }) => reason))).toEqual(new Set([null, 'campaign-cancelled']));
+      expect(await fixture.usage(scope)).toEqual({ used: sent, reserved: 0 });
+      expect(await fixture.campaign(campaign.id)).toMatchObject({ closing: false, completed_at: null });
+    });
+
+    it('while its recipients are written down gives back what no delivery is bound to', async () => {
+      await fixture.test.query(`update billing.subscriptions set plan_tier = 'PRO'`);
+      const { campaignKey } = await fixture.draft(scope, 5_100);
+      const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
+      await fixture.get(CampaignExpansionService).expand(scope, queued.id, afterOneChunk());
+      await control().cancel(scope, campaignKey);
+      expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 5_000 });
+      await expand(queued.id);
+      expect(await fixture.deliveries()).toHaveLength(5_000);
+      expect(await closing(queued.id)).toBe('closed');
+      expect(states(await fixture.deliveries())).toEqual({ CANCELLED: 5_000 });
+      expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 0 });
+    });
+
+    it('before anybody is written down gives everything back', async () => {
+      const { campaignKey } = await fixture.draft(scope, 3);
+      const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
+      await control().cancel(scope, campaignKey);
+      expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 0 });
+      await expand(queued.id);
+      expect(await closing(queued.id)).toBe('closed');
+      expect(await fixture.deliveries()).toEqual([]);
+    });
+
+    it('waits for the lease of a sender that died, and counts what it had on its wires as used', async () => {
+      const campaign = await fixture.queuedCampaign(scope, 3);
+      await fixture.test.query(
+        `update messaging.deliveries set lease_token = gen_random_uuid(), lease_until = $1,
+           state = case when address like 'reader-1@%' then 'SENDING' else 'CLAIMED' end`,
+        [new Date(fixture.clock.now().getTime() + MINUTE)],
+      );
+      await control().cancel(scope, campaign.campaignKey);
+      expect(await closing(campaign.id)).toBe('waiting');
+      expect(states(await fixture.deliveries())).toEqual({ SENDING: 1, CANCELLED: 2 });
+      fixture.clock.advance(MINUTE);
+      expect(await closing(campaign.id)).toBe('closed');
+      expect(states(await fixture.deliveries())).toEqual({ AMBIGUOUS: 1, CANCELLED: 2 });
+      expect(await fixture.usage(scope)).toEqual({ used: 1, reserved: 0 });
+    });
+  });
+});

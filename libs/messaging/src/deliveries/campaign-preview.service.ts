@@ -1,0 +1,88 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type Recipient, RecipientsQuery, SubscribersQuery } from '#audience';
+import { Clock, type EmailAddress, newId, NotFoundError, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { PreSendRejectedError } from '../campaigns/campaign.errors.js';
+import { CampaignRepository } from '../campaigns/campaign.repository.js';
+import { sampleRecipient } from '../campaigns/sample-recipient.js';
+import { MergeTemplateError } from '../content/merge-template.js';
+import { type CampaignMail, renderCampaignMail } from './campaign-mail.js';
+import { CampaignMailsService } from './campaign-mails.service.js';
+import { MailLinkMaker } from './mail-links.js';
+
+const SAMPLE_ADDRESS = 'ada@example.com';
+
+export interface CampaignPreview {
+  readonly subject: string;
+  readonly html: string;
+  readonly text: string;
+}
+
+/** Looks up whom a preview is for. */
+@Injectable()
+export class PreviewRecipients {
+  constructor(
+    @Inject(SubscribersQuery) private readonly subscribers: SubscribersQuery,
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** The subscriber, whether the campaign would reach them or not; `NotFoundError` without such a one. */
+  async named(scope: ProjectScope, { campaign }: CampaignMail, address: EmailAddress): Promise<Recipient> {
+    const { id } = await this.subscribers.byAddress(scope, address);
+    const found = await this.recipients.lookUp(scope, campaign.topicIds, [id], this.clock.now());
+    const recipient = found.get(id);
+    if (recipient === undefined) throw new NotFoundError();
+    // Not the subscriber's own id: who may read campaigns must not get links into somebody's preferences.
+    return { ...recipient, subscriberId: newId() };
+  }
+}
+
+/** Shows a campaign's mail without sending it. */
+@Injectable()
+export class CampaignPreviewService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
+    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
+    @Inject(PreviewRecipients) private readonly recipients: PreviewRecipients,
+    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+  ) {}
+
+  /**
+   * As the subscriber would get it, or with sample data. Its links lead nowhere. `NotFoundError` without such a
+   * campaign or subscriber; `PreSendRejectedError` when a merge tag cannot be filled in.
+   */
+  async render(
+    scope: ProjectScope,
+    campaignKey: string,
+    address: EmailAddress | null,
+  ): Promise<CampaignPreview> {
+    const { id } = await this.database.transaction(scope, (tx) =>
+      this.campaigns.named(scope, tx, campaignKey),
+    );
+    try {
+      const mail = await this.mails.compile(scope, id);
+      const recipient = address === null ? sampleOf(mail) : await this.recipients.named(scope, mail, address);
+      const { subject, html, text } = renderCampaignMail(
+        mail,
+        { deliveryId: newId(), recipient },
+        this.links,
+      );
+      return { subject, html, text };
+    } catch (error) {
+      throw error instanceof MergeTemplateError ? asRejection(error) : error;
+    }
+  }
+}
+
+function sampleOf({ topics }: CampaignMail): Recipient {
+  return sampleRecipient(
+    SAMPLE_ADDRESS,
+    topics.map(({ name }) => name),
+  );
+}
+
+function asRejection({ message }: MergeTemplateError): PreSendRejectedError {
+  return new PreSendRejectedError([{ code: 'merge-tags', severity: 'CRITICAL', result: 'FAIL', message }]);
+}

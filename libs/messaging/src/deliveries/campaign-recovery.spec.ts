@@ -1,0 +1,161 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/eventually.js';
+import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
+import type { SmtpSink } from '../../../../test/support/sink-rules.js';
+import { newId, type ProjectScope } from '#kernel';
+import { UnsubscribesService } from '#audience';
+import { CampaignFailureService } from '../campaigns/campaign-failure.service.js';
+import { CampaignRetryService } from '../campaigns/campaign-retry.service.js';
+import { CampaignSendingService } from '../campaigns/campaign-sending.service.js';
+import { type DeliveryRow, MessagingFixture, MINUTE } from '../messaging.fixture.js';
+import { CampaignClosingService } from './campaign-closing.service.js';
+import { CampaignRetryDeliveriesService } from './campaign-retry-deliveries.service.js';
+
+/** The large form: `LIFECYCLE_READERS=20000 npm run jest -- campaign-recovery`. */
+const READERS = Number(process.env['LIFECYCLE_READERS'] ?? 300);
+const CONNECTIONS = 2;
+const never = new AbortController().signal;
+
+describe('a campaign that not all goes well with', () => {
+  let sink: SmtpSink;
+  let fixture: MessagingFixture;
+  let scope: ProjectScope;
+
+  beforeEach(async () => {
+    sink = await startRawSmtpSink();
+    fixture = await MessagingFixture.open({ SMTP_URL: sink.url, SMTP_CONNECTIONS: String(CONNECTIONS) });
+    scope = await fixture.scope();
+  });
+
+  afterEach(async () => {
+    await fixture.close();
+    await sink.stop();
+  });
+
+  const closing = (id: string) => fixture.get(CampaignClosingService).close(scope, id, never);
+  const expand = (id: string) => fixture.expand(scope, id);
+  const isSent = (id: string) =>
+    eventually('it is sent', async () => (await fixture.campaign(id)).status === 'SENT', 60_000);
+  const states = (rows: readonly DeliveryRow[]) =>
+    Object.fromEntries(
+      [...Map.groupBy(rows, ({ state }) => state)].map(([state, those]) => [state, those.length]),
+    );
+  const mailedOnce = () => {
+    const received = sink.messages.flatMap(({ to }) => to);
+    expect(new Set(received).size).toBe(received.length);
+    return received;
+  };
+
+  describe('that cannot go on', () => {
+    it('fails, says why, and is sent again only to those whom it did not reach', async () => {
+      sink.behave({ at: 'body', action: { delayMs: 20 } });
+      const campaign = await fixture.queuedCampaign(scope, 30);
+      fixture.engine.start();
+      await eventually('some are sent', () => sink.count() >= 5);
+      await fixture.get(CampaignFailureService).fail(scope, campaign.id, 'The sky fell.');
+      await eventually('all is ended', async () => (await closing(campaign.id)) === 'closed');
+      const reached = sink.count();
+      expect(await fixture.usage(scope)).toEqual({ used: reached, reserved: 0 });
+      expect(await fixture.campaign(campaign.id)).toMatchObject({
+        status: 'FAILED',
+        failure_reason: 'The sky fell.',
+      });
+      fixture.clock.advance(24 * 60 * MINUTE);
+      await fixture.get(CampaignSendingService).send(scope, campaign.campaignKey);
+      await expand(campaign.id);
+      fixture.engine.wake();
+      await isSent(campaign.id);
+      expect(mailedOnce()).toHaveLength(30);
+      expect(await fixture.usage(scope)).toEqual({ used: 30, reserved: 0 });
+      expect((await fixture.campaign(campaign.id)).failure_reason).toBeNull();
+    });
+  });
+
+  describe('whose mails some servers did not take', () => {
+    it('tries those again that failed for a while, not those that never will', async () => {
+      sink.behave({ at: 'rcpt', action: { reply: '550 5.1.1 No such user' }, when: toReader(1) });
+      const heal = sink.behave({ at: 'rcpt', action: { reply: '452 4.2.2 Over quota' }, when: toReader(2) });
+      sink.behave({ at: 'rcpt', action: { reply: '552 5.3.4 Too large' }, when: toReader(3) });
+      const campaign = await fixture.queuedCampaign(scope, 5);
+      fixture.engine.start();
+      await givenUp(campaign.id);
+      const { completed_at: completedAt } = await fixture.campaign(campaign.id);
+      expect(states(await fixture.deliveries())).toEqual({ SENT: 2, FAILED: 3 });
+      heal();
+      fixture.clock.advance(MINUTE);
+      const retried = await fixture.get(CampaignRetryService).retryFailed(scope, campaign.campaignKey);
+      expect(retried).toMatchObject({ status: 'SENDING', completedAt: null });
+      expect(await fixture.usage(scope)).toEqual({ used: 2, reserved: 1 });
+      fixture.engine.wake();
+      await fixture.get(CampaignRetryDeliveriesService).putBack(scope, campaign.id, never);
+      await isSent(campaign.id);
+      expect(states(await fixture.deliveries())).toEqual({ SENT: 3, FAILED: 2 });
+      expect(mailedOnce()).toHaveLength(3);
+      expect(await fixture.usage(scope)).toEqual({ used: 3, reserved: 0 });
+      const after = await fixture.campaign(campaign.id);
+      expect(after.completed_at?.getTime()).toBeGreaterThan(completedAt?.getTime() ?? Infinity);
+      const again = await fixture.get(CampaignRetryService).retryFailed(scope, campaign.campaignKey);
+      expect(again).toMatchObject({ status: 'SENT', completedAt: after.completed_at });
+    });
+
+    /** Moves the time on, whenever nothing is on a wire, until the campaign has ended. */
+    const givenUp = (id: string) =>
+      eventually('what is deferred is given up', async () => {
+        const rows = await fixture.deliveries();
+        if (rows.every(({ lease_token }) => lease_token === null)) fixture.later(60 * MINUTE);
+        return (await fixture.campaign(id)).status === 'SENT';
+      });
+
+    const toReader = (number: number) => (transaction: { readonly to: readonly string[] }) =>
+      transaction.to.some((address) => address.startsWith(`reader-${number}@`));
+  });
+
+  describe('while people leave', () => {
+    it('puts nobody’s mail on a wire after they have left', async () => {
+      const campaign = await fixture.queuedCampaign(scope, READERS);
+      const readers = await fixture.test.query<{ id: string; email: string }>(
+        'select id, email from audience.subscribers order by email desc limit $1',
+        [Math.floor(READERS / 2)],
+      );
+      fixture.engine.start();
+      await eventually('it is being sent', () => sink.count() > 0);
+      const leftBeforeMark: string[] = [];
+      for (const { id } of readers) {
+        await leave(id, campaign.topicIds);
+        leftBeforeMark.push(...(await unmarked(id)));
+      }
+      await isSent(campaign.id);
+      expect(leftBeforeMark.length).toBeGreaterThan(0);
+      const rows = await fixture.deliveries();
+      const theirs = rows.filter(({ id }) => leftBeforeMark.includes(id));
+      expect(states(theirs)).toEqual({ SKIPPED: leftBeforeMark.length });
+      expect(sink.count() + (states(rows)['SKIPPED'] ?? 0)).toBe(READERS);
+      expect((await fixture.usage(scope)).reserved).toBe(0);
+    });
+
+    const leave = (subscriberId: string, topicIds: readonly string[]) =>
+      fixture.get(UnsubscribesService).revokeTopics(scope, subscriberId, topicIds, {
+        actor: 'SUBSCRIBER_PAGE',
+        ipAddress: '203.0.113.7',
+        userAgent: null,
+        deliveryId: newId(),
+      });
+
+    /** Theirs that no sender has marked, when every transaction that began before now has ended. */
+    const unmarked = async (subscriberId: string) => {
+      const [now] = await fixture.test.query<{ at: Date }>('select clock_timestamp() as at');
+      await eventually('what had begun has ended', async () => {
+        const older = await fixture.test.query(
+          `select from pg_stat_activity where datname = current_database() and xact_start < $1`,
+          [now?.at],
+        );
+        return older.length === 0;
+      });
+      const rows = await fixture.test.query<{ id: string }>(
+        `select id from messaging.deliveries where subscriber_id = $1 and state in ('PENDING', 'CLAIMED')`,
+        [subscriberId],
+      );
+      return rows.map(({ id }) => id);
+    };
+  });
+});

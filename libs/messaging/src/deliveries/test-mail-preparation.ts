@@ -1,0 +1,64 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { SuppressionsService } from '#audience';
+import { Clock, parseEmailAddress, type ProjectScope } from '#kernel';
+import { Database, describeError } from '#platform';
+import { sampleRecipient } from '../campaigns/sample-recipient.js';
+import { composeCampaignMail } from './campaign-mail.js';
+import { CampaignMailsService } from './campaign-mails.service.js';
+import { notComposed, outcomeOfInterruption, skipped } from './delivery-outcome.js';
+import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from './delivery-source.js';
+import { MailLinkMaker } from './mail-links.js';
+
+/** Makes test mails: the campaign as it stands at that moment, with sample data. */
+@Injectable()
+export class TestMailPreparation implements SinglesPreparation {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
+    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
+    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
+    return Promise.all(works.map((work) => this.#prepare(work)));
+  }
+
+  async #prepare(work: DeliveryWork): Promise<PreparedDelivery> {
+    const { scope, delivery } = work;
+    const interrupted = outcomeOfInterruption(delivery, work.ambiguousPolicy);
+    if (interrupted !== null) return { ...work, outcome: interrupted };
+    try {
+      if (await this.#isSuppressed(work)) return { ...work, outcome: skipped(delivery, 'suppressed') };
+      const campaignId = await this.#campaignOf(scope, delivery.sourceId);
+      if (campaignId === null) return { ...work, outcome: skipped(delivery, 'campaign-deleted') };
+      const mail = await this.mails.compile(scope, campaignId);
+      const topicNames = mail.topics.map(({ name }) => name);
+      const recipient = sampleRecipient(delivery.address, topicNames);
+      const { id: deliveryId, messageId } = delivery;
+      const one = { deliveryId, messageId, recipient, date: this.clock.now() };
+      const composed = { ...composeCampaignMail(mail, one, this.links), kind: delivery.kind };
+      return { ...work, mail: composed, preparedAt: performance.now() };
+    } catch (error) {
+      const now = this.clock.now();
+      return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };
+    }
+  }
+
+  async #isSuppressed({ scope, delivery }: DeliveryWork): Promise<boolean> {
+    const parsed = parseEmailAddress(delivery.address);
+    return 'address' in parsed && (await this.suppressions.isSuppressed(scope, parsed.address.key));
+  }
+
+  /** Null when the campaign was deleted. */
+  #campaignOf(scope: ProjectScope, testId: string): Promise<string | null> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ campaign_id: string }>`
+        select t.campaign_id from messaging.campaign_tests t join messaging.campaigns c on c.id = t.campaign_id
+        where t.id = ${testId} and t.environment_id = ${scope.environmentId} and c.deleted_at is null
+      `.execute(db);
+      return rows[0]?.campaign_id ?? null;
+    });
+  }
+}

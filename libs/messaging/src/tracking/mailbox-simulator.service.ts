@@ -1,0 +1,89 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import { Database, describeError, LOGGER, Loop, Notifications } from '#platform';
+import { SIMULATIONS_CHANNEL } from './mailbox-simulations.query.js';
+import { SimulatedMailbox, type Simulation } from './simulated-mailbox.service.js';
+
+const LOOK_EVERY_MS = 10_000;
+const ACCEPTED_SOON_MS = 50;
+const AT_ONCE = 200;
+
+/**
+ * Lets the mailboxes of simulated addresses act on the mails of the test environment that they accepted. There is a
+ * note for each in messaging.mailbox_simulations, so that none is forgotten when a worker dies.
+ */
+@Injectable()
+export class MailboxSimulator {
+  readonly #loop: Loop;
+  #stopListening: () => void = () => undefined;
+  #soon: NodeJS.Timeout | undefined;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Notifications) private readonly notifications: Notifications,
+    @Inject(SimulatedMailbox) private readonly mailbox: SimulatedMailbox,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#loop = new Loop(
+      LOOK_EVERY_MS,
+      () => this.pass(),
+      (error) => this.logger.error({ error: describeError(error) }, 'simulating mailboxes failed'),
+    );
+  }
+
+  start(): void {
+    this.#stopListening = this.notifications.listen(SIMULATIONS_CHANNEL, () => this.#loop.wake());
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopListening();
+    clearTimeout(this.#soon);
+    await this.#loop.stop();
+  }
+
+  /** All whose acceptance is recorded by now; looks again soon for those whose is not. */
+  async pass(): Promise<void> {
+    for (;;) {
+      const { ready, isWaiting } = await this.#due();
+      const failures = await this.#actAll(ready);
+      if (ready.length === AT_ONCE && failures === 0) continue;
+      clearTimeout(this.#soon);
+      if (isWaiting) this.#soon = setTimeout(() => this.#loop.wake(), ACCEPTED_SOON_MS);
+      return;
+    }
+  }
+
+  /** One that fails does not keep the others, and is tried again with the next look. */
+  async #actAll(simulations: readonly Simulation[]): Promise<number> {
+    let failures = 0;
+    for (const simulation of simulations) {
+      try {
+        await this.mailbox.act(simulation);
+      } catch (error) {
+        failures += 1;
+        this.logger.error({ error: describeError(error) }, 'simulating a mailbox failed');
+      }
+    }
+    return failures;
+  }
+
+  #due(): Promise<{ ready: Simulation[]; isWaiting: boolean }> {
+    return this.database.system(async ({ db }) => {
+      const ready = await sql<Simulation>`
+        select s.delivery_id as "deliveryId", s.behaviour, s.environment_id as "environmentId", d.source_id as "campaignId",
+          d.queued_on as "queuedOn", d.state
+        from messaging.mailbox_simulations s join messaging.deliveries d on d.id = s.delivery_id
+        where d.finished_at is not null order by s.created_at limit ${AT_ONCE}
+      `.execute(db);
+      const waiting = await sql<{ is: boolean }>`
+        select exists (
+          select from messaging.mailbox_simulations s join messaging.deliveries d on d.id = s.delivery_id
+          where d.finished_at is null
+        ) as is
+      `.execute(db);
+      return { ready: ready.rows, isWaiting: waiting.rows[0]?.is === true };
+    });
+  }
+}

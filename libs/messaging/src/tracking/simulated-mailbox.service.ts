@@ -1,0 +1,108 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { EnvironmentsQuery } from '#access';
+import { Clock } from '#kernel';
+import { type Config, CONFIG, Database, type Sql } from '#platform';
+import { MailPagesService } from '../mail-pages/mail-pages.service.js';
+import { DeliveryFeedback } from './delivery-feedback.service.js';
+import type { MailboxBehaviour } from './mailbox-simulation.js';
+import { TrackedEvents } from './tracked-events.service.js';
+
+/** A mail whose mailbox is simulated, and was accepted. */
+export interface Simulation {
+  readonly deliveryId: string;
+  readonly behaviour: MailboxBehaviour;
+  readonly environmentId: number;
+  readonly campaignId: string;
+  /** The partition of the delivery, `YYYY-MM-DD`. */
+  readonly queuedOn: string;
+  readonly state: string;
+}
+
+const READER = {
+  how: 'ONE_CLICK',
+  ipAddress: '127.0.0.1',
+  userAgent: 'Mailwright mailbox simulator',
+} as const;
+
+/** What a simulated mailbox does, by the ways that real events take, once: its note goes in the same transaction. */
+@Injectable()
+export class SimulatedMailbox {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
+    @Inject(TrackedEvents) private readonly events: TrackedEvents,
+    @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
+    @Inject(MailPagesService) private readonly pages: MailPagesService,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  async act(simulation: Simulation): Promise<void> {
+    const { behaviour } = simulation;
+    if (behaviour === 'opened' || behaviour === 'clicked') await this.#look(simulation, behaviour);
+    else await this.#answer(simulation, behaviour);
+  }
+
+  /** Opens the mail, or follows its first link. A mail without a pixel tells nobody. */
+  async #look(simulation: Simulation, behaviour: 'opened' | 'clicked'): Promise<void> {
+    const { deliveryId, environmentId, campaignId, queuedOn } = simulation;
+    await this.database.system(async ({ db }) => {
+      if (!(await take(db, simulation)) || !this.config.TRACKING) return;
+      const links = await linksOf(db, simulation);
+      if (links === null) return;
+      await this.events.write([
+        {
+          environmentId,
+          campaignId,
+          queuedOn,
+          deliveryId,
+          type: behaviour === 'opened' ? 'OPENED' : 'CLICKED',
+          linkNumber: behaviour === 'clicked' && links > 0 ? 1 : null,
+          at: this.clock.now(),
+          known: 'human',
+          agent: 'simulator',
+        },
+      ]);
+    });
+  }
+
+  async #answer(
+    simulation: Simulation,
+    behaviour: Exclude<MailboxBehaviour, 'opened' | 'clicked'>,
+  ): Promise<void> {
+    const scope = await this.environments.find(simulation.environmentId);
+    if (scope === null) return;
+    const { deliveryId } = simulation;
+    await this.database.transaction(scope, async ({ db }) => {
+      if (!(await take(db, simulation))) return;
+      switch (behaviour) {
+        case 'bounced':
+          return this.feedback.bounced(scope, deliveryId, 'HARD');
+        case 'soft-bounced':
+          return this.feedback.bounced(scope, deliveryId, 'SOFT');
+        case 'complained':
+          return this.feedback.complained(scope, deliveryId);
+        case 'unsubscribed':
+          return this.pages.unsubscribe(scope, deliveryId, 'topics', READER);
+      }
+    });
+  }
+}
+
+/** False when another worker has it, or the mail was not sent after all. */
+async function take(db: Sql, { deliveryId, state }: Simulation): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    delete from messaging.mailbox_simulations where delivery_id = ${deliveryId}
+  `.execute(db);
+  return numAffectedRows === 1n && state === 'SENT';
+}
+
+/** How many links the campaign's mails have; null when they are not tracked. */
+async function linksOf(db: Sql, { campaignId, queuedOn }: Simulation): Promise<number | null> {
+  const { rows } = await sql<{ links: number }>`
+    select cardinality(urls) as links from messaging.link_sets
+    where campaign_id = ${campaignId} and queued_on = ${queuedOn}::date order by id desc limit 1
+  `.execute(db);
+  return rows[0]?.links ?? null;
+}

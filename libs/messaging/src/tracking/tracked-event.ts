@@ -1,0 +1,29 @@
+/** Who did it: a person, a proxy that hides its reader, or a program that looks at mail before people do. */
+export type Classification = 'human' | 'proxy' | 'scanner';
+
+/** What kind of program it was; all that is kept of a user agent. */
+export type AgentKind =
+  | 'apple'
+  | 'android'
+  | 'outlook'
+  | 'desktop'
+  | 'proxy'
+  | 'scanner'
+  | 'simulator'
+  | 'other';
+
+/** An open or a click, as it came. */
+export interface TrackedEvent {
+  readonly environmentId: number;
+  readonly campaignId: string;
+  /** The partition of the delivery, `YYYY-MM-DD`. */
+  readonly queuedOn: string;
+  readonly deliveryId: string;
+  readonly type: 'OPENED' | 'CLICKED';
+  /** Which of the mail's links; null for opens. */
+  readonly linkNumber: number | null;
+  readonly at: Date;
+  /** What the request alone tells; null when the delivery has to be asked. */
+  readonly known: Classification | null;
+  readonly agent: AgentKind;
+}

@@ -1,0 +1,46 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Database, type Sql } from '#platform';
+import { burstsOf } from './bursts.js';
+import type { TrackedEvent } from './tracked-event.js';
+import {
+  type BurstCandidate,
+  burstCandidates,
+  disownClicks,
+  EventBatch,
+  lockEngagement,
+  recordEvents,
+} from './tracked-events.query.js';
+
+/** Writes opens and clicks down, judged, and counts them in the same transaction. */
+@Injectable()
+export class TrackedEvents {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** Events of deliveries that are no campaign's, or are gone, are left out. */
+  async write(events: readonly TrackedEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const batch = new EventBatch(events);
+    // The environment of each event comes from a signed token: one batch may hold those of many.
+    await this.database.system(async ({ db }) => {
+      await lockEngagement(db, batch);
+      const bursts = await burstsAround(db, batch, events);
+      await recordEvents(
+        db,
+        batch,
+        bursts.flatMap(({ position }) => position ?? []),
+      );
+      const mistaken = bursts.filter(({ classification }) => classification === 'human');
+      if (mistaken.length > 0) await disownClicks(db, mistaken);
+    });
+  }
+}
+
+async function burstsAround(
+  db: Sql,
+  batch: EventBatch,
+  events: readonly TrackedEvent[],
+): Promise<BurstCandidate[]> {
+  if (!events.some(({ type }) => type === 'CLICKED')) return [];
+  const candidates = Map.groupBy(await burstCandidates(db, batch), ({ deliveryId }) => deliveryId);
+  return [...candidates.values()].flatMap((ofOne) => [...burstsOf(ofOne)]);
+}

@@ -1,0 +1,171 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Clock } from '#kernel';
+import { type Config, CONFIG, Database, describeError, LOGGER, type TrackingClaims } from '#platform';
+import { LinkSets } from './link-sets.service.js';
+import type { TrackedEvent } from './tracked-event.js';
+import { TrackedEvents } from './tracked-events.service.js';
+import { judgeAgent, type JudgedAgent } from './user-agent.js';
+
+/** A request for a pixel or a tracked link. */
+export interface TrackedRequest {
+  readonly claims: TrackingClaims;
+  readonly method: string;
+  readonly userAgent: string | undefined;
+}
+
+interface WaitingRequest extends TrackedRequest {
+  readonly at: Date;
+}
+
+/** So many, or so long after the first: what a `kill -9` can lose. */
+const BATCH = 500;
+const LONGEST_WAIT_MS = 200;
+const LARGEST_BATCH = 5_000;
+const RETRY_AFTER_MS = 1_000;
+/** While the database does not answer, or not fast enough; what comes then is lost. Some 80 MB. */
+const MOST_WAITING = 200_000;
+/** A storm: from so many on writing pauses between batches, and from the other number on not any more. */
+const STORM = { from: 10_000, to: MOST_WAITING / 2 };
+const TRIES = 5;
+/** Different user agents that are judged once. */
+const KNOWN_AGENTS = 1_000;
+
+/**
+ * Takes opens and clicks down without making anybody wait, and writes them in batches. One batch is written at a
+ * time; those that come meanwhile make the next one.
+ */
+@Injectable()
+export class TrackingRecorder implements OnApplicationShutdown {
+  #waiting: WaitingRequest[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #isPausing = false;
+  #failures = 0;
+  #refused = 0;
+  readonly #agents = new Map<string | undefined, JudgedAgent>();
+
+  constructor(
+    @Inject(TrackedEvents) private readonly events: TrackedEvents,
+    @Inject(LinkSets) private readonly linkSets: LinkSets,
+    @Inject(Database) private readonly database: Database,
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** Returns at once. */
+  record(request: TrackedRequest): void {
+    if (!this.config.TRACKING) return;
+    if (this.#waiting.length >= MOST_WAITING) {
+      this.#refused += 1;
+      return;
+    }
+    this.#waiting.push({ ...request, at: this.clock.now() });
+    if (this.#writing !== undefined || this.#isPausing) return;
+    if (this.#waiting.length >= BATCH) this.#write();
+    else this.#timer ??= setTimeout(() => this.#write(), LONGEST_WAIT_MS);
+  }
+
+  /** Resolves when all that was recorded until now is written, or cannot be. */
+  async flush(): Promise<void> {
+    await this.#writing;
+    while (this.#waiting.length > 0 && this.#failures < TRIES) {
+      this.#write();
+      await this.#writing;
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.flush();
+    clearTimeout(this.#timer);
+  }
+
+  #write(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#isPausing = false;
+    const begin = performance.now();
+    this.#writing = this.#writeBatch(this.#waiting.splice(0, LARGEST_BATCH)).finally(() => {
+      this.#writing = undefined;
+      if (this.#waiting.length === 0) return;
+      this.#isPausing = this.#failures > 0 || isStorm(this.#waiting.length);
+      this.#timer = setTimeout(() => this.#write(), this.#pause(begin));
+    });
+  }
+
+  /** As long as the batch took, in a storm: it leaves the database half of its time for the rest. */
+  #pause(begin: number): number {
+    if (this.#failures > 0) return RETRY_AFTER_MS;
+    if (this.#isPausing) return performance.now() - begin;
+    return this.#waiting.length >= BATCH ? 0 : LONGEST_WAIT_MS;
+  }
+
+  async #writeBatch(batch: readonly WaitingRequest[]): Promise<void> {
+    try {
+      await this.events.write(await this.#eventsOf(batch));
+      this.#failures = 0;
+    } catch (error) {
+      await this.#keep(batch, error);
+    }
+    if (this.#refused === 0) return;
+    this.logger.error({ events: this.#refused }, 'opens and clicks were lost: too many wait to be written');
+    this.#refused = 0;
+  }
+
+  /** For the next try; but what the database answers with an error again and again must not block the rest. */
+  async #keep(batch: readonly WaitingRequest[], error: unknown): Promise<void> {
+    this.#failures += 1;
+    const isReachable = await this.database.ping().then(
+      () => true,
+      () => false,
+    );
+    const lost = isReachable && this.#failures >= TRIES;
+    const fields = { events: batch.length, lost, error: describeError(error) };
+    this.logger.error(fields, 'opens and clicks could not be written');
+    if (lost) this.#failures = 0;
+    else this.#waiting = [...batch, ...this.#waiting];
+  }
+
+  async #eventsOf(batch: readonly WaitingRequest[]): Promise<TrackedEvent[]> {
+    const sets = new Map<number, Awaited<ReturnType<LinkSets['find']>>>();
+    for (const { claims } of batch) {
+      if (!sets.has(claims.linkSet)) sets.set(claims.linkSet, await this.linkSets.find(claims));
+    }
+    return batch.flatMap((request) => {
+      const set = sets.get(request.claims.linkSet);
+      return set === null || set === undefined ? [] : [eventOf(request, set, this.#judge(request.userAgent))];
+    });
+  }
+
+  #judge(userAgent: string | undefined): JudgedAgent {
+    const known = this.#agents.get(userAgent);
+    if (known !== undefined) return known;
+    const judged = judgeAgent(userAgent);
+    if (this.#agents.size >= KNOWN_AGENTS) this.#agents.clear();
+    this.#agents.set(userAgent, judged);
+    return judged;
+  }
+}
+
+function isStorm(waiting: number): boolean {
+  return waiting >= STORM.from && waiting < STORM.to;
+}
+
+function eventOf(
+  { claims, method, at }: WaitingRequest,
+  { campaignId, queuedOn, environmentId }: Pick<TrackedEvent, 'campaignId' | 'queuedOn' | 'environmentId'>,
+  agent: JudgedAgent,
+): TrackedEvent {
+  return {
+    environmentId,
+    campaignId,
+    queuedOn,
+    deliveryId: claims.deliveryId,
+    type: claims.place === 0 ? 'OPENED' : 'CLICKED',
+    linkNumber: claims.place === 0 ? null : claims.place,
+    at,
+    known: method === 'HEAD' ? 'scanner' : agent.classification,
+    agent: agent.kind,
+  };
+}

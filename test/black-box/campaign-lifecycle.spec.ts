@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ApiAnswer, ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { expectProblem } from '../support/problems.js';
+import { startProgram } from '../support/program.js';
+import { startSmtpSink } from '../support/smtp-sink.js';
+import { insertSubscribers } from '../support/subscribers.js';
+import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+
+const CONNECTIONS = 3;
+const RECIPIENTS = 600;
+
+describe('the life of a campaign', () => {
+  let sink: Awaited<ReturnType<typeof startSmtpSink>>;
+  let system: RunningSystem;
+  let project: SystemProject;
+  let live: ApiClient;
+  let test: ApiClient;
+  let topicId: string;
+  let testTopicId: string;
+
+  beforeAll(async () => {
+    sink = await startSmtpSink({ keep: 'index' });
+    system = await startSystem({
+      SMTP_URL: sink.url,
+      SMTP_CONNECTIONS: String(CONNECTIONS),
+      REQUIRE_VERIFIED_DOMAIN: 'false',
+    });
+    project = await system.project();
+    live = await project.client('LIVE');
+    test = await project.client('TEST');
+    topicId = (await live.post('/topics', { name: 'News', doubleOptInEnabled: false })).at('id');
+    testTopicId = (await test.post('/topics', { name: 'News', doubleOptInEnabled: false })).at('id');
+    await insertSubscribers(system.database, project.live, topicId, RECIPIENTS);
+    await insertSubscribers(system.database, project.test, testTopicId, 3);
+  });
+
+  afterAll(async () => {
+    await system?.stop();
+    await sink?.stop();
+  });
+
+  const soon = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
+
+  async function draft(client: ApiClient, fields: Record<string, unknown> = {}): Promise<string> {
+    const created = await client.post('/campaigns', {
+      name: 'News',
+      subject: 'Hello {{ subscriber.first_name }}',
+      contentText: 'Hello {{ subscriber.first_name }}, here is the news.',
+      topicIds: [client === live ? topicId : testTopicId],
+      ...fields,
+    });
+    expect([created.status, created.at('status'), created.at('preSendStatus')]).toEqual([201, 'DRAFT', null]);
+    return created.at('campaignKey');
+  }
+
+  const act = (client: ApiClient, key: string, action: string) => client.post(`/campaigns/${key}/${action}`);
+
+  const becomes = (client: ApiClient, key: string, status: string, deadlineMs = 20_000): Promise<ApiAnswer> =>
+    eventually(
+      `${key} is ${status}`,
+      async () => {
+        const campaign = await client.get(`/campaigns/${key}`);
+        return campaign.at('status') === status ? campaign : null;
+      },
+      deadlineMs,
+    );
+
+  it('begins at its scheduled second', async () => {
+    const scheduledAt = soon(3_000);
+    const key = await draft(test, { scheduledAt, sendStrategy: 'SCHEDULED' });
+    const scheduled = await act(test, key, 'schedule');
+    expect([scheduled.status, scheduled.at('status')]).toEqual([200, 'SCHEDULED']);
+    expectProblem(await act(test, key, 'schedule'), 409, 'invalid-state', {
+      currentState: 'SCHEDULED',
+      allowedStates: ['DRAFT'],
+    });
+    const sent = await becomes(test, key, 'SENT');
+    expect(sent.at('completedAt')).toMatch(/Z$/);
+    const inbox = await test.get('/test-inbox/messages?kind=CAMPAIGN');
+    expect(inbox.at('pagination', 'totalElements')).toBe(3);
+    for (const { receivedAt } of inbox.at<{ receivedAt: string }[]>('data')) {
+      const late = Date.parse(receivedAt) - Date.parse(scheduledAt);
+      expect(late).toBeGreaterThanOrEqual(0);
+      expect(late).toBeLessThan(5_000);
+    }
+  });
+
+  it('begins once when its time passed while no worker ran and several come up', async () => {
+    const scheduledAt = soon(1_000);
+    const key = await draft(test, { scheduledAt });
+    await act(test, key, 'schedule');
+    await system.worker.stop();
+    await eventually('its time has passed', () => Date.now() > Date.parse(scheduledAt));
+    expect((await test.get(`/campaigns/${key}`)).at('status')).toBe('SCHEDULED');
+    const [worker, other] = await Promise.all([
+      startProgram('worker', system.variables),
+      startProgram('worker', system.variables),
+    ]);
+    system.worker = worker;
+    const sent = await becomes(test, key, 'SENT');
+    await other.stop();
+    const started = await system.database.query(
+      `select from platform.inbox where handler = 'expand-campaign' and payload->>'campaignId' = $1`,
+      [sent.at('id')],
+    );
+    expect(started).toHaveLength(1);
+    expect((await test.get(`/campaigns/${key}/deliveries`)).at('pagination', 'totalElements')).toBe(3);
+  });
+
+  it('cannot be scheduled without a time, or when it would be refused', async () => {
+    const key = await draft(test);
+    expectProblem(await act(test, key, 'schedule'), 409, 'schedule-missing');
+    const empty = await draft(test, { contentText: null, scheduledAt: soon(60_000) });
+    const { checks } = expectProblem(await act(test, empty, 'schedule'), 409, 'pre-send-rejected', {
+      checks: expect.arrayContaining([expect.objectContaining({ code: 'content-empty', result: 'FAIL' })]),
+    });
+    expect(checks).toBeInstanceOf(Array);
+    expect((await test.get(`/campaigns/${empty}`)).at('preSendStatus')).toBe('FAILED');
+  });
+
+  it('is a draft again without its schedule, is cancelled out of it, and deleted', async () => {
+    const key = await draft(test, { scheduledAt: soon(600_000) });
+    expect((await act(test, key, 'schedule')).status).toBe(200);
+    const moved = await test.patch(`/campaigns/${key}`, { subject: 'Other', scheduledAt: soon(700_000) });
+    expect([moved.at('status'), moved.at('preSendStatus')]).toEqual(['SCHEDULED', null]);
+    const cleared = await test.patch(`/campaigns/${key}`, { scheduledAt: null });
+    expect([cleared.at('status'), cleared.at('scheduledAt')]).toEqual(['DRAFT', null]);
+    await test.patch(`/campaigns/${key}`, { scheduledAt: soon(600_000) });
+    await act(test, key, 'schedule');
+    const cancelled = await act(test, key, 'cancel');
+    expect([cancelled.at('status'), cancelled.at('completedAt')]).toEqual(['CANCELLED', null]);
+    expectProblem(await act(test, key, 'send'), 409, 'invalid-state', {
+      currentState: 'CANCELLED',
+      allowedStates: ['DRAFT', 'SCHEDULED', 'FAILED'],
+    });
+    expect((await test.delete(`/campaigns/${key}`)).status).toBe(204);
+    expectProblem(await test.get(`/campaigns/${key}`), 404, 'not-found');
+    expectProblem(await test.delete(`/campaigns/${key}`), 404, 'not-found');
+  });
+
+  it('is looked at before it goes out: by analysis, preview and test mail', async () => {
+    const key = await draft(test);
+    const analysis = await test.get(`/campaigns/${key}/pre-send-analysis`);
+    expect(analysis.body).toMatchObject({
+      status: 'PASSED',
+      audience: { matched: 3, unconfirmed: 0, suppressed: 0, bounced: 0, capped: 0, willReceive: 3 },
+    });
+    expect((await test.get(`/campaigns/${key}`)).at('preSendStatus')).toBe('PASSED');
+    const preview = await test.get(`/campaigns/${key}/preview?email=READER-2%40example.com`);
+    expect(preview.body).toMatchObject({
+      subject: 'Hello Reader 2',
+      html: expect.stringContaining('Reader 2'),
+    });
+    expectProblem(await test.get(`/campaigns/${key}/preview?email=nobody%40example.com`), 404, 'not-found');
+    expectProblem(await test.get(`/campaigns/${key}/preview?email=nobody`), 400, 'validation-error', {
+      errors: { email: expect.any(String) },
+    });
+    expectProblem(await test.post(`/campaigns/${key}/test`, { emails: [] }), 400, 'validation-error', {
+      errors: { emails: expect.any(String) },
+    });
+    expect((await test.post(`/campaigns/${key}/test`, { emails: ['boss@example.com'] })).status).toBe(202);
+    const mail = await eventually('the test mail', async () => {
+      const inbox = await test.get('/test-inbox/messages?kind=TEST&to=boss%40example.com');
+      return inbox.at<unknown[]>('data').length === 1 ? inbox : null;
+    });
+    expect(mail.at('data', 0, 'subject')).toBe('Hello Ada');
+    expect((await test.get(`/campaigns/${key}/report/statistics`)).at<number>('totalSent')).toBe(0);
+  });
+
+  it('keeps the links of its mails working when it is cancelled and deleted', async () => {
+    const key = await draft(test);
+    await act(test, key, 'send');
+    await becomes(test, key, 'SENT');
+    expectProblem(await test.delete(`/campaigns/${key}`), 409, 'invalid-state', {
+      currentState: 'SENT',
+      allowedStates: ['DRAFT', 'SCHEDULED', 'FAILED', 'CANCELLED'],
+    });
+    // As if it had been cancelled just before the end.
+    await system.database.query(
+      `update messaging.campaigns set status = 'CANCELLED' where campaign_key = $1`,
+      [key],
+    );
+    expect((await test.delete(`/campaigns/${key}`)).status).toBe(204);
+    const listed = (await test.get('/campaigns?size=100')).at<{ campaignKey: string }[]>('data');
+    expect(listed.map(({ campaignKey }) => campaignKey)).not.toContain(key);
+    for (const path of ['', '/deliveries', '/report/statistics', '/preview', '/pre-send-analysis'])
+      expectProblem(await test.get(`/campaigns/${key}${path}`), 404, 'not-found');
+    const inbox = await test.get('/test-inbox/messages?kind=CAMPAIGN&size=1');
+    const page = await fetch(inbox.at('data', 0, 'links', 'unsubscribe'));
+    expect(page.status).toBe(200);
+  });
+
+  it('is paused, goes on and reaches everybody once', async () => {
+    const key = await draft(live);
+    await act(live, key, 'send');
+    sink.clear();
+    await eventually('some are sent', () => sink.count() > RECIPIENTS * 0.1);
+    const paused = await act(live, key, 'pause');
+    expect([paused.status, paused.at('status')]).toEqual([200, 'PAUSED']);
+    const atThePause = sink.count();
+    expectProblem(await act(live, key, 'pause'), 409, 'invalid-state', {
+      currentState: 'PAUSED',
+      allowedStates: ['SENDING'],
+    });
+    await eventually('nothing is claimed any more', async () => {
+      const open = await system.database.query(
+        'select from messaging.deliveries where lease_token is not null',
+      );
+      return open.length === 0;
+    });
+    expect(sink.count() - atThePause).toBeLessThanOrEqual(CONNECTIONS);
+    expect(
+      (await live.get(`/campaigns/${key}/deliveries?status=PENDING`)).at('pagination', 'totalElements'),
+    ).toBe(RECIPIENTS - sink.count());
+    expect((await act(live, key, 'resume')).at('status')).toBe('SENDING');
+    await becomes(live, key, 'SENT');
+    expect(sink.count()).toBe(RECIPIENTS);
+    expect(new Set(sink.messages.flatMap(({ to }) => to)).size).toBe(RECIPIENTS);
+    const again = await act(live, key, 'retry-failed');
+    expect([again.status, again.at('status')]).toEqual([200, 'SENT']);
+  });
+
+  it('is cancelled while it is sent, and what waits is given up', async () => {
+    const key = await draft(live);
+    await act(live, key, 'send');
+    sink.clear();
+    await eventually('some are sent', () => sink.count() > RECIPIENTS * 0.1);
+    expect((await act(live, key, 'cancel')).at('status')).toBe('CANCELLED');
+    const total = async (status: string) =>
+      (await live.get(`/campaigns/${key}/deliveries?status=${status}&size=1`)).at<number>(
+        'pagination',
+        'totalElements',
+      );
+    await eventually(
+      'nothing is open',
+      async () => (await total('SENT')) + (await total('CANCELLED')) === RECIPIENTS,
+    );
+    expect(await total('SENT')).toBe(sink.count());
+    expect(await total('CANCELLED')).toBeGreaterThan(0);
+    expect((await live.get(`/campaigns/${key}`)).at('completedAt')).toBeNull();
+  });
+});

@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'csv-parse/sync';
+import PostalMime from 'postal-mime';
+import type { ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { runCliForJson } from '../support/operator-cli.js';
+import { type RunningSystem, startSystem } from '../support/system.js';
+
+const HUMAN = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) Gecko/20100101 Firefox/140.0' };
+const TARGETS = ['one?utm_source=mail&utm_campaign=may', 'two', 'three'].map(
+  (path) => `https://acme.example/${path}`,
+);
+const contentJson = JSON.stringify({
+  blocks: TARGETS.map((url, index) => ({ type: 'button', label: `Link ${index}`, url })),
+});
+
+interface Mail {
+  readonly html: string;
+  readonly text: string;
+  readonly view: string;
+  readonly unsubscribe: string;
+  /** Where its tracked links are. */
+  readonly links: readonly string[];
+  readonly pixel: string;
+}
+
+describe('tracking', () => {
+  let system: RunningSystem;
+  let client: ApiClient;
+
+  beforeAll(async () => {
+    system = await startSystem();
+    client = await (await system.project()).client('TEST');
+  });
+  afterAll(async () => {
+    await system?.stop();
+  });
+
+  /** A campaign to these people, sent; its key. */
+  async function send(emails: readonly string[]): Promise<string> {
+    const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
+    for (const email of emails) {
+      const consent = { source: 'signup form' };
+      const made = await client.post('/subscribers', { email, topicKeys: [topic.at('topicKey')], consent });
+      expect(made.status).toBe(201);
+    }
+    const draft = { name: 'May', subject: 'May', contentJson, topicIds: [topic.at('id')] };
+    const campaignKey = (await client.post('/campaigns', draft)).at('campaignKey');
+    expect((await client.post(`/campaigns/${campaignKey}/send`)).status).toBe(200);
+    await eventually(
+      'the campaign is sent',
+      async () => (await client.get(`/campaigns/${campaignKey}`)).at('status') === 'SENT',
+    );
+    return campaignKey;
+  }
+
+  async function mailTo(email: string): Promise<Mail> {
+    const list = await client.get(`/test-inbox/messages?kind=CAMPAIGN&to=${encodeURIComponent(email)}`);
+    const raw = await client.get(`/test-inbox/messages/${list.at('data', 0, 'id')}/raw`);
+    const { html = '', text = '' } = await PostalMime.parse(raw.text);
+    const links = [...html.matchAll(/href="([^"]*\/l\/[^"]*)"/g)].map(([, url = '']) => url);
+    const pixel = /src="([^"]*\/o\/[^"]*)"/.exec(html)?.[1] ?? '';
+    return { html, text, links, pixel, ...list.at<Pick<Mail, 'view' | 'unsubscribe'>>('data', 0, 'links') };
+  }
+
+  /** Until then everything that looks at a mail is taken for a scanner. */
+  async function whenPeopleLook(): Promise<void> {
+    const [row] = await system.database.query<{ at: Date }>(
+      `select max(sent_at) as at from messaging.deliveries`,
+    );
+    const from = (row?.at.getTime() ?? 0) + 2_000;
+    await eventually('two seconds have passed', () => Date.now() > from);
+  }
+
+  const look = (url: string, init: RequestInit = {}) =>
+    fetch(url, { redirect: 'manual', headers: HUMAN, ...init });
+
+  const statisticsOf = async (campaignKey: string) =>
+    (await client.get(`/campaigns/${campaignKey}/report/statistics`)).body as Record<string, unknown>;
+
+  const numbers = (campaignKey: string, wanted: Record<string, unknown>) =>
+    eventually(
+      `the numbers are ${JSON.stringify(wanted)}`,
+      async () => {
+        const statistics = await statisticsOf(campaignKey);
+        return Object.entries(wanted).every(([name, value]) => statistics[name] === value)
+          ? statistics
+          : null;
+      },
+      8_000,
+    );
+
+  describe('of a mail', () => {
+    let campaignKey: string;
+    let mail: Mail;
+
+    beforeAll(async () => {
+      campaignKey = await send(['ada@example.com', 'grace@example.com']);
+      mail = await mailTo('ada@example.com');
+      await whenPeopleLook();
+    });
+
+    it('leads its links past us, but for those that concern the subscription', () => {
+      expect(mail.links).toHaveLength(3);
+      for (const link of mail.links) expect(link.length).toBeLessThanOrEqual(120);
+      expect(mail.html).toContain(`href="${mail.unsubscribe}"`);
+      expect(mail.text).toContain(TARGETS[0]);
+    });
+
+    it('counts an open, and shows the pixel to nobody’s cache', async () => {
+      const pixel = await look(mail.pixel);
+      expect([pixel.status, pixel.headers.get('content-type')]).toEqual([200, 'image/gif']);
+      expect(pixel.headers.get('cache-control')).toBe('no-store');
+      expect(
+        Buffer.from(await pixel.arrayBuffer())
+          .subarray(0, 6)
+          .toString(),
+      ).toBe('GIF89a');
+      await numbers(campaignKey, {
+        totalOpened: 1,
+        uniqueOpens: 1,
+        totalClicked: 0,
+        openRate: 0.5,
+        status: 'LIVE',
+      });
+    });
+
+    it('leads to the very address that the author wrote, and counts the click', async () => {
+      const answer = await look(mail.links[0]!);
+      expect([answer.status, answer.headers.get('location')]).toEqual([302, TARGETS[0]]);
+      expect([answer.headers.get('cache-control'), answer.headers.get('x-request-id')]).toEqual([
+        'no-store',
+        expect.any(String),
+      ]);
+      await numbers(campaignKey, {
+        totalClicked: 1,
+        uniqueClicks: 1,
+        clickThroughRate: 0.5,
+        uniqueOpens: 1,
+        totalOpened: 2,
+      });
+    });
+
+    it('answers HEAD, proxies and whoever follows all links at once, and counts none of them', async () => {
+      const other = await mailTo('grace@example.com');
+      const head = await look(other.links[0]!, { method: 'HEAD' });
+      expect([head.status, head.headers.get('location')]).toEqual([302, TARGETS[0]]);
+      const proxy = {
+        'user-agent':
+          'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)',
+      };
+      expect((await look(other.pixel, { headers: proxy })).status).toBe(200);
+      const answers = await Promise.all(other.links.map((link) => look(link)));
+      expect(answers.map((answer) => answer.headers.get('location'))).toEqual(TARGETS);
+      await eventually('all are written down', async () => {
+        const [row] = await system.database.query<{ n: number }>(
+          `select count(*)::int as n from messaging.delivery_events where classification <> 'human'`,
+        );
+        return row?.n === 5;
+      });
+      expect(await statisticsOf(campaignKey)).toMatchObject({
+        totalOpened: 2,
+        uniqueOpens: 1,
+        totalClicked: 1,
+        uniqueClicks: 1,
+      });
+    });
+
+    it.each(['l', 'o'])('answers a forged /%s/ with a page that is not found', async (path) => {
+      const good = path === 'l' ? mail.links[0]! : mail.pixel;
+      const token = good.split('/').at(-1) ?? '';
+      for (const forged of ['x', 'A'.repeat(56), `B${token.slice(1)}`, `${token}A`, '..%2F..']) {
+        const answer = await look(`${system.baseUrl}/${path}/${forged}`);
+        expect([answer.status, answer.headers.get('location')]).toEqual([404, null]);
+        expect(await answer.text()).toContain('This link doesn’t work');
+      }
+    });
+
+    it('never leads to an address of the request', async () => {
+      const answer = await look(`${mail.links[0]!}?url=https://evil.example`, { method: 'HEAD' });
+      expect(answer.headers.get('location')).toBe(TARGETS[0]);
+    });
+
+    it('is the same in the browser', async () => {
+      const page = await (await fetch(mail.view)).text();
+      for (const link of mail.links) expect(page).toContain(new URL(link).pathname);
+    });
+
+    it('shows over time what the totals say', async () => {
+      for (const interval of ['', '?interval=minute', '?interval=day']) {
+        const timeline = await client.get(`/campaigns/${campaignKey}/report/timeline${interval}`);
+        expect(timeline.status).toBe(200);
+        const points = timeline.body as Record<'sent' | 'delivered' | 'opened' | 'clicked', number>[];
+        const sum = (name: keyof (typeof points)[number]) =>
+          points.reduce((total, point) => total + point[name], 0);
+        expect([sum('sent'), sum('delivered'), sum('opened'), sum('clicked')]).toEqual([2, 2, 2, 1]);
+      }
+      const wrong = await client.get(`/campaigns/${campaignKey}/report/timeline?interval=week`);
+      expect([wrong.status, Object.keys(wrong.at('errors'))]).toEqual([400, ['interval']]);
+      const draft = await client.post('/campaigns', { name: 'Draft', subject: 'Draft' });
+      expect((await client.get(`/campaigns/${draft.at('campaignKey')}/report/timeline`)).body).toEqual([]);
+    });
+
+    it('is a row of the export', async () => {
+      const csv = await client.get(`/campaigns/${campaignKey}/report/export?rows=deliveries`);
+      expect([csv.status, csv.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
+      const rows = parse<Record<string, string>>(csv.text, { columns: true });
+      expect(rows).toMatchObject([
+        { email: 'ada@example.com', status: 'SENT', opens: '2', clicks: '1' },
+        { email: 'grace@example.com', status: 'SENT', opens: '0', clicks: '0' },
+      ]);
+    });
+  });
+
+  describe('of the simulated mailboxes', () => {
+    it('does what each of them would do', async () => {
+      const people = [
+        'delivered',
+        'Bounced',
+        'soft-bounced',
+        'complained',
+        'opened',
+        'clicked',
+        'unsubscribed',
+      ];
+      const campaignKey = await send(people.map((name) => `${name}+tag@example.org`));
+      await numbers(campaignKey, {
+        totalSent: 7,
+        totalDelivered: 5,
+        totalBounced: 2,
+        hardBounced: 1,
+        softBounced: 1,
+        spamComplaints: 1,
+        totalOpened: 2,
+        uniqueOpens: 2,
+        totalClicked: 1,
+        uniqueClicks: 1,
+        totalUnsubscribed: 1,
+        clickToOpenRate: 0.5,
+      });
+      const reasonOf = async (name: string) =>
+        (await client.get(`/suppressions/${name}%2Btag%40example.org`)).at('reason');
+      expect(await Promise.all(['bounced', 'complained', 'soft-bounced'].map(reasonOf))).toEqual([
+        'HARD_BOUNCE',
+        'SPAM_COMPLAINT',
+        null,
+      ]);
+      const consents = await client.get('/subscribers/unsubscribed%2Btag%40example.org/consents');
+      expect(consents.at('consents', 0, 'status')).toBe('UNSUBSCRIBED');
+      const [left] = await system.database.query(
+        `select count(*)::int as n from messaging.mailbox_simulations`,
+      );
+      expect(left).toEqual({ n: 0 });
+    });
+  });
+
+  it('has counters that are what the rows say', async () => {
+    const checked = await runCliForJson({ ...system.variables, PATH: process.env['PATH'] ?? '' }, [
+      'check:statistics',
+    ]);
+    expect(checked).toEqual({ discrepancies: [] });
+  });
+
+  it('writes what it still holds when it is told to stop', async () => {
+    const campaignKey = await send(['last@example.net']);
+    const mail = await mailTo('last@example.net');
+    await whenPeopleLook();
+    await look(mail.links[1]!);
+    await system.api.stop();
+    const [row] = await system.database.query<{ n: number }>(
+      `select sum(k.unique_clicks)::int as n from messaging.campaign_counters k join messaging.campaigns c on c.id = k.campaign_id
+       where c.campaign_key = $1`,
+      [campaignKey],
+    );
+    expect(row?.n).toBe(1);
+  });
+});
