@@ -45,7 +45,18 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   unsuppress: { headers: { 'x-confirm-unsuppress': 'true' }, strangerStatus: 204 },
   getCampaign: {},
   updateCampaign: { body: () => ({ name: 'Mine' }) },
+  deleteCampaign: {},
+  scheduleCampaign: {},
   sendCampaign: {},
+  cancelCampaign: {},
+  pauseCampaign: {},
+  resumeCampaign: {},
+  retryFailedDeliveries: {},
+  testCampaign: { body: () => ({ emails: ['me@example.com'] }) },
+  analyseCampaign: {},
+  previewCampaign: {},
+  listDeliveries: {},
+  getCampaignTimeline: {},
   getCampaignStatistics: {},
   exportCampaignReport: {},
   getTestInboxMessage: {},
@@ -206,12 +217,15 @@ describe('projects and their environments', () => {
     const answers: ApiAnswer[] = [];
     for (const { path } of reads) answers.push(await owner.get(urlOf(path, owned)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    return answers.map(({ text }) => text);
+    // A preview's links are those of a mail that is made up anew each time.
+    return answers.map(({ text }) => text.replaceAll(/\/[upv]\/[\w-]{58}/g, '/…'));
   };
 
   it('answer for another’s resource exactly as for one that does not exist, and leave it as it is', async () => {
+    // The first look has the campaign analysed, and it keeps the verdict.
+    await ownersView();
     const before = await ownersView();
-    expect(withParameter().length).toBeGreaterThanOrEqual(33);
+    expect(withParameter().length).toBeGreaterThanOrEqual(44);
     for (const target of withParameter()) {
       for (const stranger of strangers) {
         const others = await ask(stranger, target, owned);
