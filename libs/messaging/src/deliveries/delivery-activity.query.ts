@@ -61,7 +61,14 @@ function events(scope: ProjectScope, mails: MailFilter, types: readonly string[]
   return sql`select e.subscriber_id, e.occurred_at from messaging.delivery_events e
     where e.environment_id = ${scope.environmentId} and e.type = any(${[...types]}::text[])
       and e.subscriber_id is not null ${ofCampaigns(scope, mails, sql`e.campaign_id`)}
-      ${mails.url === undefined ? sql`` : sql`and e.url = ${mails.url}`}`;
+      and e.classification = 'human' ${mails.url === undefined ? sql`` : followed(mails.url)}`;
+}
+
+/** Which link was followed: its number is that in one of the sets that the campaign's mails went out with. */
+function followed(url: string): RawBuilder<unknown> {
+  return sql`and (e.url = ${url} or exists (
+    select from messaging.link_sets s where s.campaign_id = e.campaign_id and s.urls[e.link_number] = ${url}
+  ))`;
 }
 
 function ofCampaigns(
