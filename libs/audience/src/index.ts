@@ -17,12 +17,7 @@ export { type ConsentPreference, type ConsentPreferences, ConsentsQuery } from '
 export { ConsentsService, type GrantedConsent } from './consents/consents.service.js';
 export { ExpireConfirmations } from './consents/expire-confirmations.task.js';
 export { type LeavingPerson, UnsubscribesService } from './consents/unsubscribes.service.js';
-export {
-  type CounterCheck,
-  CounterCheckService,
-  type CounterDifference,
-  type StatusDifference,
-} from './counters/counter-check.service.js';
+export { type CounterCheck, CounterCheckService } from './counters/counter-check.service.js';
 export { FoldCounters } from './counters/fold-counters.task.js';
 export {
   CUSTOM_FIELD_STATUSES,
