@@ -244,6 +244,7 @@ describe('importing subscribers', () => {
     await eventually(
       'a part is done',
       async () => (await client.get(`/subscriber-imports/${id}`)).at<number>('counts', 'created') > 0,
+      60_000,
     );
     await system.worker.kill();
     const half = await client.get(`/subscriber-imports/${id}`);

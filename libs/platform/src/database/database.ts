@@ -30,7 +30,7 @@ interface OpenTransaction extends Transaction {
 }
 
 /** To get a connection, waiting for a free one included. */
-const CONNECTION_TIMEOUT_MS = 5_000;
+const CONNECTION_TIMEOUT_MS = 15_000;
 
 const INT8_OID = 20;
 const DATE_OID = 1082;

@@ -38,11 +38,11 @@ const providers = [
   },
   {
     provide: RateLimitStore,
-    useFactory: (config: Config, database: Database) =>
+    useFactory: (config: Config) =>
       config.REDIS_URL === undefined
-        ? new PostgresRateLimitStore(database.pool)
+        ? new PostgresRateLimitStore(config.DATABASE_URL)
         : new RedisRateLimitStore(config.REDIS_URL),
-    inject: [CONFIG, Database],
+    inject: [CONFIG],
   },
   {
     provide: RateLimiter,

@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import pg from 'pg';
 import { RateLimitStore, type WindowHit } from './rate-limit.js';
 
 interface HitRow {
@@ -14,10 +14,26 @@ const HIT = {
     from platform.hit_rate_limit($1, $2)`,
 };
 
-/** Counts in an unlogged table of PostgreSQL. */
+/** Enough: a count takes less than a millisecond. */
+const CONNECTIONS = 2;
+
+/**
+ * Counts in an unlogged table of PostgreSQL, over connections of its own: a burst of requests that wait for
+ * each other in the database must not make the limit unavailable.
+ */
 export class PostgresRateLimitStore extends RateLimitStore {
-  constructor(private readonly pool: pg.Pool) {
+  private readonly pool: pg.Pool;
+
+  constructor(databaseUrl: string) {
     super();
+    this.pool = new pg.Pool({
+      connectionString: databaseUrl,
+      max: CONNECTIONS,
+      application_name: 'mailwright-rate-limit',
+      options: '-c role=mailwright_app',
+    });
+    // An idle client whose server went away emits 'error'; the pool has dropped it already.
+    this.pool.on('error', () => undefined);
   }
 
   override async hit(key: string, windowSeconds: number): Promise<WindowHit> {
@@ -31,6 +47,7 @@ export class PostgresRateLimitStore extends RateLimitStore {
     await this.pool.query(`select 'platform.rate_limit_windows'::regclass`);
   }
 
-  /** The pool belongs to the database. */
-  override async close(): Promise<void> {}
+  override async close(): Promise<void> {
+    await this.pool.end();
+  }
 }

@@ -151,11 +151,12 @@ describe('Windows that are over', () => {
       applicationName: 'spec',
       entities: [],
     });
-    const store = new PostgresRateLimitStore(database.pool);
+    const store = new PostgresRateLimitStore(test.url);
     await store.hit('runs', 60);
     await store.hit('is over', 0);
     await new ExpiredRateLimitWindowsTask(database).run();
     expect(await test.query('select key from platform.rate_limit_windows')).toEqual([{ key: 'runs' }]);
+    await store.close();
     await database.close();
     await test.drop();
   });
