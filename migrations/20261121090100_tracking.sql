@@ -31,8 +31,7 @@ create index delivery_events_of_delivery on messaging.delivery_events (campaign_
 
 alter table messaging.deliveries add column bounce_type text check (bounce_type in ('HARD', 'SOFT'));
 
--- What people (not proxies, not scanners) did with a mail; a click counts as an open. Its row is also the lock
--- under which the events of a delivery are judged.
+-- What people (not proxies, not scanners) did with a mail; a click counts as an open.
 create table messaging.delivery_engagement (
   delivery_id uuid not null,
   queued_on date not null,

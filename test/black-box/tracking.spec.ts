@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parse } from 'csv-parse/sync';
 import PostalMime from 'postal-mime';
 import type { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
@@ -204,10 +203,13 @@ describe('tracking', () => {
     it('is a row of the export', async () => {
       const csv = await client.get(`/campaigns/${campaignKey}/report/export?rows=deliveries`);
       expect([csv.status, csv.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
-      const rows = parse<Record<string, string>>(csv.text, { columns: true });
-      expect(rows).toMatchObject([
-        { email: 'ada@example.com', status: 'SENT', opens: '2', clicks: '1' },
-        { email: 'grace@example.com', status: 'SENT', opens: '0', clicks: '0' },
+      const [header = '', ...rows] = csv.text.split('\r\n').map((line) => line.split(','));
+      const column = (name: string) => rows.slice(0, -1).map((row) => row[header.indexOf(name)]);
+      expect(column('email')).toEqual(['ada@example.com', 'grace@example.com']);
+      expect([column('status'), column('opens'), column('clicks')]).toEqual([
+        ['SENT', 'SENT'],
+        ['2', '0'],
+        ['1', '0'],
       ]);
     });
   });

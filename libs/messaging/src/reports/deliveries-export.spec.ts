@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parse } from 'csv-parse/sync';
 import type { ProjectScope } from '#kernel';
 import { eventually } from '../../../../test/support/eventually.js';
 import type { Campaign } from '../campaigns/campaign.js';
@@ -10,6 +9,9 @@ import { ReportExportsService } from './report-exports.service.js';
 const ROWS = Number(process.env['EXPORT_ROWS'] ?? 12_000);
 /** What a part of 5 000 rows may take, and some more. */
 const LARGEST_PART = 4 * 1024 * 1024;
+
+/** No cell of these rows holds a line break. */
+const linesOf = (csv: string): string[] => csv.split('\r\n').slice(0, -1);
 
 describe('the export with a row for each recipient', () => {
   let fixture: MessagingFixture;
@@ -57,8 +59,8 @@ describe('the export with a row for each recipient', () => {
     const made = makeOpen();
     let [rows, largest, header] = [0, 0, ''];
     for await (const part of parts) {
-      const lines = parse(part);
-      if (rows === 0) header = lines.shift()?.join(',') ?? '';
+      const lines = linesOf(part);
+      if (rows === 0) header = lines.shift() ?? '';
       rows += lines.length;
       largest = Math.max(largest, part.length);
       expect(part.endsWith('\r\n')).toBe(true);
@@ -75,7 +77,7 @@ describe('the export with a row for each recipient', () => {
     await makeOpen();
     const emails = new Set<string>();
     for await (const part of await asked) {
-      for (const row of parse(part)) emails.add(row[1] ?? '');
+      for (const line of linesOf(part)) emails.add(line.split(',')[1] ?? '');
       expect(part).not.toMatch(/(?:^|,)"?[=+@-]/m);
     }
     expect(emails.size).toBe(ROWS + 1);

@@ -19,28 +19,45 @@ export interface BurstCandidate extends Click {
   readonly classification: Classification | null;
 }
 
+/** The first key of the advisory locks by which writers take turns, and how many there are. */
+const TURNS_LOCK = 7_207_001;
+const TURNS = 64;
+
 /** A batch as the statements take it: JSON, made once. */
 export class EventBatch {
   readonly rows: RawBuilder<unknown>;
+  /** The turns of its campaigns, in order. */
+  readonly turns: readonly number[];
 
   constructor(events: readonly TrackedEvent[]) {
     const json = JSON.stringify(
-      events.map((event, position) => ({
-        position,
-        delivery_id: event.deliveryId,
-        queued_on: event.queuedOn,
-        environment_id: event.environmentId,
-        campaign_id: event.campaignId,
-        type: event.type,
-        link_number: event.linkNumber,
-        at: event.at,
-        known: event.known,
-        agent: event.agent,
-      })),
+      events.map(
+        ({ deliveryId, queuedOn, environmentId, campaignId, type, linkNumber, at, known, agent }, n) => [
+          n,
+          deliveryId,
+          queuedOn,
+          environmentId,
+          campaignId,
+          type,
+          linkNumber,
+          at,
+          known,
+          agent,
+        ],
+      ),
     );
-    this.rows = sql`jsonb_to_recordset(${json}::jsonb) as k(position int, delivery_id uuid, queued_on date,
-      environment_id bigint, campaign_id uuid, type text, link_number int, at timestamptz, known text, agent text)`;
+    this.rows = sql`(
+      select (r->>0)::int as position, (r->>1)::uuid as delivery_id, (r->>2)::date as queued_on,
+        (r->>3)::bigint as environment_id, (r->>4)::uuid as campaign_id, r->>5 as type, (r->>6)::int as link_number,
+        (r->>7)::timestamptz as at, r->>8 as known, r->>9 as agent
+      from jsonb_array_elements(${json}::jsonb) r
+    ) k`;
+    this.turns = [...new Set(events.map(({ campaignId }) => turnOf(campaignId)))].sort((a, b) => a - b);
   }
+}
+
+function turnOf(campaignId: string): number {
+  return Number.parseInt(campaignId.slice(-4), 16) % TURNS;
 }
 
 const SAME_DELIVERY = sql`
@@ -49,28 +66,12 @@ const SAME_DELIVERY = sql`
 `;
 
 /**
- * Locks the deliveries of a batch by their engagement rows, in the order of their ids: of two batches with events of
- * one mail the second sees what the first has written.
+ * Makes those who write events of the same campaigns take turns, until the end of the transaction: of two batches with
+ * events of one mail the second sees what the first has written. A lock a delivery would cost as much as its event.
  */
-export async function lockEngagement(db: Sql, batch: EventBatch): Promise<void> {
-  const { rows } = await sql<{ known: number; added: number }>`
-    with given as materialized (
-      select distinct d.id, d.queued_on, d.environment_id, d.source_id from ${batch.rows}
-      join messaging.deliveries d on ${SAME_DELIVERY}
-    ), added as (
-      insert into messaging.delivery_engagement (delivery_id, queued_on, environment_id, campaign_id)
-      select id, queued_on, environment_id, source_id from given order by id
-      on conflict do nothing returning 1
-    )
-    select (select count(*) from given) as known, (select count(*) from added) as added
-  `.execute(db);
-  if (rows[0]?.known === rows[0]?.added) return;
+export async function takeTurns(db: Sql, batch: EventBatch): Promise<void> {
   await sql`
-    select count(*) from (
-      select from ${batch.rows}
-      join messaging.delivery_engagement e on e.delivery_id = k.delivery_id and e.queued_on = k.queued_on
-      order by e.delivery_id for update of e
-    ) locked
+    select pg_advisory_xact_lock(${TURNS_LOCK}, turn) from unnest(${[...batch.turns]}::int[]) turn
   `.execute(db);
 }
 
@@ -120,20 +121,25 @@ export async function recordEvents(db: Sql, batch: EventBatch, bursts: readonly 
       select delivery_id, queued_on, campaign_id, environment_id, at, (type = 'CLICKED')::int as click
       from given where classification = 'human'
     ), looks as (
-      select delivery_id, queued_on, count(*)::int as opens, sum(click)::int as clicks, min(at) as first_opened_at,
+      select delivery_id, queued_on, environment_id, campaign_id, count(*)::int as opens, sum(click)::int as clicks, min(at) as first_opened_at,
         min(at) filter (where click = 1) as first_clicked_at, max(at) as last_at
-      from people group by delivery_id, queued_on
+      from people group by delivery_id, queued_on, environment_id, campaign_id
+    ), added as materialized (
+      select l.*, coalesce(e.opens, 0) = 0 as is_new_opener, l.clicks > 0 and coalesce(e.clicks, 0) = 0 as is_new_clicker
+      from looks l
+      left join messaging.delivery_engagement e on e.delivery_id = l.delivery_id and e.queued_on = l.queued_on
     ), engaged as (
-      update messaging.delivery_engagement e set opens = e.opens + l.opens, clicks = e.clicks + l.clicks,
-        first_opened_at = least(e.first_opened_at, l.first_opened_at),
-        first_clicked_at = least(e.first_clicked_at, l.first_clicked_at)
-      from looks l where e.delivery_id = l.delivery_id and e.queued_on = l.queued_on
-      returning e.campaign_id, e.environment_id, l.opens, l.clicks, l.last_at, (e.opens = l.opens)::int as new_opener,
-        (l.clicks > 0 and e.clicks = l.clicks)::int as new_clicker
+      insert into messaging.delivery_engagement as e (delivery_id, queued_on, environment_id, campaign_id, opens, clicks,
+        first_opened_at, first_clicked_at)
+      select delivery_id, queued_on, environment_id, campaign_id, opens, clicks, first_opened_at, first_clicked_at
+      from added
+      on conflict (delivery_id, queued_on) do update set opens = e.opens + excluded.opens,
+        clicks = e.clicks + excluded.clicks, first_opened_at = least(e.first_opened_at, excluded.first_opened_at),
+        first_clicked_at = least(e.first_clicked_at, excluded.first_clicked_at)
     ), ${counting(sql`
-      select campaign_id, environment_id, sum(opens) as opened, sum(new_opener) as unique_opens, sum(clicks) as clicked,
-        sum(new_clicker) as unique_clicks, max(last_at) as last_event_at
-      from engaged group by campaign_id, environment_id
+      select campaign_id, environment_id, sum(opens) as opened, count(*) filter (where is_new_opener) as unique_opens,
+        sum(clicks) as clicked, count(*) filter (where is_new_clicker) as unique_clicks, max(last_at) as last_event_at
+      from added group by campaign_id, environment_id
     `)}
     ${countingMinutes(sql`
       select campaign_id, environment_id, date_trunc('minute', at) as minute, count(*) as opened, sum(click) as clicked

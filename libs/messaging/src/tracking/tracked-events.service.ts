@@ -7,7 +7,7 @@ import {
   burstCandidates,
   disownClicks,
   EventBatch,
-  lockEngagement,
+  takeTurns,
   recordEvents,
 } from './tracked-events.query.js';
 
@@ -22,7 +22,7 @@ export class TrackedEvents {
     const batch = new EventBatch(events);
     // The environment of each event comes from a signed token: one batch may hold those of many.
     await this.database.system(async ({ db }) => {
-      await lockEngagement(db, batch);
+      await takeTurns(db, batch);
       const bursts = await burstsAround(db, batch, events);
       await recordEvents(
         db,
