@@ -298,10 +298,12 @@ describe('the routes', () => {
           ...(path === '/u/' ? [] : [token]),
         ]) {
           pages.add(await expectPage(await get(path + wrong), 404));
-          if (path !== '/v/')
+          // The preference centre asks once more before everything is left; a forged link gets no further with that.
+          for (const field of path === '/v/' ? [] : ['scope', 'confirm']) {
             pages.add(
-              await expectPage(await press(system.baseUrl + path + wrong, { scope: 'everything' }), 404),
+              await expectPage(await press(system.baseUrl + path + wrong, { [field]: 'everything' }), 404),
             );
+          }
         }
       }
       expect(pages.size).toBe(1);
