@@ -40,7 +40,11 @@ describe('text folded for comparison', () => {
 
   it('is the same for texts as for their characters', async () => {
     const texts = fc.sample(
-      fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\u0000', '').toWellFormed()),
+      fc
+        .string({ unit: 'binary' })
+        .map((text) =>
+          [...text.replaceAll('\u0000', '').toWellFormed()].filter((each) => !LATER.test(each)).join(''),
+        ),
       2_000,
     );
     expect(await inSql(texts)).toEqual(texts.map(folded));
