@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../../../test/support/
 import { folded } from './text-folding.js';
 
 /** Assigned by Unicode 17, which PostgreSQL 18 does not know: a few Latin letters and the script Beria Erfe. */
-const LATER = /[\ua7ce\ua7cf\ua7d2-\ua7d5\u{16ea0}-\u{16edf}]/u;
+const LATER = /[\ua7ce\ua7cf\ua7d2-\ua7d5\u{16ea0}-\u{16edf}]/gu;
 
 describe('text folded for comparison', () => {
   let test: TestDatabase;
@@ -32,7 +32,7 @@ describe('text folded for comparison', () => {
     }
     const sql = await inSql(characters);
     const different = characters.filter(
-      (character, index) => sql[index] !== folded(character) && !LATER.test(character),
+      (character, index) => sql[index] !== folded(character) && character.search(LATER) < 0,
     );
     expect(different).toEqual([]);
     expect(characters.length).toBeGreaterThan(20_000);
@@ -42,9 +42,7 @@ describe('text folded for comparison', () => {
     const texts = fc.sample(
       fc
         .string({ unit: 'binary' })
-        .map((text) =>
-          [...text.replaceAll('\u0000', '').toWellFormed()].filter((each) => !LATER.test(each)).join(''),
-        ),
+        .map((text) => text.replaceAll('\u0000', '').toWellFormed().replaceAll(LATER, '')),
       2_000,
     );
     expect(await inSql(texts)).toEqual(texts.map(folded));
