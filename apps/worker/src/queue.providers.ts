@@ -1,27 +1,7 @@
 import type { Provider } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import {
-  ConfirmationRequested,
-  EvaluateSegments,
-  TrimSegmentHistory,
-  ExpireConfirmations,
-  FoldCounters,
-  ImportQueued,
-  RemoveOldImports,
-  SubscriberErased,
-  TopicDeleted,
-} from '#audience';
 import { Clock } from '#kernel';
-import {
-  CampaignQueued,
-  CampaignRetried,
-  CampaignStopped,
-  DeliveriesExportRequested,
-  RemoveOldExports,
-  ReportExportRequested,
-  TrimTestInboxes,
-} from '#messaging';
 import {
   type Config,
   CONFIG,
@@ -42,55 +22,26 @@ import {
   RemoveFinishedJobs,
 } from '#platform';
 import { createQueueBackend } from '#platform/queue';
-import { EraseMail } from './audience/erase-mail.job.js';
-import { ImportSubscribers } from './audience/import-subscribers.job.js';
-import { RemoveTopicConsents } from './audience/remove-topic-consents.job.js';
-import { CloseCampaign } from './messaging/close-campaign.job.js';
-import { ExpandCampaign } from './messaging/expand-campaign.job.js';
-import { ExportDeliveries } from './messaging/export-deliveries.job.js';
-import { ExportReport } from './messaging/export-report.job.js';
-import { RetryFailedDeliveries } from './messaging/retry-failed-deliveries.job.js';
-import { SendConfirmationMail } from './messaging/send-confirmation-mail.job.js';
+import { audienceWork } from './audience/audience-work.js';
+import { messagingWork } from './messaging/messaging-work.js';
+import type { WorkerPart } from './context-work.js';
 
 /** Injects the `QueueBackend` of this process. */
 export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
 
-/** Every job there is. One that is not here is not run, and boot fails for an event without a job. */
-const JOBS = [
-  CloseCampaign,
-  EraseMail,
-  ExpandCampaign,
-  ExportDeliveries,
-  ExportReport,
-  ImportSubscribers,
-  RemoveTopicConsents,
-  RetryFailedDeliveries,
-  SendConfirmationMail,
-];
-/** Every event that starts jobs. */
-const EVENTS = [
-  CampaignQueued,
-  CampaignRetried,
-  CampaignStopped,
-  ConfirmationRequested,
-  DeliveriesExportRequested,
-  ImportQueued,
-  ReportExportRequested,
-  SubscriberErased,
-  TopicDeleted,
-];
+/** Injects what runs as long as the worker does. */
+export const WORKER_PARTS = Symbol('mailwright.worker-parts');
+
+const CONTEXTS = [audienceWork, messagingWork];
+const JOBS = CONTEXTS.flatMap(({ jobs }) => jobs);
+const EVENTS = CONTEXTS.flatMap(({ events }) => events);
+const PARTS = CONTEXTS.flatMap(({ parts }) => parts);
 const TASKS = [
   CreatePartitions,
-  ExpireConfirmations,
   ExpiredIdempotencyKeysTask,
   ExpiredRateLimitWindowsTask,
-  FoldCounters,
   RemoveFinishedJobs,
-  RemoveOldExports,
-  TrimTestInboxes,
-  RemoveOldImports,
-  EvaluateSegments,
-  TrimSegmentHistory,
+  ...CONTEXTS.flatMap(({ tasks }) => tasks),
 ];
 
 /** The queue, its jobs, and what turns rows into jobs. */
@@ -153,5 +104,10 @@ export const queueProviders: Provider[] = [
     inject: [Database, Clock, LOGGER, ...TASKS],
     useFactory: (database: Database, clock: Clock, logger: Logger, ...tasks: PeriodicTask[]) =>
       new PeriodicTasks(database, tasks, clock, logger),
+  },
+  {
+    provide: WORKER_PARTS,
+    inject: [Relay, JobRunner, PeriodicTasks, ...PARTS],
+    useFactory: (...parts: WorkerPart[]) => parts,
   },
 ];

@@ -44,7 +44,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   }
   await app.get(Notifications).start();
   const worker = app.get(Worker);
-  worker.start();
+  await worker.start();
   const server = new OperationsServer(operationsOf(app));
   const port = await server.listen(config.WORKER_PORT, config.HOST);
   return {

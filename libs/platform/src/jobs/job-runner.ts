@@ -21,9 +21,15 @@ const GIVE_UP_AFTER = 25;
 const CONCURRENCY: Record<QueueName, number> = {
   mail: 10,
   campaigns: 2,
+  dns: 4,
+  bounces: 4,
   exports: 2,
   imports: 1,
   erasures: 2,
+  automations: 4,
+  webhooks: 10,
+  billing: 2,
+  reports: 2,
 };
 
 /** Waits of 1 s, 2 s, 4 s … up to 15 min between the tries of a job. */

@@ -2,7 +2,19 @@ import type { DomainEvent, EventType, ProjectScope } from '#kernel';
 import type { Transaction } from '../database/database.js';
 
 /** Kinds of work that must not starve each other. */
-export const QUEUES = ['mail', 'campaigns', 'exports', 'imports', 'erasures'] as const;
+export const QUEUES = [
+  'mail',
+  'campaigns',
+  'dns',
+  'bounces',
+  'exports',
+  'imports',
+  'erasures',
+  'automations',
+  'webhooks',
+  'billing',
+  'reports',
+] as const;
 export type QueueName = (typeof QUEUES)[number];
 
 /** How a job ended. A thrown error is a retry with back-off. */
