@@ -6,6 +6,9 @@ import { Clock, SystemClock } from '#kernel';
 import type { Config } from './config/config.js';
 import { Database } from './database/database.js';
 import { Notifications } from './database/notifications.js';
+import { OutgoingHttp } from './outgoing-http/outgoing-http.js';
+import { isPublicAddress } from './outgoing-http/public-address.js';
+import { addressResolver } from './outgoing-http/resolve-addresses.js';
 import { LinkTokens } from './tokens/link-tokens.js';
 import { TrackingTokens } from './tokens/tracking-tokens.js';
 
@@ -32,6 +35,7 @@ export class PlatformModule implements OnApplicationShutdown {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Notifications) private readonly notifications: Notifications,
+    @Inject(OutgoingHttp) private readonly outgoingHttp: OutgoingHttp,
   ) {}
 
   static register({
@@ -60,6 +64,14 @@ export class PlatformModule implements OnApplicationShutdown {
             statementTimeoutMs,
           }),
       },
+      {
+        provide: OutgoingHttp,
+        useFactory: () =>
+          new OutgoingHttp({
+            addressesOf: addressResolver([]),
+            allows: config.OUTGOING_PRIVATE_ADDRESSES ? () => true : isPublicAddress,
+          }),
+      },
       { provide: Notifications, useFactory: () => new Notifications(config.DATABASE_URL) },
     ];
     return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
@@ -67,6 +79,7 @@ export class PlatformModule implements OnApplicationShutdown {
 
   /** Last of all, when nothing asks the database any more. */
   async onApplicationShutdown(): Promise<void> {
+    await this.outgoingHttp.close();
     await this.notifications.stop();
     await this.database.close();
   }

@@ -62,6 +62,10 @@ export const environmentVariables = z.object({
   TRACKING: flag.default(true).meta({
     description: 'false: no open pixel, no rewritten links, and opens and clicks are not recorded.',
   }),
+  OUTGOING_PRIVATE_ADDRESSES: flag.default(false).meta({
+    description:
+      'true lets webhooks reach private and loopback addresses. Only where every customer is trusted with your network.',
+  }),
   RATE_LIMIT_PER_MINUTE: count(1, 1_000_000)
     .default(60)
     .meta({ description: 'Requests per minute and API key, unless the key has its own limit.' }),

@@ -1,0 +1,190 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { decode, encode } from 'dns-packet';
+import { Webhook } from 'standardwebhooks';
+import { OutgoingHttp, type OutgoingHttpOptions } from './outgoing-http.js';
+import { isPublicAddress } from './public-address.js';
+import { addressResolver } from './resolve-addresses.js';
+import { webhookHeaders } from './signed-webhook.js';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function serve(answer: RequestListener, host = '127.0.0.1'): Promise<number> {
+  const server: Server = createServer(answer);
+  server.listen(0, host);
+  await once(server, 'listening');
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Answers the n-th question for an IPv4 address with the n-th of `addresses`, then with the last one again. */
+async function dnsServer(addresses: readonly string[]): Promise<{ server: string; asked: () => number }> {
+  const socket: Socket = createSocket('udp4');
+  let asked = 0;
+  socket.on('message', (message, from) => {
+    const query = decode(message);
+    const [question] = query.questions ?? [];
+    if (question === undefined) return;
+    const data = addresses[Math.min(asked, addresses.length - 1)] ?? '';
+    const isForIpv4 = question.type === 'A';
+    if (isForIpv4) asked++;
+    const answers = isForIpv4 ? [{ type: 'A' as const, name: question.name, ttl: 0, data }] : [];
+    socket.send(
+      encode({ type: 'response', id: query.id, questions: [question], answers }),
+      from.port,
+      from.address,
+    );
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  closing.push(() => socket.close());
+  return { server: `127.0.0.1:${socket.address().port}`, asked: () => asked };
+}
+
+function client(options: Partial<OutgoingHttpOptions> = {}): OutgoingHttp {
+  const http = new OutgoingHttp({
+    addressesOf: () => Promise.resolve([]),
+    allows: isPublicAddress,
+    ...options,
+  });
+  closing.push(() => http.close());
+  return http;
+}
+
+const onlyLoopback = (address: string) => address.startsWith('127.0.0.1');
+
+describe('requests to URLs that customers name', () => {
+  it.each([
+    'http://127.0.0.1/',
+    'http://127.1:8080/',
+    'http://2130706433/',
+    'http://0x7f.0.0.1/',
+    'http://[::1]/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://[64:ff9b::a00:1]/',
+    'http://10.1.2.3/',
+    'http://100.64.0.1/',
+    'http://0.0.0.0/',
+    'http://[fe80::1]/',
+    'http://[fd00::1]/',
+  ])('never reach %s', async (url) => {
+    await expect(client().request({ method: 'GET', url })).rejects.toMatchObject({ fault: 'address' });
+  });
+
+  it.each(['ftp://example.com/', 'file:///etc/passwd', 'nonsense', 'http://user:secret@example.com/'])(
+    'refuse %s',
+    async (url) => {
+      await expect(client().request({ method: 'GET', url })).rejects.toMatchObject({ fault: 'url' });
+    },
+  );
+
+  it('reach no name that leads to a private address', async () => {
+    const { server } = await dnsServer(['10.0.0.7']);
+    const http = client({ addressesOf: addressResolver([server]) });
+    await expect(http.request({ method: 'GET', url: 'http://inside.example/' })).rejects.toMatchObject({
+      fault: 'address',
+    });
+  });
+
+  it('connect to the very address that was checked, though the name changes its answer', async () => {
+    const checked = await serve((_, response) => response.end('checked'));
+    const { server, asked } = await dnsServer(['127.0.0.1', '127.0.0.2']);
+    const http = client({ addressesOf: addressResolver([server]), allows: onlyLoopback });
+    const url = `http://rebinding.example:${checked}/`;
+    expect(await http.request({ method: 'GET', url })).toMatchObject({ status: 200, body: 'checked' });
+    expect(asked()).toBe(1);
+  });
+
+  it('check where a redirect leads', async () => {
+    const port = await serve((_, response) =>
+      response.writeHead(307, { location: 'http://127.0.0.2/' }).end(),
+    );
+    const http = client({ allows: onlyLoopback });
+    await expect(
+      http.request({ method: 'POST', url: `http://127.0.0.1:${port}/`, body: '{}' }),
+    ).rejects.toMatchObject({ fault: 'address' });
+  });
+
+  it('repeat a POST where it is redirected with 307, but not with 302', async () => {
+    const port = await serve((request, response) => {
+      if (request.url === '/kept') return response.writeHead(307, { location: '/end' }).end();
+      if (request.url === '/changed') return response.writeHead(302, { location: '/end' }).end();
+      request.pipe(response);
+    });
+    const http = client({ allows: onlyLoopback });
+    const post = (path: string) =>
+      http.request({ method: 'POST', url: `http://127.0.0.1:${port}${path}`, body: 'hello' });
+    expect(await post('/kept')).toMatchObject({ status: 200, body: 'hello' });
+    expect(await post('/changed')).toMatchObject({ status: 302 });
+  });
+
+  it('give up after three redirects', async () => {
+    const port = await serve((_, response) => response.writeHead(307, { location: '/again' }).end());
+    const http = client({ allows: onlyLoopback });
+    await expect(http.request({ method: 'GET', url: `http://127.0.0.1:${port}/` })).rejects.toMatchObject({
+      fault: 'redirects',
+    });
+  });
+
+  it('take no credentials to another host', async () => {
+    const other = await serve((request, response) => response.end(request.headers.authorization ?? 'none'));
+    const location = `http://127.0.0.1:${other}/`;
+    const port = await serve((_, response) => response.writeHead(307, { location }).end());
+    const answer = await client({ allows: onlyLoopback }).request({
+      method: 'GET',
+      url: `http://127.0.0.1:${port}/`,
+      headers: { Authorization: 'Bearer secret' },
+    });
+    expect(answer.body).toBe('none');
+  });
+
+  it('end after the time-out, headers or not', async () => {
+    const silent = await serve(() => undefined);
+    const trickling = await serve((_, response) => response.writeHead(200).write('a'));
+    const http = client({ allows: onlyLoopback, timeoutMs: 200 });
+    for (const port of [silent, trickling]) {
+      await expect(http.request({ method: 'GET', url: `http://127.0.0.1:${port}/` })).rejects.toMatchObject({
+        fault: 'timeout',
+      });
+    }
+  });
+
+  it('read no more than 1 MB', async () => {
+    const port = await serve((_, response) => response.end(Buffer.alloc(1_100_000)));
+    const http = client({ allows: onlyLoopback });
+    await expect(http.request({ method: 'GET', url: `http://127.0.0.1:${port}/` })).rejects.toMatchObject({
+      fault: 'too-large',
+    });
+  });
+
+  it('say so when nobody listens or the name does not exist', async () => {
+    const http = client({ allows: onlyLoopback });
+    const refused = http.request({ method: 'GET', url: 'http://127.0.0.1:1/' });
+    await expect(refused).rejects.toMatchObject({ fault: 'connection' });
+    const unknown = http.request({ method: 'GET', url: 'http://nowhere.example/' });
+    await expect(unknown).rejects.toMatchObject({ fault: 'resolution' });
+  });
+});
+
+describe('a signed webhook', () => {
+  it('is accepted by a receiver that knows either of two secrets, and by no other', () => {
+    const [older, newer, foreign] = ['old', 'new', 'foreign'].map(
+      (name) => `whsec_${Buffer.from(name.repeat(10)).toString('base64')}`,
+    );
+    const body = '{"type":"campaign.sent"}';
+    const headers = webhookHeaders([newer ?? '', older ?? ''], { id: 'msg_1', at: new Date(), body });
+    for (const secret of [older, newer]) expect(new Webhook(secret ?? '').verify(body, headers)).toBeTruthy();
+    expect(() => new Webhook(foreign ?? '').verify(body, headers)).toThrow();
+    expect(() => new Webhook(newer ?? '').verify(`${body} `, headers)).toThrow();
+  });
+});

@@ -1,0 +1,146 @@
+import { isIP } from 'node:net';
+import { Agent, type Dispatcher, errors } from 'undici';
+import { type AddressesOf, GuardedLookup } from './guarded-lookup.js';
+import { OutgoingHttpError } from './outgoing-http.error.js';
+
+const MAX_REDIRECTS = 3;
+const MAX_BODY = 1_048_576;
+const TIMEOUT_MS = 5_000;
+const KEPT_METHOD = [307, 308];
+const AS_GET = [301, 302, 303];
+/** What must not follow a redirect to another host. */
+const CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
+
+export interface OutgoingRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface OutgoingAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** As UTF-8. */
+  readonly body: string;
+}
+
+export interface OutgoingHttpOptions {
+  readonly addressesOf: AddressesOf;
+  /** Which addresses may be spoken to. */
+  readonly allows: (address: string) => boolean;
+  /** For the whole request, redirects and body included. Default: 5 s. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Requests to URLs that customers name. A name is resolved once and the connection goes to that very address, which
+ * must be allowed, so a name that changes its answer gains nothing (DNS rebinding). At most 3 redirects, each checked
+ * as the first URL was; 5 s; 1 MB.
+ */
+export class OutgoingHttp {
+  readonly #allows: (address: string) => boolean;
+  readonly #timeoutMs: number;
+  readonly #agent: Agent;
+
+  constructor({ addressesOf, allows, timeoutMs = TIMEOUT_MS }: OutgoingHttpOptions) {
+    this.#allows = allows;
+    this.#timeoutMs = timeoutMs;
+    const guard = new GuardedLookup(addressesOf, allows);
+    this.#agent = new Agent({
+      connect: { lookup: guard.lookup, timeout: timeoutMs },
+      maxResponseSize: MAX_BODY,
+      keepAliveTimeout: 1_000,
+    });
+  }
+
+  /** The answer, whatever its status; an `OutgoingHttpError` when there is none. */
+  async request(request: OutgoingRequest): Promise<OutgoingAnswer> {
+    const signal = AbortSignal.timeout(this.#timeoutMs);
+    try {
+      return await this.#follow(request, signal);
+    } catch (error) {
+      throw asOutgoingError(error, signal);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #follow(first: OutgoingRequest, signal: AbortSignal): Promise<OutgoingAnswer> {
+    let request = first;
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+      const answer = await this.#once(request, signal);
+      const next = redirected(request, answer);
+      if (next === null)
+        return { status: answer.statusCode, headers: answer.headers, body: await answer.body.text() };
+      await answer.body.dump();
+      request = next;
+    }
+    throw new OutgoingHttpError('redirects', `It redirects more than ${MAX_REDIRECTS} times.`);
+  }
+
+  async #once({ method, url, headers, body }: OutgoingRequest, signal: AbortSignal) {
+    const target = this.#checked(url);
+    const path = `${target.pathname}${target.search}`;
+    return await this.#agent.request({
+      origin: target.origin,
+      path,
+      method,
+      headers: { ...headers },
+      body,
+      signal,
+    });
+  }
+
+  /** An address that stands in the URL itself is never resolved, so it is looked at here. */
+  #checked(url: string): URL {
+    const target = URL.parse(url);
+    if (target === null || !['http:', 'https:'].includes(target.protocol))
+      throw new OutgoingHttpError('url', 'It is no http or https URL.');
+    if (target.username !== '' || target.password !== '')
+      throw new OutgoingHttpError('url', 'It carries a user name or a password.');
+    const host = target.hostname.replace(/^\[|\]$/g, '');
+    if (isIP(host) !== 0 && !this.#allows(host))
+      throw new OutgoingHttpError('address', `${host} is not a public address.`);
+    return target;
+  }
+}
+
+function redirected(
+  request: OutgoingRequest,
+  { statusCode, headers }: Dispatcher.ResponseData,
+): OutgoingRequest | null {
+  const location = headers['location'];
+  if (typeof location !== 'string') return null;
+  const follows =
+    KEPT_METHOD.includes(statusCode) || (request.method === 'GET' && AS_GET.includes(statusCode));
+  if (!follows) return null;
+  const from = new URL(request.url);
+  const to = URL.parse(location, from.href);
+  if (to === null) throw new OutgoingHttpError('url', 'It redirects to something that is no URL.');
+  if (from.protocol === 'https:' && to.protocol !== 'https:')
+    throw new OutgoingHttpError('url', 'It redirects from https to http.');
+  return {
+    ...request,
+    url: to.href,
+    headers: from.origin === to.origin ? request.headers : withoutCredentials(request),
+  };
+}
+
+function withoutCredentials({ headers = {} }: OutgoingRequest): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !CREDENTIALS.includes(name.toLowerCase())),
+  );
+}
+
+function asOutgoingError(error: unknown, signal: AbortSignal): OutgoingHttpError {
+  if (error instanceof OutgoingHttpError) return error;
+  if (error instanceof Error && error.cause instanceof OutgoingHttpError) return error.cause;
+  if (signal.aborted || error instanceof errors.ConnectTimeoutError)
+    return new OutgoingHttpError('timeout', 'It did not answer in time.', { cause: error });
+  if (error instanceof errors.ResponseExceededMaxSizeError)
+    return new OutgoingHttpError('too-large', 'Its answer is larger than 1 MB.', { cause: error });
+  return new OutgoingHttpError('connection', 'The connection failed.', { cause: error });
+}
