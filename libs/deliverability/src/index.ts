@@ -1,5 +1,6 @@
 export { type BounceClass, classifyRefusal, type Refusal } from './bounces/bounce-class.js';
 export { nextAttemptAt } from './bounces/retry-schedule.js';
+export { DeliverabilityModule } from './deliverability.module.js';
 export { type CampaignFacts, criticalChecks } from './pre-send/critical-checks.js';
 export {
   type CheckCode,
@@ -7,3 +8,9 @@ export {
   type PreSendCheck,
   summarise,
 } from './pre-send/pre-send-check.js';
+export {
+  type DkimKey,
+  type SendingIdentity,
+  SendingIdentityQuery,
+} from './sending-domains/sending-identity.query.js';
+export type { SendingDomainStatus } from './sending-domains/sending-domain.js';

@@ -54,6 +54,7 @@ export { OutgoingHttp, type OutgoingAnswer, type OutgoingRequest } from './outgo
 export { OutgoingHttpError } from './outgoing-http/outgoing-http.error.js';
 export { webhookHeaders } from './outgoing-http/signed-webhook.js';
 export { projectRoot } from './project-root.js';
+export { SecretBox, type SecretContext, UnreadableSecretError } from './secrets/secret-box.js';
 export {
   MAX_TRACKED_PLACES,
   type TrackedMail,

@@ -9,6 +9,7 @@ import { Notifications } from './database/notifications.js';
 import { OutgoingHttp } from './outgoing-http/outgoing-http.js';
 import { isPublicAddress } from './outgoing-http/public-address.js';
 import { addressResolver } from './outgoing-http/resolve-addresses.js';
+import { SecretBox } from './secrets/secret-box.js';
 import { LinkTokens } from './tokens/link-tokens.js';
 import { TrackingTokens } from './tokens/tracking-tokens.js';
 
@@ -52,6 +53,10 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: Clock, useValue: clock ?? new SystemClock() },
       { provide: LinkTokens, useFactory: () => new LinkTokens(config.TOKEN_SECRET) },
       { provide: TrackingTokens, useFactory: () => new TrackingTokens(config.TOKEN_SECRET) },
+      {
+        provide: SecretBox,
+        useFactory: () => new SecretBox(config.MASTER_KEY, config.MASTER_KEY_PREVIOUS),
+      },
       { provide: Registry, useFactory: () => new Registry() },
       {
         provide: Database,
