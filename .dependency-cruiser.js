@@ -1,4 +1,4 @@
-const contexts = ['access', 'audience', 'messaging', 'deliverability', 'billing'];
+const contexts = ['access', 'audience', 'messaging', 'deliverability', 'billing', 'webhooks'];
 
 /** Who may import whom. Every rule is an error; docs/architecture.md tells why. @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -35,7 +35,7 @@ export default {
       from: { path: '^libs/access/', pathNot: '\\.spec\\.ts$' },
       to: { path: '^(libs|apps)/', pathNot: '^libs/(access|platform|kernel)/' },
     },
-    ...['audience', 'billing'].map((context) => ({
+    ...['audience', 'billing', 'webhooks'].map((context) => ({
       name: `${context}-knows-no-other-context`,
       severity: 'error',
       from: { path: `^libs/${context}/`, pathNot: '\\.spec\\.ts$' },
@@ -106,7 +106,7 @@ export default {
       name: 'plain-domain-does-no-io',
       comment: 'A file without a role suffix imports kernel, its own folder and plain libraries.',
       severity: 'error',
-      from: { path: '^libs/(access|audience|billing|deliverability)/src/[^/]+/[a-z-]+\\.ts$', pathNot: '-authenticator\\.ts$' },
+      from: { path: '^libs/(access|audience|billing|deliverability|webhooks)/src/[^/]+/[a-z-]+\\.ts$', pathNot: '-authenticator\\.ts$' },
       to: { path: '^node_modules/(@nestjs|@mikro-orm|kysely|pg)/|^libs/platform/' },
     },
     {

@@ -3,6 +3,7 @@ import type { EntitySchema } from '@mikro-orm/postgresql';
 import { CampaignSchema } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
+import { WebhookAnnouncer } from '#webhooks';
 import { AccessApiModule } from './access/access-api.module.js';
 import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
@@ -41,6 +42,7 @@ export class ApiModule {
           entities: ENTITIES,
           applicationName: 'mailwright-api',
           statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+          announcer: WebhookAnnouncer,
         }),
         HttpKitModule,
         ...EDGES,

@@ -13,6 +13,7 @@ import {
 import { BillingModule, SubscriptionsService } from '#billing';
 import { Clock } from '#kernel';
 import { ConfigurationError, Database, loadConfig, pendingMigrations, PlatformModule } from '#platform';
+import { WebhookAnnouncer } from '#webhooks';
 import { OperatorError } from './failures.js';
 
 type ContextModule = NonNullable<ModuleMetadata['imports']>[number];
@@ -81,6 +82,7 @@ function start(env: Variables, more: readonly ContextModule[]): Promise<INestApp
     logger,
     entities: [],
     applicationName: 'mailwright-cli',
+    announcer: WebhookAnnouncer,
   });
   const root = { module: OperatorModule, imports: [platform, AccessModule, BillingModule, ...more] };
   return NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });

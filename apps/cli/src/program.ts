@@ -11,6 +11,11 @@ import { addProjectCreate } from './commands/project-create.command.js';
 import { addSubscriberErase } from './commands/subscriber-erase.command.js';
 import { addSubscriberExport } from './commands/subscriber-export.command.js';
 import { addTenantCreate } from './commands/tenant-create.command.js';
+import { addWebhookCreate } from './commands/webhook-create.command.js';
+import { addWebhookList } from './commands/webhook-list.command.js';
+import { addWebhookLog, addWebhookReplay } from './commands/webhook-log.command.js';
+import { addWebhookRotateSecret } from './commands/webhook-rotate-secret.command.js';
+import { addWebhookDelete, addWebhookSet } from './commands/webhook-set.command.js';
 import { type Failure, failureOf } from './failures.js';
 
 const COMMANDS = [
@@ -24,6 +29,13 @@ const COMMANDS = [
   addSubscriberErase,
   addCheckCounters,
   addCheckStatistics,
+  addWebhookCreate,
+  addWebhookList,
+  addWebhookSet,
+  addWebhookRotateSecret,
+  addWebhookDelete,
+  addWebhookLog,
+  addWebhookReplay,
   addDemoSeed,
 ];
 
@@ -46,7 +58,7 @@ export async function run(args: readonly string[], cli: CliContext): Promise<0 |
 function createProgram(cli: CliContext): Command {
   const program = new Command('mailwright')
     .description(
-      'Operate Mailwright: its schema, tenants, projects, API keys and subscribers’ data. DATABASE_URL says where.',
+      'Operate Mailwright: its schema, tenants, projects, API keys, webhooks and subscribers’ data. DATABASE_URL says where.',
     )
     .helpCommand(false)
     .exitOverride()

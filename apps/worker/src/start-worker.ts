@@ -16,6 +16,7 @@ import {
   type QueueBackend,
   refusePendingMigrations,
 } from '#platform';
+import { WebhookAnnouncer } from '#webhooks';
 import { QUEUE_BACKEND } from './queue.providers.js';
 import { Worker } from './worker.js';
 import { WorkerModule } from './worker.module.js';
@@ -31,7 +32,13 @@ export interface RunningWorker {
 /** Starts relay, jobs, periodic tasks and senders, and answers for their health on `WORKER_PORT`. */
 export async function startWorker(config: Config): Promise<RunningWorker> {
   const logger = createLogger(config, 'worker');
-  const options = { config, logger, entities: [CampaignSchema], applicationName: 'mailwright-worker' };
+  const options = {
+    config,
+    logger,
+    entities: [CampaignSchema],
+    applicationName: 'mailwright-worker',
+    announcer: WebhookAnnouncer,
+  };
   const app = await NestFactory.createApplicationContext(WorkerModule.register(options), {
     logger: new NestLogger(logger),
     abortOnError: false,

@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
 import { MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
+import { WebhooksWorkerModule } from '#webhooks';
 import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
 import { queueProviders } from './queue.providers.js';
 import { Worker } from './worker.js';
@@ -17,6 +18,7 @@ export class WorkerModule {
         SubscriberAllowanceModule,
         AudienceModule,
         MessagingWorkerModule,
+        WebhooksWorkerModule,
       ],
       providers: [...queueProviders, Worker],
     };

@@ -1,3 +1,4 @@
+export { ANNOUNCEMENT_TYPES, type AnnouncementType } from './announcement-types.js';
 export { API_SCOPES, type ApiScope } from './api-scope.js';
 export { Clock, ManualClock, SystemClock } from './clock.js';
 export { defineEvent, type DomainEvent, type EventType } from './domain-event.js';

@@ -1,3 +1,4 @@
+export { type Announcement, Announcer } from './announcements/announcer.js';
 export { type Config, ConfigurationError, loadConfig } from './config/config.js';
 export { environmentVariables } from './config/environment-variables.js';
 export { CreatePartitions } from './database/create-partitions.task.js';

@@ -1,8 +1,16 @@
-import { type DynamicModule, Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  type DynamicModule,
+  Global,
+  Inject,
+  Module,
+  type OnApplicationShutdown,
+  type Type,
+} from '@nestjs/common';
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { Clock, SystemClock } from '#kernel';
+import { Announcer, SilentAnnouncer } from './announcements/announcer.js';
 import type { Config } from './config/config.js';
 import { Database } from './database/database.js';
 import { Notifications } from './database/notifications.js';
@@ -25,6 +33,8 @@ export interface PlatformOptions {
   readonly applicationName: string;
   /** Of every SQL statement; the api answers a person and must not wait for ever. */
   readonly statementTimeoutMs?: number;
+  /** Who tells the world outside; without one, nobody is told. */
+  readonly announcer?: Type<Announcer>;
   /** Default: the machine's own time. */
   readonly clock?: Clock;
 }
@@ -44,6 +54,7 @@ export class PlatformModule implements OnApplicationShutdown {
     logger,
     entities,
     applicationName,
+    announcer = SilentAnnouncer,
     clock,
     statementTimeoutMs,
   }: PlatformOptions): DynamicModule {
@@ -57,6 +68,7 @@ export class PlatformModule implements OnApplicationShutdown {
         provide: SecretBox,
         useFactory: () => new SecretBox(config.MASTER_KEY, config.MASTER_KEY_PREVIOUS),
       },
+      { provide: Announcer, useClass: announcer },
       { provide: Registry, useFactory: () => new Registry() },
       {
         provide: Database,
@@ -73,7 +85,7 @@ export class PlatformModule implements OnApplicationShutdown {
         provide: OutgoingHttp,
         useFactory: () =>
           new OutgoingHttp({
-            addressesOf: addressResolver([]),
+            addressesOf: addressResolver(config.DNS_SERVERS ?? []),
             allows: config.OUTGOING_PRIVATE_ADDRESSES ? () => true : isPublicAddress,
           }),
       },

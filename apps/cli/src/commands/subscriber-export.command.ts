@@ -3,9 +3,10 @@ import type { AudiencePersonalData } from '#audience';
 import type { MailPersonalData } from '#messaging';
 import { type CliContext, printResult } from '../cli-context.js';
 import { OperatorError } from '../failures.js';
-import { addressOf, scopeOf, type SubscriberOptions, withSubscriberOptions } from '../subscriber-options.js';
+import { scopeOf } from '../project-options.js';
+import { addressOf, type SubscriberOptions, withSubscriberOptions } from '../subscriber-options.js';
 
-type PersonalData = AudiencePersonalData & MailPersonalData;
+type PersonalData = AudiencePersonalData & MailPersonalData & { readonly webhookEvents: readonly unknown[] };
 
 export function addSubscriberExport(program: Command, cli: CliContext): void {
   withSubscriberOptions(program.command('subscriber:export'))
@@ -23,7 +24,13 @@ async function collect(cli: CliContext, options: SubscriberOptions): Promise<Per
     { withServices },
     { AudienceModule, PersonalDataQuery },
     { MailPersonalDataModule, MailPersonalDataQuery },
-  ] = await Promise.all([import('../operator-services.js'), import('#audience'), import('#messaging')]);
+    { WebhookPersonalData, WebhooksModule },
+  ] = await Promise.all([
+    import('../operator-services.js'),
+    import('#audience'),
+    import('#messaging'),
+    import('#webhooks'),
+  ]);
   return withServices(
     cli.env,
     async ({ get, projectList }) => {
@@ -31,12 +38,14 @@ async function collect(cli: CliContext, options: SubscriberOptions): Promise<Per
       const audience = await get(PersonalDataQuery).of(scope, address);
       const subscriberId = audience.subscriber === null ? null : String(audience.subscriber['id']);
       const mail = await get(MailPersonalDataQuery).of(scope, { address, subscriberId });
-      const data = { ...audience, ...mail };
+      const webhookEvents =
+        subscriberId === null ? [] : await get(WebhookPersonalData).of(scope, subscriberId);
+      const data = { ...audience, ...mail, webhookEvents };
       if (isNothing(data))
         throw new OperatorError('unknown-subscriber', 'Nothing is held about this address.');
       return data;
     },
-    [AudienceModule, MailPersonalDataModule],
+    [AudienceModule, MailPersonalDataModule, WebhooksModule],
   );
 }
 

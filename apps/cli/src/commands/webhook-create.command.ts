@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { ANNOUNCEMENT_TYPES, type AnnouncementType } from '#kernel';
+import { type CliContext, printResult } from '../cli-context.js';
+import { namingOptions, UsageError } from '../failures.js';
+import { nearest } from '../nearest.js';
+import { type ProjectOptions, withProjectOptions } from '../project-options.js';
+import { facts } from '../table.js';
+import { withWebhooks } from './webhook-services.js';
+
+interface Options extends ProjectOptions {
+  readonly url: string;
+  readonly events: string;
+  readonly description?: string;
+  readonly json?: true;
+}
+
+export function addWebhookCreate(program: Command, cli: CliContext): void {
+  withProjectOptions(program.command('webhook:create'))
+    .description('tell a URL what happens in a project, and show the signing secret, this once')
+    .requiredOption('--url <url>', 'where to post')
+    .option('--events <events>', 'which events, with commas between them, or all', 'all')
+    .option('--description <text>', 'what it is for')
+    .option('--json', 'print one line of JSON')
+    .action(async ({ url, description, events, json, ...options }: Options) => {
+      const eventTypes = eventTypesOf(events);
+      const made = await withWebhooks(cli, options, ({ scope, endpoints }) =>
+        namingOptions({ url: '--url' }, () =>
+          endpoints.create(scope, { url, description: description ?? null, eventTypes }),
+        ),
+      );
+      printResult(cli, json, { ...made, url, eventTypes }, () => {
+        const shown = { id: made.id, url, events: events.trim(), secret: made.secret };
+        return `${facts(shown)}\n\nKeep the secret now: it cannot be shown again.`;
+      });
+    });
+}
+
+/** `all`, which is none in particular, or names of events with commas between them. */
+export function eventTypesOf(text: string): readonly AnnouncementType[] {
+  if (text.trim() === 'all') return [];
+  const names = text.split(',').map((name) => name.trim());
+  return names.filter((name) => name !== '').map(knownType);
+}
+
+function knownType(name: string): AnnouncementType {
+  const type = ANNOUNCEMENT_TYPES.find((candidate) => candidate === name);
+  if (type !== undefined) return type;
+  const near = nearest(name, ANNOUNCEMENT_TYPES);
+  const hint = near === null ? '' : ` Did you mean ${near}?`;
+  throw new UsageError(
+    `--events: ${name} is not an event.${hint} The events are all, or some of:\n  ${ANNOUNCEMENT_TYPES.join('\n  ')}`,
+  );
+}

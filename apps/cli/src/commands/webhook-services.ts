@@ -1,0 +1,33 @@
+import type { ProjectScope } from '#kernel';
+import type { WebhookEndpoints, WebhookLog } from '#webhooks';
+import type { CliContext } from '../cli-context.js';
+import { type ProjectOptions, scopeOf } from '../project-options.js';
+
+/** What the webhook commands work with. */
+interface WebhookServices {
+  readonly scope: ProjectScope;
+  readonly endpoints: WebhookEndpoints;
+  readonly log: WebhookLog;
+}
+
+/** Runs `work` with the webhooks of the project environment that the options name. */
+export async function withWebhooks<T>(
+  cli: CliContext,
+  options: ProjectOptions,
+  work: (services: WebhookServices) => Promise<T>,
+): Promise<T> {
+  const [{ withServices }, { WebhookEndpoints, WebhookLog, WebhooksModule }] = await Promise.all([
+    import('../operator-services.js'),
+    import('#webhooks'),
+  ]);
+  return withServices(
+    cli.env,
+    async ({ get, projectList }) =>
+      work({
+        scope: await scopeOf(options, projectList),
+        endpoints: get(WebhookEndpoints),
+        log: get(WebhookLog),
+      }),
+    [WebhooksModule],
+  );
+}

@@ -1,0 +1,27 @@
+/** What customers' own programs can be told of. */
+export const ANNOUNCEMENT_TYPES = [
+  'subscriber.created',
+  'subscriber.updated',
+  'subscriber.deleted',
+  'consent.granted',
+  'consent.pending',
+  'consent.confirmed',
+  'consent.revoked',
+  'suppression.added',
+  'suppression.removed',
+  'campaign.scheduled',
+  'campaign.queued',
+  'campaign.sent',
+  'campaign.failed',
+  'email.delivered',
+  'email.bounced',
+  'email.complained',
+  'email.opened',
+  'email.clicked',
+  'domain.verified',
+  'domain.failed',
+  'import.completed',
+  'credits.depleted',
+  'automation.completed',
+] as const;
+export type AnnouncementType = (typeof ANNOUNCEMENT_TYPES)[number];

@@ -1,0 +1,23 @@
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Waits before the second and every later try: 3 days and 3 hours together (Standard Webhooks, "Retry schedule"). */
+const WAITS_MS = [
+  5_000,
+  5 * MINUTE,
+  30 * MINUTE,
+  2 * HOUR,
+  5 * HOUR,
+  10 * HOUR,
+  14 * HOUR,
+  20 * HOUR,
+  24 * HOUR,
+];
+const SPREAD = 0.1;
+
+/** When the next try is due after `attempts` that failed, ± 10 % so that not all come at once; null when it was the last. */
+export function nextAttemptAt(attempts: number, now: Date, random: () => number): Date | null {
+  const wait = WAITS_MS[attempts - 1];
+  if (wait === undefined) return null;
+  return new Date(now.getTime() + wait * (1 - SPREAD + 2 * SPREAD * random()));
+}

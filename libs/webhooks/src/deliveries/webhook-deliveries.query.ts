@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database } from '#platform';
+
+/** A webhook that is to be posted now. */
+export interface DueWebhook {
+  readonly id: string;
+  readonly endpointId: string;
+  readonly environmentId: number;
+  readonly projectId: number;
+  readonly eventId: string;
+  readonly type: string;
+  /** Null when the person whom it is about was erased. */
+  readonly data: Readonly<Record<string, unknown>> | null;
+  readonly occurredAt: Date;
+  readonly url: string;
+  readonly secret: string;
+  readonly previousSecret: string | null;
+  /** Counts this one. */
+  readonly attempt: number;
+}
+
+/** How one attempt ended. `nextAttemptAt` null: it was the last. */
+export interface WebhookOutcome {
+  readonly delivery: Pick<DueWebhook, 'id' | 'attempt' | 'environmentId'>;
+  readonly at: Date;
+  readonly durationMs: number;
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly nextAttemptAt: Date | null;
+}
+
+/** What is due, and how it went: across projects, for the worker. */
+@Injectable()
+export class WebhookDeliveriesQuery {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /**
+   * Takes up to `limit` that are due, and puts their next try to `leaseUntil`: should this process die, they are tried
+   * again then. Each is an attempt, whatever becomes of it.
+   */
+  claim(limit: number, now: Date, leaseUntil: Date): Promise<DueWebhook[]> {
+    return this.database.system(async ({ db }) => {
+      const { rows } = await sql<DueWebhook>`
+        with due as (
+          select d.id from webhooks.deliveries d
+          where d.finished_at is null and d.next_attempt_at <= ${now}
+          order by d.next_attempt_at limit ${limit} for update skip locked
+        ), claimed as (
+          update webhooks.deliveries d set attempts = d.attempts + 1, next_attempt_at = ${leaseUntil}
+          from due where d.id = due.id returning d.*
+        )
+        select c.id, c.endpoint_id as "endpointId", c.environment_id as "environmentId", p.project_id as "projectId", e.id as "eventId", e.type, e.data,
+          e.occurred_at as "occurredAt", p.url, p.secret, c.attempts as attempt,
+          case when p.previous_secret_until > ${now} then p.previous_secret end as "previousSecret"
+        from claimed c join webhooks.events e on e.id = c.event_id join webhooks.endpoints p on p.id = c.endpoint_id
+      `.execute(db);
+      return rows;
+    });
+  }
+
+  /** Writes outcomes down, unless the delivery has been claimed again or ended meanwhile. */
+  async settle(outcomes: readonly WebhookOutcome[]): Promise<void> {
+    if (outcomes.length === 0) return;
+    const rows = outcomes.map(({ delivery, at, durationMs, status, error, nextAttemptAt }) => ({
+      id: delivery.id,
+      environment_id: delivery.environmentId,
+      attempt: delivery.attempt,
+      at,
+      duration_ms: Math.round(durationMs),
+      status,
+      error,
+      next_attempt_at: nextAttemptAt,
+    }));
+    await this.database.system(({ db }) =>
+      sql`
+        with outcome as (
+          select o.*, o.error is null as is_delivered
+          from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as o(id uuid, environment_id bigint, attempt int,
+            at timestamptz, duration_ms int, status int, error text, next_attempt_at timestamptz)
+        ), settled as (
+          update webhooks.deliveries d set
+            state = case when o.is_delivered then 'DELIVERED' when o.next_attempt_at is null then 'FAILED' else 'PENDING' end,
+            finished_at = case when o.is_delivered or o.next_attempt_at is null then o.at end,
+            next_attempt_at = coalesce(o.next_attempt_at, o.at), last_status = o.status, last_error = o.error
+          from outcome o where d.id = o.id and d.attempts = o.attempt and d.finished_at is null
+          returning d.id
+        )
+        insert into webhooks.attempts (delivery_id, environment_id, attempt, at, duration_ms, status, error)
+        select o.id, o.environment_id, o.attempt, o.at, o.duration_ms, o.status, o.error
+        from outcome o join webhooks.deliveries d on d.id = o.id
+        on conflict do nothing
+      `.execute(db),
+    );
+  }
+}

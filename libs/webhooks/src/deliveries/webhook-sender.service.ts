@@ -1,0 +1,115 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Clock } from '#kernel';
+import {
+  describeError,
+  LOGGER,
+  Loop,
+  Notifications,
+  OutgoingHttp,
+  OutgoingHttpError,
+  webhookHeaders,
+} from '#platform';
+import { WebhookEndpoints } from '../endpoints/webhook-endpoints.service.js';
+import { WEBHOOKS_CHANNEL } from '../events/webhook-announcer.service.js';
+import { nextAttemptAt } from './retry-schedule.js';
+import { type DueWebhook, WebhookDeliveriesQuery, type WebhookOutcome } from './webhook-deliveries.query.js';
+
+const LOOK_EVERY_MS = 2_000;
+const AT_ONCE = 32;
+/** Longer than a request may take with all that is around it. */
+const LEASE_MS = 30_000;
+/** The receiver does not want them any more (Standard Webhooks, "Disabling endpoints"). */
+const GONE = 410;
+const SHOWN_ANSWER = 200;
+
+/** Posts webhooks until their receivers have taken them: at least once, for three days. */
+@Injectable()
+export class WebhookSender {
+  readonly #loop: Loop;
+  #stopListening: () => void = () => undefined;
+  #isStopping = false;
+
+  constructor(
+    @Inject(WebhookDeliveriesQuery) private readonly deliveries: WebhookDeliveriesQuery,
+    @Inject(WebhookEndpoints) private readonly endpoints: WebhookEndpoints,
+    @Inject(OutgoingHttp) private readonly http: OutgoingHttp,
+    @Inject(Notifications) private readonly notifications: Notifications,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(LOGGER) logger: Logger,
+  ) {
+    this.#loop = new Loop(
+      LOOK_EVERY_MS,
+      () => this.pass(),
+      (error) => logger.error({ error: describeError(error) }, 'sending webhooks failed'),
+    );
+  }
+
+  start(): void {
+    this.#stopListening = this.notifications.listen(WEBHOOKS_CHANNEL, () => this.#loop.wake());
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#stopListening();
+    await this.#loop.stop();
+  }
+
+  /** Posts all that is due now. */
+  async pass(): Promise<void> {
+    while (!this.#isStopping) {
+      const now = this.clock.now();
+      const due = await this.deliveries.claim(AT_ONCE, now, new Date(now.getTime() + LEASE_MS));
+      const outcomes = await Promise.all(due.map((webhook) => this.#post(webhook)));
+      await this.deliveries.settle(outcomes);
+      for (const [index, { status }] of outcomes.entries()) {
+        const webhook = due[index];
+        if (status === GONE && webhook !== undefined)
+          await this.endpoints.disable(webhook, webhook.endpointId, 'It answered 410 Gone.');
+      }
+      if (due.length < AT_ONCE) return;
+    }
+  }
+
+  async #post(webhook: DueWebhook): Promise<WebhookOutcome> {
+    const at = this.clock.now();
+    const startedAt = performance.now();
+    const { status, error, isFinal } = await this.#attempt(webhook, at);
+    const next = error === null || isFinal ? null : nextAttemptAt(webhook.attempt, at, Math.random);
+    return {
+      delivery: webhook,
+      at,
+      durationMs: performance.now() - startedAt,
+      status,
+      error,
+      nextAttemptAt: next,
+    };
+  }
+
+  async #attempt(
+    webhook: DueWebhook,
+    at: Date,
+  ): Promise<{ status: number | null; error: string | null; isFinal: boolean }> {
+    const body = JSON.stringify({
+      type: webhook.type,
+      timestamp: webhook.occurredAt.toISOString(),
+      data: webhook.data ?? {},
+    });
+    const secrets = this.endpoints.secretsOf(webhook);
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'Mailwright-Webhooks/1',
+      ...webhookHeaders(secrets, { id: webhook.eventId, at, body }),
+    };
+    try {
+      const answer = await this.http.request({ method: 'POST', url: webhook.url, headers, body });
+      const isTaken = answer.status >= 200 && answer.status < 300;
+      const error = isTaken ? null : `HTTP ${answer.status}: ${answer.body.slice(0, SHOWN_ANSWER)}`.trim();
+      return { status: answer.status, error, isFinal: answer.status === GONE };
+    } catch (error) {
+      if (!(error instanceof OutgoingHttpError)) throw error;
+      return { status: null, error: error.message, isFinal: false };
+    }
+  }
+}

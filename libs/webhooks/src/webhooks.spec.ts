@@ -1,0 +1,264 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Webhook } from 'standardwebhooks';
+import { type AnnouncementType, ManualClock, NotFoundError, type ProjectScope } from '#kernel';
+import { Database, Notifications, OutgoingHttp, SecretBox } from '#platform';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { createProject } from '../../../test/support/fixtures.js';
+import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
+import { WebhookLog } from './deliveries/webhook-log.query.js';
+import { WebhookSender } from './deliveries/webhook-sender.service.js';
+import { WebhookEndpoints } from './endpoints/webhook-endpoints.service.js';
+import { TrimWebhookEvents } from './events/trim-webhook-events.task.js';
+import { WebhookAnnouncer } from './events/webhook-announcer.service.js';
+import { WebhookPersonalData } from './events/webhook-personal-data.query.js';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const logger = pino({ level: 'silent' });
+
+interface Post {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A customer's program that keeps what it is posted and answers as `answer` says. */
+class Receiver {
+  readonly posts: Post[] = [];
+  answer: (post: Post, count: number) => number = () => 204;
+  readonly #server: Server = createServer((request, response) => void this.#take(request, response));
+
+  async open(): Promise<this> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    return this;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hooks`;
+  }
+
+  get ids(): string[] {
+    return this.posts.map(({ headers }) => String(headers['webhook-id']));
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const post = { headers: request.headers, body: await text(request) };
+    this.posts.push(post);
+    response.writeHead(this.answer(post, this.posts.length)).end();
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+describe('webhooks', () => {
+  let clock: ManualClock;
+  let test: TestDatabase;
+  let database: Database;
+  let scope: ProjectScope;
+  let other: ProjectScope;
+  let receiver: Receiver;
+  let http: OutgoingHttp;
+  let endpoints: WebhookEndpoints;
+  let announcer: WebhookAnnouncer;
+  let sender: WebhookSender;
+  let log: WebhookLog;
+
+  beforeEach(async () => {
+    clock = new ManualClock(new Date());
+    test = await createTestDatabase();
+    database = await Database.connect({ url: test.url, poolSize: 5, applicationName: 'test', entities: [] });
+    const project = await createProject(test);
+    scope = project.live;
+    other = project.test;
+    receiver = await new Receiver().open();
+    http = new OutgoingHttp({ addressesOf: () => Promise.resolve([]), allows: () => true });
+    endpoints = new WebhookEndpoints(database, new SecretBox('m'.repeat(32)), clock);
+    announcer = new WebhookAnnouncer(database, clock, logger);
+    log = new WebhookLog(database, clock);
+    const deliveries = new WebhookDeliveriesQuery(database);
+    sender = new WebhookSender(deliveries, endpoints, http, new Notifications(test.url), clock, logger);
+  });
+
+  afterEach(async () => {
+    receiver.close();
+    await http.close();
+    await database.close();
+    await test.drop();
+  });
+
+  async function listen(eventTypes: AnnouncementType[] = []): Promise<{ id: string; secret: string }> {
+    const made = await endpoints.create(scope, { url: receiver.url, description: null, eventTypes });
+    await announcer.refresh();
+    return made;
+  }
+
+  it('tell an endpoint what happened, signed so that it can be checked', async () => {
+    const { secret } = await listen();
+    await announcer.announce(scope, { type: 'campaign.sent', data: { campaignKey: 'APIT-001' } });
+    await sender.pass();
+    const [post] = receiver.posts;
+    const payload = new Webhook(secret).verify(post?.body ?? '', post?.headers as Record<string, string>);
+    expect(payload).toEqual({
+      type: 'campaign.sent',
+      timestamp: expect.any(String),
+      data: { campaignKey: 'APIT-001' },
+    });
+    expect(receiver.posts).toHaveLength(1);
+  });
+
+  it('tell only what an endpoint wants to hear, and nothing of another environment', async () => {
+    await listen(['consent.granted']);
+    await announcer.announce(
+      scope,
+      { type: 'campaign.sent', data: {} },
+      { type: 'consent.granted', data: {} },
+    );
+    await announcer.announce(other, { type: 'consent.granted', data: {} });
+    await sender.pass();
+    expect(receiver.posts.map(({ body }) => (JSON.parse(body) as { type: string }).type)).toEqual([
+      'consent.granted',
+    ]);
+  });
+
+  it('are not told when the transaction in which they happened is rolled back', async () => {
+    await listen();
+    await expect(
+      database.transaction(scope, async () => {
+        await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+        throw new Error('no');
+      }),
+    ).rejects.toThrow('no');
+    await sender.pass();
+    expect(receiver.posts).toHaveLength(0);
+  });
+
+  it('reach a receiver that fails half of the time, every one at least once', async () => {
+    await listen();
+    receiver.answer = (_, count) => (count % 2 === 0 ? 204 : 500);
+    for (let n = 0; n < 50; n++) await announcer.announce(scope, { type: 'email.opened', data: { n } });
+    for (let pass = 0; pass < 24; pass++) {
+      await sender.pass();
+      clock.advance(3 * HOUR);
+    }
+    const taken = receiver.posts.filter((_, index) => (index + 1) % 2 === 0);
+    expect(new Set(taken.map(({ body }) => (JSON.parse(body) as { data: { n: number } }).data.n)).size).toBe(
+      50,
+    );
+    const states = await test.query(`select distinct state from webhooks.deliveries`);
+    expect(states).toEqual([{ state: 'DELIVERED' }]);
+  });
+
+  it('are tried ten times over three days, and then have failed', async () => {
+    const { id } = await listen();
+    receiver.answer = () => 503;
+    await announcer.announce(scope, { type: 'campaign.failed', data: {} });
+    const startedAt = clock.now().getTime();
+    const triedAfter: number[] = [];
+    while (clock.now().getTime() - startedAt < 5 * DAY) {
+      const before = receiver.posts.length;
+      await sender.pass();
+      if (receiver.posts.length > before) triedAfter.push((clock.now().getTime() - startedAt) / HOUR);
+      clock.advance(HOUR / 12);
+    }
+    expect(triedAfter).toHaveLength(10);
+    expect(triedAfter.at(-1)).toBeGreaterThan(67);
+    expect(triedAfter.at(-1)).toBeLessThan(84);
+    expect(new Set(receiver.ids).size).toBe(1);
+    const [row] = await log.newest(scope, id, 10);
+    expect(row).toMatchObject({ state: 'FAILED', attempts: 10, lastStatus: 503, nextAttemptAt: null });
+  });
+
+  it('end for an endpoint that answers 410', async () => {
+    const { id } = await listen();
+    receiver.answer = () => 410;
+    await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+    await sender.pass();
+    expect(await endpoints.list(scope)).toMatchObject([
+      { id, status: 'DISABLED', disabledReason: 'It answered 410 Gone.' },
+    ]);
+    await announcer.refresh();
+    expect(announcer.hears(scope, 'campaign.sent')).toBe(false);
+  });
+
+  it('are tried again when the worker died while it posted them', async () => {
+    await listen();
+    await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+    const now = clock.now();
+    await new WebhookDeliveriesQuery(database).claim(10, now, new Date(now.getTime() + 30_000));
+    await sender.pass();
+    expect(receiver.posts).toHaveLength(0);
+    clock.advance(31_000);
+    await sender.pass();
+    expect(receiver.posts).toHaveLength(1);
+  });
+
+  it('are signed with the old and the new secret while a secret is changed over', async () => {
+    const { id, secret: older } = await listen();
+    const newer = await endpoints.rotateSecret(scope, id, 24);
+    const signedWith = async (): Promise<boolean[]> => {
+      await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+      await sender.pass();
+      const { body = '', headers = {} } = receiver.posts.at(-1) ?? {};
+      const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
+      const signatures = String(headers['webhook-signature']).split(' ');
+      return [older, newer].map((secret) =>
+        signatures.includes(new Webhook(secret).sign(String(headers['webhook-id']), at, body)),
+      );
+    };
+    expect(await signedWith()).toEqual([true, true]);
+    clock.advance(25 * HOUR);
+    expect(await signedWith()).toEqual([false, true]);
+  });
+
+  it('can be told again: one, or all that failed since a moment', async () => {
+    const { id } = await listen();
+    const since = clock.now();
+    for (let n = 0; n < 3; n++) await announcer.announce(scope, { type: 'campaign.sent', data: { n } });
+    await sender.pass();
+    const [newest] = await log.newest(scope, id, 1);
+    expect(await log.replay(scope, { deliveryId: newest?.id ?? '' })).toBe(1);
+    await sender.pass();
+    expect(receiver.ids.filter((eventId) => eventId === newest?.eventId)).toHaveLength(2);
+    expect(await log.replay(scope, { endpointId: id, since, state: 'FAILED' })).toBe(0);
+    expect(await log.replay(other, { endpointId: id, since, state: 'ALL' })).toBe(0);
+  });
+
+  it('forget a person who is erased, and everything after 30 days', async () => {
+    await listen();
+    const subscriberId = '01890000-0000-7000-8000-000000000001';
+    const data = { email: 'ada@example.com' };
+    await announcer.announce(scope, { type: 'subscriber.created', subscriberId, data });
+    const personal = new WebhookPersonalData(database);
+    expect(await personal.of(scope, subscriberId)).toMatchObject([{ type: 'subscriber.created', data }]);
+    await personal.erase(scope, subscriberId);
+    await sender.pass();
+    expect(receiver.posts[0]?.body).not.toContain('ada@');
+    clock.advance(31 * DAY);
+    await new TrimWebhookEvents(database, clock).run();
+    expect(await test.query(`select * from webhooks.events, webhooks.deliveries`)).toEqual([]);
+  });
+
+  it('refuse URLs that cannot be called, and endpoints of another environment', async () => {
+    const refused = endpoints.create(scope, { url: 'ftp://example.com', description: null, eventTypes: [] });
+    await expect(refused).rejects.toMatchObject({ errors: { url: 'must be an http or https URL' } });
+    const { id } = await listen();
+    await expect(endpoints.remove(other, id)).rejects.toThrow(NotFoundError);
+    await expect(endpoints.change(other, id, { status: 'DISABLED' })).rejects.toThrow(NotFoundError);
+    await endpoints.remove(scope, id);
+    expect(await endpoints.list(scope)).toEqual([]);
+  });
+});
