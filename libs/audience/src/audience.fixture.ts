@@ -1,7 +1,7 @@
 import { Global, type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Clock, type EmailAddress, ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
-import { CONFIG, Database, loadConfig } from '#platform';
+import { Announcer, CONFIG, Database, loadConfig, SilentAnnouncer } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { createProject } from '../../../test/support/fixtures.js';
 import { AudienceModule } from './audience.module.js';
@@ -39,6 +39,7 @@ export class AudienceFixture {
     const providers = [
       { provide: Database, useValue: database },
       { provide: Clock, useValue: clock },
+      { provide: Announcer, useClass: SilentAnnouncer },
       { provide: CONFIG, useValue: loadConfig({ NODE_ENV: 'test', DATABASE_URL: test.url }) },
     ];
     @Global()

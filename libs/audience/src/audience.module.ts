@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AudienceAnnouncements } from './announcements/audience-announcements.service.js';
 import { ConfirmationRepository } from './consents/confirmation.repository.js';
 import { ConfirmationsQuery } from './consents/confirmations.query.js';
 import { ConfirmationsService } from './consents/confirmations.service.js';
@@ -100,6 +101,7 @@ const door = [
 @Module({
   providers: [
     ...door,
+    AudienceAnnouncements,
     ConfirmationRepository,
     ConsentChanges,
     ConsentRepository,

@@ -1,4 +1,4 @@
-export { type Announcement, Announcer } from './announcements/announcer.js';
+export { type Announcement, Announcer, SilentAnnouncer } from './announcements/announcer.js';
 export { type Config, ConfigurationError, loadConfig } from './config/config.js';
 export { environmentVariables } from './config/environment-variables.js';
 export { CreatePartitions } from './database/create-partitions.task.js';

@@ -1,13 +1,3 @@
-import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
@@ -15,6 +5,7 @@ import { type AnnouncementType, ManualClock, NotFoundError, type ProjectScope } 
 import { Database, Notifications, OutgoingHttp, SecretBox } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { createProject } from '../../../test/support/fixtures.js';
+import { WebhookReceiver } from '../../../test/support/webhook-receiver.js';
 import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
 import { WebhookLog } from './deliveries/webhook-log.query.js';
 import { WebhookSender } from './deliveries/webhook-sender.service.js';
@@ -27,50 +18,13 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const logger = pino({ level: 'silent' });
 
-interface Post {
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-/** A customer's program that keeps what it is posted and answers as `answer` says. */
-class Receiver {
-  readonly posts: Post[] = [];
-  answer: (post: Post, count: number) => number = () => 204;
-  readonly #server: Server = createServer((request, response) => void this.#take(request, response));
-
-  async open(): Promise<this> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return this;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hooks`;
-  }
-
-  get ids(): string[] {
-    return this.posts.map(({ headers }) => String(headers['webhook-id']));
-  }
-
-  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const post = { headers: request.headers, body: await text(request) };
-    this.posts.push(post);
-    response.writeHead(this.answer(post, this.posts.length)).end();
-  }
-
-  close(): void {
-    this.#server.closeAllConnections();
-    this.#server.close();
-  }
-}
-
 describe('webhooks', () => {
   let clock: ManualClock;
   let test: TestDatabase;
   let database: Database;
   let scope: ProjectScope;
   let other: ProjectScope;
-  let receiver: Receiver;
+  let receiver: WebhookReceiver;
   let http: OutgoingHttp;
   let endpoints: WebhookEndpoints;
   let announcer: WebhookAnnouncer;
@@ -84,7 +38,7 @@ describe('webhooks', () => {
     const project = await createProject(test);
     scope = project.live;
     other = project.test;
-    receiver = await new Receiver().open();
+    receiver = await WebhookReceiver.open();
     http = new OutgoingHttp({ addressesOf: () => Promise.resolve([]), allows: () => true });
     endpoints = new WebhookEndpoints(database, new SecretBox('m'.repeat(32)), clock);
     announcer = new WebhookAnnouncer(database, clock, logger);

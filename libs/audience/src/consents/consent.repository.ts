@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
 import { Consent, type ConsentState } from './consent.js';
 import { consentProof, type ConsentProof } from './consent-proof.js';
 import { record } from './ledger.repository.js';
@@ -26,7 +27,10 @@ export class SubscriberConsents {
 /** Loads and saves consents. Whoever changes them holds the lock of the subscriber's row. */
 @Injectable()
 export class ConsentRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(AudienceAnnouncements) private readonly announcements: AudienceAnnouncements,
+  ) {}
 
   ofSubscriber(scope: ProjectScope, subscriberId: string): Promise<SubscriberConsents> {
     return this.database.transaction(scope, async ({ db }) => {
@@ -79,6 +83,7 @@ export class ConsentRepository {
         proof,
         at,
       );
+      await this.announcements.consents(scope, subscriberId, consents);
     });
   }
 }

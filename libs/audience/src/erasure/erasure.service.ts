@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
+import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
 import { ConsentChanges } from '../consents/consent-changes.service.js';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
@@ -14,6 +15,7 @@ export class ErasureService {
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
     @Inject(ConsentChanges) private readonly changes: ConsentChanges,
     @Inject(ErasureRepository) private readonly erasures: ErasureRepository,
+    @Inject(AudienceAnnouncements) private readonly announcements: AudienceAnnouncements,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -29,6 +31,7 @@ export class ErasureService {
         consents.all.filter((consent) => consent.revoke(at)),
       );
       await this.suppressions.forgetAddress(scope, key, at);
+      await this.announcements.subscriberDeleted(scope, subscriberId);
       await this.erasures.remove(scope, { subscriberId, emailKey: key }, at);
     });
   }

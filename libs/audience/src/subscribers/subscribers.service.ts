@@ -8,6 +8,7 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
+import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import { OptIns } from '../consents/opt-ins.service.js';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
@@ -44,6 +45,7 @@ export class SubscribersService {
     @Inject(OptIns) private readonly optIns: OptIns,
     @Inject(CustomFieldsQuery) private readonly definitions: CustomFieldsQuery,
     @Inject(SubscriberLimit) private readonly limit: SubscriberLimit,
+    @Inject(AudienceAnnouncements) private readonly announcements: AudienceAnnouncements,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -71,7 +73,9 @@ export class SubscribersService {
       refuse(custom.errors);
       const fields = patched(subscriber, patch, custom.values);
       if (fields === null) return subscriber;
-      return this.subscribers.update(scope, subscriber.id, fields, this.clock.now());
+      const updated = await this.subscribers.update(scope, subscriber.id, fields, this.clock.now());
+      await this.announcements.subscriber(scope, 'subscriber.updated', updated);
+      return updated;
     });
   }
 
@@ -112,6 +116,7 @@ export class SubscribersService {
     };
     const subscriber = await this.subscribers.insert(scope, newcomer, at);
     await this.optIns.grant(scope, { id: newcomer.id, isNew: true }, topics, { at, proof });
+    await this.announcements.subscriber(scope, 'subscriber.created', subscriber);
     return subscriber;
   }
 }

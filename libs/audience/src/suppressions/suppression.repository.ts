@@ -40,26 +40,26 @@ export class SuppressionRepository {
     )`;
   }
 
-  /** Adds the address unless it is there: what stands first, stays. Returns what stands. */
+  /** Adds the address unless it is there: what stands first, stays. Returns what stands, and whether it is this. */
   add(
     scope: ProjectScope,
     address: Pick<EmailAddress, 'value' | 'key'>,
     reason: SuppressionReason,
     at: Date,
-  ): Promise<Suppression> {
+  ): Promise<Suppression & { readonly isNew: boolean }> {
     const digest = this.digests.of(scope, address.key);
     return this.database.transaction(scope, async ({ db }) => {
-      await sql`
+      const { rows: added } = await sql`
         insert into audience.suppressions (environment_id, email_key, email, reason, suppressed_at)
         select ${scope.environmentId}, ${address.key}, ${address.value}, ${reason}, ${at}::timestamptz
         where not exists (
           select from audience.erased_suppressions
           where environment_id = ${scope.environmentId} and address_digest = ${digest}
         )
-        on conflict (environment_id, email_key) do nothing
+        on conflict (environment_id, email_key) do nothing returning 1
       `.execute(db);
       const standing = (await this.find(scope, address.key))!;
-      return { ...standing, email: standing.email ?? address.value };
+      return { ...standing, email: standing.email ?? address.value, isNew: added.length > 0 };
     });
   }
 

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type EmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import { ConsentChanges } from '../consents/consent-changes.service.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
@@ -15,6 +16,7 @@ export class SuppressionsService {
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
     @Inject(ConsentChanges) private readonly changes: ConsentChanges,
+    @Inject(AudienceAnnouncements) private readonly announcements: AudienceAnnouncements,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -30,7 +32,8 @@ export class SuppressionsService {
   ): Promise<Suppression> {
     return this.subscribers.whileAddressLocked(scope, address.key, async (subscriberId) => {
       const now = this.clock.now();
-      const standing = await this.suppressions.add(scope, address, reason, now);
+      const { isNew, ...standing } = await this.suppressions.add(scope, address, reason, now);
+      if (isNew) await this.announcements.suppressionAdded(scope, standing, subscriberId);
       if (subscriberId === null) return standing;
       if (reason === 'GLOBAL_UNSUBSCRIBE') {
         await this.changes.apply(scope, subscriberId, { at: now, proof: by }, (consents) =>
@@ -63,7 +66,9 @@ export class SuppressionsService {
   lift(scope: ProjectScope, emailKey: string): Promise<void> {
     return this.subscribers.whileAddressLocked(scope, emailKey, async (subscriberId) => {
       const wasThere = await this.suppressions.remove(scope, emailKey);
-      if (wasThere && subscriberId !== null) {
+      if (!wasThere) return;
+      await this.announcements.suppressionRemoved(scope, emailKey, subscriberId);
+      if (subscriberId !== null) {
         await this.subscribers.refreshStatus(scope, subscriberId, this.clock.now());
       }
     });

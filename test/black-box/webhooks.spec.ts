@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import type { ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { runCliForJson } from '../support/operator-cli.js';
+import { type RunningSystem, SECRETS, startSystem } from '../support/system.js';
+import { type ToldEvent, WebhookReceiver } from '../support/webhook-receiver.js';
+
+const ADA = 'ada@example.com';
+const consent = { source: 'signup-form' };
+
+describe('a program that listens to a project', () => {
+  let system: RunningSystem;
+  let receiver: WebhookReceiver;
+  let client: ApiClient;
+  let endpoint: Record<string, unknown>;
+  let topicKey: string;
+  let cli: (command: string, ...options: string[]) => Promise<Record<string, unknown>>;
+
+  beforeAll(async () => {
+    system = await startSystem({ OUTGOING_PRIVATE_ADDRESSES: 'true' });
+    receiver = await WebhookReceiver.open();
+    const project = await system.project();
+    client = await project.client('TEST');
+    const [tenant] = await system.database.query<{ tenant_key: string }>(
+      'select tenant_key from access.tenants where id = $1',
+      [project.live.tenantId],
+    );
+    const variables = { DATABASE_URL: system.variables['DATABASE_URL'] ?? '', ...SECRETS };
+    const which = ['--project', `${tenant?.tenant_key}/${project.projectKey}`, '--env', 'test'];
+    cli = (command, ...options) => runCliForJson(variables, [command, ...which, ...options]);
+    endpoint = await cli('webhook:create', '--url', receiver.url);
+    topicKey = (await client.post('/topics', { name: 'News', doubleOptInEnabled: false })).at('topicKey');
+    await untilHeard();
+  });
+
+  afterAll(async () => {
+    receiver?.close();
+    await system?.stop();
+  });
+
+  /** The api looks every 2 seconds who listens: until then nothing is told. */
+  async function untilHeard(): Promise<void> {
+    let n = 0;
+    await eventually('the endpoint to be known', async () => {
+      const email = `before-${(n += 1)}@example.com`;
+      await client.post('/suppressions', { email });
+      return receiver.events.some(({ type }) => type === 'suppression.added') || null;
+    });
+  }
+
+  function told(
+    type: string,
+    matches: (data: ToldEvent['data']) => boolean = () => true,
+  ): Promise<ToldEvent> {
+    return eventually(`${type} to be told`, () =>
+      Promise.resolve(receiver.events.find((event) => event.type === type && matches(event.data)) ?? null),
+    );
+  }
+
+  it('hears of a subscriber’s life, signed', async () => {
+    const ofAda = ({ email }: ToldEvent['data']) => email === ADA;
+    const created = await client.post('/subscribers', { email: ADA, topicKeys: [topicKey], consent });
+    expect(created.status).toBe(201);
+    expect((await told('subscriber.created', ofAda)).data).toMatchObject({
+      id: created.at('id'),
+      status: 'ACTIVE',
+    });
+    expect((await told('consent.granted', ofAda)).data).toMatchObject({ topicKey, status: 'SUBSCRIBED' });
+    await client.patch(`/subscribers/${ADA}`, { firstName: 'Ada' });
+    expect((await told('subscriber.updated', ofAda)).data).toMatchObject({ firstName: 'Ada' });
+    await client.delete(`/subscribers/${ADA}/consents/${topicKey}`);
+    expect((await told('consent.revoked', ofAda)).data).toMatchObject({ topicKey, status: 'UNSUBSCRIBED' });
+    await client.post('/suppressions', { email: ADA });
+    expect((await told('suppression.added', ofAda)).data).toMatchObject({ reason: 'GLOBAL_UNSUBSCRIBE' });
+    await client.delete(`/suppressions/${ADA}`, { headers: { 'x-confirm-unsuppress': 'true' } });
+    await told('suppression.removed', ofAda);
+    await client.delete(`/subscribers/${ADA}`);
+    await told('subscriber.deleted', ({ id }) => id === created.at('id'));
+    for (const { body, headers } of receiver.posts)
+      new Webhook(String(endpoint['secret'])).verify(body, headers as Record<string, string>);
+  });
+
+  it('hears of double opt-in: pending, then confirmed', async () => {
+    const offers = await client.post('/topics', { name: 'Offers', doubleOptInEnabled: true });
+    const email = 'grace@example.com';
+    await client.post('/subscribers', { email, topicKeys: [offers.at('topicKey')], consent });
+    await told('consent.pending', (data) => data['email'] === email);
+    const link = await eventually('the confirmation mail', async () => {
+      const mails = await client.get(`/test-inbox/messages?to=${email}`);
+      return mails.at<{ links: { confirm: string } }[]>('data')[0]?.links.confirm ?? null;
+    });
+    expect((await fetch(link, { method: 'POST' })).status).toBe(200);
+    const { data } = await told('consent.confirmed', ({ email: heard }) => heard === email);
+    expect(data).toMatchObject({ topicKey: offers.at('topicKey'), status: 'SUBSCRIBED' });
+  });
+
+  it('is not told of a change that was refused', async () => {
+    const before = receiver.posts.length;
+    expect(
+      (await client.post('/subscribers', { email: 'x@example.com', topicKeys: ['APIT-999'], consent }))
+        .status,
+    ).toBe(422);
+    await client.post('/suppressions', { email: 'after@example.com' });
+    await told('suppression.added', ({ email }) => email === 'after@example.com');
+    expect(receiver.events.slice(before).map(({ type }) => type)).toEqual(['suppression.added']);
+  });
+
+  it('is in the operator’s log, which can tell again', async () => {
+    const rows = (await cli('webhook:log', '--id', String(endpoint['id']))) as unknown as {
+      id: string;
+      eventId: string;
+    }[];
+    expect(rows.length).toBeGreaterThan(0);
+    const [newest] = rows;
+    expect(await cli('webhook:replay', '--delivery', newest?.id ?? '')).toEqual({ replayed: 1 });
+    await eventually('it to be told again', () =>
+      Promise.resolve(receiver.ids.filter((id) => id === newest?.eventId).length === 2 || null),
+    );
+  });
+});
