@@ -95,6 +95,23 @@ describe('a program that listens to a project', () => {
     expect(data).toMatchObject({ topicKey: offers.at('topicKey'), status: 'SUBSCRIBED' });
   });
 
+  it('hears how a campaign goes', async () => {
+    await client.post('/subscribers', { email: 'campaign@example.com', topicKeys: [topicKey], consent });
+    const topic = await client.get(`/topics/${topicKey}`);
+    const campaign = await client.post('/campaigns', {
+      name: 'Spring',
+      subject: 'Spring',
+      contentText: 'It is spring. {{ links.unsubscribe }}',
+      topicIds: [topic.at('id')],
+      scheduledAt: new Date(Date.now() + 2_000).toISOString(),
+    });
+    const campaignKey = campaign.at('campaignKey');
+    expect((await client.post(`/campaigns/${campaignKey}/schedule`)).status).toBe(200);
+    for (const step of ['scheduled', 'queued', 'sent'])
+      await told(`campaign.${step}`, (data) => data['campaignKey'] === campaignKey);
+    expect((await told('campaign.sent')).data).toMatchObject({ status: 'SENT', name: 'Spring' });
+  });
+
   it('is not told of a change that was refused', async () => {
     const before = receiver.posts.length;
     expect(

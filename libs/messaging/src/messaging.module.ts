@@ -5,6 +5,7 @@ import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { MailMetrics } from '#platform';
 import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
+import { CampaignAnnouncements } from './campaigns/campaign-announcements.service.js';
 import { CampaignControlService } from './campaigns/campaign-control.service.js';
 import { CampaignFailureService } from './campaigns/campaign-failure.service.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
@@ -65,6 +66,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
   imports: [AccessModule, AudienceModule, BillingModule],
   providers: [
     CampaignAnalysisService,
+    CampaignAnnouncements,
     CampaignControlService,
     CampaignMailsService,
     CampaignPreviewService,
@@ -97,6 +99,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     TrackingRecorder,
   ],
   exports: [
+    CampaignAnnouncements,
     CampaignControlService,
     CampaignMailsService,
     CampaignPreviewService,

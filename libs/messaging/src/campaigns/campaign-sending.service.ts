@@ -3,6 +3,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Campaign } from './campaign.js';
 import { CampaignAnalysisService } from './campaign-analysis.service.js';
+import { CampaignAnnouncements } from './campaign-announcements.service.js';
 import { PreSendRejectedError } from './campaign.errors.js';
 import { CampaignRepository } from './campaign.repository.js';
 import { CampaignStarter } from './campaign-starter.service.js';
@@ -15,6 +16,7 @@ export class CampaignSendingService {
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(CampaignStarter) private readonly starter: CampaignStarter,
     @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
+    @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -42,7 +44,10 @@ export class CampaignSendingService {
       locked.refuseUnlessSchedulable(now);
       const found = await this.analysis.analyse(scope, locked, now);
       locked.judge(found);
-      if (found.status !== 'FAILED') locked.schedule(now);
+      if (found.status !== 'FAILED') {
+        locked.schedule(now);
+        await this.announcements.tell(scope, 'campaign.scheduled', locked);
+      }
       return { campaign: locked, analysis: found };
     });
     if (analysis.status === 'FAILED') throw new PreSendRejectedError(analysis.checks);

@@ -5,6 +5,7 @@ import { type PreSendCheck, summarise } from '#deliverability';
 import { publish, type Transaction } from '#platform';
 import type { Campaign } from './campaign.js';
 import { CampaignAnalysisService, type CampaignAnalysis } from './campaign-analysis.service.js';
+import { CampaignAnnouncements } from './campaign-announcements.service.js';
 import { CampaignQueued } from './campaign.events.js';
 
 /** What happens when a campaign is to go out, by `send` or because its time has come. */
@@ -13,6 +14,7 @@ export class CampaignStarter {
   constructor(
     @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
+    @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
   ) {}
 
   /**
@@ -51,6 +53,7 @@ export class CampaignStarter {
       campaign.queue({ recipients, usagePeriod: periodStart }, now);
     }
     await publish(tx.db, scope, CampaignQueued({ campaignId: campaign.id }));
+    await this.announcements.tell(scope, 'campaign.queued', campaign);
     return analysis;
   }
 }

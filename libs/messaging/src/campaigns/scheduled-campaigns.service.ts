@@ -4,6 +4,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database, LOGGER, type Transaction } from '#platform';
 import type { Campaign } from './campaign.js';
 import { describeFailures } from './campaign.errors.js';
+import { CampaignAnnouncements } from './campaign-announcements.service.js';
 import { CampaignRepository } from './campaign.repository.js';
 import { CampaignStarter } from './campaign-starter.service.js';
 
@@ -17,6 +18,7 @@ export class ScheduledCampaignsService {
     @Inject(Database) private readonly database: Database,
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(CampaignStarter) private readonly starter: CampaignStarter,
+    @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -31,7 +33,10 @@ export class ScheduledCampaignsService {
       const now = this.clock.now();
       if (campaign === null || campaign.scheduledAt === null || campaign.scheduledAt > now) return null;
       const obstacle = await this.#tryToStart(scope, tx, campaign, now);
-      if (obstacle !== null) campaign.fail(obstacle, now);
+      if (obstacle !== null) {
+        campaign.fail(obstacle, now);
+        await this.announcements.failed(scope, campaign, obstacle);
+      }
       return obstacle;
     });
     if (reason !== null) this.logger.error({ campaignId, reason }, 'a scheduled campaign failed');

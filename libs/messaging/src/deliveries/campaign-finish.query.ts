@@ -1,25 +1,35 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '#platform';
+import { CampaignAnnouncements, type ToldCampaign } from '../campaigns/campaign-announcements.service.js';
 import type { CampaignUnderWay } from './delivery-claims.query.js';
 
 /** Ends campaigns: when all recipients are written down and no delivery is open, never by a counter. */
 @Injectable()
 export class CampaignFinishQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
+  ) {}
 
   /** True when this call ended the campaign. */
   finish({ scope, id, queuedOn }: CampaignUnderWay, now: Date): Promise<boolean> {
     return this.database.transaction(scope, async ({ db }) => {
-      const { numAffectedRows } = await sql`
+      const { rows } = await sql<ToldCampaign>`
         update messaging.campaigns c set status = 'SENT', completed_at = ${now}, updated_at = ${now}
         where c.id = ${id} and c.status = 'SENDING' and c.expanded_at is not null and c.retry_from is null
           and not exists (
             select from messaging.deliveries d
             where d.source_id = c.id and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and d.finished_at is null
           )
+        returning c.id, c.campaign_key as "campaignKey", c.name, c.subject, c.status,
+          c.estimated_recipient_count as "estimatedRecipientCount", c.scheduled_at as "scheduledAt",
+          c.completed_at as "completedAt"
       `.execute(db);
-      return numAffectedRows === 1n;
+      const [sent] = rows;
+      if (sent === undefined) return false;
+      await this.announcements.tell(scope, 'campaign.sent', sent);
+      return true;
     });
   }
 }
