@@ -2,17 +2,23 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { API_SCOPES } from '#kernel';
 import { API_PREFIX, RouteTable } from '#platform/http';
 
+interface WalkedResponse {
+  readonly $ref?: string;
+  readonly content?: Readonly<Record<string, unknown>>;
+}
+
 interface WalkedOperation {
   readonly operationId?: string;
   readonly summary?: string;
   readonly tags?: readonly string[];
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>;
+  readonly responses: Readonly<Record<string, WalkedResponse>>;
   readonly security?: readonly unknown[];
   readonly 'x-required-scope'?: string | null;
 }
 
 interface WalkedDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, WalkedOperation>>>>;
+  readonly components: { readonly responses?: Readonly<Record<string, WalkedResponse>> };
 }
 
 const PROBLEM_STATUSES = ['401', '429', '500', '503'];
@@ -46,7 +52,7 @@ export function faultsOfRoutes(
       .filter((route) => !registered.includes(route))
       .map((route) => `${route} does not exist`),
     ...operations(document).flatMap(({ method, path, operation }) =>
-      faultsOfOperation(operation).map((fault) => `${method} ${path} ${fault}`),
+      faultsOfOperation(document, operation).map((fault) => `${method} ${path} ${fault}`),
     ),
     ...repeated(operations(document).map(({ operation }) => operation.operationId ?? '')).map(
       (id) => `${id} is the id of two operations`,
@@ -54,7 +60,7 @@ export function faultsOfRoutes(
   ];
 }
 
-function faultsOfOperation(operation: WalkedOperation): string[] {
+function faultsOfOperation(document: WalkedDocument, operation: WalkedOperation): string[] {
   const { operationId = '', summary = '', tags = [], responses, security = [] } = operation;
   const scope = operation['x-required-scope'];
   const hasScope = scope === null || (API_SCOPES as readonly (string | undefined)[]).includes(scope);
@@ -66,9 +72,17 @@ function faultsOfOperation(operation: WalkedOperation): string[] {
     ...(security.length === 2 ? [] : ['names no security scheme']),
     ...(Object.keys(responses).some((status) => status.startsWith('2')) ? [] : ['documents no success']),
     ...expected
-      .filter((status) => responses[status]?.content?.['application/problem+json'] === undefined)
+      .filter((status) => contentOf(document, responses[status])['application/problem+json'] === undefined)
       .map((status) => `does not document ${status}`),
   ];
+}
+
+function contentOf(
+  { components }: WalkedDocument,
+  response: WalkedResponse = {},
+): Readonly<Record<string, unknown>> {
+  const name = response.$ref?.split('/').at(-1);
+  return (name === undefined ? response : components.responses?.[name])?.content ?? {};
 }
 
 function operations({

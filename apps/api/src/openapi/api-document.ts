@@ -41,7 +41,7 @@ function build(app: NestFastifyApplication): OpenApiDocument {
     .addApiKey({ type: 'apiKey', name: 'X-API-Key', in: 'header' }, 'apiKey')
     .addBearerAuth({ type: 'http', scheme: 'bearer' }, 'bearer')
     .build();
-  delete base.info.contact;
+  base.info.contact = { name: 'Mailwright', url: `${app.get<Config>(CONFIG).PUBLIC_URL}/docs` };
   const document = SwaggerModule.createDocument(app, base, {
     onlyIncludeDecoratedEndpoints: true,
     standardSchemaConverter: toOpenApiSchema,

@@ -1,5 +1,12 @@
 import { PROBLEM_TYPES, type ProblemSlug } from '#platform/http';
-import { type OpenApiDocument, operationsOf, type ResponseEntry, type Schema } from './document.js';
+import {
+  type OpenApiDocument,
+  type OperationEntry,
+  operationsOf,
+  type ResponseEntry,
+  type Schema,
+} from './document.js';
+import { addExamples } from './examples.js';
 import { problemSlugs } from './operation-problems.js';
 
 /** RFC 9457, with what every problem of ours carries. */
@@ -41,7 +48,8 @@ const HEADERS = {
 };
 
 const RATE_LIMIT_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
-const PROBLEM_CONTENT = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } };
+const PROBLEM_REFERENCE = { $ref: '#/components/schemas/Problem' };
+const PROBLEM_TYPE = 'application/problem+json';
 const RETRY_STATUSES = new Set(['429', '503']);
 
 const IDEMPOTENCY_KEY = {
@@ -54,18 +62,48 @@ const IDEMPOTENCY_KEY = {
 
 /** Adds to each operation what the contract says of all: problems, headers, security, idempotency. */
 export function addCommonRules(document: OpenApiDocument): OpenApiDocument {
-  document.components.schemas['Problem'] = PROBLEM;
-  document.components.headers = HEADERS;
+  const { components } = document;
+  components.schemas['Problem'] = PROBLEM;
+  components.headers = HEADERS;
+  components.responses = {};
   for (const { method, path, operation } of operationsOf(document)) {
-    const scope = operation['x-required-scope'] ?? null;
-    operation.security = ['apiKey', 'bearer'].map((scheme) => ({ [scheme]: scope === null ? [] : [scope] }));
+    operation.security = [{ apiKey: [] }, { bearer: [] }];
+    operation.description = descriptionOf(operation);
     if (method === 'post') operation.parameters = [...(operation.parameters ?? []), IDEMPOTENCY_KEY];
     for (const slug of problemSlugs(path, method, operation)) addProblem(operation.responses, slug);
     delete operation['x-problems'];
     describeStreams(operation.requestBody?.content ?? {});
     for (const [status, response] of Object.entries(operation.responses)) addHeaders(status, response);
+    shareProblems(operation.responses, components.responses);
   }
+  document.tags = tagsOf(document);
+  addExamples(document);
   return document;
+}
+
+/** What it does, and which scope it needs; a scope stands in `x-required-scope` for programs. */
+function descriptionOf({ summary = '', description, ...operation }: OperationEntry): string {
+  const scope = operation['x-required-scope'] ?? null;
+  const needs = scope === null ? 'Any valid key may do this.' : `The key needs the scope \`${scope}\`.`;
+  return `${description ?? `${summary}.`}\n\n${needs}`;
+}
+
+function tagsOf(document: OpenApiDocument): { name: string }[] {
+  const names = operationsOf(document).flatMap(({ operation }) => operation.tags ?? []);
+  return [...new Set(names)].map((name) => ({ name }));
+}
+
+/** Answers of one problem alone are the same everywhere: they are written once. */
+function shareProblems(
+  responses: OperationEntry['responses'],
+  shared: NonNullable<OpenApiDocument['components']['responses']>,
+): void {
+  for (const [status, response] of Object.entries(responses)) {
+    const [slug, ...others] = Object.keys(response.content?.[PROBLEM_TYPE]?.examples ?? {});
+    if (slug === undefined || others.length > 0) continue;
+    shared[slug] = response;
+    responses[status] = { $ref: `#/components/responses/${slug}`, description: response.description };
+  }
 }
 
 const STREAM_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -83,7 +121,14 @@ function addProblem(responses: Record<string, ResponseEntry>, slug: ProblemSlug)
   const line = `\`${slug}\`: ${title}.`;
   const known = responses[status];
   if (known !== undefined) known.description = `${known.description} ${line}`;
-  else responses[status] = { description: line, content: PROBLEM_CONTENT };
+  else
+    responses[status] = {
+      description: line,
+      content: { [PROBLEM_TYPE]: { schema: PROBLEM_REFERENCE, examples: {} } },
+    };
+  const media = responses[status]?.content?.[PROBLEM_TYPE];
+  if (media !== undefined)
+    media.examples = { ...media.examples, [slug]: { $ref: `#/components/examples/${slug}` } };
 }
 
 function addHeaders(status: string, response: ResponseEntry): void {

@@ -28,12 +28,21 @@ export interface Parameter {
   readonly required?: boolean;
   readonly description?: string;
   readonly schema?: Schema;
+  example?: unknown;
+}
+
+export interface MediaType {
+  schema?: Schema;
+  example?: unknown;
+  examples?: Record<string, { $ref: string }>;
 }
 
 export interface ResponseEntry {
+  /** Where the rest of it stands. */
+  $ref?: string;
   description: string;
   headers?: Record<string, unknown>;
-  content?: Record<string, { schema?: Schema }>;
+  content?: Record<string, MediaType>;
 }
 
 export interface OperationEntry {
@@ -42,7 +51,7 @@ export interface OperationEntry {
   description?: string;
   tags?: string[];
   parameters?: Parameter[];
-  requestBody?: { required?: boolean; content: Record<string, { schema?: Schema }> };
+  requestBody?: { required?: boolean; content: Record<string, MediaType> };
   responses: Record<string, ResponseEntry>;
   security?: Record<string, string[]>[];
   'x-required-scope'?: string | null;
@@ -56,6 +65,8 @@ export interface OpenApiDocument {
   components: {
     schemas: Record<string, Schema>;
     headers?: Record<string, unknown>;
+    responses?: Record<string, ResponseEntry>;
+    examples?: Record<string, unknown>;
     securitySchemes?: Record<string, unknown>;
   };
   servers?: { url: string }[];

@@ -1,0 +1,94 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { type RunningProgram, startProgram } from '../support/program.js';
+
+interface MediaType {
+  readonly schema?: object;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, unknown>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly tags?: readonly string[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, MediaType>> };
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, MediaType>> }>>;
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+    readonly responses: Operation['responses'];
+  };
+}
+
+const FILE = join(projectRoot(), 'docs/openapi.json');
+
+describe('docs/openapi.json', () => {
+  let database: TestDatabase;
+  let api: RunningProgram;
+  let served: Document;
+  let operations: readonly Operation[];
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    api = await startProgram('api', { DATABASE_URL: database.url, PUBLIC_URL: 'http://localhost:3000' });
+    served = (await (await fetch(`http://127.0.0.1:${api.port}/openapi.json`)).json()) as Document;
+    operations = Object.values(served.paths).flatMap((methods) => Object.values(methods));
+    if (process.env['UPDATE_OPENAPI'] === '1') writeFileSync(FILE, `${JSON.stringify(served, null, 2)}\n`);
+  });
+
+  afterAll(async () => {
+    await api.stop();
+    await database.drop();
+  });
+
+  it('is what the api serves (UPDATE_OPENAPI=1 writes it)', () => {
+    expect(JSON.parse(readFileSync(FILE, 'utf8'))).toEqual(served);
+  });
+
+  it('has an example that fits for every JSON body and answer', () => {
+    const ajv = new Ajv2020({ strict: false, allErrors: true });
+    addFormats.default(ajv);
+    ajv.addFormat('int64', true);
+    ajv.addFormat('idn-email', /^[^\s@]+@[^\s@]+$/);
+    ajv.addFormat('idn-hostname', /^[^\s]+$/);
+    const faults = operations.flatMap(({ operationId, requestBody, responses }) =>
+      [requestBody, ...Object.values(responses)].flatMap((place) => {
+        const media = place?.content?.['application/json'];
+        if (media === undefined) return [];
+        if (media.example === undefined) return [`${operationId} has no example`];
+        const validate = ajv.compile({ ...media.schema, components: served.components });
+        if (validate(media.example)) return [];
+        return (validate.errors ?? []).map(
+          ({ instancePath, message }) => `${operationId} ${instancePath} ${message}`,
+        );
+      }),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  it('has an example of every problem of every operation', () => {
+    const all = [served.components, ...operations];
+    const problems = all.flatMap(({ responses }) =>
+      Object.values(responses).flatMap(({ content }) => content?.['application/problem+json'] ?? []),
+    );
+    expect(problems.length).toBeGreaterThan(50);
+    const named = problems.map(({ examples = {} }) => Object.keys(examples));
+    expect(named.filter((names) => names.length === 0)).toEqual([]);
+    expect(named.flat().filter((name) => served.components.examples[name] === undefined)).toEqual([]);
+  });
+
+  it('says of every operation what it does, under one tag', () => {
+    for (const { operationId, summary, tags } of operations)
+      expect([operationId, summary === undefined, tags?.length]).toEqual([operationId, false, 1]);
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+  });
+});
