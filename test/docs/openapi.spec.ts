@@ -1,11 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import spectralCore, { type RulesetDefinition } from '@stoplight/spectral-core';
+import spectralRulesets from '@stoplight/spectral-rulesets';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { createTestDatabase, type TestDatabase } from '../support/database.js';
 import { type RunningProgram, startProgram } from '../support/program.js';
+
+const { Spectral } = spectralCore;
+const { oas } = spectralRulesets;
 
 interface MediaType {
   readonly schema?: object;
@@ -84,6 +89,12 @@ describe('docs/openapi.json', () => {
     const named = problems.map(({ examples = {} }) => Object.keys(examples));
     expect(named.filter((names) => names.length === 0)).toEqual([]);
     expect(named.flat().filter((name) => served.components.examples[name] === undefined)).toEqual([]);
+  });
+
+  it('has no finding of Spectral’s ruleset for OpenAPI', async () => {
+    const spectral = new Spectral();
+    spectral.setRuleset({ extends: [oas as RulesetDefinition] });
+    expect(await spectral.run(JSON.parse(readFileSync(FILE, 'utf8')) as Record<string, unknown>)).toEqual([]);
   });
 
   it('says of every operation what it does, under one tag', () => {

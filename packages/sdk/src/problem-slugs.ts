@@ -1,0 +1,26 @@
+/** Every type of problem that the API answers with: the last part of a problem's `type`. */
+export const PROBLEM_SLUGS = [
+  'malformed-json',
+  'validation-error',
+  'confirmation-required',
+  'unauthorized',
+  'insufficient-scope',
+  'not-found',
+  'method-not-allowed',
+  'not-acceptable',
+  'payload-too-large',
+  'unsupported-media-type',
+  'already-exists',
+  'invalid-state',
+  'pre-send-rejected',
+  'schedule-missing',
+  'suppressed',
+  'in-use',
+  'idempotency-in-flight',
+  'domain-validation',
+  'idempotency-key-reused',
+  'rate-limited',
+  'internal-error',
+  'unavailable',
+] as const;
+export type ProblemSlug = (typeof PROBLEM_SLUGS)[number];

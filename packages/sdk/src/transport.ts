@@ -1,0 +1,151 @@
+import { MailwrightConnectionError, MailwrightError, type Problem } from './errors.js';
+import { type Answer, type OperationId, ROUTES } from './operations.js';
+import type { ProblemSlug } from './problem-slugs.js';
+
+export interface MailwrightOptions {
+  /** `mw_live_…` or `mw_test_…`. */
+  readonly apiKey: string;
+  /** Where the API is, e.g. `https://mail.example.com`. */
+  readonly baseUrl: string;
+  /** How often a request is sent again when the API is busy or cannot be reached. Default: 3. */
+  readonly maxRetries?: number;
+  /** For one attempt, in milliseconds. Default: 30 000. */
+  readonly timeoutMs?: number;
+  /** Default: the platform's own. */
+  readonly fetch?: typeof fetch;
+}
+
+/** What every call may be given. */
+export interface CallOptions {
+  /** For a POST: makes two calls the same one. Default: a new one for each call, kept over its retries. */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The parts of one request. */
+export interface Call extends CallOptions {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: object;
+  readonly json?: unknown;
+  /** Sent as CSV. */
+  readonly csv?: string | Blob;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const RETRIED = new Set([429, 500, 502, 503, 504]);
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 60_000;
+
+/** Sends requests, again where that is safe and may help, and turns problems into errors. */
+export class Transport {
+  readonly #options: Required<MailwrightOptions>;
+
+  constructor(options: MailwrightOptions) {
+    this.#options = { maxRetries: 3, timeoutMs: 30_000, fetch: (...args) => fetch(...args), ...options };
+  }
+
+  /** Throws `MailwrightError` and `MailwrightConnectionError`. */
+  async call<Id extends OperationId>(id: Id, call: Call = {}): Promise<Answer<Id>> {
+    const response = await this.#send(id, call);
+    const type = response.headers.get('content-type') ?? '';
+    if (response.status === 204 || type === '') return undefined as Answer<Id>;
+    return (type.includes('json') ? await response.json() : await response.text()) as Answer<Id>;
+  }
+
+  async #send(id: OperationId, call: Call): Promise<Response> {
+    const [method = '', template = ''] = ROUTES[id].split(' ');
+    const url = this.#urlOf(template, call);
+    const init = this.#initOf(method, call);
+    for (let retries = 0; ; retries += 1) {
+      const last = retries >= this.#options.maxRetries;
+      const outcome = await this.#attempt(url, init, call.signal);
+      if (outcome instanceof Response && outcome.ok) return outcome;
+      const error = outcome instanceof Response ? await problemOf(outcome) : outcome;
+      if (last || call.signal?.aborted === true || !mayHelp(error)) throw error;
+      await pause(waitBefore(error, retries), call.signal);
+    }
+  }
+
+  async #attempt(
+    url: string,
+    init: RequestInit,
+    signal?: AbortSignal,
+  ): Promise<Response | MailwrightConnectionError> {
+    const limit = AbortSignal.timeout(this.#options.timeoutMs);
+    try {
+      return await this.#options.fetch(url, {
+        ...init,
+        signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      });
+    } catch (cause) {
+      return new MailwrightConnectionError(
+        limit.aborted ? 'The API did not answer in time.' : 'The API cannot be reached.',
+        { cause },
+      );
+    }
+  }
+
+  #urlOf(template: string, { path = {}, query = {} }: Call): string {
+    const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''));
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(
+      query as Record<string, string | number | boolean | null | undefined>,
+    ))
+      if (value !== undefined && value !== null) search.set(name, String(value));
+    return `${this.#options.baseUrl.replace(/\/+$/, '')}/api/v1${filled}${search.size === 0 ? '' : `?${search}`}`;
+  }
+
+  #initOf(method: string, { json, csv, headers, idempotencyKey }: Call): RequestInit {
+    return {
+      method,
+      headers: {
+        'x-api-key': this.#options.apiKey,
+        ...(json !== undefined && { 'content-type': 'application/json' }),
+        ...(csv !== undefined && { 'content-type': 'text/csv' }),
+        ...(method === 'POST' && { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() }),
+        ...headers,
+      },
+      ...(json !== undefined && { body: JSON.stringify(json) }),
+      ...(csv !== undefined && { body: csv }),
+    };
+  }
+}
+
+/** A POST carries its idempotency key, and the other methods may be repeated anyway. */
+function mayHelp(error: MailwrightError | MailwrightConnectionError): boolean {
+  if (error instanceof MailwrightConnectionError) return true;
+  return RETRIED.has(error.status) || error.is('idempotency-in-flight');
+}
+
+/** What the API asks for, else 250 ms, 500 ms, 1 s … with some chance in it. */
+function waitBefore(error: MailwrightError | MailwrightConnectionError, retries: number): number {
+  const asked = error instanceof MailwrightError ? error.retryAfter : null;
+  const own = FIRST_WAIT_MS * 2 ** retries * (0.5 + Math.random());
+  return Math.min(asked === null ? own : asked * 1_000, LONGEST_WAIT_MS);
+}
+
+async function problemOf(response: Response): Promise<MailwrightError> {
+  const problem = await response.json().catch(() => null);
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const retryAfter = Number.isFinite(seconds) ? seconds : null;
+  const { status } = response;
+  const known = (problem ?? {
+    type: 'about:blank',
+    title: `HTTP ${status}`,
+    status,
+    requestId: '',
+  }) as Problem;
+  return new MailwrightError(status, (known.type.split('/').at(-1) ?? '') as ProblemSlug, known, retryAfter);
+}
+
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,70 @@
+/** What a webhook tells. */
+export interface WebhookEvent<Data = Record<string, unknown>> {
+  readonly type: string;
+  /** When it happened, ISO 8601. */
+  readonly timestamp: string;
+  readonly data: Data;
+}
+
+export interface WebhookToVerify {
+  /** `whsec_…`; several while a secret is changed over. */
+  readonly secret: string | readonly string[];
+  readonly headers: Headers | Readonly<Record<string, string | string[] | undefined>>;
+  /** Exactly as it came: parsed and written again it is another text. */
+  readonly body: string;
+  /** How far its time may be away. Default: 300. */
+  readonly toleranceSeconds?: number;
+}
+
+/** Somebody else may have posted it: do nothing with it. */
+export class WebhookVerificationError extends Error {
+  override readonly name: string = 'WebhookVerificationError';
+}
+
+/** The event of a webhook (Standard Webhooks 1.0), or `WebhookVerificationError`. */
+export async function verifyWebhook({
+  secret,
+  headers,
+  body,
+  toleranceSeconds = 300,
+}: WebhookToVerify): Promise<WebhookEvent> {
+  const id = headerOf(headers, 'webhook-id');
+  const timestamp = headerOf(headers, 'webhook-timestamp');
+  const signatures = headerOf(headers, 'webhook-signature').split(' ');
+  if (Math.abs(Date.now() / 1_000 - Number(timestamp)) > toleranceSeconds || !/^\d+$/.test(timestamp))
+    throw new WebhookVerificationError('The time of the webhook is too far away.');
+  for (const one of [secret].flat()) {
+    if (await isSigned(one, `${id}.${timestamp}.${body}`, signatures))
+      return JSON.parse(body) as WebhookEvent;
+  }
+  throw new WebhookVerificationError('No signature of the webhook is right.');
+}
+
+function headerOf(headers: WebhookToVerify['headers'], name: string): string {
+  const value = headers instanceof Headers ? headers.get(name) : headers[name];
+  if (typeof value !== 'string') throw new WebhookVerificationError(`The header ${name} is missing.`);
+  return value;
+}
+
+async function isSigned(secret: string, content: string, signatures: readonly string[]): Promise<boolean> {
+  const bytes = base64(secret.replace(/^whsec_/, ''));
+  const key = await crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'verify',
+  ]);
+  for (const signature of signatures) {
+    const [version, value = ''] = signature.split(',');
+    if (version !== 'v1') continue;
+    // In constant time, as WebCrypto compares.
+    if (await crypto.subtle.verify('HMAC', key, base64(value), new TextEncoder().encode(content)))
+      return true;
+  }
+  return false;
+}
+
+function base64(text: string): Uint8Array<ArrayBuffer> {
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch {
+    return new Uint8Array();
+  }
+}

@@ -1,0 +1,257 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import {
+  Mailwright,
+  MailwrightConnectionError,
+  MailwrightError,
+  PROBLEM_SLUGS,
+  verifyWebhook,
+  WebhookVerificationError,
+} from '#sdk';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
+import { eventually } from '../support/eventually.js';
+import { addKey, type RunningSystem, startSystem } from '../support/system.js';
+
+const consent = { source: 'signup-form' };
+
+describe('the SDK against the running api', () => {
+  let system: RunningSystem;
+  let mailwright: Mailwright;
+  let keyOf: (scopes?: readonly string[]) => Promise<string>;
+
+  beforeAll(async () => {
+    system = await startSystem();
+    const project = await system.project();
+    keyOf = (scopes) => addKey(system.database, project.test, scopes === undefined ? {} : { scopes });
+    mailwright = new Mailwright({ apiKey: await keyOf(), baseUrl: system.baseUrl });
+  });
+
+  afterAll(() => system?.stop());
+
+  it('takes people in, sends them a campaign and reads what came of it', async () => {
+    expect((await mailwright.project()).environment).toBe('TEST');
+    const topic = await mailwright.topics.create({ name: 'News', doubleOptInEnabled: false });
+    const ada = await mailwright.subscribers.create({
+      email: 'ada+sdk@example.com',
+      topicKeys: [topic.topicKey],
+      consent,
+      firstName: 'Ada',
+    });
+    expect(ada.status).toBe('ACTIVE');
+    expect((await mailwright.subscribers.get('ada+sdk@example.com')).id).toBe(ada.id);
+    const campaign = await mailwright.campaigns.create({
+      name: 'Spring',
+      subject: 'Hello {{ subscriber.first_name }}',
+      contentText: 'Spring is here. {{ links.unsubscribe }}',
+      topicIds: [topic.id],
+    });
+    const key = campaign.campaignKey ?? '';
+    expect((await mailwright.campaigns.preview(key, { email: ada.email })).subject).toBe('Hello Ada');
+    await mailwright.campaigns.send(key);
+    await eventually('the campaign is sent', async () =>
+      (await mailwright.campaigns.get(key)).status === 'SENT' ? true : null,
+    );
+    expect((await mailwright.reports.statistics(key)).totalSent).toBe(1);
+    expect(await mailwright.reports.export(key)).toMatch(/^campaignKey,name,status/);
+    const [mail] = await mailwright.testInbox.all({ to: 'ada+sdk@example.com' }).all();
+    expect(await mailwright.testInbox.raw(mail?.id ?? '')).toContain('List-Unsubscribe');
+    await mailwright.subscribers.erase(ada.email);
+    await expect(mailwright.subscribers.get(ada.email)).rejects.toMatchObject({ slug: 'not-found' });
+  });
+
+  it('goes through all pages of a list', async () => {
+    for (let n = 0; n < 7; n += 1) await mailwright.suppressions.add({ email: `list-${n}@example.com` });
+    const seen: string[] = [];
+    for await (const { email } of mailwright.suppressions.all({ size: 3 })) seen.push(email);
+    expect(new Set(seen)).toEqual(new Set(Array.from({ length: 7 }, (_, n) => `list-${n}@example.com`)));
+    const { pagination } = await mailwright.suppressions.all({ size: 3 }).page(2);
+    expect(pagination).toMatchObject({ page: 2, totalElements: 7, hasNext: false });
+    await mailwright.suppressions.remove('list-0@example.com');
+    expect((await mailwright.suppressions.get('list-0@example.com')).suppressed).toBe(false);
+  });
+
+  it('turns problems into errors that say which, and what is wrong with each field', async () => {
+    const refused = await mailwright.subscribers
+      .create({ email: 'nobody', topicKeys: [], consent })
+      .catch((error: unknown) => error);
+    if (!(refused instanceof MailwrightError)) throw new Error('It was not refused.');
+    expect([refused.status, refused.slug]).toEqual([400, 'validation-error']);
+    expect(Object.keys(refused.errors).sort()).toEqual(['email', 'topicKeys']);
+    expect(refused.requestId).not.toBe('');
+    const reader = new Mailwright({ apiKey: await keyOf(['topics:read']), baseUrl: system.baseUrl });
+    const forbidden = await reader.topics.create({ name: 'News' }).catch((error: unknown) => error);
+    if (!(forbidden instanceof MailwrightError) || !forbidden.is('insufficient-scope'))
+      throw new Error('It was let in.');
+    expect(forbidden.problem.requiredScope).toBe('topics:write');
+  });
+
+  it('does a POST once, however often it is called with the same key', async () => {
+    const call = () => mailwright.topics.create({ name: 'Once' }, { idempotencyKey: 'the-one' });
+    expect((await call()).id).toBe((await call()).id);
+  });
+
+  it('uploads CSV', async () => {
+    const topic = await mailwright.topics.create({ name: 'Imported', doubleOptInEnabled: false });
+    const started = await mailwright.imports.csv('email,firstName\ngrace@example.com,Grace\nnobody,X\n', {
+      topicKeys: topic.topicKey,
+      'consent.source': 'file',
+    });
+    await eventually('the import is done', async () =>
+      (await mailwright.imports.get(started.id)).status === 'COMPLETED' ? true : null,
+    );
+    const errors = await mailwright.imports.errors(started.id).all();
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe('the SDK where the network is bad', () => {
+  const servers: Server[] = [];
+  afterEach(() => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  async function clientOf(
+    answer: RequestListener,
+    options: { maxRetries?: number; timeoutMs?: number } = {},
+  ) {
+    const server = createServer(answer);
+    servers.push(server);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return new Mailwright({ apiKey: 'key', baseUrl, ...options });
+  }
+
+  const problem = { type: 'https://x/problems/rate-limited', title: 'Too many', status: 429, requestId: 'r' };
+
+  it('waits as long as it is asked to, and sends the same idempotency key again', async () => {
+    const seen: { at: number; key: unknown }[] = [];
+    const client = await clientOf((request, response) => {
+      seen.push({ at: performance.now(), key: request.headers['idempotency-key'] });
+      if (seen.length === 1)
+        response
+          .writeHead(429, { 'retry-after': '1', 'content-type': 'application/problem+json' })
+          .end(JSON.stringify(problem));
+      else response.writeHead(201, { 'content-type': 'application/json' }).end('{"name":"News"}');
+    });
+    expect((await client.topics.create({ name: 'News' })).name).toBe('News');
+    const [first, second] = seen;
+    expect(second?.key).toBe(first?.key);
+    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(990);
+  });
+
+  it('tries again when the connection breaks, and gives up in the end', async () => {
+    let requests = 0;
+    const breaking = await clientOf(
+      (request, response) => {
+        requests += 1;
+        if (requests === 1) request.socket.destroy();
+        else response.writeHead(200, { 'content-type': 'application/json' }).end('{"projectKey":"APIT"}');
+      },
+      { maxRetries: 1 },
+    );
+    expect((await breaking.project()).projectKey).toBe('APIT');
+    const silent = await clientOf(() => undefined, { maxRetries: 0, timeoutMs: 100 });
+    await expect(silent.project()).rejects.toThrow(MailwrightConnectionError);
+  });
+
+  it('does not repeat what was refused', async () => {
+    let requests = 0;
+    const client = await clientOf((_, response) => {
+      requests += 1;
+      response.writeHead(409, { 'content-type': 'application/problem+json' });
+      response.end(JSON.stringify({ ...problem, type: 'https://x/problems/suppressed', status: 409 }));
+    });
+    await expect(client.suppressions.get('a@b.example')).rejects.toMatchObject({ slug: 'suppressed' });
+    expect(requests).toBe(1);
+  });
+
+  it('says so when something that is not the api answers', async () => {
+    const client = await clientOf((_, response) => response.writeHead(404).end('<html>'));
+    await expect(client.project()).rejects.toMatchObject({ status: 404, message: 'HTTP 404' });
+  });
+});
+
+describe('a webhook', () => {
+  const secret = `whsec_${Buffer.from('a secret of the tests').toString('base64')}`;
+  const body =
+    '{"type":"consent.confirmed","timestamp":"2026-03-01T12:00:00.000Z","data":{"email":"ada@example.com"}}';
+
+  function signed(at = new Date()) {
+    return {
+      'webhook-id': 'msg_1',
+      'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+      'webhook-signature': new Webhook(secret).sign('msg_1', at, body),
+    };
+  }
+
+  it('is read when it is signed with the secret, or one of two', async () => {
+    const event = await verifyWebhook({ secret, headers: signed(), body });
+    expect(event).toMatchObject({ type: 'consent.confirmed', data: { email: 'ada@example.com' } });
+    await verifyWebhook({ secret: ['whsec_AAAA', secret], headers: new Headers(signed()), body });
+  });
+
+  it('is refused when it was changed, is old, or carries no signature', async () => {
+    const headers = signed();
+    const refused = [
+      { secret, headers, body: `${body} ` },
+      { secret: 'whsec_AAAA', headers, body },
+      { secret, headers: signed(new Date(Date.now() - 3_600_000)), body },
+      { secret, headers: { ...headers, 'webhook-signature': 'v1,nonsense!' }, body },
+      { secret, headers: {}, body },
+    ];
+    for (const webhook of refused)
+      await expect(verifyWebhook(webhook)).rejects.toThrow(WebhookVerificationError);
+  });
+});
+
+describe('the SDK as a package', () => {
+  it('knows every type of problem', () => {
+    const { components } = JSON.parse(readFileSync(join(projectRoot(), 'docs/openapi.json'), 'utf8')) as {
+      components: { examples: Record<string, unknown> };
+    };
+    const known: readonly string[] = PROBLEM_SLUGS;
+    expect(Object.keys(components.examples).filter((slug) => !known.includes(slug))).toEqual([]);
+  });
+
+  it('has the types of the OpenAPI document (npm run openapi writes them)', async () => {
+    const { default: openapiTypescript, astToString } = await import('openapi-typescript');
+    const document = readFileSync(join(projectRoot(), 'docs/openapi.json'), 'utf8');
+    const types = astToString(await openapiTypescript(document, { defaultNonNullable: false }));
+    const kept = readFileSync(join(projectRoot(), 'packages/sdk/src/api-types.ts'), 'utf8');
+    const plain = (text: string) => text.replace(/\/\*[^]*?\*\//g, '').replace(/[\s"';,|()]/g, '');
+    expect(plain(kept)).toBe(plain(types));
+  });
+
+  it('compiles for the web alone and is below 15 KB, compressed', async () => {
+    const out = mkdtempSync(join(tmpdir(), 'mailwright-sdk-'));
+    try {
+      const tsc = join(projectRoot(), 'node_modules/typescript-native/bin/tsc');
+      await promisify(execFile)(process.execPath, [
+        tsc,
+        '-p',
+        join(projectRoot(), 'packages/sdk'),
+        '--outDir',
+        out,
+      ]);
+      const files = readdirSync(out).filter((name) => name.endsWith('.js'));
+      const all = files.map((name) => readFileSync(join(out, name), 'utf8')).join('\n');
+      expect(all).not.toMatch(/from 'node:|require\(|process\./);
+      expect(gzipSync(all).length).toBeLessThan(15_000);
+    } finally {
+      rmSync(out, { recursive: true });
+    }
+  });
+});
