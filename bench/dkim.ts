@@ -1,6 +1,6 @@
 import { sign } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import { type DkimKeyMaterial, DkimSigner, parseDkimKey } from '#deliverability';
+import { type SigningKeyMaterial, DkimSigner, parseSigningKey } from '#deliverability';
 import { buildMimeMessage } from '../libs/messaging/src/content/mime-message.js';
 import { ed25519Key, rsaKey } from '../test/support/dkim-keys.js';
 import { spread } from './support/figures.js';
@@ -48,7 +48,7 @@ function messageTo(reader: number): Buffer {
   });
 }
 
-const KEYS: Readonly<Record<string, DkimKeyMaterial>> = {
+const KEYS: Readonly<Record<string, SigningKeyMaterial>> = {
   'RSA-2048': rsaKey('mw1'),
   Ed25519: ed25519Key('mw2'),
 };
@@ -74,7 +74,7 @@ async function measure(task: (index: number) => Promise<unknown>): Promise<Measu
 const print = (text: string) => process.stdout.write(`${text}\n`);
 print(`${messages[0]?.length} bytes a message, ${cores} cores, ${IN_FLIGHT} in flight, ${PAIRS} pairs`);
 for (const [name, material] of Object.entries(KEYS)) {
-  const parsed = parseDkimKey(material);
+  const parsed = parseSigningKey(material);
   const { key, algorithm } = parsed;
   const digest = algorithm === 'rsa-sha256' ? 'sha256' : null;
   const ours = () =>

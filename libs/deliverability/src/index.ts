@@ -1,14 +1,9 @@
 export { type BounceClass, classifyRefusal, type Refusal } from './bounces/bounce-class.js';
 export { nextAttemptAt } from './bounces/retry-schedule.js';
-export {
-  BrokenDkimKeyError,
-  type DkimAlgorithm,
-  type DkimKey,
-  type DkimKeyMaterial,
-  parseDkimKey,
-} from './dkim/dkim-key.js';
-export { DkimKeyring } from './dkim/dkim-keyring.js';
+export { DeliverabilityModule } from './deliverability.module.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
+export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
+export { SigningKeyring } from './dkim/signing-keyring.js';
 export { type CampaignFacts, criticalChecks } from './pre-send/critical-checks.js';
 export {
   type CheckCode,
@@ -16,3 +11,9 @@ export {
   type PreSendCheck,
   summarise,
 } from './pre-send/pre-send-check.js';
+export {
+  type DkimKey,
+  type SendingIdentity,
+  SendingIdentityQuery,
+} from './sending-domains/sending-identity.query.js';
+export type { SendingDomainStatus } from './sending-domains/sending-domain.js';

@@ -51,6 +51,7 @@ export { OperationsServer } from './operations/operations-server.js';
 export { publish } from './outbox/outbox.js';
 export { CONFIG, LOGGER, PlatformModule, type PlatformOptions } from './platform.module.js';
 export { projectRoot } from './project-root.js';
+export { SecretBox, type SecretContext, UnreadableSecretError } from './secrets/secret-box.js';
 export {
   MAX_TRACKED_PLACES,
   type TrackedMail,

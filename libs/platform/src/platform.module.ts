@@ -6,6 +6,7 @@ import { Clock, SystemClock } from '#kernel';
 import type { Config } from './config/config.js';
 import { Database } from './database/database.js';
 import { Notifications } from './database/notifications.js';
+import { SecretBox } from './secrets/secret-box.js';
 import { LinkTokens } from './tokens/link-tokens.js';
 import { TrackingTokens } from './tokens/tracking-tokens.js';
 
@@ -48,6 +49,10 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: Clock, useValue: clock ?? new SystemClock() },
       { provide: LinkTokens, useFactory: () => new LinkTokens(config.TOKEN_SECRET) },
       { provide: TrackingTokens, useFactory: () => new TrackingTokens(config.TOKEN_SECRET) },
+      {
+        provide: SecretBox,
+        useFactory: () => new SecretBox(config.MASTER_KEY, config.MASTER_KEY_PREVIOUS),
+      },
       { provide: Registry, useFactory: () => new Registry() },
       {
         provide: Database,

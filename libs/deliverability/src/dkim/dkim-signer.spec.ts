@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ed25519Key, type PublishedKey, rsaKey } from '../../../../test/support/dkim-keys.js';
 import { verdicts } from './dkim.fixture.js';
-import { parseDkimKey } from './dkim-key.js';
+import { parseSigningKey } from './signing-key.js';
 import { DkimSigner } from './dkim-signer.js';
 
 const DOMAIN = 'mail.acme.example';
@@ -12,7 +12,7 @@ const ed25519 = ed25519Key('mw2');
 const signer = new DkimSigner();
 
 const sign = (message: Buffer, ...keys: readonly PublishedKey[]) =>
-  signer.sign(message, { domain: DOMAIN, keys: keys.map(parseDkimKey) }, NOW);
+  signer.sign(message, { domain: DOMAIN, keys: keys.map(parseSigningKey) }, NOW);
 
 const HEADERS: readonly (readonly [string, string])[] = [
   ['From', 'Acme Shop <news@mail.acme.example>'],

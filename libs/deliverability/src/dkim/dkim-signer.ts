@@ -1,7 +1,7 @@
 import { createHash, sign } from 'node:crypto';
 import { relaxedBodyHash } from './canonical-body.js';
 import { headerFields, relaxedField, UnsignableMessageError } from './canonical-headers.js';
-import type { DkimKey } from './dkim-key.js';
+import type { SigningKey } from './signing-key.js';
 import { signedHeaders } from './signed-headers.js';
 import { SigningTurns } from './signing-turns.js';
 
@@ -10,7 +10,7 @@ export interface DkimIdentity {
   /** `d=`, as A-labels: the domain of From or one above it, so that DMARC aligns. */
   readonly domain: string;
   /** At least one. */
-  readonly keys: readonly DkimKey[];
+  readonly keys: readonly SigningKey[];
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -54,7 +54,7 @@ export class DkimSigner {
     return Buffer.concat([Buffer.from(signatures.join(''), 'latin1'), message]);
   }
 
-  async #signature(digest: Digest, domain: string, key: DkimKey, seconds: number): Promise<string> {
+  async #signature(digest: Digest, domain: string, key: SigningKey, seconds: number): Promise<string> {
     const unsigned = unsignedField(digest, domain, key, seconds);
     const value = unsigned.slice(unsigned.indexOf(':') + 1);
     const canonical = relaxedField({ key: 'dkim-signature', value });
@@ -80,7 +80,7 @@ function digestOf(message: Buffer): Digest {
 function unsignedField(
   { bodyHash, names }: Digest,
   domain: string,
-  { algorithm, selector }: DkimKey,
+  { algorithm, selector }: SigningKey,
   seconds: number,
 ): string {
   const list = names.reduce((lines, name) => {
@@ -104,14 +104,14 @@ function folded(base64: string): string {
   return lines;
 }
 
-function signatureOf(signed: Buffer, { algorithm, key }: DkimKey): Promise<Buffer> {
+function signatureOf(signed: Buffer, { algorithm, key }: SigningKey): Promise<Buffer> {
   // RFC 8463 §3: Ed25519 signs the SHA-256 of what RSA would hash itself.
   return algorithm === 'ed25519-sha256'
     ? signOnPool(null, createHash('sha256').update(signed).digest(), key)
     : signOnPool('sha256', signed, key);
 }
 
-function signOnPool(algorithm: string | null, data: Buffer, key: DkimKey['key']): Promise<Buffer> {
+function signOnPool(algorithm: string | null, data: Buffer, key: SigningKey['key']): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // With a callback Node signs on libuv's threads.
     sign(algorithm, data, key, (error, signature) => {

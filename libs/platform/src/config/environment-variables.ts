@@ -1,4 +1,6 @@
+import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
+import { hostName } from '#kernel';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -8,6 +10,16 @@ const urlOf = (...protocols: string[]) =>
   z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
     error: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
   });
+const host = z.string().refine((value) => hostName(value) === value, {
+  error: 'must be a host name in lower case',
+});
+
+/** An IP address with or without a port, as `dns.Resolver.setServers` takes it. */
+function isServer(server: string): boolean {
+  const { bare, bracketed } =
+    /^(?:\[(?<bracketed>[^\]]+)\]|(?<bare>[\d.]+))(?::\d{1,5})?$/.exec(server)?.groups ?? {};
+  return isIPv4(bare ?? '') || isIPv6(bracketed ?? server);
+}
 
 /**
  * Every environment variable that Mailwright reads, and nothing reads the environment elsewhere.
@@ -59,6 +71,13 @@ export const environmentVariables = z.object({
   MASTER_KEY: secret.optional().meta({
     description: 'Encrypts secrets at rest and keys the hashes of erased addresses. Required in production.',
   }),
+  MASTER_KEY_PREVIOUS: secret.optional().meta({
+    description: 'The MASTER_KEY before this one, until `master-key:rotate` has sealed every secret anew.',
+  }),
+  ERASED_ADDRESS_KEY: secret.optional().meta({
+    description:
+      'Keys the hashes of erased addresses; needed once MASTER_KEY was changed. Default: MASTER_KEY.',
+  }),
   TRACKING: flag.default(true).meta({
     description: 'false: no open pixel, no rewritten links, and opens and clicks are not recorded.',
   }),
@@ -68,6 +87,28 @@ export const environmentVariables = z.object({
   REQUIRE_VERIFIED_DOMAIN: flag.default(true).meta({
     description: 'false lets live mail go without a verified sending domain. Refused in production.',
   }),
+  BOUNCE_HOST: host.default('bounces.mailwright.test').meta({
+    description: 'The bounce server’s host name: customers’ return paths have their MX there.',
+  }),
+  SPF_INCLUDE: host.default('spf.mailwright.test').meta({
+    description: 'Host whose SPF record lists the addresses that mail leaves from; customers include it.',
+  }),
+  RETURN_PATH_LABEL: z
+    .string()
+    .regex(/^(?!-)[a-z0-9-]{1,63}(?<!-)$/, 'must be one label of a host name, in lower case')
+    .default('bounce')
+    .meta({ description: 'Return paths are at this label below a customer’s domain.' }),
+  DKIM_ED25519: flag.default(false).meta({
+    description: 'true: new domains and rotated keys also get an Ed25519 key beside RSA (RFC 8463).',
+  }),
+  DNS_SERVERS: z
+    .string()
+    .transform((list) => list.split(',').map((server) => server.trim()))
+    .refine((servers) => servers.every(isServer), 'must be a list like `192.0.2.1:53, [2001:db8::1]:53`')
+    .optional()
+    .meta({
+      description: 'Resolvers that check customers’ records, e.g. `192.0.2.1:53`. Default: the system’s.',
+    }),
   DEFAULT_FROM_EMAIL: z
     .string()
     .default('news@mailwright.test')

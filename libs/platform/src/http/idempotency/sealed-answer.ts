@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { hkdfSync } from 'node:crypto';
+import { decrypt, encrypt } from '../../secrets/aes-256-gcm.js';
 
 /** What a repeated request gets again. */
 export interface StoredAnswer {
@@ -7,12 +8,9 @@ export interface StoredAnswer {
   readonly body: string;
 }
 
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-
 /**
- * Answers are kept for a day and hold personal data that may be erased meanwhile. So they are encrypted
- * (AES-256-GCM) with a key that only the client's own idempotency key completes; the table has its hash.
+ * Answers are kept for a day and hold personal data that may be erased meanwhile. So they are encrypted with a
+ * key that only the client's own idempotency key completes; the table has its hash.
  */
 export class AnswerSeal {
   readonly #key: Buffer;
@@ -22,17 +20,10 @@ export class AnswerSeal {
   }
 
   seal(answer: StoredAnswer): string {
-    const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce);
-    const text = Buffer.concat([cipher.update(JSON.stringify(answer), 'utf8'), cipher.final()]);
-    return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64');
+    return encrypt(this.#key, JSON.stringify(answer)).toString('base64');
   }
 
   open(sealed: string): StoredAnswer {
-    const bytes = Buffer.from(sealed, 'base64');
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, NONCE_BYTES));
-    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
-    const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
-    return JSON.parse(text.toString('utf8')) as StoredAnswer;
+    return JSON.parse(decrypt(this.#key, Buffer.from(sealed, 'base64'))) as StoredAnswer;
   }
 }

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { ed25519Key, rsaKey } from '../../../../test/support/dkim-keys.js';
-import { BrokenDkimKeyError, parseDkimKey } from './dkim-key.js';
-import { DkimKeyring } from './dkim-keyring.js';
+import { BrokenSigningKeyError, parseSigningKey } from './signing-key.js';
+import { SigningKeyring } from './signing-keyring.js';
 
 describe('a DKIM key', () => {
   const rsa = rsaKey('mw1');
@@ -14,29 +14,29 @@ describe('a DKIM key', () => {
     ['an RSA key that nobody trusts', rsaKey('weak', 1_023), 'has fewer than 1024 bits'],
     ['a selector that is no host name', { ...rsa, selector: 'a; d=other' }, 'has a selector'],
   ] as const)('is refused when it is %s', (_, material, fault) => {
-    expect(() => parseDkimKey(material)).toThrow(BrokenDkimKeyError);
-    expect(() => parseDkimKey(material)).toThrow(fault);
+    expect(() => parseSigningKey(material)).toThrow(BrokenSigningKeyError);
+    expect(() => parseSigningKey(material)).toThrow(fault);
   });
 
   it('never stands in the error that it causes', () => {
     const broken = rsa.privateKeyPem.replace(/\n.{20}/, '\n!!!!');
     let message = '';
     try {
-      parseDkimKey({ ...rsa, privateKeyPem: broken });
+      parseSigningKey({ ...rsa, privateKeyPem: broken });
     } catch (error) {
       message = String(error);
     }
-    expect(message).toBe('BrokenDkimKeyError: The DKIM key mw1 cannot be read.');
+    expect(message).toBe('BrokenSigningKeyError: The DKIM key mw1 cannot be read.');
   });
 
   it('may be PKCS #1 too', () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
     const privateKeyPem = privateKey.export({ type: 'pkcs1', format: 'pem' }).toString();
-    expect(parseDkimKey({ ...rsa, privateKeyPem }).key.asymmetricKeyType).toBe('rsa');
+    expect(parseSigningKey({ ...rsa, privateKeyPem }).key.asymmetricKeyType).toBe('rsa');
   });
 
   it('is parsed once, and anew when it has changed', () => {
-    const keyring = new DkimKeyring();
+    const keyring = new SigningKeyring();
     const first = keyring.keyOf(rsa);
     expect(keyring.keyOf({ ...rsa })).toBe(first);
     expect(keyring.keyOf(rsaKey('mw1'))).not.toBe(first);

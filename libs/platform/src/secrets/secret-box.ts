@@ -1,0 +1,70 @@
+import { hkdfSync } from 'node:crypto';
+import type { ProjectScope } from '#kernel';
+import { decrypt, encrypt } from './aes-256-gcm.js';
+
+/** What a secret is for and whose it is: one that was sealed for another use or another project does not open. */
+export interface SecretContext {
+  /** E.g. `dkim-key`. */
+  readonly purpose: string;
+  readonly owner: Pick<ProjectScope, 'projectId' | 'environmentId'>;
+}
+
+/** The secret is damaged, somebody else's, or was sealed with a master key that this process does not have. */
+export class UnreadableSecretError extends Error {}
+
+interface DerivedKey {
+  readonly id: string;
+  readonly key: Buffer;
+}
+
+const BOX = /^v1\.(?<keyId>[0-9a-f]{8})\.(?<sealed>[A-Za-z0-9_-]+)$/;
+
+/**
+ * Seals secrets for the database (AES-256-GCM). A box begins with the id of its master key, so that two may be in
+ * use while the old one's boxes are sealed anew.
+ */
+export class SecretBox {
+  readonly #current: DerivedKey;
+  readonly #previous: DerivedKey | null;
+
+  /** `previousKey` opens, and never seals. */
+  constructor(masterKey: string, previousKey?: string) {
+    this.#current = derive(masterKey);
+    this.#previous = previousKey === undefined ? null : derive(previousKey);
+  }
+
+  /** What every box that is sealed from now on begins with. */
+  get currentPrefix(): string {
+    return `v1.${this.#current.id}.`;
+  }
+
+  seal(secret: string, context: SecretContext): string {
+    return this.currentPrefix + encrypt(this.#current.key, secret, bindingOf(context)).toString('base64url');
+  }
+
+  /** Throws `UnreadableSecretError`. */
+  open(box: string, context: SecretContext): string {
+    const { keyId, sealed } = BOX.exec(box)?.groups ?? {};
+    if (keyId === undefined || sealed === undefined)
+      throw new UnreadableSecretError('This is not a sealed secret.');
+    const key = [this.#current, this.#previous].find((known) => known?.id === keyId);
+    if (key === undefined || key === null) {
+      throw new UnreadableSecretError(`The secret was sealed with another MASTER_KEY (its id is ${keyId}).`);
+    }
+    try {
+      return decrypt(key.key, Buffer.from(sealed, 'base64url'), bindingOf(context));
+    } catch {
+      throw new UnreadableSecretError('The secret is damaged, or was sealed for another use or project.');
+    }
+  }
+}
+
+/** RFC 5869 for a key that serves this alone; the id is derived too and tells nothing of the master key. */
+function derive(masterKey: string): DerivedKey {
+  const part = (info: string, bytes: number) => Buffer.from(hkdfSync('sha256', masterKey, '', info, bytes));
+  return { id: part('mailwright.secrets.v1.id', 4).toString('hex'), key: part('mailwright.secrets.v1', 32) };
+}
+
+function bindingOf({ purpose, owner }: SecretContext): string {
+  return JSON.stringify([purpose, owner.projectId, owner.environmentId]);
+}
