@@ -1,4 +1,6 @@
 export { type BounceClass, classifyRefusal, type Refusal } from './bounces/bounce-class.js';
+export { type ReturnPathClaims, ReturnPaths } from './bounces/return-path.js';
+export { ReturnPathsModule } from './bounces/return-paths.module.js';
 export { nextAttemptAt } from './bounces/retry-schedule.js';
 export { type CampaignFacts, criticalChecks } from './pre-send/critical-checks.js';
 export {
