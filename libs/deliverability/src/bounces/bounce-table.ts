@@ -80,7 +80,7 @@ const BY_ENHANCED_CODE: readonly BounceRule[] = [
   },
   {
     class: 'network',
-    enhanced: /^4\.[34]\.\d+$|^5\.4\.(?:6|7|14)$/,
+    enhanced: /^4\.[34]\.\d+$|^5\.4\.(?:6|7|14|300|312|316|317)$/,
     sample: '450 4.4.1 Connection timed out',
   },
 ];
@@ -119,7 +119,7 @@ const BY_TEXT: readonly BounceRule[] = [
   {
     class: 'hard',
     basic: /^5/,
-    text: /\b(?:no such|unknown|invalid) (?:user|mailbox|recipient|domain|address|local part|account)\b|\bno mailbox here\b|\b(?:user|mailbox|recipient) (?:is )?(?:unknown|invalid)\b|\bnot a (?:valid|known) (?:user|mailbox|recipient)\b|\bnull mx\b|\bunrouteable address\b|\bmailbox unavailable\b|\bnot listed in\b.{0,30}\bdirectory\b|\b(?:doesn't|does not) have an? \S{1,40} account\b|\bcouldn't find any host\b|\bno one (?:here )?by that name\b/i,
+    text: /\b(?:no such|unknown|invalid) (?:user|mailbox|recipient|domain|address|local part|account)\b|\bno mailbox here\b|\b(?:user|mailbox|recipient) (?:is )?(?:unknown|invalid)\b|\bnot a (?:valid|known) (?:user|mailbox|recipient)\b|\bnull ?mx\b|\bunrouteable address\b|\bmailbox unavailable\b|\bnot listed in\b.{0,30}\bdirectory\b|\b(?:doesn't|does not) have an? \S{1,40} account\b|\bcouldn't find any host\b|\bno one (?:here )?by that name\b/i,
     sample: '550 No such user here',
   },
   {
