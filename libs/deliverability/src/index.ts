@@ -1,4 +1,7 @@
-export { type BounceClass, classifyRefusal, type Refusal } from './bounces/bounce-class.js';
+export { classifyRefusal, type Refusal } from './bounces/bounce-class.js';
+export type { BounceClass } from './bounces/bounce-table.js';
+export { type ReturnPathClaims, ReturnPaths } from './bounces/return-path.js';
+export { ReturnPathsModule } from './bounces/return-paths.module.js';
 export { nextAttemptAt } from './bounces/retry-schedule.js';
 export { DeliverabilityModule } from './deliverability.module.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
