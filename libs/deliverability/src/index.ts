@@ -15,6 +15,11 @@ export {
   summarise,
 } from './pre-send/pre-send-check.js';
 export {
+  isAtOrBelow,
+  type SendingDomainStanding,
+  SendingDomainStandingQuery,
+} from './sending-domains/sending-domain-standing.query.js';
+export {
   type DkimKey,
   type SendingIdentity,
   SendingIdentityQuery,

@@ -109,6 +109,9 @@ export const environmentVariables = z.object({
     .meta({
       description: 'Resolvers that check customers’ records, e.g. `192.0.2.1:53`. Default: the system’s.',
     }),
+  DKIM_SIGNING: z.enum(['mailwright', 'relay']).default('mailwright').meta({
+    description: 'relay: the relay signs mail, so Mailwright adds no DKIM signature.',
+  }),
   DEFAULT_FROM_EMAIL: z
     .string()
     .default('news@mailwright.test')
