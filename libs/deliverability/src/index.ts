@@ -7,13 +7,15 @@ export { DeliverabilityModule } from './deliverability.module.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
 export { SigningKeyring } from './dkim/signing-keyring.js';
-export { type CampaignFacts, criticalChecks } from './pre-send/critical-checks.js';
+export type { CampaignFacts, ContentFacts, SenderFacts } from './pre-send/campaign-facts.js';
+export { criticalChecks } from './pre-send/critical-checks.js';
 export {
   type CheckCode,
   type PreSendAnalysis,
   type PreSendCheck,
   summarise,
 } from './pre-send/pre-send-check.js';
+export { warningChecks } from './pre-send/warning-checks.js';
 export {
   isAtOrBelow,
   type SendingDomainStanding,
@@ -25,3 +27,4 @@ export {
   SendingIdentityQuery,
 } from './sending-domains/sending-identity.query.js';
 export type { SendingDomainStatus } from './sending-domains/sending-domain.js';
+export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';

@@ -47,7 +47,7 @@ export interface CampaignState {
 const DRAFT: CampaignDraft = {
   name: 'News',
   subject: 'Hello {{ subscriber.first_name }}',
-  previewText: null,
+  previewText: 'What is new',
   contentJson: null,
   contentText: 'Hello {{ subscriber.first_name | default: "there" }}.',
   fromEmail: null,

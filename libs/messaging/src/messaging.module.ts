@@ -17,9 +17,11 @@ import { CampaignStarter } from './campaigns/campaign-starter.service.js';
 import { CampaignStopper } from './campaigns/campaign-stopper.service.js';
 import { CampaignsQuery } from './campaigns/campaigns.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
+import { ContentReview } from './campaigns/content-review.service.js';
 import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 import { ScheduledCampaignsQuery } from './campaigns/scheduled-campaigns.query.js';
 import { ScheduledCampaignsService } from './campaigns/scheduled-campaigns.service.js';
+import { SendingReadiness } from './campaigns/sending-readiness.service.js';
 import { Senders } from './campaigns/senders.service.js';
 import { CampaignClosingService } from './deliveries/campaign-closing.service.js';
 import { CampaignComposer } from './deliveries/campaign-composer.service.js';
@@ -84,6 +86,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     CampaignsService,
     CampaignStatisticsQuery,
     CampaignUsageQuery,
+    ContentReview,
     DeliveryActivityQuery,
     DeliveriesQuery,
     DeliveryFeedback,
@@ -95,6 +98,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     PreviewRecipients,
     ReportExportsService,
     Senders,
+    SendingReadiness,
     TestDeliveriesService,
     TestInboxQuery,
     TestMailsService,
