@@ -1,4 +1,9 @@
 export { classifyRefusal, type Refusal } from './bounces/bounce-class.js';
+export { BouncesModule } from './bounces/bounces.module.js';
+export { BounceReported, ComplaintReported } from './bounces/report.events.js';
+export { readReport, type Report } from './bounces/report.js';
+export { ReportsService } from './bounces/reports.service.js';
+export { BOUNCE_CONSEQUENCES } from './bounces/bounce-class.js';
 export type { BounceClass } from './bounces/bounce-table.js';
 export { type ReturnPathClaims, ReturnPaths } from './bounces/return-path.js';
 export { ReturnPathsModule } from './bounces/return-paths.module.js';

@@ -4,7 +4,7 @@ import { refusalOf } from './refusal-text.js';
 
 /** What a delivery status notification says: the mail failed, with the words for it, or something else happened. */
 export type DeliveryStatus =
-  | { readonly action: 'failed'; readonly refusal: Refusal }
+  | { readonly action: 'failed'; readonly refusal: Refusal; readonly recipient: string | null }
   | { readonly action: 'delayed' | 'relayed' | 'delivered' | 'expanded' | 'none' };
 
 const ACTIONS = ['failed', 'delayed', 'relayed', 'delivered', 'expanded'] as const;
@@ -13,8 +13,19 @@ const ACTIONS = ['failed', 'delayed', 'relayed', 'delivered', 'expanded'] as con
 export function deliveryStatusOf(text: string): DeliveryStatus {
   const recipients = fieldGroupsOf(text).filter((fields) => fields.has('action'));
   const failed = recipients.find((fields) => actionOf(fields) === 'failed');
-  if (failed !== undefined) return { action: 'failed', refusal: refusalOfRecipient(failed) };
+  if (failed !== undefined)
+    return { action: 'failed', refusal: refusalOfRecipient(failed), recipient: recipientOf(failed) };
   return { action: recipients.map(actionOf).find((action) => action !== 'failed') ?? 'none' };
+}
+
+/** `rfc822; ada@example.com` (RFC 3464 §2.3.2). */
+function recipientOf(fields: Fields): string | null {
+  const address =
+    fields
+      .get('final-recipient')
+      ?.replace(/^[^;]{0,40};/, '')
+      .replaceAll(/[<>\s]/g, '') ?? '';
+  return address === '' ? null : address;
 }
 
 function actionOf(fields: Fields): DeliveryStatus['action'] {

@@ -11,6 +11,8 @@ export type Report =
       readonly kind: 'bounce';
       readonly class: BounceClass;
       readonly refusal: Refusal;
+      /** The address that failed, where the report names it; perhaps one that ours was forwarded to. */
+      readonly recipient: string | null;
       readonly originalMessageId: string | null;
     }
   | { readonly kind: 'complaint'; readonly originalMessageId: string | null }
@@ -20,6 +22,7 @@ export type Report =
 export type Insignificance = 'unreadable' | 'delayed' | 'not-failed' | 'other-feedback' | 'no-report';
 
 const MAX_MESSAGE_ID = 998;
+const MAX_RECIPIENT = 320;
 
 /**
  * Reads what came to a return path: a delivery status notification (RFC 3464) in which a recipient failed is a bounce,
@@ -34,7 +37,9 @@ export async function readReport(raw: Uint8Array): Promise<Report> {
   if (isOldComplaint(parts)) return complaint(parts);
   const bounce = textBounceOf(parts);
   if (bounce === 'delayed') return { kind: 'nothing', why: 'delayed' };
-  return bounce === null ? { kind: 'nothing', why: 'no-report' } : bounced(parts, bounce);
+  return bounce === null
+    ? { kind: 'nothing', why: 'no-report' }
+    : bounced(parts, bounce, parts.headers.get('x-failed-recipients') ?? null);
 }
 
 /** RFC 5965 §7.3: only `abuse` says that the reader did not want the mail. */
@@ -48,14 +53,15 @@ function notification(parts: ReportParts, text: string): Report {
   if (status.action !== 'failed') {
     return { kind: 'nothing', why: status.action === 'delayed' ? 'delayed' : 'not-failed' };
   }
-  return bounced(parts, status.refusal);
+  return bounced(parts, status.refusal, status.recipient);
 }
 
-function bounced(parts: ReportParts, refusal: Refusal): Report {
+function bounced(parts: ReportParts, refusal: Refusal, recipient: string | null): Report {
   return {
     kind: 'bounce',
     class: classOf(parts, refusal),
     refusal,
+    recipient: recipient === null ? null : recipient.slice(0, MAX_RECIPIENT),
     originalMessageId: originalMessageIdOf(parts),
   };
 }
