@@ -46,6 +46,7 @@ describe('the life of a campaign', () => {
     const created = await client.post('/campaigns', {
       name: 'News',
       subject: 'Hello {{ subscriber.first_name }}',
+      previewText: 'What is new',
       contentText: 'Hello {{ subscriber.first_name }}, here is the news.',
       topicIds: [client === live ? topicId : testTopicId],
       ...fields,

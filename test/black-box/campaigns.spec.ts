@@ -59,8 +59,14 @@ describe('campaigns', () => {
   afterAll(() => system?.stop());
 
   const content = (...blocks: object[]) => JSON.stringify({ blocks });
-  const hello = content({ type: 'text', html: '<p>Hello</p>' });
-  const sendable = () => ({ name: 'News', subject: 'News', contentJson: hello, topicIds: [topicId] });
+  const hello = content({ type: 'text', html: '<p>Hello {{ subscriber.first_name }}</p>' });
+  const sendable = () => ({
+    name: 'News',
+    subject: 'News',
+    previewText: 'What is new',
+    contentJson: hello,
+    topicIds: [topicId],
+  });
   const make = async (body: object = sendable(), by = client): Promise<string> =>
     (await by.post('/campaigns', body)).at('campaignKey');
   const read = (key: string) => client.get(`/campaigns/${key}`);

@@ -7,6 +7,7 @@ import {
   watchParent,
 } from '#platform';
 import { type RunningWorker, startWorker } from './start-worker.js';
+import { WorkerStartError } from './worker-start.error.js';
 
 /** What did not end by itself is cut off this long after the time for it was over. */
 const EXIT_AFTER_MS = 1_500;
@@ -37,7 +38,10 @@ function stopOnSignals({ SHUTDOWN_TIMEOUT_MS }: Config, worker: RunningWorker): 
 }
 
 main().catch((error: unknown) => {
-  const isPlain = error instanceof ConfigurationError || error instanceof PendingMigrationsError;
+  const isPlain =
+    error instanceof ConfigurationError ||
+    error instanceof PendingMigrationsError ||
+    error instanceof WorkerStartError;
   process.stderr.write(
     `${isPlain ? error.message : `The worker could not start: ${describeError(error)}`}\n`,
   );

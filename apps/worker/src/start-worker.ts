@@ -51,7 +51,13 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   }
   await app.get(Notifications).start();
   const worker = app.get(Worker);
-  await worker.start();
+  try {
+    await worker.start();
+  } catch (error) {
+    await worker.stop();
+    await app.close();
+    throw error;
+  }
   const server = new OperationsServer(operationsOf(app));
   const port = await server.listen(config.WORKER_PORT, config.HOST);
   return {

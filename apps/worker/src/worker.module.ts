@@ -1,9 +1,11 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
-import { MessagingWorkerModule } from '#messaging';
+import { BouncesModule } from '#deliverability';
+import { MessagingModule, MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { WebhooksWorkerModule } from '#webhooks';
 import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
+import { BounceServer } from './deliverability/bounce-server.js';
 import { queueProviders } from './queue.providers.js';
 import { Worker } from './worker.js';
 
@@ -17,10 +19,12 @@ export class WorkerModule {
         PlatformModule.register(options),
         SubscriberAllowanceModule,
         AudienceModule,
+        MessagingModule,
         MessagingWorkerModule,
         WebhooksWorkerModule,
+        BouncesModule,
       ],
-      providers: [...queueProviders, Worker],
+      providers: [...queueProviders, BounceServer, Worker],
     };
   }
 }

@@ -48,5 +48,6 @@ export { TrimTestInboxes } from './test-inbox/trim-test-inboxes.task.js';
 export { type CampaignDiscrepancy, StatisticsCheckQuery } from './reports/statistics-check.query.js';
 export { TIMELINE_INTERVALS, type TimelineInterval, type TimelinePoint } from './reports/timeline.js';
 export { TimelineQuery } from './reports/timeline.query.js';
+export { DeliveryFeedback } from './tracking/delivery-feedback.service.js';
 export { MailboxSimulator } from './tracking/mailbox-simulator.service.js';
 export { TrackedLinks } from './tracking/tracked-links.service.js';

@@ -2,20 +2,22 @@ import type { INestApplicationContext, Type } from '@nestjs/common';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
-import { ManualClock, type ProjectScope } from '#kernel';
-import { loadConfig, Notifications, PlatformModule } from '#platform';
+import { ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
+import { Database, loadConfig, Notifications, PlatformModule } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually } from '../../../test/support/eventually.js';
 import { insertSubscribers } from '../../../test/support/subscribers.js';
 import { prepareProject, SECRETS } from '../../../test/support/system.js';
-import { TopicsService } from '#audience';
+import { consentProof, SubscribersService, TopicsService } from '#audience';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
 import { CampaignSendingService } from './campaigns/campaign-sending.service.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
+import { CampaignClosingService } from './deliveries/campaign-closing.service.js';
 import { CampaignExpansionService } from './deliveries/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
 import { DeliveryEngine } from './deliveries/delivery-engine.js';
+import { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.js';
 import { MessagingWorkerModule } from './messaging.module.js';
 
 export const MINUTE = 60_000;
@@ -47,7 +49,7 @@ export interface CampaignState {
 const DRAFT: CampaignDraft = {
   name: 'News',
   subject: 'Hello {{ subscriber.first_name }}',
-  previewText: null,
+  previewText: 'What is new',
   contentJson: null,
   contentText: 'Hello {{ subscriber.first_name | default: "there" }}.',
   fromEmail: null,
@@ -121,6 +123,37 @@ export class MessagingFixture {
     const queued = await this.get(CampaignSendingService).send(scope, campaign.campaignKey);
     await this.expand(scope, queued.id);
     return queued;
+  }
+
+  /** Somebody new asks for a topic with double opt-in, and the confirmation mail waits for the engine. */
+  async asksToConfirm(scope: ProjectScope, email: string): Promise<void> {
+    const parsed = parseEmailAddress(email);
+    if ('fault' in parsed) throw new Error(parsed.fault);
+    const topic = await this.get(TopicsService).create(scope, { name: 'Art', doubleOptInEnabled: true });
+    const input = { address: parsed.address, topicKeys: [topic.topicKey], source: 'API' } as const;
+    await this.get(SubscribersService).create(scope, input, consentProof('API_KEY', 'key'));
+    const database = this.context.get<Database>(Database, { strict: false });
+    for (const { id } of await this.test.query<{ id: string }>('select id from audience.confirmations'))
+      await database.transaction(scope, (tx) => this.get(OptInDeliveriesService).add(scope, tx, id));
+  }
+
+  /** Ends the open deliveries of a campaign that has failed, as its job does. */
+  async closed(scope: ProjectScope, campaignId: string): Promise<void> {
+    const { signal } = new AbortController();
+    await eventually(
+      'its deliveries are ended',
+      async () => (await this.get(CampaignClosingService).close(scope, campaignId, signal)) === 'closed',
+    );
+  }
+
+  /** Sends a campaign that has failed once more, and writes its recipients down. */
+  async resend(
+    scope: ProjectScope,
+    { id, campaignKey }: Pick<Campaign, 'id' | 'campaignKey'>,
+  ): Promise<void> {
+    await this.get(CampaignSendingService).send(scope, campaignKey);
+    await this.expand(scope, id);
+    this.engine.wake();
   }
 
   /** Writes a queued campaign's recipients down. */

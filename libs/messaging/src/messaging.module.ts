@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
+import { DeliverabilityModule, ReturnPathsModule } from '#deliverability';
 import { MailMetrics } from '#platform';
 import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
 import { CampaignAnnouncements } from './campaigns/campaign-announcements.service.js';
@@ -17,10 +18,15 @@ import { CampaignStarter } from './campaigns/campaign-starter.service.js';
 import { CampaignStopper } from './campaigns/campaign-stopper.service.js';
 import { CampaignsQuery } from './campaigns/campaigns.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
+import { ContentReview } from './campaigns/content-review.service.js';
 import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 import { ScheduledCampaignsQuery } from './campaigns/scheduled-campaigns.query.js';
 import { ScheduledCampaignsService } from './campaigns/scheduled-campaigns.service.js';
+import { SendingReadiness } from './campaigns/sending-readiness.service.js';
+import { Senders } from './campaigns/senders.service.js';
 import { CampaignClosingService } from './deliveries/campaign-closing.service.js';
+import { CampaignComposer } from './deliveries/campaign-composer.service.js';
+import { CampaignDepartures } from './deliveries/campaign-departures.service.js';
 import { CampaignDispatchService } from './deliveries/campaign-dispatch.service.js';
 import { CampaignExpansionService } from './deliveries/campaign-expansion.service.js';
 import { CampaignFinishQuery } from './deliveries/campaign-finish.query.js';
@@ -35,7 +41,10 @@ import { DeliveryEngine, DeliverySources, EngineTools } from './deliveries/deliv
 import { DeliveryJournal } from './deliveries/delivery-journal.js';
 import { DeliveryTransports } from './deliveries/delivery-transports.js';
 import { FailedDeliveriesQuery } from './deliveries/failed-deliveries.query.js';
+import { MailDepartures } from './deliveries/mail-departures.service.js';
 import { MailLinkMaker } from './deliveries/mail-links.js';
+import { MailSealing } from './deliveries/mail-sealing.service.js';
+import { OptInComposer } from './deliveries/opt-in-composer.service.js';
 import { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.js';
 import { OptInPreparation } from './deliveries/opt-in-preparation.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
@@ -63,7 +72,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
 
 /** What both edges use: writing campaigns, their reports, the test inbox, the pages behind mails' links. */
 @Module({
-  imports: [AccessModule, AudienceModule, BillingModule],
+  imports: [AccessModule, AudienceModule, BillingModule, DeliverabilityModule],
   providers: [
     CampaignAnalysisService,
     CampaignAnnouncements,
@@ -79,6 +88,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     CampaignsService,
     CampaignStatisticsQuery,
     CampaignUsageQuery,
+    ContentReview,
     DeliveryActivityQuery,
     DeliveriesQuery,
     DeliveryFeedback,
@@ -89,6 +99,8 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     PreSendAnalysisService,
     PreviewRecipients,
     ReportExportsService,
+    Senders,
+    SendingReadiness,
     TestDeliveriesService,
     TestInboxQuery,
     TestMailsService,
@@ -118,6 +130,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     MailPagesService,
     PreSendAnalysisService,
     ReportExportsService,
+    Senders,
     TestInboxQuery,
     StatisticsCheckQuery,
     TestMailsService,
@@ -130,7 +143,14 @@ export class MessagingModule {}
 
 /** What only the worker has: the engine and what its jobs call. */
 @Module({
-  imports: [MessagingModule, AccessModule, AudienceModule, BillingModule],
+  imports: [
+    MessagingModule,
+    AccessModule,
+    AudienceModule,
+    BillingModule,
+    DeliverabilityModule,
+    ReturnPathsModule,
+  ],
   providers: [
     {
       provide: MailMetrics,
@@ -138,6 +158,8 @@ export class MessagingModule {}
       inject: [Registry],
     },
     CampaignClosingService,
+    CampaignComposer,
+    CampaignDepartures,
     CampaignDispatchService,
     CampaignExpansionService,
     CampaignFailureService,
@@ -152,8 +174,11 @@ export class MessagingModule {}
     DeliverySources,
     DeliveryTransports,
     EngineTools,
+    MailDepartures,
     MailErasureService,
+    MailSealing,
     MailboxSimulator,
+    OptInComposer,
     OptInDeliveriesService,
     OptInPreparation,
     RemoveOldExports,

@@ -1,70 +1,47 @@
-/** What a refusal says about the address, the message or us; each class has its own consequence. */
-export type BounceClass = 'hard' | 'mailbox' | 'policy' | 'sender' | 'content' | 'network' | 'unknown';
+import { BOUNCE_TABLE, type BounceClass, type BounceRule } from './bounce-table.js';
 
-/** A next hop's refusal: basic code, enhanced code (RFC 3463) where it gave one, and its words. */
+/** A refusal, in a session or in a report: basic code, enhanced code (RFC 3463) where it has one, and its words. */
 export interface Refusal {
+  /** 0 when a report names none. */
   readonly code: number;
   readonly enhancedCode: string | null;
   readonly text: string;
 }
 
-interface Rule {
-  readonly class: BounceClass;
-  readonly matches: RegExp;
+/** What follows for the address: kept from mail now, after a streak of them, or never. */
+export type BounceConsequence = 'suppress' | 'suppress-after-streak' | 'keep';
+
+/** A bounce that says nothing certain of the address leaves it as it is. */
+export const BOUNCE_CONSEQUENCES: Readonly<Record<BounceClass, BounceConsequence>> = {
+  hard: 'suppress',
+  mailbox: 'suppress-after-streak',
+  policy: 'keep',
+  sender: 'keep',
+  content: 'keep',
+  network: 'keep',
+  unknown: 'keep',
+};
+
+/** As much of a refusal's words as is looked at. */
+const MAX_TEXT = 2_000;
+
+/** Classifies a refusal by the bounce table: enhanced code, then text, then basic code; anything else is `unknown`. */
+export function classifyRefusal({ code, enhancedCode, text }: Refusal): BounceClass {
+  const refusal = { code, enhancedCode, text: text.slice(0, MAX_TEXT) };
+  return BOUNCE_TABLE.find((rule) => matches(rule, refusal))?.class ?? 'unknown';
 }
 
-/** The enhanced code is the most telling (RFC 3463 §3), so it is asked first. The first match wins. */
-const BY_ENHANCED_CODE: readonly Rule[] = [
-  { class: 'sender', matches: /^5\.1\.[78]$/ },
-  { class: 'hard', matches: /^5\.1\.(?:1|2|3|6|10)$|^5\.2\.1$/ },
-  { class: 'policy', matches: /^[45]\.7\.\d+$/ },
-  { class: 'content', matches: /^5\.3\.4$|^5\.2\.3$|^5\.6\.\d+$/ },
-  { class: 'mailbox', matches: /^[45]\.2\.2$|^4\.2\.1$/ },
-  { class: 'network', matches: /^4\.[34]\.\d+$/ },
-];
-
-/** What servers write that give no enhanced code, or a vague one. */
-const BY_TEXT: readonly Rule[] = [
-  {
-    class: 'hard',
-    matches:
-      /\b(?:user|recipient|mailbox|account|address)\b[^.]{0,40}\b(?:unknown|not found|does(?: not|n't) exist|disabled|unavailable permanently)\b/i,
-  },
-  { class: 'hard', matches: /\bno such (?:user|mailbox|recipient|domain|address)\b|\bnull mx\b/i },
-  { class: 'mailbox', matches: /\bmailbox (?:is )?full\b|\bover ?quota\b|\bquota exceeded\b/i },
-  {
-    class: 'policy',
-    matches:
-      /\bblock(?:ed|list)|\bblacklist|\bspamhaus\b|\bspam\b|\breputation\b|\bDMARC\b|\bSPF\b|\brate limit/i,
-  },
-  {
-    class: 'sender',
-    matches:
-      /\bauthentication (?:required|failed)\b|\bsender (?:address )?rejected\b|\brelay(?:ing)? denied\b/i,
-  },
-  {
-    class: 'content',
-    matches: /\bmessage (?:size|too (?:large|big))\b|\bexceeds (?:the )?(?:maximum|size)\b/i,
-  },
-];
-
-const BY_BASIC_CODE: readonly Rule[] = [
-  { class: 'network', matches: /^421$/ },
-  { class: 'mailbox', matches: /^45[02]$/ },
-  { class: 'content', matches: /^552$/ },
-  { class: 'sender', matches: /^53[0-9]$/ },
-];
-
-/** Classifies a refusal: enhanced code, then text, then basic code; anything else is `unknown`. */
-export function classifyRefusal({ code, enhancedCode, text }: Refusal): BounceClass {
+function matches({ enhanced, text, basic }: BounceRule, refusal: Refusal): boolean {
   return (
-    firstMatch(BY_ENHANCED_CODE, enhancedCode ?? '') ??
-    firstMatch(BY_TEXT, text) ??
-    firstMatch(BY_BASIC_CODE, String(code)) ??
-    'unknown'
+    (enhanced === undefined || enhanced.test(refusal.enhancedCode ?? '')) &&
+    (basic === undefined || basic.test(basicCodeOf(refusal))) &&
+    (text === undefined || text.test(refusal.text))
   );
 }
 
-function firstMatch(rules: readonly Rule[], input: string): BounceClass | undefined {
-  return rules.find(({ matches }) => matches.test(input))?.class;
+/** What is temporary by its enhanced code is not permanent, whatever its basic code is; without either, nothing is. */
+function basicCodeOf({ code, enhancedCode }: Refusal): string {
+  if (enhancedCode !== null && enhancedCode.charAt(0) !== String(code).charAt(0))
+    return `${enhancedCode.charAt(0)}00`;
+  return String(code);
 }

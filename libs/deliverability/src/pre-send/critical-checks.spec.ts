@@ -1,55 +1,103 @@
 import { describe, expect, it } from '@jest/globals';
-import { type CampaignFacts, criticalChecks } from './critical-checks.js';
+import type { CampaignFacts } from './campaign-facts.js';
+import { CRITICAL_WEIGHTS, WARNING_WEIGHTS } from './check-weights.js';
+import { allChecks, campaign, codes, messages, withContent, withDomain } from './pre-send.fixture.js';
 import { summarise } from './pre-send-check.js';
 
-const good: CampaignFacts = {
-  topics: [{ name: 'Product news', status: 'ACTIVE' }],
-  recipients: 3,
-  senderDomain: { name: 'acme.example', verified: true },
-  sendingAllowed: true,
-  emailsRemaining: 3,
-  contentEmpty: false,
-  hasUnsubscribeLink: true,
-  mergeTagFaults: [],
-  linkFaults: [],
-};
+const CODES = [...Object.keys(CRITICAL_WEIGHTS), ...Object.keys(WARNING_WEIGHTS)];
 
-const failing = (facts: Partial<CampaignFacts>) =>
-  criticalChecks({ ...good, ...facts })
-    .filter(({ result }) => result === 'FAIL')
-    .map(({ code }) => code);
-
-describe('criticalChecks', () => {
+describe('the critical checks', () => {
   it('pass for a campaign in order, with full marks', () => {
-    expect(summarise(criticalChecks(good))).toMatchObject({ score: 100, status: 'PASSED' });
+    expect(summarise(allChecks(campaign()))).toMatchObject({ score: 100, status: 'PASSED' });
+    expect(codes(campaign(), 'PASS').toSorted()).toEqual(CODES.toSorted());
   });
 
-  it.each<[string, Partial<CampaignFacts>]>([
-    ['topic', { topics: [] }],
-    ['topic', { topics: [{ name: 'Old', status: 'ARCHIVED' }] }],
-    ['recipients', { recipients: 0 }],
-    ['sender-domain-verified', { senderDomain: { name: 'acme.example', verified: false } }],
-    ['subscription-active', { sendingAllowed: false }],
-    ['email-quota', { emailsRemaining: 2 }],
-    ['content-empty', { contentEmpty: true }],
-    ['merge-tags', { mergeTagFaults: ['{{ nobody }} is not known'] }],
-    ['unsubscribe-link', { hasUnsubscribeLink: false }],
-    ['links', { linkFaults: ['javascript:x'] }],
-  ])('fail %s alone when that is what is wrong', (code, facts) => {
-    expect(failing(facts)).toEqual([code]);
+  it.each<[string, CampaignFacts]>([
+    ['topic: The campaign has no topic: set topicIds.', campaign({ topics: [] })],
+    ['topic: Not active: Old.', campaign({ topics: [{ name: 'Old', status: 'ARCHIVED' }] })],
+    ['recipients: Nobody would receive it.', campaign({ recipients: 0 })],
+    [
+      'sender-domain-verified: mail.acme.example is not verified: set up a sending domain.',
+      campaign({ sender: { host: 'mail.acme.example', needsDomain: true, domain: null } }),
+    ],
+    [
+      'sender-domain-verified: The mail is from mail.acme.example, which is neither acme.example nor a host below it.',
+      withDomain({ covers: false }),
+    ],
+    [
+      'sender-domain-verified: acme.example is not verified: add its DNS records and have them checked.',
+      withDomain({ verified: false }),
+    ],
+    [
+      'sender-domain-verified: acme.example must not send now: look at its DNS records.',
+      withDomain({ sendingAllowed: false }),
+    ],
+    ['subscription-active: The subscription does not allow sending.', campaign({ sendingAllowed: false })],
+    ['email-quota: 3 e-mails needed, 2 left in this period.', campaign({ emailsRemaining: 2 })],
+    [
+      'merge-tags: Merge tags: {{ nobody }} is not known.',
+      campaign({ mergeTagFaults: ['{{ nobody }} is not known'] }),
+    ],
+    [
+      'content-empty: The campaign has no content: set contentJson or contentText.',
+      withContent({ empty: true }),
+    ],
+    [
+      'content-empty: The content cannot be made into a mail: content holds <script>, which mail cannot carry.',
+      campaign({ content: null, contentFault: 'content holds <script>, which mail cannot carry' }),
+    ],
+    ['unsubscribe-link: The mail has no unsubscribe link.', withContent({ hasUnsubscribeLink: false })],
+    [
+      'links: Links: javascript:x must be an http link.',
+      withContent({ linkFaults: ['javascript:x must be an http link'] }),
+    ],
+  ])('%s', (message, facts) => {
+    expect(messages(facts)).toEqual([message]);
+    expect(summarise(allChecks(facts)).status).toBe('FAILED');
   });
 
   it('skip what does not apply in the test environment', () => {
-    const skipped = criticalChecks({ ...good, senderDomain: null, emailsRemaining: null }).filter(
-      ({ result }) => result === 'SKIPPED',
-    );
-    expect(skipped.map(({ code }) => code)).toEqual(['sender-domain-verified', 'email-quota']);
+    const sender = { host: 'mail.acme.example', needsDomain: false, domain: null };
+    const skipped = codes(campaign({ sender, emailsRemaining: null }), 'SKIPPED');
+    expect(skipped).toEqual(['sender-domain-verified', 'email-quota', 'domain-warming', 'dmarc-policy']);
   });
 
-  it('a single critical failure fails the analysis', () => {
-    expect(summarise(criticalChecks({ ...good, linkFaults: ['x'] }))).toMatchObject({
+  it('have no quota to pass where the plan has no limit', () => {
+    expect(messages(campaign({ emailsRemaining: Infinity }), 'PASS')).toContain(
+      'email-quota: 3 e-mails needed, any number left in this period.',
+    );
+  });
+
+  it('skip what cannot be seen while merge tags cannot be read, and pass none of it', () => {
+    const facts = campaign({ mergeTagFaults: ['output "{{ x" not closed'], content: null });
+    expect(codes(facts, 'FAIL')).toEqual(['merge-tags']);
+    expect(codes(facts, 'SKIPPED')).toEqual([
+      'content-empty',
+      'unsubscribe-link',
+      'links',
+      'subject-length',
+      'preview-text',
+      'spam-words',
+      'image-text-ratio',
+      'plain-text',
+      'html-size',
+      'alt-text',
+      'link-domains',
+      'personalisation',
+    ]);
+  });
+
+  it('show twenty faults and say how many more there are', () => {
+    const linkFaults = Array.from({ length: 25 }, (_, at) => `link ${at}`);
+    expect(messages(withContent({ linkFaults }))[0]).toMatch(/link 19; and 5 more\.$/);
+  });
+
+  it('fail the analysis alone, whatever the score, and the score is never below 0', () => {
+    expect(summarise(allChecks(withContent({ linkFaults: ['x'] })))).toMatchObject({
       score: 80,
       status: 'FAILED',
     });
+    const bad = campaign({ topics: [], recipients: 0, sendingAllowed: false });
+    expect(summarise(allChecks(bad))).toMatchObject({ score: 0, status: 'FAILED' });
   });
 });

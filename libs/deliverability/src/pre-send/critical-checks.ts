@@ -1,30 +1,15 @@
-import type { CheckCode, PreSendCheck } from './pre-send-check.js';
+import type { CampaignFacts, SenderFacts } from './campaign-facts.js';
+import { check, fail, listed, pass, type PreSendCheck, skip } from './pre-send-check.js';
 
-/** All that the critical checks need to know of a campaign; gathered by who asks. */
-export interface CampaignFacts {
-  /** Topics that the campaign names and that exist. */
-  readonly topics: readonly { readonly name: string; readonly status: string }[];
-  /** How many would receive it now. */
-  readonly recipients: number;
-  /** Null where no verified domain is asked for: the test environment, or by configuration. */
-  readonly senderDomain: { readonly name: string; readonly verified: boolean } | null;
-  readonly sendingAllowed: boolean;
-  /** E-mails left in the period; null where they are not counted. */
-  readonly emailsRemaining: number | null;
-  readonly contentEmpty: boolean;
-  readonly hasUnsubscribeLink: boolean;
-  /** What is wrong with merge tags, one phrase each: `{{ subscriber.nmae }} is not known`. */
-  readonly mergeTagFaults: readonly string[];
-  /** What is wrong with links, one phrase each. */
-  readonly linkFaults: readonly string[];
-}
+/** Why a check of the content is not made. */
+export const UNREADABLE = 'Not looked at: the content cannot be read yet.';
 
 /** The checks that refuse `schedule` and `send`, in the order in which an author would mend them. */
 export function criticalChecks(facts: CampaignFacts): PreSendCheck[] {
   return [
     topicCheck(facts),
     recipientsCheck(facts),
-    senderDomainCheck(facts),
+    senderDomainCheck(facts.sender),
     check(
       'subscription-active',
       facts.sendingAllowed,
@@ -33,29 +18,12 @@ export function criticalChecks(facts: CampaignFacts): PreSendCheck[] {
     ),
     quotaCheck(facts),
     check(
-      'content-empty',
-      !facts.contentEmpty,
-      'There is content.',
-      'The campaign has no content: set contentJson or contentText.',
-    ),
-    check(
       'merge-tags',
       facts.mergeTagFaults.length === 0,
       'All merge tags are known.',
-      sentence('Merge tags', facts.mergeTagFaults),
+      listed('Merge tags', facts.mergeTagFaults),
     ),
-    check(
-      'unsubscribe-link',
-      facts.hasUnsubscribeLink,
-      'There is an unsubscribe link.',
-      'The mail has no unsubscribe link.',
-    ),
-    check(
-      'links',
-      facts.linkFaults.length === 0,
-      'All links are well-formed.',
-      sentence('Links', facts.linkFaults),
-    ),
+    ...contentChecks(facts),
   ];
 }
 
@@ -76,45 +44,58 @@ function recipientsCheck({ recipients }: CampaignFacts): PreSendCheck {
   );
 }
 
-function senderDomainCheck({ senderDomain }: CampaignFacts): PreSendCheck {
+function senderDomainCheck({ host, needsDomain, domain }: SenderFacts): PreSendCheck {
   const code = 'sender-domain-verified';
-  if (senderDomain === null) {
-    return { code, severity: 'CRITICAL', result: 'SKIPPED', message: 'Not asked for here.' };
-  }
-  const { name, verified } = senderDomain;
+  if (!needsDomain) return skip(code, 'Not asked for here.');
+  if (domain === null) return fail(code, `${host} is not verified: set up a sending domain.`);
+  const { domainName, covers, verified, sendingAllowed } = domain;
+  if (!covers)
+    return fail(code, `The mail is from ${host}, which is neither ${domainName} nor a host below it.`);
+  if (!verified)
+    return fail(code, `${domainName} is not verified: add its DNS records and have them checked.`);
   return check(
     code,
-    verified,
-    `${name} is verified.`,
-    `${name} is not a verified sending domain of this project.`,
+    sendingAllowed,
+    `${domainName} is verified.`,
+    `${domainName} must not send now: look at its DNS records.`,
   );
 }
 
 function quotaCheck({ emailsRemaining, recipients }: CampaignFacts): PreSendCheck {
-  if (emailsRemaining === null) {
-    return {
-      code: 'email-quota',
-      severity: 'CRITICAL',
-      result: 'SKIPPED',
-      message: 'E-mails are not counted here.',
-    };
-  }
-  const message = `${recipients} e-mails needed, ${emailsRemaining} left in this period.`;
+  if (emailsRemaining === null) return skip('email-quota', 'E-mails are not counted here.');
+  const left = emailsRemaining === Infinity ? 'any number' : String(emailsRemaining);
+  const message = `${recipients} e-mails needed, ${left} left in this period.`;
   return check('email-quota', recipients <= emailsRemaining, message, message);
 }
 
-function sentence(subject: string, faults: readonly string[]): string {
-  return `${subject}: ${faults.slice(0, 20).join('; ')}.`;
-}
-
-function check(code: CheckCode, good: boolean, passed: string, failed: string): PreSendCheck {
-  return good ? pass(code, passed) : fail(code, failed);
-}
-
-function pass(code: CheckCode, message: string): PreSendCheck {
-  return { code, severity: 'CRITICAL', result: 'PASS', message };
-}
-
-function fail(code: CheckCode, message: string): PreSendCheck {
-  return { code, severity: 'CRITICAL', result: 'FAIL', message };
+function contentChecks({ content, contentFault }: CampaignFacts): PreSendCheck[] {
+  if (content === null) {
+    return [
+      contentFault === null
+        ? skip('content-empty', UNREADABLE)
+        : fail('content-empty', `The content cannot be made into a mail: ${contentFault}.`),
+      skip('unsubscribe-link', UNREADABLE),
+      skip('links', UNREADABLE),
+    ];
+  }
+  return [
+    check(
+      'content-empty',
+      !content.empty,
+      'There is content.',
+      'The campaign has no content: set contentJson or contentText.',
+    ),
+    check(
+      'unsubscribe-link',
+      content.hasUnsubscribeLink,
+      'There is an unsubscribe link.',
+      'The mail has no unsubscribe link.',
+    ),
+    check(
+      'links',
+      content.linkFaults.length === 0,
+      'All links are well-formed.',
+      listed('Links', content.linkFaults),
+    ),
+  ];
 }

@@ -1,13 +1,7 @@
-export type CheckCode =
-  | 'recipients'
-  | 'sender-domain-verified'
-  | 'subscription-active'
-  | 'email-quota'
-  | 'topic'
-  | 'merge-tags'
-  | 'content-empty'
-  | 'unsubscribe-link'
-  | 'links';
+import { CRITICAL_WEIGHTS, WARNING_WEIGHTS } from './check-weights.js';
+
+type CriticalCode = keyof typeof CRITICAL_WEIGHTS;
+export type CheckCode = CriticalCode | keyof typeof WARNING_WEIGHTS;
 
 /** One thing that was looked at before a campaign may be queued. */
 export interface PreSendCheck {
@@ -25,18 +19,7 @@ export interface PreSendAnalysis {
   readonly status: 'PASSED' | 'WARNING' | 'FAILED';
 }
 
-/** What a failed check takes from the score. */
-const WEIGHTS: Record<CheckCode, number> = {
-  recipients: 40,
-  'sender-domain-verified': 40,
-  'subscription-active': 40,
-  'email-quota': 40,
-  topic: 40,
-  'merge-tags': 30,
-  'content-empty': 40,
-  'unsubscribe-link': 40,
-  links: 20,
-};
+const WEIGHTS: Readonly<Record<CheckCode, number>> = { ...CRITICAL_WEIGHTS, ...WARNING_WEIGHTS };
 
 /** Sums the checks up. A failed critical one fails the analysis, whatever the score. */
 export function summarise(checks: readonly PreSendCheck[]): PreSendAnalysis {
@@ -48,4 +31,27 @@ export function summarise(checks: readonly PreSendCheck[]): PreSendAnalysis {
     score: Math.max(0, 100 - lost),
     status: critical ? 'FAILED' : failed.length > 0 ? 'WARNING' : 'PASSED',
   };
+}
+
+const isCritical = (code: CheckCode): code is CriticalCode => Object.hasOwn(CRITICAL_WEIGHTS, code);
+
+function checked(code: CheckCode, result: PreSendCheck['result'], message: string): PreSendCheck {
+  return { code, severity: isCritical(code) ? 'CRITICAL' : 'WARNING', result, message };
+}
+
+export const pass = (code: CheckCode, message: string): PreSendCheck => checked(code, 'PASS', message);
+export const fail = (code: CheckCode, message: string): PreSendCheck => checked(code, 'FAIL', message);
+export const skip = (code: CheckCode, message: string): PreSendCheck => checked(code, 'SKIPPED', message);
+
+/** One or the other, with its own words. */
+export function check(code: CheckCode, good: boolean, passed: string, failed: string): PreSendCheck {
+  return good ? pass(code, passed) : fail(code, failed);
+}
+
+/** As many faults as a message shows. */
+const SHOWN = 20;
+
+export function listed(subject: string, faults: readonly string[]): string {
+  const more = faults.length > SHOWN ? `; and ${faults.length - SHOWN} more` : '';
+  return `${subject}: ${faults.slice(0, SHOWN).join('; ')}${more}.`;
 }

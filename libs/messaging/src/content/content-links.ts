@@ -78,19 +78,24 @@ export function hasUnsubscribeAddress(text: string): boolean {
 
 const HIDDEN = /display\s*:\s*none/i;
 
-/**
- * True when a reader would see nothing but the footer: no text and no image. Judged by the HTML part; by the
- * text part when there is no HTML.
- */
-export function isEmptyContent(html: string, text: string): boolean {
-  if (html.trim() === '') return text.trim() === '';
-  const visible = sanitizeHtml(new MergeTagMask().hide(html), {
+/** What a reader sees of masked HTML, without the footer: text, images and the `div`s around them. */
+export function visibleHtml(masked: string): string {
+  return sanitizeHtml(masked, {
     allowedTags: ['div', 'img'],
     allowedAttributes: { div: ['class', 'style'], img: ['src'] },
     nonTextTags: ['head', 'title', 'style', 'script'],
     exclusiveFilter: ({ tag, attribs }) =>
       tag === 'div' && (/\bmw-footer\b/.test(attribs['class'] ?? '') || HIDDEN.test(attribs['style'] ?? '')),
   });
+}
+
+/**
+ * True when a reader would see nothing but the footer: no text and no image. Judged by the HTML part; by the
+ * text part when there is no HTML.
+ */
+export function isEmptyContent(html: string, text: string): boolean {
+  if (html.trim() === '') return text.trim() === '';
+  const visible = visibleHtml(new MergeTagMask().hide(html));
   const shown = visible.replaceAll(/<\/?div[^>]*>|\uFDD2\d+\uFDD1|&nbsp;|&#\d+;|[\s\p{Cf}\u034f]/gu, '');
   return shown === '';
 }

@@ -52,7 +52,7 @@ export class CampaignExpansionService {
    */
   async expand(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<void> {
     const { sender } = await this.#compile(scope, campaignId);
-    while (!signal.aborted && (await this.#expandChunk(scope, campaignId, sender.domain)));
+    while (!signal.aborted && (await this.#expandChunk(scope, campaignId, sender.messageIdDomain)));
   }
 
   async #compile(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
@@ -151,12 +151,13 @@ export class CampaignExpansionService {
   }
 }
 
-/** Of a campaign that failed and is sent again: who is in the page and was not reached before. */
+/** Of a campaign that failed and is sent again: who is in the page and was not reached before, since it could not be signed say. */
 const reopen = ({ id, queued_at, audience_at }: ExpandingCampaign) => sql`
   update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
     created_at = ${audience_at}, next_attempt_at = ${audience_at}
   from page
-  where d.source_id = ${id} and d.subscriber_id = page.subscriber_id and d.state = 'CANCELLED'
+  where d.source_id = ${id} and d.subscriber_id = page.subscriber_id
+    and (d.state = 'CANCELLED' or (d.state = 'FAILED' and d.reason = 'config'))
     and d.queued_on = (${queued_at}::timestamptz at time zone 'UTC')::date
   returning 1
 `;

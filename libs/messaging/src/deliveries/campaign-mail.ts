@@ -3,7 +3,7 @@ import type { NamedTopic, Recipient } from '#audience';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import type { Campaign } from '../campaigns/campaign.js';
 import type { CampaignTemplate } from '../campaigns/campaign-template.js';
-import type { SenderIdentity } from '../campaigns/sender-identity.js';
+import type { Sender } from '../campaigns/senders.service.js';
 import { listHeaders } from '../content/list-headers.js';
 import type { MergeValues } from '../content/merge-template.js';
 import type { MimeSkeleton } from '../content/mime-message.js';
@@ -19,7 +19,7 @@ export interface CampaignMail {
   readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds' | 'queuedAt'>;
   readonly project: Pick<Project, 'projectKey' | 'name'>;
   readonly topics: readonly NamedTopic[];
-  readonly sender: SenderIdentity;
+  readonly sender: Sender;
   readonly template: CampaignTemplate;
   readonly skeleton: MimeSkeleton;
   /** Where its tracked links lead; null when it is not tracked. */

@@ -1,11 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ProjectsQuery } from '#access';
 import { TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database } from '#platform';
 import { Campaign } from '../campaigns/campaign.js';
 import { compileCampaign, type TrackingOptions } from '../campaigns/campaign-template.js';
-import { senderIdentity } from '../campaigns/sender-identity.js';
+import { Senders } from '../campaigns/senders.service.js';
 import { compileMimeSkeleton } from '../content/mime-message.js';
 import { LinkSets } from '../tracking/link-sets.service.js';
 import type { CampaignMail } from './campaign-mail.js';
@@ -19,7 +18,7 @@ export class CampaignMailsService {
 
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
+    @Inject(Senders) private readonly senders: Senders,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(LinkSets) private readonly linkSets: LinkSets,
     @Inject(CONFIG) private readonly config: Config,
@@ -70,21 +69,16 @@ export class CampaignMailsService {
     campaignId: string,
     trackingOf: (mail: Pick<CampaignMail, 'campaign' | 'project'>) => TrackingOptions | null,
   ): Promise<CampaignMail> {
-    const { campaign, project, topics } = await this.database.transaction(scope, async ({ em }) => {
+    const { campaign, from, topics } = await this.database.transaction(scope, async ({ em }) => {
       const found = await em.findOneOrFail(Campaign, { environmentId: scope.environmentId, id: campaignId });
       return {
         campaign: found,
-        project: await this.projects.ofScope(scope),
+        from: await this.senders.of(scope, found),
         topics: await this.topics.named(scope, found.topicIds),
       };
     });
-    if (project === null) throw new Error('The project of this scope is gone.');
-    const sender = senderIdentity(
-      campaign.fromName ?? project.senderName,
-      campaign.fromEmail,
-      project.defaultFromEmail,
-      this.config.DEFAULT_FROM_EMAIL,
-    );
+    if (from === null) throw new Error('The project of this scope is gone.');
+    const { project, sender } = from;
     const template = await compileCampaign(campaign, project, trackingOf({ campaign, project }));
     const { html, text } = template;
     const skeleton = compileMimeSkeleton({ from: sender, headers: [], html, text });

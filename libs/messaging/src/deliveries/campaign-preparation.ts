@@ -2,21 +2,32 @@ import { Inject, Injectable } from '@nestjs/common';
 import { RecipientsQuery } from '#audience';
 import { Clock } from '#kernel';
 import { describeError } from '#platform';
-import { type CampaignMail, composeCampaignMail } from './campaign-mail.js';
-import { CampaignMailsService } from './campaign-mails.service.js';
+import { CampaignComposer } from './campaign-composer.service.js';
+import { CampaignDepartures } from './campaign-departures.service.js';
+import type { CampaignMail } from './campaign-mail.js';
 import { notComposed, outcomeOfInterruption, skipped } from './delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from './delivery-source.js';
-import { MailLinkMaker } from './mail-links.js';
+import type { MailDeparture } from './mail-departure.js';
+import { MailSealing } from './mail-sealing.service.js';
 
 type Recipients = Awaited<ReturnType<RecipientsQuery['lookUp']>>;
+
+/** What the mails of a batch have in common. */
+interface Batch {
+  readonly mail: CampaignMail;
+  readonly departure: MailDeparture;
+  readonly recipients: Recipients;
+  readonly now: Date;
+}
 
 /** Makes mails of claimed campaign deliveries, looking once more whether each recipient still wants it. */
 @Injectable()
 export class CampaignPreparation {
   constructor(
-    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
+    @Inject(CampaignComposer) private readonly composer: CampaignComposer,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(CampaignDepartures) private readonly departures: CampaignDepartures,
+    @Inject(MailSealing) private readonly sealing: MailSealing,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -33,14 +44,17 @@ export class CampaignPreparation {
     const now = this.clock.now();
     // The moment at which they were written down stands for the content: a campaign that failed may be changed.
     const version = first.delivery.createdAt.toISOString();
-    const mail = await this.mails.ofQueued(first.scope, first.delivery.sourceId, version);
+    const mail = await this.composer.ofQueued(first.scope, first.delivery.sourceId, version);
+    const departure = await this.departures.of(mail);
     const ids = works.flatMap(({ delivery }) => delivery.subscriberId ?? []);
     const recipients = await this.recipients.lookUp(first.scope, mail.campaign.topicIds, ids, now);
-    return works.map((work) => this.#prepareOne(work, mail, recipients, now));
+    const batch = { mail, departure, recipients, now };
+    return Promise.all(works.map((work) => this.#prepareOne(work, batch)));
   }
 
-  #prepareOne(work: DeliveryWork, mail: CampaignMail, recipients: Recipients, now: Date): PreparedDelivery {
+  async #prepareOne(work: DeliveryWork, batch: Batch): Promise<PreparedDelivery> {
     const { delivery } = work;
+    const { mail, departure, recipients, now } = batch;
     const recipient = recipients.get(delivery.subscriberId ?? '');
     const interrupted = outcomeOfInterruption(delivery, work.ambiguousPolicy);
     if (interrupted !== null) return { ...work, outcome: interrupted };
@@ -48,7 +62,7 @@ export class CampaignPreparation {
     if (recipient.obstacle !== null) return { ...work, outcome: skipped(delivery, recipient.obstacle) };
     try {
       const one = { deliveryId: delivery.id, messageId: delivery.messageId, recipient, date: now };
-      return { ...work, mail: composeCampaignMail(mail, one, this.links), preparedAt: performance.now() };
+      return await this.sealing.seal(work, this.composer.compose(mail, one), departure);
     } catch (error) {
       return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };
     }

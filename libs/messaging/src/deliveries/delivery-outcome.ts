@@ -65,6 +65,11 @@ export function postponed(delivery: ClaimedDelivery, reason: string, until: Date
   return { ...later(delivery, until, null), reason };
 }
 
+/** It must not leave as it is configured: without a signature that it needs, say. Nothing of it is sent. */
+export function misconfigured(delivery: ClaimedDelivery, error: string): DeliveryOutcome {
+  return ended(delivery, 'FAILED', 'config', error);
+}
+
 /** The mail could not be made. Tried again on the schedule, since the fault may be ours. */
 export function notComposed(
   delivery: ClaimedDelivery,

@@ -33,7 +33,7 @@ export class TestDeliveriesService {
         from messaging.campaigns c where c.id = ${campaignId} and c.environment_id = ${scope.environmentId} for key share
       `.execute(db);
       if (numAffectedRows !== 1n) throw new NotFoundError();
-      await insertDeliveries(scope, db, { testId, addresses, domain: sender.domain, now });
+      await insertDeliveries(scope, db, { testId, addresses, domain: sender.messageIdDomain, now });
       await wakeSenders(db);
     });
   }

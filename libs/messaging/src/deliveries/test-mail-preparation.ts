@@ -4,20 +4,19 @@ import { SuppressionsService } from '#audience';
 import { Clock, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, describeError } from '#platform';
 import { sampleRecipient } from '../campaigns/sample-recipient.js';
-import { composeCampaignMail } from './campaign-mail.js';
-import { CampaignMailsService } from './campaign-mails.service.js';
+import { CampaignComposer } from './campaign-composer.service.js';
 import { notComposed, outcomeOfInterruption, skipped } from './delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from './delivery-source.js';
-import { MailLinkMaker } from './mail-links.js';
+import { MailSealing } from './mail-sealing.service.js';
 
 /** Makes test mails: the campaign as it stands at that moment, with sample data. */
 @Injectable()
 export class TestMailPreparation implements SinglesPreparation {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
+    @Inject(CampaignComposer) private readonly composer: CampaignComposer,
     @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
-    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(MailSealing) private readonly sealing: MailSealing,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -33,13 +32,13 @@ export class TestMailPreparation implements SinglesPreparation {
       if (await this.#isSuppressed(work)) return { ...work, outcome: skipped(delivery, 'suppressed') };
       const campaignId = await this.#campaignOf(scope, delivery.sourceId);
       if (campaignId === null) return { ...work, outcome: skipped(delivery, 'campaign-deleted') };
-      const mail = await this.mails.compile(scope, campaignId);
+      const mail = await this.composer.asItStands(scope, campaignId);
       const topicNames = mail.topics.map(({ name }) => name);
       const recipient = sampleRecipient(delivery.address, topicNames);
       const { id: deliveryId, messageId } = delivery;
       const one = { deliveryId, messageId, recipient, date: this.clock.now() };
-      const composed = { ...composeCampaignMail(mail, one, this.links), kind: delivery.kind };
-      return { ...work, mail: composed, preparedAt: performance.now() };
+      const composed = { ...this.composer.compose(mail, one), kind: delivery.kind };
+      return await this.sealing.sealOne(work, composed, mail.sender.domain);
     } catch (error) {
       const now = this.clock.now();
       return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };

@@ -20,6 +20,10 @@ export interface MinuteChange {
   readonly at: Date;
   readonly delivered?: number;
   readonly bounced?: number;
+  /** Of these, hard ones; and addresses that the next hop itself refused. Sending is judged by them. */
+  readonly hardBounced?: number;
+  readonly hardRefused?: number;
+  readonly complained?: number;
 }
 
 /** This process's rows among a campaign's counters: few enough to add up, enough not to wait for each other. */
@@ -61,15 +65,21 @@ export async function addToMinutes(db: Sql, changes: readonly MinuteChange[]): P
     at: change.at,
     delivered: change.delivered ?? 0,
     bounced: change.bounced ?? 0,
+    hard_bounced: change.hardBounced ?? 0,
+    hard_refused: change.hardRefused ?? 0,
+    complained: change.complained ?? 0,
   }));
   await sql`
-    insert into messaging.campaign_minutes as m (campaign_id, minute, writer, environment_id, delivered, bounced)
-    select v.campaign_id, date_trunc('minute', v.at), ${COUNTERS_WRITER}, v.environment_id, sum(v.delivered), sum(v.bounced)
+    insert into messaging.campaign_minutes as m (campaign_id, minute, writer, environment_id, delivered, bounced, hard_bounced,
+      hard_refused, complained)
+    select v.campaign_id, date_trunc('minute', v.at), ${COUNTERS_WRITER}, v.environment_id, sum(v.delivered), sum(v.bounced),
+      sum(v.hard_bounced), sum(v.hard_refused), sum(v.complained)
     from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as v(campaign_id uuid, environment_id bigint, at timestamptz,
-      delivered int, bounced int)
+      delivered int, bounced int, hard_bounced int, hard_refused int, complained int)
     group by 1, 2, 4 order by 1, 2
     on conflict (campaign_id, minute, writer) do update set delivered = m.delivered + excluded.delivered,
-      bounced = m.bounced + excluded.bounced
+      bounced = m.bounced + excluded.bounced, hard_bounced = m.hard_bounced + excluded.hard_bounced,
+      hard_refused = m.hard_refused + excluded.hard_refused, complained = m.complained + excluded.complained
   `.execute(db);
 }
 

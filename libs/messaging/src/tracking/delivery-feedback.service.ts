@@ -1,22 +1,33 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { consentProof, SuppressionsService } from '#audience';
+import { BOUNCE_CONSEQUENCES, type BounceClass } from '#deliverability';
 import { Clock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
+import type { DeliveryKind, DeliveryState } from '../deliveries/delivery.js';
 import { addToCounters, addToMinutes } from './campaign-counters.query.js';
+import { isMailboxGivenUp } from './mailbox-streaks.query.js';
 
-/** A campaign's mail that something came back of. */
+/** A mail that something came back of. */
 interface AnsweredMail {
   readonly deliveryId: string;
   readonly queuedOn: string;
-  readonly campaignId: string;
+  readonly kind: DeliveryKind;
+  readonly state: DeliveryState;
+  /** The campaign, or whatever else the mail belongs to. */
+  readonly sourceId: string;
   readonly subscriberId: string | null;
   readonly address: string;
   readonly sentAt: Date | null;
+  readonly finishedAt: Date | null;
+  readonly bouncedAt: Date | null;
 }
 
 type FeedbackType = 'UNSUBSCRIBED' | 'COMPLAINED' | 'BOUNCED';
-export type BounceType = 'HARD' | 'SOFT';
+type BounceType = 'HARD' | 'SOFT';
+
+/** What became of a bounce; `too-early` when it is not written down yet that its mail was sent. */
+export type BounceOutcome = 'taken' | 'nothing-new' | 'too-early';
 
 /** What comes back of a mail after it was accepted: each kind counts once a mail. */
 @Injectable()
@@ -27,25 +38,18 @@ export class DeliveryFeedback {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** The mail came back. A hard bounce suppresses the address. Nothing happens without such a mail, or again. */
-  async bounced(scope: ProjectScope, deliveryId: string, bounceType: BounceType): Promise<void> {
-    await this.database.transaction(scope, async ({ db }) => {
+  /**
+   * The mail came back. What its class says of the address follows: a hard bounce suppresses it, a mailbox that turns
+   * mail away for weeks does. Only a mail that was sent is counted, and only a campaign's.
+   */
+  bounced(scope: ProjectScope, deliveryId: string, bounceClass: BounceClass): Promise<BounceOutcome> {
+    return this.database.transaction(scope, async ({ db }) => {
       const mail = await lockMail(scope, db, deliveryId);
-      if (mail?.sentAt == null || !(await this.#add(scope, db, mail, 'BOUNCED', bounceType))) return;
-      const now = this.clock.now();
-      await sql`
-        update messaging.deliveries set bounced_at = ${now}, bounce_type = ${bounceType}
-        where id = ${deliveryId} and queued_on = ${mail.queuedOn}::date
-      `.execute(db);
-      if (bounceType === 'HARD') await this.#suppress(scope, mail, 'HARD_BOUNCE');
-      const { campaignId } = mail;
-      const { environmentId } = scope;
-      const counted = bounceType === 'HARD' ? { hardBounced: 1 } : { softBounced: 1 };
-      await addToCounters(db, [{ campaignId, environmentId, ...counted, lastEventAt: now }]);
-      await addToMinutes(db, [
-        { campaignId, environmentId, at: now, bounced: 1 },
-        { campaignId, environmentId, at: mail.sentAt, delivered: -1 },
-      ]);
+      if (mail === null || mail.bouncedAt !== null) return 'nothing-new';
+      if (mail.finishedAt === null) return 'too-early';
+      if (mail.sentAt !== null) await this.#countBounce(scope, db, mail, mail.sentAt, bounceClass);
+      if (await givesUp(scope, db, mail, bounceClass)) await this.#suppress(scope, mail, 'HARD_BOUNCE');
+      return 'taken';
     });
   }
 
@@ -53,11 +57,13 @@ export class DeliveryFeedback {
   async complained(scope: ProjectScope, deliveryId: string): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
       const mail = await lockMail(scope, db, deliveryId);
-      if (mail === null || !(await this.#add(scope, db, mail, 'COMPLAINED'))) return;
+      if (mail === null) return;
       await this.#suppress(scope, mail, 'SPAM_COMPLAINT');
-      const { campaignId } = mail;
-      const change = { campaignId, environmentId: scope.environmentId, complained: 1 };
-      await addToCounters(db, [{ ...change, lastEventAt: this.clock.now() }]);
+      if (mail.kind !== 'CAMPAIGN' || !(await this.#add(scope, db, mail, 'COMPLAINED'))) return;
+      const now = this.clock.now();
+      const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, complained: 1 };
+      await addToCounters(db, [{ ...change, lastEventAt: now }]);
+      await addToMinutes(db, [{ ...change, at: now }]);
     });
   }
 
@@ -65,18 +71,43 @@ export class DeliveryFeedback {
   async unsubscribed(scope: ProjectScope, deliveryId: string): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
       const mail = await lockMail(scope, db, deliveryId);
-      if (mail === null || !(await this.#add(scope, db, mail, 'UNSUBSCRIBED'))) return;
-      const { campaignId } = mail;
-      const change = { campaignId, environmentId: scope.environmentId, unsubscribed: 1 };
+      if (mail?.kind !== 'CAMPAIGN' || !(await this.#add(scope, db, mail, 'UNSUBSCRIBED'))) return;
+      const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, unsubscribed: 1 };
       await addToCounters(db, [{ ...change, lastEventAt: this.clock.now() }]);
     });
+  }
+
+  async #countBounce(
+    scope: ProjectScope,
+    db: Sql,
+    mail: AnsweredMail,
+    sentAt: Date,
+    bounceClass: BounceClass,
+  ): Promise<void> {
+    const bounceType = bounceTypeOf(bounceClass);
+    const now = this.clock.now();
+    await sql`
+      update messaging.deliveries
+      set bounced_at = ${now}, bounce_type = ${bounceType}, bounce_class = ${bounceClass}
+      where id = ${mail.deliveryId} and queued_on = ${mail.queuedOn}::date
+    `.execute(db);
+    if (mail.kind !== 'CAMPAIGN' || !(await this.#add(scope, db, mail, 'BOUNCED', bounceType))) return;
+    const of = { campaignId: mail.sourceId, environmentId: scope.environmentId };
+    const isHard = bounceType === 'HARD';
+    await addToCounters(db, [
+      { ...of, ...(isHard ? { hardBounced: 1 } : { softBounced: 1 }), lastEventAt: now },
+    ]);
+    await addToMinutes(db, [
+      { ...of, at: now, bounced: 1, hardBounced: isHard ? 1 : 0 },
+      { ...of, at: sentAt, delivered: -1 },
+    ]);
   }
 
   /** False when it was there before. The delivery's lock keeps two of a kind apart. */
   async #add(
     { environmentId }: ProjectScope,
     db: Sql,
-    { campaignId, deliveryId, subscriberId }: AnsweredMail,
+    { sourceId: campaignId, deliveryId, subscriberId }: AnsweredMail,
     type: FeedbackType,
     bounceType: BounceType | null = null,
   ): Promise<boolean> {
@@ -104,12 +135,30 @@ export class DeliveryFeedback {
   }
 }
 
+/** The statistics tell of hard and soft bounces: hard is what suppresses at once. */
+function bounceTypeOf(bounceClass: BounceClass): BounceType {
+  return BOUNCE_CONSEQUENCES[bounceClass] === 'suppress' ? 'HARD' : 'SOFT';
+}
+
+async function givesUp(
+  scope: ProjectScope,
+  db: Sql,
+  { subscriberId, finishedAt, kind }: AnsweredMail,
+  bounceClass: BounceClass,
+): Promise<boolean> {
+  const consequence = BOUNCE_CONSEQUENCES[bounceClass];
+  if (consequence !== 'suppress-after-streak') return consequence === 'suppress';
+  if (kind !== 'CAMPAIGN' || subscriberId === null || finishedAt === null) return false;
+  return isMailboxGivenUp(scope, db, { subscriberId, finishedAt });
+}
+
 async function lockMail(scope: ProjectScope, db: Sql, deliveryId: string): Promise<AnsweredMail | null> {
   const { rows } = await sql<AnsweredMail>`
-    select d.id as "deliveryId", d.queued_on as "queuedOn", d.source_id as "campaignId", d.subscriber_id as "subscriberId",
-      d.address, d.sent_at as "sentAt"
+    select d.id as "deliveryId", d.queued_on as "queuedOn", d.kind, d.state, d.source_id as "sourceId",
+      d.subscriber_id as "subscriberId", d.address, d.sent_at as "sentAt", d.finished_at as "finishedAt",
+      d.bounced_at as "bouncedAt"
     from messaging.deliveries d
-    where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId} and d.kind = 'CAMPAIGN'
+    where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId}
     for update of d
   `.execute(db);
   return rows[0] ?? null;

@@ -78,9 +78,11 @@ export class SimulatedMailbox {
       if (!(await take(db, simulation))) return;
       switch (behaviour) {
         case 'bounced':
-          return this.feedback.bounced(scope, deliveryId, 'HARD');
+          await this.feedback.bounced(scope, deliveryId, 'hard');
+          return;
         case 'soft-bounced':
-          return this.feedback.bounced(scope, deliveryId, 'SOFT');
+          await this.feedback.bounced(scope, deliveryId, 'mailbox');
+          return;
         case 'complained':
           return this.feedback.complained(scope, deliveryId);
         case 'unsubscribed':

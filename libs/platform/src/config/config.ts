@@ -24,6 +24,9 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   );
   const parsed = environmentVariables.safeParse(given);
   const problems = parsed.success ? [] : parsed.error.issues.map(describe);
+  if ((given['BOUNCE_TLS_CERT_FILE'] === undefined) !== (given['BOUNCE_TLS_KEY_FILE'] === undefined)) {
+    problems.push('BOUNCE_TLS_CERT_FILE and BOUNCE_TLS_KEY_FILE go together');
+  }
   if (given['NODE_ENV'] === 'production') problems.push(...productionProblems(given));
   if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
   return complete(parsed.data);

@@ -55,6 +55,18 @@ export const environmentVariables = z.object({
   WORKER_PORT: port
     .default(0)
     .meta({ description: 'Port of the worker’s health and metrics; 0 takes a free one.' }),
+  BOUNCE_PORT: port.optional().meta({
+    description:
+      'Port of the worker’s bounce server, where mail that could not be delivered comes back; 0 takes a free one. Without it, there is none.',
+  }),
+  BOUNCE_TLS_CERT_FILE: z.string().min(1).optional().meta({
+    description: 'Certificate (PEM) with which the bounce server offers STARTTLS.',
+  }),
+  BOUNCE_TLS_KEY_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'The private key (PEM) of that certificate.' }),
   OPERATIONS_PORT: port.optional().meta({
     description: 'Binds the api’s /health and /metrics to this port instead of PORT.',
   }),
@@ -113,6 +125,9 @@ export const environmentVariables = z.object({
     .meta({
       description: 'Resolvers that check customers’ records, e.g. `192.0.2.1:53`. Default: the system’s.',
     }),
+  DKIM_SIGNING: z.enum(['mailwright', 'relay']).default('mailwright').meta({
+    description: 'relay: the relay signs mail, so Mailwright adds no DKIM signature.',
+  }),
   DEFAULT_FROM_EMAIL: z
     .string()
     .default('news@mailwright.test')

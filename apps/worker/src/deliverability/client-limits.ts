@@ -1,0 +1,56 @@
+const WINDOW_MS = 60_000;
+const MOST_CLIENTS = 10_000;
+
+/** What one client may do on the bounce server. */
+export const CLIENT_LIMITS = { connections: 20, mailsPerMinute: 600, strangersPerMinute: 50 } as const;
+
+type Kind = 'mails' | 'strangers';
+
+/**
+ * Counts what each client does. A client is an IPv4 address or an IPv6 network of /64, which one machine has for itself
+ * (RFC 6177 §2). Counts begin anew each minute.
+ */
+export class ClientLimits {
+  /** The clients of open connections, by the connections' ids. */
+  readonly #connections = new Map<string, string>();
+  readonly #counts = new Map<string, number>();
+  #windowEndsAt = 0;
+
+  constructor(private readonly now: () => Date) {}
+
+  /** False when the client has enough connections already. */
+  enter(connectionId: string, address: string): boolean {
+    const client = clientOf(address);
+    const open = [...this.#connections.values()].filter((other) => other === client).length;
+    if (open >= CLIENT_LIMITS.connections) return false;
+    this.#connections.set(connectionId, client);
+    return true;
+  }
+
+  leave(connectionId: string): void {
+    this.#connections.delete(connectionId);
+  }
+
+  /** Counts one of a kind; false when that is more than a minute allows. */
+  allows(kind: Kind, address: string): boolean {
+    const now = this.now().getTime();
+    if (now >= this.#windowEndsAt || this.#counts.size >= MOST_CLIENTS) {
+      this.#counts.clear();
+      this.#windowEndsAt = now + WINDOW_MS;
+    }
+    const key = `${kind} ${clientOf(address)}`;
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.set(key, count);
+    return count <= (kind === 'mails' ? CLIENT_LIMITS.mailsPerMinute : CLIENT_LIMITS.strangersPerMinute);
+  }
+}
+
+function clientOf(address: string): string {
+  if (!address.includes(':') || address.includes('.')) return address;
+  const [head = '', tail = ''] = address.split('::');
+  const groups = head.split(':').filter((group) => group !== '');
+  const missing = address.includes('::') ? 8 - groups.length - tail.split(':').filter(Boolean).length : 0;
+  return [...groups, ...Array<string>(Math.max(0, missing)).fill('0'), ...tail.split(':')]
+    .slice(0, 4)
+    .join(':');
+}

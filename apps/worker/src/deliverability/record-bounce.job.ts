@@ -1,0 +1,36 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type BounceClass, BounceReported } from '#deliverability';
+import { Clock, type ProjectScope } from '#kernel';
+import { DeliveryFeedback } from '#messaging';
+import { done, type JobResult, snooze, TransactionalJob } from '#platform';
+
+interface ReportedBounce {
+  readonly deliveryId: string;
+  readonly bounceClass: BounceClass;
+}
+
+/** A report may be faster than the note that its mail was accepted, or be of the first of two tries. */
+const LOOK_AGAIN_MS = 5_000;
+
+/** Has a bounce count: in the delivery, in the statistics and for the address. */
+@Injectable()
+export class RecordBounce extends TransactionalJob<ReportedBounce> {
+  override readonly name = 'record-bounce';
+  override readonly queue = 'bounces';
+  override readonly on = BounceReported;
+
+  constructor(
+    @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async handle(
+    scope: ProjectScope,
+    { deliveryId, bounceClass }: ReportedBounce,
+  ): Promise<JobResult> {
+    const outcome = await this.feedback.bounced(scope, deliveryId, bounceClass);
+    return outcome === 'too-early' ? snooze(new Date(this.clock.now().getTime() + LOOK_AGAIN_MS)) : done;
+  }
+}

@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import { classifyRefusal, type Refusal } from './bounce-class.js';
+import { BOUNCE_TABLE } from './bounce-table.js';
+
+function refusalOf(line: string): Refusal {
+  const [, code, enhancedCode, text = ''] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line) ?? [];
+  return { code: Number(code), enhancedCode: enhancedCode ?? null, text };
+}
+
+describe('the bounce table', () => {
+  it.each(BOUNCE_TABLE)('reads "$sample" as $class', (rule) => {
+    const refusal = refusalOf(rule.sample);
+    expect(classifyRefusal(refusal)).toBe(rule.class);
+    // The sample is of this very row.
+    expect(rule.enhanced?.test(refusal.enhancedCode ?? '') ?? true).toBe(true);
+    expect(rule.text?.test(refusal.text) ?? true).toBe(true);
+    expect(rule.basic?.test(String(refusal.code)) ?? true).toBe(true);
+  });
+
+  it('has a sample for each row', () => {
+    expect(new Set(BOUNCE_TABLE.map(({ sample }) => sample)).size).toBe(BOUNCE_TABLE.length);
+  });
+
+  it('never takes a temporary refusal for a dead address', () => {
+    for (const { sample } of BOUNCE_TABLE) {
+      const { enhancedCode, text } = refusalOf(sample);
+      const temporary = enhancedCode?.replace(/^5/, '4') ?? null;
+      expect(classifyRefusal({ code: 450, enhancedCode: temporary, text })).not.toBe('hard');
+      expect(classifyRefusal({ code: 0, enhancedCode: null, text })).not.toBe('hard');
+    }
+  });
+
+  it('looks at a long text in no time', () => {
+    const text = 'user address mailbox domain host recipient '.repeat(50_000);
+    const before = performance.now();
+    for (let n = 0; n < 10; n += 1) classifyRefusal({ code: 550, enhancedCode: null, text });
+    expect(performance.now() - before).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,66 @@
+import PostalMime, { type Attachment, type Email } from 'postal-mime';
+
+/** The parts of a mail that a report can be made of. */
+export interface ReportParts {
+  /** The first of each name, which is in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** What a person would read. */
+  readonly text: string;
+  /** message/delivery-status (RFC 3464 §2). */
+  readonly deliveryStatus: string | null;
+  /** message/feedback-report (RFC 5965 §3). */
+  readonly feedbackReport: string | null;
+  /** The returned message, or its headers. */
+  readonly returned: string | null;
+}
+
+/**
+ * What matters of a report stands before the returned message; the rest is not looked at. Lines and equals signs are
+ * bounded as well, since each line, and each unit of base64 that such a sign ends, costs the parser a piece of memory.
+ */
+const LOOKED_AT = { bytes: 128 * 1024, lines: 2_500, equals: 6_000 };
+const LIMITS = { maxNestingDepth: 8, maxHeadersSize: 64 * 1024, forceRfc822Attachments: true };
+const MAX_TEXT = 32 * 1024;
+
+const DELIVERY_STATUS = /^message\/(?:global-)?delivery-status$/;
+const FEEDBACK_REPORT = /^message\/feedback-report$/;
+const RETURNED = /^(?:message\/rfc822|message\/global|text\/rfc822-headers|message\/global-headers)$/;
+
+/** Takes a mail apart; null when it is none. Never rejects. */
+export async function reportPartsOf(raw: Uint8Array): Promise<ReportParts | null> {
+  try {
+    return partsOf(await PostalMime.parse(beginningOf(raw), LIMITS));
+  } catch {
+    // Beyond the limits, or not MIME: then it is no report.
+    return null;
+  }
+}
+
+function beginningOf(raw: Uint8Array): Uint8Array {
+  let [lines, equals] = [0, 0];
+  const most = Math.min(raw.length, LOOKED_AT.bytes);
+  for (let at = 0; at < most; at += 1) {
+    if (raw[at] === 0x0a) lines += 1;
+    if (raw[at] === 0x3d) equals += 1;
+    if (lines > LOOKED_AT.lines || equals > LOOKED_AT.equals) return raw.subarray(0, at);
+  }
+  return raw.subarray(0, most);
+}
+
+function partsOf({ headers, text, html, attachments }: Email): ReportParts {
+  const named = (type: RegExp) => textOf(attachments.find(({ mimeType }) => type.test(mimeType)));
+  return {
+    headers: new Map(headers.toReversed().map(({ key, value }) => [key, value])),
+    text: (text ?? html ?? '').slice(0, MAX_TEXT),
+    deliveryStatus: named(DELIVERY_STATUS),
+    feedbackReport: named(FEEDBACK_REPORT),
+    returned: named(RETURNED),
+  };
+}
+
+function textOf(part: Attachment | undefined): string | null {
+  if (part === undefined) return null;
+  if (typeof part.content === 'string') return part.content.slice(0, MAX_TEXT);
+  const bytes = new Uint8Array(part.content as ArrayBuffer).subarray(0, MAX_TEXT);
+  return Buffer.from(bytes).toString('latin1');
+}

@@ -1,0 +1,10 @@
+import { defineEvent } from '#kernel';
+import type { BounceClass } from './bounce-table.js';
+
+/** A mail came back, by a report that only who got it could send. */
+export const BounceReported = defineEvent<{ deliveryId: string; bounceClass: BounceClass }>(
+  'deliverability.bounce_reported.v1',
+);
+
+/** A reader called a mail spam. */
+export const ComplaintReported = defineEvent<{ deliveryId: string }>('deliverability.complaint_reported.v1');

@@ -1,0 +1,92 @@
+import { classifyRefusal, type Refusal } from './bounce-class.js';
+import type { BounceClass } from './bounce-table.js';
+import { deliveryStatusOf } from './delivery-status.js';
+import { fieldsOf, headerFieldsOf } from './report-fields.js';
+import { type ReportParts, reportPartsOf } from './report-parts.js';
+import { textBounceOf } from './text-bounce.js';
+
+/** What came back of a mail. */
+export type Report =
+  | {
+      readonly kind: 'bounce';
+      readonly class: BounceClass;
+      readonly refusal: Refusal;
+      /** The address that failed, where the report names it; perhaps one that ours was forwarded to. */
+      readonly recipient: string | null;
+      readonly originalMessageId: string | null;
+    }
+  | { readonly kind: 'complaint'; readonly originalMessageId: string | null }
+  | { readonly kind: 'nothing'; readonly why: Insignificance };
+
+/** Why a mail to a return path changes nothing. */
+export type Insignificance = 'unreadable' | 'delayed' | 'not-failed' | 'other-feedback' | 'no-report';
+
+const MAX_MESSAGE_ID = 998;
+const MAX_RECIPIENT = 320;
+
+/**
+ * Reads what came to a return path: a delivery status notification (RFC 3464) in which a recipient failed is a bounce,
+ * a feedback report (RFC 5965) of the type `abuse` a complaint, and so are the formats without a part for machines that
+ * are known. Everything else is nothing: delays, receipts, automatic replies, challenges, people's answers.
+ */
+export async function readReport(raw: Uint8Array): Promise<Report> {
+  const parts = await reportPartsOf(raw);
+  if (parts === null) return { kind: 'nothing', why: 'unreadable' };
+  if (parts.feedbackReport !== null) return feedback(parts, parts.feedbackReport);
+  if (parts.deliveryStatus !== null) return notification(parts, parts.deliveryStatus);
+  if (isOldComplaint(parts)) return complaint(parts);
+  const bounce = textBounceOf(parts);
+  if (bounce === 'delayed') return { kind: 'nothing', why: 'delayed' };
+  return bounce === null
+    ? { kind: 'nothing', why: 'no-report' }
+    : bounced(parts, bounce, parts.headers.get('x-failed-recipients') ?? null);
+}
+
+/** RFC 5965 §7.3: only `abuse` says that the reader did not want the mail. */
+function feedback(parts: ReportParts, report: string): Report {
+  const type = /^[a-z-]+/i.exec(fieldsOf(report).get('feedback-type') ?? '')?.[0]?.toLowerCase();
+  return type === 'abuse' ? complaint(parts) : { kind: 'nothing', why: 'other-feedback' };
+}
+
+function notification(parts: ReportParts, text: string): Report {
+  const status = deliveryStatusOf(text);
+  if (status.action !== 'failed') {
+    return { kind: 'nothing', why: status.action === 'delayed' ? 'delayed' : 'not-failed' };
+  }
+  return bounced(parts, status.refusal, status.recipient);
+}
+
+function bounced(parts: ReportParts, refusal: Refusal, recipient: string | null): Report {
+  return {
+    kind: 'bounce',
+    class: classOf(parts, refusal),
+    refusal,
+    recipient: recipient === null ? null : recipient.slice(0, MAX_RECIPIENT),
+    originalMessageId: originalMessageIdOf(parts),
+  };
+}
+
+/** By the fields; where they say nothing, by what a person would read beside them. */
+function classOf({ text, deliveryStatus }: ReportParts, refusal: Refusal): BounceClass {
+  const byFields = classifyRefusal(refusal);
+  if (byFields !== 'unknown' || deliveryStatus === null) return byFields;
+  return classifyRefusal({ ...refusal, text });
+}
+
+/** Outlook.com's Junk Mail Reporting Program before it took to ARF: the mail attached, and this subject. */
+function isOldComplaint({ headers, returned }: ReportParts): boolean {
+  return returned !== null && /^complaint about message from\b/i.test(headers.get('subject') ?? '');
+}
+
+function complaint(parts: ReportParts): Report {
+  return { kind: 'complaint', originalMessageId: originalMessageIdOf(parts) };
+}
+
+/** Of the message that is returned; some write it into the text. */
+function originalMessageIdOf({ returned, text }: ReportParts): string | null {
+  const id =
+    returned === null
+      ? /^[\t >]{0,9}message-id:\s{0,9}(<[^\s<>]{1,900}>)/im.exec(text)?.[1]
+      : headerFieldsOf(returned).get('message-id');
+  return id === undefined ? null : id.slice(0, MAX_MESSAGE_ID);
+}

@@ -1,0 +1,167 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { ed25519Key, type PublishedKey, rsaKey } from '../../../../test/support/dkim-keys.js';
+import { verdicts } from './dkim.fixture.js';
+import { parseSigningKey } from './signing-key.js';
+import { DkimSigner } from './dkim-signer.js';
+
+const DOMAIN = 'mail.acme.example';
+const NOW = new Date('2026-11-21T10:00:00Z');
+const rsa = rsaKey('mw1');
+const ed25519 = ed25519Key('mw2');
+const signer = new DkimSigner();
+
+const sign = (message: Buffer, ...keys: readonly PublishedKey[]) =>
+  signer.sign(message, { domain: DOMAIN, keys: keys.map(parseSigningKey) }, NOW);
+
+const HEADERS: readonly (readonly [string, string])[] = [
+  ['From', 'Acme Shop <news@mail.acme.example>'],
+  ['To', 'reader@example.com'],
+  ['Subject', 'Good news'],
+  ['Date', 'Sat, 21 Nov 2026 10:00:00 +0000'],
+  ['Message-ID', '<018f@mail.acme.example>'],
+  ['Reply-To', 'help@acme.example'],
+  ['List-Id', 'News <news.acme.example>'],
+  ['List-Unsubscribe', '<https://mail.example/u/token>'],
+  ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
+  ['Feedback-ID', 'A-1:ACME:campaign:mailwright'],
+  ['Precedence', 'bulk'],
+  ['MIME-Version', '1.0'],
+  ['Content-Type', 'text/plain; charset=utf-8'],
+  ['Content-Transfer-Encoding', '7bit'],
+];
+
+const messageOf = (headers: readonly (readonly [string, string])[], body: string): Buffer =>
+  Buffer.from(`${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`, 'latin1');
+
+const message = messageOf(HEADERS, 'Hello  there, \r\n\r\n this is it.\t \r\n\r\n\r\n');
+
+/** The signature field of a message, unfolded. */
+const signatureField = (signed: Buffer): string =>
+  signed
+    .toString('latin1')
+    .split(/\r\n(?![ \t])/, 1)[0]!
+    .replaceAll('\r\n ', ' ');
+
+describe('DkimSigner', () => {
+  it('signs so that mailauth verifies it, with RSA, Ed25519 and both', async () => {
+    expect(await verdicts(await sign(message, rsa), DOMAIN, [rsa])).toEqual(['rsa-sha256 pass']);
+    expect(await verdicts(await sign(message, ed25519), DOMAIN, [ed25519])).toEqual(['ed25519-sha256 pass']);
+    expect(await verdicts(await sign(message, rsa, ed25519), DOMAIN, [rsa, ed25519])).toEqual([
+      'rsa-sha256 pass',
+      'ed25519-sha256 pass',
+    ]);
+  });
+
+  it('puts the signatures before an unchanged message, in lines of at most 78 characters', async () => {
+    const signed = await sign(message, rsa, ed25519);
+    expect(signed.subarray(signed.length - message.length)).toEqual(message);
+    const lines = signed.toString('latin1', 0, signed.length - message.length).split('\r\n');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(78);
+    expect(lines.at(-1)).toBe('');
+  });
+
+  it('covers the whole body and every field that readers and mailbox providers go by', async () => {
+    const field = signatureField(await sign(message, rsa));
+    expect(field).toContain(
+      'v=1; a=rsa-sha256; c=relaxed/relaxed; d=mail.acme.example; s=mw1; t=1795255200;',
+    );
+    expect(field).not.toMatch(/\bl=/);
+    const names = /\bh=([^;]*);/
+      .exec(field)![1]!
+      .toLowerCase()
+      .split(/\s*:\s*/);
+    expect(names.toSorted()).toEqual(
+      [
+        ...HEADERS.map(([name]) => name.toLowerCase()).filter((name) => name !== 'precedence'),
+        'from',
+        'to',
+        'subject',
+        'date',
+        'reply-to',
+      ].toSorted(),
+    );
+  });
+
+  it.each(HEADERS.filter(([name]) => name !== 'Precedence'))(
+    'does not verify when %s is changed or taken away',
+    async (name, value) => {
+      const signed = (await sign(message, rsa, ed25519)).toString('latin1');
+      for (const forged of [`${name}: ${value}x\r\n`, '']) {
+        const changed = Buffer.from(signed.replace(`\r\n${name}: ${value}\r\n`, `\r\n${forged}`), 'latin1');
+        expect(changed.toString('latin1')).not.toBe(signed);
+        const results = await verdicts(changed, DOMAIN, [rsa, ed25519]);
+        expect(results).toHaveLength(2);
+        expect(results.filter((result) => result.endsWith(' pass'))).toEqual([]);
+      }
+    },
+  );
+
+  it.each(['From', 'To', 'Subject', 'Date', 'Reply-To'])(
+    'does not verify when a second %s is added',
+    async (name) => {
+      const signed = await sign(message, rsa);
+      const forged = Buffer.concat([Buffer.from(`${name}: someone@else.example\r\n`), signed]);
+      expect(await verdicts(forged, DOMAIN, [rsa])).not.toContain('rsa-sha256 pass');
+    },
+  );
+
+  it('does not verify when the body is changed or something is added to it', async () => {
+    const signed = await sign(message, rsa);
+    const changed = Buffer.from(signed.toString('latin1').replace('this is it', 'this is not it'), 'latin1');
+    const longer = Buffer.concat([signed, Buffer.from('And more.\r\n')]);
+    for (const forged of [changed, longer])
+      expect(await verdicts(forged, DOMAIN, [rsa])).not.toContain('rsa-sha256 pass');
+  });
+
+  it('verifies when a relay folds and spaces headers anew, as relaxed signatures allow', async () => {
+    const signed = (await sign(message, rsa)).toString('latin1');
+    const refolded = signed
+      .replace('\r\nSubject: Good news\r\n', '\r\nSUBJECT:\tGood\r\n   news  \r\n')
+      .replace(/\r\n\r\n\r\n$/, '\r\n');
+    expect(await verdicts(Buffer.from(refolded, 'latin1'), DOMAIN, [rsa])).toEqual(['rsa-sha256 pass']);
+  });
+
+  it('signs any message that can be on a wire', async () => {
+    const byte = fc.constantFrom(...Array.from('a .=:;\t\u00e4\u00a0\u00ff\r\0'), ' ', ' ', '\t');
+    const text = fc.string({ unit: byte, maxLength: 30 }).map((line) => line.replaceAll('\r', ''));
+    const value = fc
+      .array(text, { minLength: 1, maxLength: 3 })
+      .map((lines) => lines.map((line) => line.replaceAll('\0', '')).join('\r\n x'));
+    const name = fc.constantFrom('Subject', 'X-Other', 'Content-Language', 'list-id', 'To', 'Received');
+    const headers = fc.array(fc.tuple(name, value), { maxLength: 6 });
+    const body = fc.array(text, { maxLength: 12 }).map((lines) => lines.join('\r\n'));
+    await fc.assert(
+      fc.asyncProperty(headers, body, async (added, content) => {
+        const composed = messageOf([['From', 'a@mail.acme.example'], ...added], content);
+        const signed = await sign(composed, rsa, ed25519);
+        const results = await verdicts(signed, DOMAIN, [rsa, ed25519]);
+        expect(results).toEqual(['rsa-sha256 pass', 'ed25519-sha256 pass']);
+      }),
+      { numRuns: Number(process.env['RUNS'] ?? 150) },
+    );
+  });
+
+  it('refuses a message without From, or with a header section that cannot be read', async () => {
+    await expect(sign(Buffer.from('To: a@example.com\r\n\r\n'), rsa)).rejects.toThrow('has no From');
+    await expect(sign(Buffer.from('From: a@example.com\r\nno field\r\n\r\n'), rsa)).rejects.toThrow(
+      'no header field',
+    );
+    await expect(sign(Buffer.from('From: a@example.com\r\n'), rsa)).rejects.toThrow('no end');
+    await expect(sign(message)).rejects.toThrow('needs a key');
+  });
+
+  it('leaves the event loop free while it signs', async () => {
+    const many = Promise.all(Array.from({ length: 20 }, () => sign(message, rsa)));
+    let turns = 0;
+    let ended = false;
+    const count = () => {
+      turns += 1;
+      if (!ended) setImmediate(count);
+    };
+    setImmediate(count);
+    await many;
+    ended = true;
+    expect(turns).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,122 @@
+import { createHash, sign } from 'node:crypto';
+import { relaxedBodyHash } from './canonical-body.js';
+import { headerFields, relaxedField, UnsignableMessageError } from './canonical-headers.js';
+import type { SigningKey } from './signing-key.js';
+import { signedHeaders } from './signed-headers.js';
+import { SigningTurns } from './signing-turns.js';
+
+/** Who signs, with one key or several. */
+export interface DkimIdentity {
+  /** `d=`, as A-labels: the domain of From or one above it, so that DMARC aligns. */
+  readonly domain: string;
+  /** At least one. */
+  readonly keys: readonly SigningKey[];
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+const LINE_LIMIT = 76;
+const SIGNATURE_LINE = 72;
+const IN_HAND = 16;
+
+/** What all signatures of a message have in common. */
+interface Digest {
+  readonly bodyHash: string;
+  readonly names: readonly string[];
+  /** The signed fields in relaxed form, each with its line end. */
+  readonly canonical: string;
+}
+
+/**
+ * Signs messages (RFC 6376, relaxed/relaxed, the whole body). The private key works on libuv's threads, so that the
+ * event loop goes on; canonicalising and hashing take some 0.05 ms for 10 KB.
+ */
+export class DkimSigner {
+  readonly #turns: SigningTurns;
+
+  /**
+   * @param parallel how many signatures are in hand at once. More than libuv has threads (UV_THREADPOOL_SIZE, 4), so
+   * that none of them waits for the event loop; few, so that a file's or a host name's look-up waits some ms at most.
+   */
+  constructor(parallel = IN_HAND) {
+    this.#turns = new SigningTurns(parallel);
+  }
+
+  /**
+   * The message with a DKIM-Signature for each key before it. Never a message without one: rejects instead.
+   * @param message RFC 5322, CRLF line ends only
+   * @throws {UnsignableMessageError} when the message has no From or its header section cannot be read
+   */
+  async sign(message: Buffer, { domain, keys }: DkimIdentity, signedAt: Date): Promise<Buffer> {
+    if (keys.length === 0) throw new RangeError('A signature needs a key.');
+    const digest = digestOf(message);
+    const seconds = Math.floor(signedAt.getTime() / 1_000);
+    const signatures = await Promise.all(keys.map((key) => this.#signature(digest, domain, key, seconds)));
+    return Buffer.concat([Buffer.from(signatures.join(''), 'latin1'), message]);
+  }
+
+  async #signature(digest: Digest, domain: string, key: SigningKey, seconds: number): Promise<string> {
+    const unsigned = unsignedField(digest, domain, key, seconds);
+    const value = unsigned.slice(unsigned.indexOf(':') + 1);
+    const canonical = relaxedField({ key: 'dkim-signature', value });
+    const signed = Buffer.from(digest.canonical + canonical, 'latin1');
+    const signature = await this.#turns.take(() => signatureOf(signed, key));
+    return `${unsigned}${folded(signature.toString('base64'))}\r\n`;
+  }
+}
+
+function digestOf(message: Buffer): Digest {
+  const end = message.indexOf(HEAD_END);
+  if (end < 0) throw new UnsignableMessageError('The message has no end of its header section.');
+  const { names, fields } = signedHeaders(headerFields(message.toString('latin1', 0, end)));
+  if (!fields.some(({ key }) => key === 'from')) throw new UnsignableMessageError('The message has no From.');
+  return {
+    bodyHash: relaxedBodyHash(message.subarray(end + HEAD_END.length)),
+    names,
+    canonical: fields.map((field) => `${relaxedField(field)}\r\n`).join(''),
+  };
+}
+
+/** The field up to the value of `b=`, folded. */
+function unsignedField(
+  { bodyHash, names }: Digest,
+  domain: string,
+  { algorithm, selector }: SigningKey,
+  seconds: number,
+): string {
+  const list = names.reduce((lines, name) => {
+    const column = lines.length - lines.lastIndexOf('\n') - 1;
+    return `${lines}${column + name.length + 1 > LINE_LIMIT ? '\r\n ' : ''}${name}:`;
+  }, ' h=');
+  return [
+    `DKIM-Signature: v=1; a=${algorithm}; c=relaxed/relaxed; d=${domain};`,
+    ` s=${selector}; t=${seconds};`,
+    `${list.slice(0, -1)};`,
+    ` bh=${bodyHash};`,
+    ' b=',
+  ].join('\r\n');
+}
+
+/** Blanks in a signature are not part of it (RFC 6376 §3.5). */
+function folded(base64: string): string {
+  let lines = base64.slice(0, SIGNATURE_LINE);
+  for (let at = SIGNATURE_LINE; at < base64.length; at += SIGNATURE_LINE)
+    lines += `\r\n ${base64.slice(at, at + SIGNATURE_LINE)}`;
+  return lines;
+}
+
+function signatureOf(signed: Buffer, { algorithm, key }: SigningKey): Promise<Buffer> {
+  // RFC 8463 §3: Ed25519 signs the SHA-256 of what RSA would hash itself.
+  return algorithm === 'ed25519-sha256'
+    ? signOnPool(null, createHash('sha256').update(signed).digest(), key)
+    : signOnPool('sha256', signed, key);
+}
+
+function signOnPool(algorithm: string | null, data: Buffer, key: SigningKey['key']): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    // With a callback Node signs on libuv's threads.
+    sign(algorithm, data, key, (error, signature) => {
+      if (error === null) resolve(signature);
+      else reject(error);
+    });
+  });
+}

@@ -1,0 +1,67 @@
+/** All that the checks need to know of a campaign; gathered by who asks. */
+export interface CampaignFacts {
+  /** Topics that the campaign names and that exist. */
+  readonly topics: readonly { readonly name: string; readonly status: string }[];
+  /** How many would receive it now. */
+  readonly recipients: number;
+  readonly sender: SenderFacts;
+  readonly sendingAllowed: boolean;
+  /** E-mails left in the period; null where they are not counted. */
+  readonly emailsRemaining: number | null;
+  /** What is wrong with merge tags, one phrase each: `{{ subscriber.nmae }} is not known`. */
+  readonly mergeTagFaults: readonly string[];
+  /** Why the content cannot be made into a mail; null when it can. */
+  readonly contentFault: string | null;
+  /** Null when it cannot be made into a mail, or its merge tags not be told from its text: nothing more can be said. */
+  readonly content: ContentFacts | null;
+  readonly now: Date;
+}
+
+/** Whom it is from, and what its domain is worth. */
+export interface SenderFacts {
+  /** The host part of From. */
+  readonly host: string;
+  /** Whether a verified domain is asked for: not in the test environment, or by configuration. */
+  readonly needsDomain: boolean;
+  /** The project's sending domain, if it has one. */
+  readonly domain: DomainFacts | null;
+}
+
+export interface DomainFacts {
+  readonly domainName: string;
+  /** From is at the domain or below it. */
+  readonly covers: boolean;
+  readonly verified: boolean;
+  readonly sendingAllowed: boolean;
+  readonly verifiedAt: Date | null;
+  /** What the last look at its DMARC record found; null when there was none. */
+  readonly dmarc: {
+    readonly status: 'PENDING' | 'VERIFIED' | 'FAILED';
+    readonly failureReason: string | null;
+    /** What could be better about a valid one. */
+    readonly note: string | null;
+  } | null;
+}
+
+/** Of the parts of the mail, compiled and with their merge tags still in them. */
+export interface ContentFacts {
+  /** Without its merge tags. */
+  readonly subject: string;
+  /** As written; null or blank when there is none. */
+  readonly previewText: string | null;
+  readonly empty: boolean;
+  readonly hasUnsubscribeLink: boolean;
+  /** What is wrong with links, one phrase each. */
+  readonly linkFaults: readonly string[];
+  /** What a reader of the HTML part sees, without footer and merge tags. */
+  readonly visibleText: string;
+  /** The `alt` of each image. */
+  readonly images: readonly string[];
+  readonly htmlBytes: number;
+  /** The author's own text part; null when it is made from the HTML. */
+  readonly ownText: string | null;
+  /** Where its links and images lead. */
+  readonly urls: readonly string[];
+  /** It uses something of the person that it is for; null when its merge tags cannot be read. */
+  readonly personal: boolean | null;
+}

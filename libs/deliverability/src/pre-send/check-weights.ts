@@ -1,0 +1,26 @@
+/** What a failed check takes from the score of 100. A critical one refuses the campaign whatever is left. */
+export const CRITICAL_WEIGHTS = {
+  topic: 40,
+  recipients: 40,
+  'sender-domain-verified': 40,
+  'subscription-active': 40,
+  'email-quota': 40,
+  'content-empty': 40,
+  'merge-tags': 30,
+  'unsubscribe-link': 40,
+  links: 20,
+} as const;
+
+export const WARNING_WEIGHTS = {
+  'subject-length': 5,
+  'preview-text': 3,
+  'spam-words': 10,
+  'image-text-ratio': 5,
+  'plain-text': 5,
+  'html-size': 10,
+  'alt-text': 3,
+  'link-domains': 10,
+  personalisation: 2,
+  'domain-warming': 10,
+  'dmarc-policy': 5,
+} as const;

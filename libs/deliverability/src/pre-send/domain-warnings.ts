@@ -1,0 +1,39 @@
+import { warmUpDay, warmUpDays } from '../throttling/warm-up.js';
+import type { CampaignFacts, DomainFacts } from './campaign-facts.js';
+import { check, fail, pass, type PreSendCheck, skip } from './pre-send-check.js';
+
+const NO_DOMAIN = 'Not looked at: no verified domain sends it.';
+
+/** What its domain makes of a campaign's chances. */
+export function domainWarnings({ sender: { domain }, recipients, now }: CampaignFacts): PreSendCheck[] {
+  if (domain === null || !domain.covers || !domain.verified)
+    return [skip('domain-warming', NO_DOMAIN), skip('dmarc-policy', NO_DOMAIN)];
+  return [warmingCheck(domain, recipients, now), dmarcCheck(domain)];
+}
+
+function warmingCheck({ domainName, verifiedAt }: DomainFacts, recipients: number, now: Date): PreSendCheck {
+  const code = 'domain-warming';
+  const today = verifiedAt === null ? null : warmUpDay(verifiedAt, now);
+  if (verifiedAt === null || today === null) return pass(code, `${domainName} is known by now.`);
+  const where = `${domainName} is new: ${today.cap} mails on its day ${today.day}`;
+  return check(
+    code,
+    recipients <= today.cap,
+    `${where}, ${recipients} needed.`,
+    `${where}, ${recipients} needed. They would take ${warmUpDays(recipients, verifiedAt, now)} days.`,
+  );
+}
+
+function dmarcCheck({ domainName, dmarc }: DomainFacts): PreSendCheck {
+  const code = 'dmarc-policy';
+  if (dmarc === null || dmarc.status === 'PENDING')
+    return skip(code, 'The DMARC record was not checked yet.');
+  if (dmarc.status === 'FAILED')
+    return fail(code, `${domainName} has no valid DMARC record (${dmarc.failureReason ?? 'MISSING'}).`);
+  return check(
+    code,
+    dmarc.note === null,
+    `${domainName} asks receivers to act on forged mail.`,
+    `DMARC of ${domainName}: ${dmarc.note ?? ''}.`,
+  );
+}

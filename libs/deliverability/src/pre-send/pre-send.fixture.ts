@@ -1,0 +1,65 @@
+import type { CampaignFacts, ContentFacts, DomainFacts } from './campaign-facts.js';
+import { criticalChecks } from './critical-checks.js';
+import type { CheckCode, PreSendCheck } from './pre-send-check.js';
+import { warningChecks } from './warning-checks.js';
+
+export const NOW = new Date('2026-11-21T10:00:00Z');
+const LONG_AGO = new Date('2026-01-01T00:00:00Z');
+
+const content: ContentFacts = {
+  subject: 'News of the week',
+  previewText: 'What is new',
+  empty: false,
+  hasUnsubscribeLink: true,
+  linkFaults: [],
+  visibleText: 'Here is what our shop has that is new this week. '.repeat(5),
+  images: ['A red bicycle'],
+  htmlBytes: 12_000,
+  ownText: null,
+  urls: ['https://shop.example/new'],
+  personal: true,
+};
+
+const domain: DomainFacts = {
+  domainName: 'acme.example',
+  covers: true,
+  verified: true,
+  sendingAllowed: true,
+  verifiedAt: LONG_AGO,
+  dmarc: { status: 'VERIFIED', failureReason: null, note: null },
+};
+
+const good: CampaignFacts = {
+  topics: [{ name: 'Product news', status: 'ACTIVE' }],
+  recipients: 3,
+  sender: { host: 'mail.acme.example', needsDomain: true, domain },
+  sendingAllowed: true,
+  emailsRemaining: 3,
+  mergeTagFaults: [],
+  contentFault: null,
+  content,
+  now: NOW,
+};
+
+/** A live campaign in order, but for what is given. */
+export const campaign = (facts: Partial<CampaignFacts> = {}): CampaignFacts => ({ ...good, ...facts });
+export const withContent = (facts: Partial<ContentFacts>): CampaignFacts =>
+  campaign({ content: { ...content, ...facts } });
+export const withDomain = (facts: Partial<DomainFacts>, more: Partial<CampaignFacts> = {}): CampaignFacts =>
+  campaign({ sender: { ...good.sender, domain: { ...domain, ...facts } }, ...more });
+
+export const allChecks = (facts: CampaignFacts): PreSendCheck[] => [
+  ...criticalChecks(facts),
+  ...warningChecks(facts),
+];
+
+/** `code: message` of the checks with this result. */
+export const messages = (facts: CampaignFacts, result: PreSendCheck['result'] = 'FAIL'): string[] =>
+  allChecks(facts)
+    .filter((check) => check.result === result)
+    .map(({ code, message }) => `${code}: ${message}`);
+
+export const codes = (facts: CampaignFacts, result: PreSendCheck['result']): CheckCode[] =>
+  allChecks(facts)
+    .filter((check) => check.result === result)
+    .map(({ code }) => code);

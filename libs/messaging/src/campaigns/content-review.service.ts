@@ -1,0 +1,107 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CustomFieldsQuery } from '#audience';
+import type { CampaignFacts, ContentFacts } from '#deliverability';
+import type { ProjectScope } from '#kernel';
+import type { CompiledContent } from '../content/content-compiler.js';
+import { ContentCompileError } from '../content/content-inspection.js';
+import { parseContentDocument } from '../content/content-document.js';
+import {
+  authoredLinks,
+  hasUnsubscribeLink,
+  isEmptyContent,
+  linkFault,
+  linksOf,
+} from '../content/content-links.js';
+import { contentView, withoutMergeTags } from '../content/content-view.js';
+import { compileMergeTemplate, MergeTemplateError, unknownVariables } from '../content/merge-template.js';
+import { type CampaignContent, compileSources, type MailFooter } from './campaign-template.js';
+
+/** As much of a bad link as a message shows. */
+const SHOWN_URL = 100;
+
+type ReviewedContent = Pick<CampaignFacts, 'mergeTagFaults' | 'contentFault' | 'content'>;
+
+/** What the merge tags of a mail's parts are. */
+interface TagReview {
+  readonly faults: readonly string[];
+  /** Null when a part cannot be read that may say so. */
+  readonly personal: boolean | null;
+}
+
+/** Reads a campaign's content as the pre-send checks need it. */
+@Injectable()
+export class ContentReview {
+  constructor(@Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery) {}
+
+  async review(scope: ProjectScope, campaign: CampaignContent, footer: MailFooter): Promise<ReviewedContent> {
+    const customKeys = (await this.customFields.definitions(scope)).map(({ key }) => key);
+    try {
+      return reviewed(campaign, await compileSources(campaign, footer), customKeys);
+    } catch (error) {
+      if (error instanceof MergeTemplateError)
+        return { mergeTagFaults: [error.message], contentFault: null, content: null };
+      if (error instanceof ContentCompileError)
+        return { mergeTagFaults: [], contentFault: error.message, content: null };
+      throw error;
+    }
+  }
+}
+
+function reviewed(
+  campaign: CampaignContent,
+  sources: CompiledContent,
+  customKeys: readonly string[],
+): ReviewedContent {
+  const { faults, personal } = reviewTags(sources, customKeys);
+  return { mergeTagFaults: faults, contentFault: null, content: contentFacts(campaign, sources, personal) };
+}
+
+function contentFacts(
+  campaign: CampaignContent,
+  sources: CompiledContent,
+  personal: TagReview['personal'],
+): ContentFacts {
+  const { html, text } = sources;
+  const view = contentView(html);
+  const ownText = campaign.contentText ?? '';
+  return {
+    subject: withoutMergeTags(campaign.subject),
+    previewText: campaign.previewText,
+    empty: (campaign.contentJson === null && campaign.contentText === null) || isEmptyContent(html, text),
+    hasUnsubscribeLink: hasUnsubscribeLink(html),
+    linkFaults: linkFaults(campaign.contentJson),
+    visibleText: view.text,
+    images: view.images,
+    htmlBytes: Buffer.byteLength(html),
+    ownText: ownText.trim() === '' ? null : ownText,
+    urls: linksOf(html),
+    personal,
+  };
+}
+
+/** Of the links as they were written: sanitising has taken the dangerous ones from the compiled HTML. */
+function linkFaults(contentJson: string | null): string[] {
+  const { document } = contentJson === null ? {} : parseContentDocument(contentJson);
+  return (document === undefined ? [] : authoredLinks(document)).flatMap((url) => {
+    const fault = linkFault(url);
+    return fault === null ? [] : [`${url.slice(0, SHOWN_URL)} ${fault}`];
+  });
+}
+
+function reviewTags({ subject, html, text }: CompiledContent, customKeys: readonly string[]): TagReview {
+  const faults = new Set<string>();
+  let personal = false;
+  let unreadable = false;
+  for (const [part, source] of Object.entries({ subject, html, text })) {
+    try {
+      const template = compileMergeTemplate(source, 'none');
+      personal ||= template.variables.some((name) => /^(?:subscriber|custom)\./.test(name));
+      for (const name of unknownVariables(template, customKeys)) faults.add(`{{ ${name} }} is not known`);
+    } catch (error) {
+      if (!(error instanceof MergeTemplateError)) throw error;
+      faults.add(`${part}: ${error.message}`);
+      unreadable = true;
+    }
+  }
+  return { faults: [...faults], personal: unreadable && !personal ? null : personal };
+}

@@ -1,0 +1,44 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type Project, ProjectsQuery } from '#access';
+import { isAtOrBelow, SendingDomainStandingQuery } from '#deliverability';
+import type { ProjectScope } from '#kernel';
+import { type Config, CONFIG } from '#platform';
+import { senderIdentity, type SenderIdentity } from './sender-identity.js';
+
+/** Who a project's mail is from. */
+export interface Sender extends SenderIdentity {
+  /** What the Message-ID ends with: the domain that signs, or that of the address where none does. */
+  readonly messageIdDomain: string;
+}
+
+/** What a campaign says of its sender; what it leaves out is the project's. */
+export interface OwnSender {
+  readonly fromName: string | null;
+  readonly fromEmail: string | null;
+}
+
+const NOTHING_OWN: OwnSender = { fromName: null, fromEmail: null };
+
+/** Tells who mail is from. */
+@Injectable()
+export class Senders {
+  constructor(
+    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
+    @Inject(SendingDomainStandingQuery) private readonly domains: SendingDomainStandingQuery,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Null when the project is gone. */
+  async of(
+    scope: ProjectScope,
+    { fromName, fromEmail }: OwnSender = NOTHING_OWN,
+  ): Promise<{ readonly project: Project; readonly sender: Sender } | null> {
+    const project = await this.projects.ofScope(scope);
+    if (project === null) return null;
+    const addresses = [fromEmail, project.defaultFromEmail, this.config.DEFAULT_FROM_EMAIL];
+    const identity = senderIdentity(fromName ?? project.senderName, ...addresses);
+    const signing = (await this.domains.ofScope(scope))?.domainName;
+    const isSigned = signing !== undefined && isAtOrBelow(identity.domain, signing);
+    return { project, sender: { ...identity, messageIdDomain: isSigned ? signing : identity.domain } };
+  }
+}

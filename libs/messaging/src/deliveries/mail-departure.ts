@@ -1,0 +1,15 @@
+import type { DkimIdentity } from '#deliverability';
+
+/** How mail of a sender may leave now. */
+export type MailDeparture =
+  | {
+      readonly kind: 'open';
+      /** Null where the relay signs, or nobody does. */
+      readonly signing: DkimIdentity | null;
+      /** Where bounces go (VERP); null: to the sender's address. */
+      readonly returnPathHost: string | null;
+    }
+  /** The sender's domain is not verified, or must not send now. */
+  | { readonly kind: 'closed' }
+  /** It cannot be signed as it must. */
+  | { readonly kind: 'broken'; readonly fault: string };

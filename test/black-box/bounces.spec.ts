@@ -1,0 +1,173 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ReturnPaths } from '../../libs/deliverability/src/bounces/return-path.js';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
+import type { ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { runCliForJson } from '../support/operator-cli.js';
+import { freePort } from '../support/ports.js';
+import { startProgram } from '../support/program.js';
+import type { SmtpSink } from '../support/sink-rules.js';
+import { SmtpClient } from '../support/smtp-client.js';
+import { startSmtpSink } from '../support/smtp-sink.js';
+import { type RunningSystem, SECRETS, startSystem, type SystemProject } from '../support/system.js';
+
+const sample = (name: string) =>
+  readFileSync(join(projectRoot(), 'libs/deliverability/src/bounces/samples', `${name}.eml`), 'latin1');
+
+describe('mail that comes back', () => {
+  let sink: SmtpSink;
+  let system: RunningSystem;
+  let project: SystemProject;
+  let client: ApiClient;
+  let port: number;
+  const paths = new ReturnPaths(SECRETS.TOKEN_SECRET);
+
+  beforeAll(async () => {
+    sink = await startSmtpSink();
+    port = await freePort();
+    system = await startSystem({
+      SMTP_URL: sink.url,
+      REQUIRE_VERIFIED_DOMAIN: 'false',
+      BOUNCE_PORT: String(port),
+    });
+    project = await system.project();
+    client = await project.client('LIVE');
+  });
+  afterAll(async () => {
+    await system?.stop();
+    await sink?.stop();
+  });
+
+  /** A campaign to these people, sent; its key and the return paths of its mails, by the readers' addresses. */
+  async function send(emails: readonly string[]) {
+    const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
+    for (const email of emails) {
+      const consent = { source: 'signup form' };
+      await client.post('/subscribers', { email, topicKeys: [topic.at('topicKey')], consent });
+    }
+    const draft = { name: 'May', subject: 'May', contentText: 'Hello', topicIds: [topic.at('id')] };
+    const campaignKey: string = (await client.post('/campaigns', draft)).at('campaignKey');
+    expect((await client.post(`/campaigns/${campaignKey}/send`)).status).toBe(200);
+    await eventually(
+      'the campaign is sent',
+      async () => (await client.get(`/campaigns/${campaignKey}`)).at('status') === 'SENT',
+    );
+    const deliveries = await system.database.query<{ id: string; address: string }>(
+      `select d.id, d.address from messaging.deliveries d join messaging.campaigns c on c.id = d.source_id
+       where c.campaign_key = $1 and c.environment_id = $2`,
+      [campaignKey, project.live.environmentId],
+    );
+    const { environmentId } = project.live;
+    const returnPaths = new Map(
+      deliveries.map(({ id, address }) => [
+        address,
+        paths.addressOf({ environmentId, deliveryId: id }, 'bounces.acme.example'),
+      ]),
+    );
+    return { campaignKey, pathOf: (email: string) => returnPaths.get(email) ?? '' };
+  }
+
+  async function submit(to: string, message: string): Promise<string> {
+    const smtp = await SmtpClient.open(port);
+    const reply = await smtp.send('', [to], message);
+    smtp.close();
+    return reply;
+  }
+
+  const statistics = async (campaignKey: string) =>
+    (await client.get(`/campaigns/${campaignKey}/report/statistics`)).body;
+  const statusOf = async (email: string) =>
+    (await client.get(`/subscribers/${encodeURIComponent(email)}`)).at('status');
+  const suppressionOf = async (email: string) =>
+    (await client.get(`/suppressions/${encodeURIComponent(email)}`)).body;
+
+  it('because the address does not exist suppresses the reader and counts once', async () => {
+    const { campaignKey, pathOf } = await send(['ada@example.com', 'bob@example.com']);
+    expect(await submit(pathOf('ada@example.com'), sample('postfix-user-unknown'))).toMatch(/^250 /);
+    await eventually('Ada is bounced', async () => (await statusOf('ada@example.com')) === 'BOUNCED');
+    expect(await suppressionOf('ada@example.com')).toMatchObject({ suppressed: true, reason: 'HARD_BOUNCE' });
+    const counted = { totalSent: 2, hardBounced: 1, softBounced: 0, totalDelivered: 1, bounceRate: 0.5 };
+    expect(await statistics(campaignKey)).toMatchObject(counted);
+
+    // Once more, in capitals as some servers write them, and by another server.
+    const again = pathOf('ada@example.com').toUpperCase();
+    expect(await submit(again, sample('exim-user-unknown'))).toMatch(/^250 /);
+    expect(await submit(pathOf('bob@example.com'), sample('postfix-mailbox-full'))).toMatch(/^250 /);
+    await eventually(
+      'Bob is counted',
+      async () =>
+        (await client.get(`/campaigns/${campaignKey}/report/statistics`)).at<number>('softBounced') === 1,
+    );
+    expect(await statistics(campaignKey)).toMatchObject({
+      hardBounced: 1,
+      softBounced: 1,
+      totalDelivered: 0,
+    });
+    expect(await statusOf('bob@example.com')).toBe('ACTIVE');
+    expect(await runCliForJson(system.variables, ['check:statistics', '--json'])).toEqual({
+      discrepancies: [],
+    });
+  });
+
+  it('with a complaint suppresses the reader and counts once', async () => {
+    const { campaignKey, pathOf } = await send(['cleo@example.com', 'dan@example.com']);
+    for (const report of ['arf-yahoo', 'arf-rfc5965-minimal']) {
+      expect(await submit(pathOf('cleo@example.com'), sample(report))).toMatch(/^250 /);
+    }
+    await eventually('Cleo complained', async () => (await statusOf('cleo@example.com')) === 'COMPLAINED');
+    expect(await suppressionOf('cleo@example.com')).toMatchObject({
+      suppressed: true,
+      reason: 'SPAM_COMPLAINT',
+    });
+    expect(await statistics(campaignKey)).toMatchObject({ spamComplaints: 1, hardBounced: 0 });
+    expect(await statusOf('dan@example.com')).toBe('ACTIVE');
+  });
+
+  it('changes nothing without a return path of ours, and nothing when it is no report', async () => {
+    const { campaignKey, pathOf } = await send(['eve@example.com']);
+    const ours = pathOf('eve@example.com');
+    const forged = ours.replace(/\.[a-z2-7]/, (mac) => (mac === '.a' ? '.b' : '.a'));
+    const ofAnother = new ReturnPaths('another secret, as long as it has to be').addressOf(
+      { environmentId: project.live.environmentId, deliveryId: '01a1fdad-1cea-7069-bcd8-7c5208533319' },
+      'bounces.acme.example',
+    );
+    for (const address of [forged, ofAnother, 'eve@example.com', 'postmaster@bounces.acme.example']) {
+      expect(await submit(address, sample('postfix-user-unknown'))).toMatch(/^550 5\.1\.1 /);
+    }
+    for (const name of [
+      'out-of-office-exchange',
+      'postfix-delay-warning',
+      'arf-not-spam',
+      'a-person-answers',
+    ]) {
+      expect(await submit(ours, sample(name))).toMatch(/^250 /);
+    }
+    // What is behind them in the queue has been done, so they have been, too.
+    const { pathOf: pathOfNext } = await send(['fred@example.com']);
+    await submit(pathOfNext('fred@example.com'), sample('postfix-user-unknown'));
+    await eventually('Fred is bounced', async () => (await statusOf('fred@example.com')) === 'BOUNCED');
+    expect(await statusOf('eve@example.com')).toBe('ACTIVE');
+    expect(await statistics(campaignKey)).toMatchObject({
+      hardBounced: 0,
+      softBounced: 0,
+      spamComplaints: 0,
+    });
+  });
+
+  it('leaves no address in what is kept of it', async () => {
+    const kept = await system.database.query<{ excerpt: string | null }>(
+      'select * from deliverability.reports',
+    );
+    expect(kept.length).toBeGreaterThanOrEqual(4);
+    expect(JSON.stringify(kept)).not.toMatch(/@|ada\b|cleo\b/i);
+  });
+
+  it('cannot be taken when another program has the port: the worker ends and says so', async () => {
+    const second = startProgram('worker', { ...system.variables, BOUNCE_PORT: String(port) });
+    await expect(second).rejects.toThrow(
+      /ended with 1:[^]*cannot listen on 127\.0\.0\.1:\d+ \(BOUNCE_PORT\)/,
+    );
+  });
+});
