@@ -1,21 +1,15 @@
-import { type Command, Option } from 'commander';
-import type { ProjectsQuery } from '#access';
-import { type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
+import type { Command } from 'commander';
+import { type EmailAddress, parseEmailAddress } from '#kernel';
+import { type EnvironmentOptions, withEnvironmentOptions } from './environment-options.js';
 import { UsageError } from './failures.js';
-import { findProject } from './find-project.js';
 
 /** The options that say of whom a command speaks. */
-export interface SubscriberOptions {
-  readonly project: string;
-  readonly env: 'live' | 'test';
+export interface SubscriberOptions extends EnvironmentOptions {
   readonly email: string;
 }
 
 export function withSubscriberOptions(command: Command): Command {
-  return command
-    .requiredOption('--project <project>', 'e.g. ACME/APIT, or APIT where only one tenant has it')
-    .addOption(new Option('--env <env>', 'the environment').choices(['live', 'test']).makeOptionMandatory())
-    .requiredOption('--email <email>', 'the address of the person');
+  return withEnvironmentOptions(command).requiredOption('--email <email>', 'the address of the person');
 }
 
 /** The address that was named. Throws a `UsageError` that says what is wrong with it. */
@@ -23,11 +17,4 @@ export function addressOf({ email }: SubscriberOptions): EmailAddress {
   const parsed = parseEmailAddress(email);
   if ('fault' in parsed) throw new UsageError(`--email ${parsed.fault}`);
   return parsed.address;
-}
-
-export async function scopeOf(
-  { project, env }: SubscriberOptions,
-  projects: ProjectsQuery,
-): Promise<ProjectScope> {
-  return findProject(await projects.list(), project)[env];
 }

@@ -1,9 +1,50 @@
 import { Module } from '@nestjs/common';
+import { AccessModule } from '#access';
+import { DkimKeyMaker } from './dkim/dkim-key-maker.service.js';
+import { SealedDkimKeys } from './dkim/sealed-dkim-keys.query.js';
+import { DnsReader } from './dns/dns-reader.service.js';
+import { RecordChecks } from './dns/record-checks.service.js';
+import { SpfCheck } from './dns/spf-check.service.js';
+import { DnsRecordRepository } from './sending-domains/dns-record.repository.js';
+import { DomainCheckRequests } from './sending-domains/domain-check-requests.query.js';
+import { DomainChecksService } from './sending-domains/domain-checks.service.js';
+import { DomainControlService } from './sending-domains/domain-control.service.js';
+import { DomainRecordsMaker } from './sending-domains/domain-records-maker.service.js';
+import { DomainVerificationService } from './sending-domains/domain-verification.service.js';
+import { DueDomainChecks } from './sending-domains/due-domain-checks.task.js';
+import { RemoveOldDomainData } from './sending-domains/remove-old-domain-data.task.js';
+import { SendingDomainRepository } from './sending-domains/sending-domain.repository.js';
+import { SendingDomainsQuery } from './sending-domains/sending-domains.query.js';
+import { SendingDomainsService } from './sending-domains/sending-domains.service.js';
 import { SendingIdentityQuery } from './sending-domains/sending-identity.query.js';
 
-/** Sending domains: their set-up, their checks, and as whom mail goes out. */
-@Module({
-  providers: [SendingIdentityQuery],
-  exports: [SendingIdentityQuery],
-})
+const services = [
+  DkimKeyMaker,
+  DnsRecordRepository,
+  DomainCheckRequests,
+  DomainControlService,
+  SealedDkimKeys,
+  SendingDomainRepository,
+  SendingDomainsQuery,
+  SendingIdentityQuery,
+];
+
+/** Sending domains: as whom mail goes out, and what the operator does with them. */
+@Module({ providers: services, exports: services })
 export class DeliverabilityModule {}
+
+/** What customers do with their domains. Needs a global `DomainUsage`. */
+@Module({
+  imports: [DeliverabilityModule],
+  providers: [DomainRecordsMaker, DomainVerificationService, SendingDomainsService],
+  exports: [DeliverabilityModule, DomainVerificationService, SendingDomainsService],
+})
+export class SendingDomainsModule {}
+
+/** What only the worker has: looking at DNS, asked for and by the schedule. */
+@Module({
+  imports: [AccessModule, DeliverabilityModule],
+  providers: [DnsReader, DomainChecksService, DueDomainChecks, RecordChecks, RemoveOldDomainData, SpfCheck],
+  exports: [DomainChecksService, DueDomainChecks, RemoveOldDomainData],
+})
+export class DeliverabilityWorkerModule {}

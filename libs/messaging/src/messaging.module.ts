@@ -6,6 +6,7 @@ import { BillingModule } from '#billing';
 import { MailMetrics } from '#platform';
 import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
 import { CampaignControlService } from './campaigns/campaign-control.service.js';
+import { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 import { CampaignFailureService } from './campaigns/campaign-failure.service.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
 import { CampaignRetryService } from './campaigns/campaign-retry.service.js';
@@ -66,6 +67,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
   providers: [
     CampaignAnalysisService,
     CampaignControlService,
+    CampaignDomainUsageQuery,
     CampaignMailsService,
     CampaignPreviewService,
     CampaignRepository,
@@ -98,6 +100,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
   ],
   exports: [
     CampaignControlService,
+    CampaignDomainUsageQuery,
     CampaignMailsService,
     CampaignPreviewService,
     CampaignRepository,

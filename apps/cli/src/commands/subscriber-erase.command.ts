@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { NotFoundError } from '#kernel';
 import { type CliContext, printResult } from '../cli-context.js';
 import { OperatorError, UsageError } from '../failures.js';
-import { addressOf, scopeOf, type SubscriberOptions, withSubscriberOptions } from '../subscriber-options.js';
+import { scopeOf } from '../environment-options.js';
+import { addressOf, type SubscriberOptions, withSubscriberOptions } from '../subscriber-options.js';
 
 interface Options extends SubscriberOptions {
   readonly yes?: true;

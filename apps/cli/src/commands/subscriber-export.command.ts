@@ -3,7 +3,8 @@ import type { AudiencePersonalData } from '#audience';
 import type { MailPersonalData } from '#messaging';
 import { type CliContext, printResult } from '../cli-context.js';
 import { OperatorError } from '../failures.js';
-import { addressOf, scopeOf, type SubscriberOptions, withSubscriberOptions } from '../subscriber-options.js';
+import { scopeOf } from '../environment-options.js';
+import { addressOf, type SubscriberOptions, withSubscriberOptions } from '../subscriber-options.js';
 
 type PersonalData = AudiencePersonalData & MailPersonalData;
 
