@@ -2,17 +2,19 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { RecordChecks } from '../dns/record-checks.service.js';
-import type { RecordVerdict } from '../dns/record-verdict.js';
+import { failed, type RecordVerdict } from '../dns/record-verdict.js';
 import { DomainCheckRequests } from './domain-check-requests.query.js';
-import { afterLook, type DnsRecord, isRequired, isRight } from './dns-record.js';
+import { afterLook, type DnsRecord, isRequired, isRight, type RecordPurpose } from './dns-record.js';
 import { DnsRecordRepository } from './dns-record.repository.js';
-import { afterCheck, type SendingDomain } from './sending-domain.js';
+import { afterCheck, isVerified, type SendingDomain } from './sending-domain.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';
+
+/** By the record's id. */
+type Verdicts = ReadonlyMap<number, { readonly purpose: RecordPurpose; readonly verdict: RecordVerdict }>;
 
 interface Look {
   readonly domain: SendingDomain;
-  /** By the record's id. */
-  readonly verdicts: ReadonlyMap<number, RecordVerdict>;
+  readonly verdicts: Verdicts;
 }
 
 /** Looks at the DNS of domains and decides what follows. Runs in the worker. */
@@ -41,7 +43,10 @@ export class DomainChecksService {
     if (domain === null) return null;
     const records = (await this.records.of(scope, domain.id)).filter(isRequired);
     const verdicts = await Promise.all(
-      records.map(async (record) => [record.id, await this.checks.check(record)] as const),
+      records.map(async (record) => {
+        const verdict = await this.checks.check(record);
+        return [record.id, { purpose: record.purpose, verdict }] as const;
+      }),
     );
     return { domain, verdicts: new Map(verdicts) };
   }
@@ -52,9 +57,10 @@ export class DomainChecksService {
       if (current?.id !== domain.id || current.revision !== domain.revision) return false;
       if ((await this.requests.state(scope, checkId)) !== 'PENDING') return true;
       const now = this.clock.now();
-      const records = await this.#saveLooks(scope, current, verdicts, now);
-      const isTaken = await this.domains.isVerifiedElsewhere(scope, current.domainName);
-      await this.domains.save(scope, current.id, afterCheck(current, records, now, isTaken), now);
+      const isTaken =
+        !isVerified(current.status) && (await this.domains.isVerifiedElsewhere(scope, current.domainName));
+      const records = await this.#saveLooks(scope, current, isTaken ? asAnothers(verdicts) : verdicts, now);
+      await this.domains.save(scope, current.id, afterCheck(current, records, now), now);
       await this.requests.finish(scope, checkId);
       return true;
     });
@@ -64,19 +70,32 @@ export class DomainChecksService {
   async #saveLooks(
     scope: ProjectScope,
     { id }: SendingDomain,
-    verdicts: Look['verdicts'],
+    verdicts: Verdicts,
     now: Date,
   ): Promise<readonly DnsRecord[]> {
-    const looked = (await this.records.of(scope, id)).flatMap((record) => {
-      const verdict = verdicts.get(record.id);
-      return verdict === undefined ? [] : [afterLook(record, verdict, now)];
+    const records = (await this.records.of(scope, id)).map((record) => {
+      const seen = verdicts.get(record.id);
+      return seen === undefined ? record : afterLook(record, seen.verdict, now);
     });
-    await this.records.saveLooks(scope, looked);
-    const coming = looked.filter(({ key }) => key?.state === 'NEXT');
-    if (coming.length === 0 || !coming.every(isRight)) return looked;
+    await this.records.saveLooks(
+      scope,
+      records.filter((record) => verdicts.has(record.id)),
+    );
+    const coming = records.filter(({ key }) => key?.state === 'NEXT');
+    if (coming.length === 0 || !coming.every(isRight)) return records;
     await this.records.switchKeys(scope, id, now);
-    return looked.flatMap(afterSwitch);
+    return records.flatMap(afterSwitch);
   }
+}
+
+/** Two can both change a zone, an agency and its client; the domain is whose was verified first. */
+function asAnothers(verdicts: Verdicts): Verdicts {
+  const others = [...verdicts].map(([id, { purpose, verdict }]) => {
+    if (purpose !== 'OWNERSHIP' || verdict.status !== 'VERIFIED') return [id, { purpose, verdict }] as const;
+    const refused = failed('MISMATCH', 'another account has verified this domain', [verdict.actualValue]);
+    return [id, { purpose, verdict: refused }] as const;
+  });
+  return new Map(others);
 }
 
 function afterSwitch(record: DnsRecord): DnsRecord[] {

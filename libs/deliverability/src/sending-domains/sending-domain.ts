@@ -71,13 +71,8 @@ export function newDomainState(now: Date): DomainState {
   };
 }
 
-/** The state after all records were looked at. `isTaken`: another tenant's verified domain has the name. */
-export function afterCheck(
-  domain: DomainState,
-  records: readonly DnsRecord[],
-  now: Date,
-  isTaken: boolean,
-): DomainState {
+/** The state after all records were looked at. */
+export function afterCheck(domain: DomainState, records: readonly DnsRecord[], now: Date): DomainState {
   const checked: DomainState = {
     ...domain,
     healthScore: healthScore(records),
@@ -88,7 +83,7 @@ export function afterCheck(
   const inForce = records.filter(isInForce);
   const next = isVerified(domain.status)
     ? afterVerification(checked, inForce, now)
-    : beforeVerification(checked, inForce, now, isTaken);
+    : beforeVerification(checked, inForce, now);
   return { ...next, nextCheckAt: soonerWhileKeysChange(next.nextCheckAt, records, now, domain) };
 }
 
@@ -109,17 +104,12 @@ export function resumed(domain: DomainState, records: readonly DnsRecord[], now:
   return { ...next, nextCheckAt: now };
 }
 
-function beforeVerification(
-  domain: DomainState,
-  inForce: readonly DnsRecord[],
-  now: Date,
-  isTaken: boolean,
-): DomainState {
-  if (inForce.every(isRight) && !isTaken) return active({ ...domain, verifiedAt: now }, now);
+function beforeVerification(domain: DomainState, inForce: readonly DnsRecord[], now: Date): DomainState {
+  if (inForce.every(isRight)) return active({ ...domain, verifiedAt: now }, now);
   // Somebody asked: it begins anew.
   if (domain.status !== 'PENDING_VERIFICATION') return { ...domain, ...pending(now) };
   const isOver = now.getTime() - domain.checksStartedAt.getTime() >= VERIFICATION_PERIOD_MS;
-  if (isOver && (isTaken || inForce.some(isWrong)))
+  if (isOver && inForce.some(isWrong))
     return { ...domain, status: 'VERIFICATION_FAILED', nextCheckAt: null, expiresAt: null };
   return { ...domain, nextCheckAt: nextEarlyCheck(domain.checksStartedAt, now) };
 }

@@ -174,6 +174,9 @@ describe('A sending domain', () => {
     expect((await fixture.check(first)).status).toBe('ACTIVE');
     const late = await fixture.check(second);
     expect(late).toMatchObject({ status: 'PENDING_VERIFICATION', sendingAllowed: false });
+    expect(late.dnsRecords.filter(({ status }) => status === 'FAILED')).toMatchObject([
+      { purpose: 'OWNERSHIP', failureReason: 'MISMATCH: another account has verified this domain' },
+    ]);
     const { live: third } = await fixture.project();
     await expect(create(third, 'contested.example')).rejects.toMatchObject({ reason: 'taken' });
     await create(third, 'free.example');
@@ -337,6 +340,38 @@ describe('A sending domain', () => {
     expect(sealed).toBe((all?.keys ?? 0) - 1);
     await fixture.restart({ ...next, ERASED_ADDRESS_KEY: previous.ERASED_ADDRESS_KEY });
     expect(await identity(live)).toEqual(before);
+  });
+
+  it('survives whatever a stranger writes into DNS', async () => {
+    const { live } = await fixture.project();
+    await create(live, 'strange.example');
+    const texts = ['\u0000\u0007nul', 'x'.repeat(20_000), 'v=spf1 include:a..b ~all', 'v=spf1 \u0000'];
+    for (const { host, recordType } of (await fixture.view(live)).dnsRecords)
+      if (recordType === 'TXT') fixture.dns.txt(host, ...texts);
+    const { dnsRecords } = await fixture.check(live);
+    expect(dnsRecords.map(({ failureReason }) => failureReason?.split(':')[0])).toEqual([
+      'MISMATCH',
+      'MISMATCH',
+      'MULTIPLE',
+      'MISSING',
+      'MISSING',
+    ]);
+    expect(dnsRecords[0]?.actualValue).toHaveLength(4_000);
+    expect(dnsRecords[0]?.actualValue).toMatch(/^\ufffd\ufffdnul\nxxx/);
+  });
+
+  it('is changed while a check is looking: what the check saw of the old name does not count', async () => {
+    const { live } = await fixture.project();
+    await create(live, 'old-name.example');
+    await fixture.publish(live);
+    fixture.dns.fail('silence', (await fixture.view(live)).dnsRecords[0]?.host);
+    const checking = fixture.check(live);
+    await change(live, 'new-name.example');
+    const after = await checking;
+    expect(after).toMatchObject({ domainName: 'new-name.example', status: 'PENDING_VERIFICATION' });
+    expect(
+      after.dnsRecords.map(({ status, failureReason }) => `${status} ${failureReason?.split(':')[0]}`),
+    ).toEqual(Array(5).fill('FAILED MISSING'));
   });
 
   it('explains each record to someone who has the form of a registrar open', async () => {
