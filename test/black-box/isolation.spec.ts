@@ -140,6 +140,7 @@ describe('projects and their environments', () => {
     });
     const segment = await owner.post('/segments', { name: 'Secret', type: 'STATIC' });
     await owner.post('/custom-fields', { key: 'secret_field', displayName: 'Secret', type: 'TEXT' });
+    await owner.post('/sending-domain', { domainName: 'owner.example' });
     const importId = await importOne();
     const inbox = await eventually('the confirmation mail', async () => {
       const answer = await owner.get('/test-inbox/messages');

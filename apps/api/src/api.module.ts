@@ -8,6 +8,8 @@ import { AccessApiModule } from './access/access-api.module.js';
 import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
 import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
+import { DeliverabilityApiModule } from './deliverability/deliverability-api.module.js';
+import { DomainUsageModule } from './deliverability/domain-usage.module.js';
 import { MessagingApiModule } from './messaging/messaging-api.module.js';
 import { ReferenceModule } from './openapi/reference.module.js';
 import { OperationsController } from './operations/operations.controller.js';
@@ -25,6 +27,8 @@ const EDGES = [
   SubscriberAllowanceModule,
   AudienceApiModule,
   MessagingApiModule,
+  DomainUsageModule,
+  DeliverabilityApiModule,
   PublicPagesModule,
   ReferenceModule,
 ];

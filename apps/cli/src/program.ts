@@ -3,9 +3,14 @@ import type { CliContext } from './cli-context.js';
 import { addCheckCounters } from './commands/check-counters.command.js';
 import { addCheckStatistics } from './commands/check-statistics.command.js';
 import { addDemoSeed } from './commands/demo-seed.command.js';
+import { addDomainResume } from './commands/domain-resume.command.js';
+import { addDomainRotateKey } from './commands/domain-rotate-key.command.js';
+import { addDomainShow } from './commands/domain-show.command.js';
+import { addDomainSuspend } from './commands/domain-suspend.command.js';
 import { addKeyCreate } from './commands/key-create.command.js';
 import { addKeyList } from './commands/key-list.command.js';
 import { addKeyRevoke } from './commands/key-revoke.command.js';
+import { addMasterKeyRotate } from './commands/master-key-rotate.command.js';
 import { addMigrate } from './commands/migrate.command.js';
 import { addProjectCreate } from './commands/project-create.command.js';
 import { addSubscriberErase } from './commands/subscriber-erase.command.js';
@@ -25,6 +30,11 @@ const COMMANDS = [
   addKeyCreate,
   addKeyList,
   addKeyRevoke,
+  addDomainShow,
+  addDomainSuspend,
+  addDomainResume,
+  addDomainRotateKey,
+  addMasterKeyRotate,
   addSubscriberExport,
   addSubscriberErase,
   addCheckCounters,
@@ -58,7 +68,7 @@ export async function run(args: readonly string[], cli: CliContext): Promise<0 |
 function createProgram(cli: CliContext): Command {
   const program = new Command('mailwright')
     .description(
-      'Operate Mailwright: its schema, tenants, projects, API keys, webhooks and subscribers’ data. DATABASE_URL says where.',
+      'Operate Mailwright: its schema, tenants, projects, API keys, sending domains, webhooks and subscribers’ data. DATABASE_URL says where.',
     )
     .helpCommand(false)
     .exitOverride()

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 import { type EmailAddress, parseEmailAddress } from '#kernel';
+import { type EnvironmentOptions, withEnvironmentOptions } from './environment-options.js';
 import { UsageError } from './failures.js';
-import { type ProjectOptions, withProjectOptions } from './project-options.js';
 
 /** The options that say of whom a command speaks. */
-export interface SubscriberOptions extends ProjectOptions {
+export interface SubscriberOptions extends EnvironmentOptions {
   readonly email: string;
 }
 
 export function withSubscriberOptions(command: Command): Command {
-  return withProjectOptions(command).requiredOption('--email <email>', 'the address of the person');
+  return withEnvironmentOptions(command).requiredOption('--email <email>', 'the address of the person');
 }
 
 /** The address that was named. Throws a `UsageError` that says what is wrong with it. */

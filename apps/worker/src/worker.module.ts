@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
-import { BouncesModule } from '#deliverability';
+import { BouncesModule, DeliverabilityWorkerModule } from '#deliverability';
 import { MessagingModule, MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { WebhooksWorkerModule } from '#webhooks';
@@ -20,6 +20,7 @@ export class WorkerModule {
         SubscriberAllowanceModule,
         AudienceModule,
         MessagingModule,
+        DeliverabilityWorkerModule,
         MessagingWorkerModule,
         WebhooksWorkerModule,
         BouncesModule,

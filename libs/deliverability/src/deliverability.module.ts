@@ -1,17 +1,58 @@
 import { Module } from '@nestjs/common';
+import { AccessModule } from '#access';
+import { DkimKeyMaker } from './dkim/dkim-key-maker.service.js';
 import { DkimSigner } from './dkim/dkim-signer.js';
+import { SealedDkimKeys } from './dkim/sealed-dkim-keys.query.js';
 import { SigningKeyring } from './dkim/signing-keyring.js';
+import { DnsReader } from './dns/dns-reader.service.js';
+import { RecordChecks } from './dns/record-checks.service.js';
+import { SpfCheck } from './dns/spf-check.service.js';
+import { DnsRecordRepository } from './sending-domains/dns-record.repository.js';
+import { DomainCheckRequests } from './sending-domains/domain-check-requests.query.js';
+import { DomainChecksService } from './sending-domains/domain-checks.service.js';
+import { DomainControlService } from './sending-domains/domain-control.service.js';
+import { DomainRecordsMaker } from './sending-domains/domain-records-maker.service.js';
+import { DomainVerificationService } from './sending-domains/domain-verification.service.js';
+import { DueDomainChecks } from './sending-domains/due-domain-checks.task.js';
+import { RemoveOldDomainData } from './sending-domains/remove-old-domain-data.task.js';
 import { SendingDomainStandingQuery } from './sending-domains/sending-domain-standing.query.js';
+import { SendingDomainRepository } from './sending-domains/sending-domain.repository.js';
+import { SendingDomainsQuery } from './sending-domains/sending-domains.query.js';
+import { SendingDomainsService } from './sending-domains/sending-domains.service.js';
 import { SendingIdentityQuery } from './sending-domains/sending-identity.query.js';
 
-/** Sending domains: their set-up, their checks, and as whom mail goes out. */
+const services = [
+  DkimKeyMaker,
+  DnsRecordRepository,
+  DomainCheckRequests,
+  DomainControlService,
+  SealedDkimKeys,
+  SendingDomainRepository,
+  SendingDomainsQuery,
+  SendingDomainStandingQuery,
+  SendingIdentityQuery,
+  SigningKeyring,
+];
+
+/** Sending domains: as whom mail goes out, and what the operator does with them. */
 @Module({
-  providers: [
-    { provide: DkimSigner, useFactory: () => new DkimSigner() },
-    SendingDomainStandingQuery,
-    SendingIdentityQuery,
-    SigningKeyring,
-  ],
-  exports: [DkimSigner, SendingDomainStandingQuery, SendingIdentityQuery, SigningKeyring],
+  providers: [{ provide: DkimSigner, useFactory: () => new DkimSigner() }, ...services],
+  exports: [DkimSigner, ...services],
 })
 export class DeliverabilityModule {}
+
+/** What customers do with their domains. Needs a global `DomainUsage`. */
+@Module({
+  imports: [DeliverabilityModule],
+  providers: [DomainRecordsMaker, DomainVerificationService, SendingDomainsService],
+  exports: [DeliverabilityModule, DomainVerificationService, SendingDomainsService],
+})
+export class SendingDomainsModule {}
+
+/** What only the worker has: looking at DNS, asked for and by the schedule. */
+@Module({
+  imports: [AccessModule, DeliverabilityModule],
+  providers: [DnsReader, DomainChecksService, DueDomainChecks, RecordChecks, RemoveOldDomainData, SpfCheck],
+  exports: [DomainChecksService, DueDomainChecks, RemoveOldDomainData],
+})
+export class DeliverabilityWorkerModule {}

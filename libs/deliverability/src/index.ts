@@ -8,12 +8,17 @@ export type { BounceClass } from './bounces/bounce-table.js';
 export { type ReturnPathClaims, ReturnPaths } from './bounces/return-path.js';
 export { ReturnPathsModule } from './bounces/return-paths.module.js';
 export { nextAttemptAt } from './bounces/retry-schedule.js';
-export { DeliverabilityModule } from './deliverability.module.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
 export { SigningKeyring } from './dkim/signing-keyring.js';
 export type { CampaignFacts, ContentFacts, SenderFacts } from './pre-send/campaign-facts.js';
 export { criticalChecks } from './pre-send/critical-checks.js';
+export {
+  DeliverabilityModule,
+  DeliverabilityWorkerModule,
+  SendingDomainsModule,
+} from './deliverability.module.js';
+export { SealedDkimKeys } from './dkim/sealed-dkim-keys.query.js';
 export {
   type CheckCode,
   type PreSendAnalysis,
@@ -27,9 +32,32 @@ export {
   SendingDomainStandingQuery,
 } from './sending-domains/sending-domain-standing.query.js';
 export {
+  DNS_RECORD_STATUSES,
+  DNS_RECORD_TYPES,
+  type DnsRecord,
+  type RecordPurpose,
+} from './sending-domains/dns-record.js';
+export { DomainChecksService } from './sending-domains/domain-checks.service.js';
+export { DomainControlService } from './sending-domains/domain-control.service.js';
+export { DomainUsage } from './sending-domains/domain-usage.js';
+export { DomainVerificationService } from './sending-domains/domain-verification.service.js';
+export { DueDomainChecks } from './sending-domains/due-domain-checks.task.js';
+export { RemoveOldDomainData } from './sending-domains/remove-old-domain-data.task.js';
+export {
+  SENDING_DOMAIN_STATUSES,
+  SENDING_DOMAIN_TYPES,
+  type SendingDomainStatus,
+} from './sending-domains/sending-domain.js';
+export { DomainVerificationRequested } from './sending-domains/sending-domain.events.js';
+export {
+  type DnsInstructions,
+  SendingDomainsQuery,
+  type SendingDomainView,
+} from './sending-domains/sending-domains.query.js';
+export { SendingDomainsService } from './sending-domains/sending-domains.service.js';
+export {
   type DkimKey,
   type SendingIdentity,
   SendingIdentityQuery,
 } from './sending-domains/sending-identity.query.js';
-export type { SendingDomainStatus } from './sending-domains/sending-domain.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';

@@ -7,6 +7,7 @@ export {
   type SendStrategy,
 } from './campaigns/campaign.js';
 export { CampaignControlService } from './campaigns/campaign-control.service.js';
+export { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 export type { CampaignAnalysis } from './campaigns/campaign-analysis.service.js';
 export { CampaignQueued, CampaignRetried, CampaignStopped } from './campaigns/campaign.events.js';
 export { CampaignRetryService } from './campaigns/campaign-retry.service.js';

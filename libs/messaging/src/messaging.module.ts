@@ -8,6 +8,7 @@ import { MailMetrics } from '#platform';
 import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
 import { CampaignAnnouncements } from './campaigns/campaign-announcements.service.js';
 import { CampaignControlService } from './campaigns/campaign-control.service.js';
+import { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 import { CampaignFailureService } from './campaigns/campaign-failure.service.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
 import { CampaignRetryService } from './campaigns/campaign-retry.service.js';
@@ -77,6 +78,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     CampaignAnalysisService,
     CampaignAnnouncements,
     CampaignControlService,
+    CampaignDomainUsageQuery,
     CampaignMailsService,
     CampaignPreviewService,
     CampaignRepository,
@@ -113,6 +115,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
   exports: [
     CampaignAnnouncements,
     CampaignControlService,
+    CampaignDomainUsageQuery,
     CampaignMailsService,
     CampaignPreviewService,
     CampaignRepository,

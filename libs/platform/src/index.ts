@@ -26,6 +26,7 @@ export { PeriodicTask, PeriodicTasks } from './jobs/periodic-tasks.js';
 export type { QueueBackend } from './jobs/queue-backend.js';
 export { Relay } from './jobs/relay.js';
 export { RemoveFinishedJobs } from './jobs/remove-finished-jobs.task.js';
+export { waitForWorker } from './jobs/wait-for-worker.js';
 export { Loop } from './lifecycle/loop.js';
 export { createLogger } from './logging/logger.js';
 export { NestLogger } from './logging/nest-logger.js';
@@ -55,6 +56,7 @@ export { OutgoingHttp, type OutgoingAnswer, type OutgoingRequest } from './outgo
 export { OutgoingHttpError } from './outgoing-http/outgoing-http.error.js';
 export { webhookHeaders } from './outgoing-http/signed-webhook.js';
 export { projectRoot } from './project-root.js';
+export { SealedSecrets } from './secrets/sealed-secrets.js';
 export { SecretBox, type SecretContext, UnreadableSecretError } from './secrets/secret-box.js';
 export {
   MAX_TRACKED_PLACES,

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { NotFoundError } from '#kernel';
 import { type CliContext, printResult } from '../cli-context.js';
 import { OperatorError, UsageError } from '../failures.js';
-import { scopeOf } from '../project-options.js';
+import { scopeOf } from '../environment-options.js';
 import { addressOf, type SubscriberOptions, withSubscriberOptions } from '../subscriber-options.js';
 
 interface Options extends SubscriberOptions {

@@ -3,7 +3,7 @@ import type { AudiencePersonalData } from '#audience';
 import type { MailPersonalData } from '#messaging';
 import { type CliContext, printResult } from '../cli-context.js';
 import { OperatorError } from '../failures.js';
-import { scopeOf } from '../project-options.js';
+import { scopeOf } from '../environment-options.js';
 import { addressOf, type SubscriberOptions, withSubscriberOptions } from '../subscriber-options.js';
 
 type PersonalData = AudiencePersonalData & MailPersonalData & { readonly webhookEvents: readonly unknown[] };

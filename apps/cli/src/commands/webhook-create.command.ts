@@ -3,11 +3,11 @@ import { ANNOUNCEMENT_TYPES, type AnnouncementType } from '#kernel';
 import { type CliContext, printResult } from '../cli-context.js';
 import { namingOptions, UsageError } from '../failures.js';
 import { nearest } from '../nearest.js';
-import { type ProjectOptions, withProjectOptions } from '../project-options.js';
+import { type EnvironmentOptions, withEnvironmentOptions } from '../environment-options.js';
 import { facts } from '../table.js';
 import { withWebhooks } from './webhook-services.js';
 
-interface Options extends ProjectOptions {
+interface Options extends EnvironmentOptions {
   readonly url: string;
   readonly events: string;
   readonly description?: string;
@@ -15,7 +15,7 @@ interface Options extends ProjectOptions {
 }
 
 export function addWebhookCreate(program: Command, cli: CliContext): void {
-  withProjectOptions(program.command('webhook:create'))
+  withEnvironmentOptions(program.command('webhook:create'))
     .description('tell a URL what happens in a project, and show the signing secret, this once')
     .requiredOption('--url <url>', 'where to post')
     .option('--events <events>', 'which events, with commas between them, or all', 'all')

@@ -2,17 +2,17 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { WebhookLogRow } from '#webhooks';
 import { type CliContext, printResult } from '../cli-context.js';
 import { UsageError } from '../failures.js';
-import { type ProjectOptions, withProjectOptions } from '../project-options.js';
+import { type EnvironmentOptions, withEnvironmentOptions } from '../environment-options.js';
 import { table } from '../table.js';
 import { withWebhooks } from './webhook-services.js';
 
-interface Options extends ProjectOptions {
+interface Options extends EnvironmentOptions {
   readonly id: string;
   readonly limit: number;
   readonly json?: true;
 }
 
-interface ReplayOptions extends ProjectOptions {
+interface ReplayOptions extends EnvironmentOptions {
   readonly delivery?: string;
   readonly id?: string;
   readonly since?: Date;
@@ -23,7 +23,7 @@ interface ReplayOptions extends ProjectOptions {
 const HEADINGS = ['DELIVERY', 'CREATED', 'EVENT', 'STATE', 'TRIES', 'LAST ANSWER', 'NEXT TRY'];
 
 export function addWebhookLog(program: Command, cli: CliContext): void {
-  withProjectOptions(program.command('webhook:log'))
+  withEnvironmentOptions(program.command('webhook:log'))
     .description('show what a webhook endpoint was told, newest first')
     .requiredOption('--id <id>', 'which endpoint')
     .option('--limit <rows>', 'how many', wholeNumber, 50)
@@ -37,7 +37,7 @@ export function addWebhookLog(program: Command, cli: CliContext): void {
 }
 
 export function addWebhookReplay(program: Command, cli: CliContext): void {
-  withProjectOptions(program.command('webhook:replay'))
+  withEnvironmentOptions(program.command('webhook:replay'))
     .description('tell again: one delivery, or those of an endpoint since a moment that failed')
     .option('--delivery <id>', 'one line of the log')
     .option('--id <id>', 'an endpoint; with --since')

@@ -1,17 +1,17 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type CliContext, printResult } from '../cli-context.js';
-import { type ProjectOptions, withProjectOptions } from '../project-options.js';
+import { type EnvironmentOptions, withEnvironmentOptions } from '../environment-options.js';
 import { facts } from '../table.js';
 import { withWebhooks } from './webhook-services.js';
 
-interface Options extends ProjectOptions {
+interface Options extends EnvironmentOptions {
   readonly id: string;
   readonly overlapHours: number;
   readonly json?: true;
 }
 
 export function addWebhookRotateSecret(program: Command, cli: CliContext): void {
-  withProjectOptions(program.command('webhook:rotate-secret'))
+  withEnvironmentOptions(program.command('webhook:rotate-secret'))
     .description('give a webhook endpoint a new signing secret, and show it, this once')
     .requiredOption('--id <id>', 'which endpoint')
     .option('--overlap-hours <hours>', 'how long the one before signs beside it', hours, 24)

@@ -1,7 +1,7 @@
 import type { ProjectScope } from '#kernel';
 import type { WebhookEndpoints, WebhookLog } from '#webhooks';
 import type { CliContext } from '../cli-context.js';
-import { type ProjectOptions, scopeOf } from '../project-options.js';
+import { type EnvironmentOptions, scopeOf } from '../environment-options.js';
 
 /** What the webhook commands work with. */
 interface WebhookServices {
@@ -13,7 +13,7 @@ interface WebhookServices {
 /** Runs `work` with the webhooks of the project environment that the options name. */
 export async function withWebhooks<T>(
   cli: CliContext,
-  options: ProjectOptions,
+  options: EnvironmentOptions,
   work: (services: WebhookServices) => Promise<T>,
 ): Promise<T> {
   const [{ withServices }, { WebhookEndpoints, WebhookLog, WebhooksModule }] = await Promise.all([

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
 import { type CliContext, printResult } from '../cli-context.js';
 import { namingOptions } from '../failures.js';
-import { type ProjectOptions, withProjectOptions } from '../project-options.js';
+import { type EnvironmentOptions, withEnvironmentOptions } from '../environment-options.js';
 import { eventTypesOf } from './webhook-create.command.js';
 import { withWebhooks } from './webhook-services.js';
 
-interface Options extends ProjectOptions {
+interface Options extends EnvironmentOptions {
   readonly id: string;
   readonly url?: string;
   readonly events?: string;
@@ -15,7 +15,7 @@ interface Options extends ProjectOptions {
 }
 
 export function addWebhookSet(program: Command, cli: CliContext): void {
-  withProjectOptions(program.command('webhook:set'))
+  withEnvironmentOptions(program.command('webhook:set'))
     .description('change a webhook endpoint, switch it off or on again')
     .requiredOption('--id <id>', 'which endpoint')
     .option('--url <url>', 'where to post')
@@ -40,7 +40,7 @@ export function addWebhookSet(program: Command, cli: CliContext): void {
 }
 
 export function addWebhookDelete(program: Command, cli: CliContext): void {
-  withProjectOptions(program.command('webhook:delete'))
+  withEnvironmentOptions(program.command('webhook:delete'))
     .description('remove a webhook endpoint, with its log and what it still was to be told')
     .requiredOption('--id <id>', 'which endpoint')
     .option('--json', 'print one line of JSON')

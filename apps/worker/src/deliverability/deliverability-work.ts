@@ -1,12 +1,19 @@
-import { BounceReported, ComplaintReported } from '#deliverability';
+import {
+  BounceReported,
+  ComplaintReported,
+  DomainVerificationRequested,
+  DueDomainChecks,
+  RemoveOldDomainData,
+} from '#deliverability';
 import type { ContextWork } from '../context-work.js';
 import { BounceServer } from './bounce-server.js';
+import { CheckDomain } from './check-domain.job.js';
 import { RecordBounce } from './record-bounce.job.js';
 import { RecordComplaint } from './record-complaint.job.js';
 
 export const deliverabilityWork: ContextWork = {
-  jobs: [RecordBounce, RecordComplaint],
-  events: [BounceReported, ComplaintReported],
-  tasks: [],
+  jobs: [CheckDomain, RecordBounce, RecordComplaint],
+  events: [BounceReported, ComplaintReported, DomainVerificationRequested],
+  tasks: [DueDomainChecks, RemoveOldDomainData],
   parts: [BounceServer],
 };

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { getDomain } from 'tldts';
+import type { NewDnsRecord } from '../sending-domains/dns-record.js';
 import { checkDkim } from './dkim-check.js';
 import { checkDmarc, dmarcRecords } from './dmarc-check.js';
 import { type DnsAnswer, verdictOf } from './dns-answer.js';
@@ -10,15 +11,8 @@ import { checkOwnership } from './ownership-check.js';
 import { failed, type RecordVerdict } from './record-verdict.js';
 import { SpfCheck } from './spf-check.service.js';
 
-export const RECORD_PURPOSES = ['OWNERSHIP', 'DKIM', 'SPF', 'MX', 'DMARC'] as const;
-export type RecordPurpose = (typeof RECORD_PURPOSES)[number];
-
 /** What a customer was asked to publish. */
-export interface ExpectedRecord {
-  readonly purpose: RecordPurpose;
-  readonly host: string;
-  readonly expectedValue: string;
-}
+export type ExpectedRecord = Pick<NewDnsRecord, 'purpose' | 'host' | 'expectedValue'>;
 
 /** For all of a record's look-ups: the client who asked waits 15 s at most. */
 const DEADLINE_MS = 10_000;

@@ -26,10 +26,22 @@ export type RecordVerdict =
       readonly reason: string;
     };
 
+const SHOWN_CHARACTERS = 4_000;
+
 export function verified(actual: readonly string[], note: string | null = null): RecordVerdict {
-  return { status: 'VERIFIED', actualValue: actual.join('\n'), note };
+  return { status: 'VERIFIED', actualValue: shown(actual.join('\n')), note };
 }
 
 export function failed(code: FailureCode, reason: string, actual: readonly string[] = []): RecordVerdict {
-  return { status: 'FAILED', code, reason, actualValue: actual.length === 0 ? null : actual.join('\n') };
+  const actualValue = actual.length === 0 ? null : shown(actual.join('\n'));
+  return { status: 'FAILED', code, reason: shown(reason), actualValue };
+}
+
+/** What stands in a stranger's zone may be anything: NUL, which PostgreSQL cannot keep, and texts without end. */
+function shown(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(/[^\P{Cc}\n]/gu, '\ufffd')
+    .slice(0, SHOWN_CHARACTERS)
+    .toWellFormed();
 }

@@ -21,7 +21,9 @@ export type ParsedSpf = { readonly record: SpfRecord } | { readonly fault: strin
 
 const MECHANISM = /^(?<qualifier>[+?~-])?(?<name>[a-z0-9]+)(?<rest>[:/].*)?$/i;
 const MODIFIER = /^(?<name>[a-z][a-z0-9._-]*)=(?<value>\S*)$/i;
-const HOST = /^(?=.{1,253}$)[A-Za-z0-9%{}_.+=,-]+$/;
+const LABEL = /^[A-Za-z0-9_-]{1,63}$/;
+/** RFC 7208 §7.1; what they stand for is known only while a mail is received. */
+const WITH_MACROS = /^[A-Za-z0-9%{}_.+=,-]+$/;
 const V4_LENGTH = '(?:3[0-2]|[12]?[0-9])';
 const V6_LENGTH = '(?:12[0-8]|1[01][0-9]|[0-9]{1,2})';
 const DUAL_LENGTH = new RegExp(`^(?<host>[^/]*?)(?:/${V4_LENGTH})?(?://${V6_LENGTH})?$`);
@@ -50,7 +52,7 @@ export function parseSpf(text: string): ParsedSpf {
     mechanisms.push(mechanism);
   }
   const redirect = modifiers.get('redirect') ?? null;
-  if (redirect !== null && !HOST.test(redirect)) return { fault: 'redirect= names no host' };
+  if (redirect !== null && !isHost(redirect)) return { fault: 'redirect= names no host' };
   const hasAll = mechanisms.some(({ name }) => name === 'all');
   return { record: { mechanisms, redirect: hasAll ? null : redirect } };
 }
@@ -75,9 +77,9 @@ function hostOf(name: MechanismName, rest: string): string | null | undefined {
       return isIPv6(V6_NETWORK.exec(value)?.groups?.['address'] ?? '') ? null : undefined;
     case 'include':
     case 'exists':
-      return HOST.test(value) ? value : undefined;
+      return isHost(value) ? value : undefined;
     case 'ptr':
-      return rest === '' ? null : HOST.test(value) ? value : undefined;
+      return rest === '' ? null : isHost(value) ? value : undefined;
     default:
       return withLengths(rest);
   }
@@ -87,5 +89,14 @@ function hostOf(name: MechanismName, rest: string): string | null | undefined {
 function withLengths(rest: string): string | null | undefined {
   if (!rest.startsWith(':')) return DUAL_LENGTH.exec(rest)?.groups?.['host'] === '' ? null : undefined;
   const host = DUAL_LENGTH.exec(rest.slice(1))?.groups?.['host'] ?? '';
-  return HOST.test(host) ? host : undefined;
+  return isHost(host) ? host : undefined;
+}
+
+function isHost(text: string): boolean {
+  if (text.length > 253) return false;
+  if (text.includes('%')) return WITH_MACROS.test(text);
+  return text
+    .replace(/\.$/, '')
+    .split('.')
+    .every((label) => LABEL.test(label));
 }

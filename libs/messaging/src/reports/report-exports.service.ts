@@ -1,13 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, newId, NotFoundError, type ProjectScope, UnavailableError } from '#kernel';
-import { Database, Notifications, publish, type Sql } from '#platform';
+import { Database, Notifications, publish, type Sql, waitForWorker } from '#platform';
 import { isCampaignKey } from '../campaigns/campaign.js';
 import { EXPORTS_CHANNEL } from './report-export-maker.js';
 import { DeliveriesExportRequested, ReportExportRequested } from './report-export.events.js';
 
-const WAIT_MS = 15_000;
-const LOOK_AGAIN_MS = 250;
 const RETRY_AFTER_SECONDS = 5;
 
 type ExportKind = 'STATISTICS' | 'DELIVERIES';
@@ -97,34 +95,14 @@ export class ReportExportsService {
     id: string,
     isReached: (progress: Progress) => boolean,
   ): Promise<Progress> {
-    const deadline = performance.now() + WAIT_MS;
-    for (;;) {
-      const change = this.#change(id);
-      const progress = await this.#progress(scope, id);
-      if (isReached(progress)) {
-        change.forget();
-        return progress;
-      }
-      if (progress.state === 'FAILED' || performance.now() > deadline) {
-        change.forget();
-        throw new UnavailableError('No worker has made the export in time.', RETRY_AFTER_SECONDS);
-      }
-      await change.happened;
-    }
-  }
-
-  /** Resolves when the worker says that the export is made, or after a while, to look anyway. */
-  #change(id: string): { readonly happened: Promise<void>; readonly forget: () => void } {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, LOOK_AGAIN_MS);
-    const stopListening = this.notifications.listen(EXPORTS_CHANNEL, (payload) => {
-      if (payload === null || payload === id) resolve();
+    const progress = await waitForWorker(this.notifications, {
+      channel: EXPORTS_CHANNEL,
+      id,
+      look: () => this.#progress(scope, id),
+      isOver: (found) => isReached(found) || found.state === 'FAILED',
     });
-    const forget = () => {
-      clearTimeout(timer);
-      stopListening();
-    };
-    return { happened: promise.finally(forget), forget };
+    if (progress !== null && isReached(progress)) return progress;
+    throw new UnavailableError('No worker has made the export in time.', RETRY_AFTER_SECONDS);
   }
 
   #progress(scope: ProjectScope, id: string): Promise<Progress> {

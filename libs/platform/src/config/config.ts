@@ -8,6 +8,7 @@ export interface Config extends EnvironmentVariables {
   readonly PUBLIC_URL: string;
   readonly TOKEN_SECRET: string;
   readonly MASTER_KEY: string;
+  readonly ERASED_ADDRESS_KEY: string;
 }
 
 /** All that is wrong with the environment, one line each. */
@@ -27,6 +28,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   if ((given['BOUNCE_TLS_CERT_FILE'] === undefined) !== (given['BOUNCE_TLS_KEY_FILE'] === undefined)) {
     problems.push('BOUNCE_TLS_CERT_FILE and BOUNCE_TLS_KEY_FILE go together');
   }
+  problems.push(...masterKeyProblems(given));
   if (given['NODE_ENV'] === 'production') problems.push(...productionProblems(given));
   if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
   return complete(parsed.data);
@@ -35,6 +37,12 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
 function describe(issue: z.core.$ZodIssue): string {
   const missing = issue.code === 'invalid_type' && issue.input === undefined;
   return `${issue.path.join('.')} ${missing ? 'is required' : lowerFirst(issue.message)}`;
+}
+
+/** Hashes of erased addresses cannot be made anew: they keep the key that they were made with. */
+function masterKeyProblems(given: Readonly<Record<string, string | undefined>>): string[] {
+  if (given['MASTER_KEY_PREVIOUS'] === undefined || given['ERASED_ADDRESS_KEY'] !== undefined) return [];
+  return ['ERASED_ADDRESS_KEY is required with MASTER_KEY_PREVIOUS: set it to the key before, and keep it'];
 }
 
 function productionProblems(given: Readonly<Record<string, string | undefined>>): string[] {
@@ -49,12 +57,14 @@ function productionProblems(given: Readonly<Record<string, string | undefined>>)
 }
 
 function complete(values: EnvironmentVariables): Config {
+  const MASTER_KEY = values.MASTER_KEY ?? developmentSecret('MASTER_KEY', values.DATABASE_URL);
   return {
     ...values,
     LOG_FORMAT: values.LOG_FORMAT ?? (values.NODE_ENV === 'production' ? 'json' : 'pretty'),
     PUBLIC_URL: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
     TOKEN_SECRET: values.TOKEN_SECRET ?? developmentSecret('TOKEN_SECRET', values.DATABASE_URL),
-    MASTER_KEY: values.MASTER_KEY ?? developmentSecret('MASTER_KEY', values.DATABASE_URL),
+    MASTER_KEY,
+    ERASED_ADDRESS_KEY: values.ERASED_ADDRESS_KEY ?? MASTER_KEY,
   };
 }
 

@@ -53,7 +53,7 @@ const providers = [
   {
     provide: IdempotencyHook,
     useFactory: (database: Database, clock: Clock, config: Config, logger: Logger) =>
-      new IdempotencyHook(new IdempotencyKeysQuery(database, clock), config.MASTER_KEY, logger),
+      new IdempotencyHook(new IdempotencyKeysQuery(database, clock), config, logger),
     inject: [Database, Clock, CONFIG, LOGGER],
   },
   {

@@ -6,7 +6,7 @@ import { invalidRequest, ProblemError } from '../problems/problem-error.js';
 import { type Acquisition, type IdempotencyKeysQuery, UNKNOWN_HASH } from './idempotency-keys.query.js';
 import { identityOf, isIdempotencyKey, requestHash, sha256 } from './request-identity.js';
 import { RunningRequest } from './running-request.js';
-import { AnswerSeal, type StoredAnswer } from './sealed-answer.js';
+import { AnswerSeal, type MasterKeys, type StoredAnswer } from './sealed-answer.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -22,7 +22,7 @@ const NOT_KEPT = new Set([400, 401, 403, 429]);
 export class IdempotencyHook {
   constructor(
     private readonly keys: IdempotencyKeysQuery,
-    private readonly masterKey: string,
+    private readonly masterKeys: MasterKeys,
     private readonly logger: Logger,
   ) {}
 
@@ -34,7 +34,7 @@ export class IdempotencyHook {
     if (typeof key !== 'string' || !isIdempotencyKey(key)) {
       throw invalidRequest({ 'Idempotency-Key': 'must be 1 to 255 printable ASCII characters' });
     }
-    const seal = new AnswerSeal(this.masterKey, caller.keyId, key);
+    const seal = new AnswerSeal(this.masterKeys, caller.keyId, key);
     const acquired = await this.keys.acquire(identityOf(request, caller, key), knownHash(request));
     if (acquired.kind === 'acquired') {
       request.idempotentRun = new RunningRequest(this.keys, seal, acquired.lease);

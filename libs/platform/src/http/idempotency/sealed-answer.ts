@@ -1,4 +1,5 @@
 import { hkdfSync } from 'node:crypto';
+import type { Config } from '../../config/config.js';
 import { decrypt, encrypt } from '../../secrets/aes-256-gcm.js';
 
 /** What a repeated request gets again. */
@@ -8,15 +9,22 @@ export interface StoredAnswer {
   readonly body: string;
 }
 
+export type MasterKeys = Pick<Config, 'MASTER_KEY' | 'MASTER_KEY_PREVIOUS'>;
+
 /**
  * Answers are kept for a day and hold personal data that may be erased meanwhile. So they are encrypted with a
  * key that only the client's own idempotency key completes; the table has its hash.
+ * One from before a change of the master key opens as long as the previous one is configured.
  */
 export class AnswerSeal {
   readonly #key: Buffer;
+  readonly #previousKey: Buffer | null;
 
-  constructor(masterKey: string, apiKeyId: string, idempotencyKey: string) {
-    this.#key = Buffer.from(hkdfSync('sha256', masterKey, apiKeyId, `idempotency:${idempotencyKey}`, 32));
+  constructor({ MASTER_KEY, MASTER_KEY_PREVIOUS }: MasterKeys, apiKeyId: string, idempotencyKey: string) {
+    const derive = (masterKey: string) =>
+      Buffer.from(hkdfSync('sha256', masterKey, apiKeyId, `idempotency:${idempotencyKey}`, 32));
+    this.#key = derive(MASTER_KEY);
+    this.#previousKey = MASTER_KEY_PREVIOUS === undefined ? null : derive(MASTER_KEY_PREVIOUS);
   }
 
   seal(answer: StoredAnswer): string {
@@ -24,6 +32,15 @@ export class AnswerSeal {
   }
 
   open(sealed: string): StoredAnswer {
-    return JSON.parse(decrypt(this.#key, Buffer.from(sealed, 'base64'))) as StoredAnswer;
+    return JSON.parse(this.#decrypt(Buffer.from(sealed, 'base64'))) as StoredAnswer;
+  }
+
+  #decrypt(sealed: Buffer): string {
+    try {
+      return decrypt(this.#key, sealed);
+    } catch (error) {
+      if (this.#previousKey === null) throw error;
+      return decrypt(this.#previousKey, sealed);
+    }
   }
 }

@@ -3,20 +3,20 @@ import type { ProjectsQuery } from '#access';
 import type { ProjectScope } from '#kernel';
 import { findProject } from './find-project.js';
 
-/** The options that say of which project environment a command speaks. */
-export interface ProjectOptions {
+/** The options that say of which environment of which project a command speaks. */
+export interface EnvironmentOptions {
   readonly project: string;
   readonly env: 'live' | 'test';
 }
 
-export function withProjectOptions(command: Command): Command {
+export function withEnvironmentOptions(command: Command): Command {
   return command
     .requiredOption('--project <project>', 'e.g. ACME/APIT, or APIT where only one tenant has it')
     .addOption(new Option('--env <env>', 'the environment').choices(['live', 'test']).makeOptionMandatory());
 }
 
 export async function scopeOf(
-  { project, env }: ProjectOptions,
+  { project, env }: EnvironmentOptions,
   projects: ProjectsQuery,
 ): Promise<ProjectScope> {
   return findProject(await projects.list(), project)[env];

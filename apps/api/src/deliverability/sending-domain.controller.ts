@@ -1,0 +1,116 @@
+import { Body, Delete, Get, Inject, Patch, Post, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { DomainVerificationService, SendingDomainsQuery, SendingDomainsService } from '#deliverability';
+import type { ProjectScope } from '#kernel';
+import { API_PREFIX, ApiController, InScope, Operation } from '#platform/http';
+import {
+  createSendingDomainBody,
+  dnsInstructionsView,
+  domainVerificationView,
+  sendingDomainView,
+  toDnsInstructionsView,
+  toDomainVerificationView,
+  toSendingDomainView,
+  updateSendingDomainBody,
+} from './sending-domain.dto.js';
+
+/** The domain that the project's mail comes from, one for each environment. */
+@ApiController('sending-domain', { tag: 'Sending domain' })
+export class SendingDomainController {
+  constructor(
+    @Inject(SendingDomainsService) private readonly domains: SendingDomainsService,
+    @Inject(SendingDomainsQuery) private readonly query: SendingDomainsQuery,
+    @Inject(DomainVerificationService) private readonly verification: DomainVerificationService,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'getSendingDomain',
+    summary: 'Get the sending domain',
+    scope: 'sending_domains:read',
+    response: { status: 200, schema: sendingDomainView },
+    problems: [404],
+  })
+  async get(@InScope() scope: ProjectScope): Promise<z.output<typeof sendingDomainView>> {
+    return toSendingDomainView(scope, await this.query.ofScope(scope));
+  }
+
+  @Post()
+  @Operation({
+    operationId: 'createSendingDomain',
+    summary: 'Set up the sending domain',
+    description:
+      'Makes its keys and says which DNS records it needs. Mail can be sent when all of them are found.',
+    scope: 'sending_domains:write',
+    body: createSendingDomainBody,
+    response: { status: 201, schema: sendingDomainView },
+    problems: [409],
+  })
+  async create(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: createSendingDomainBody }) { domainName }: z.output<typeof createSendingDomainBody>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.output<typeof sendingDomainView>> {
+    await this.domains.create(scope, domainName);
+    reply.header('location', `${API_PREFIX}/sending-domain`);
+    return toSendingDomainView(scope, await this.query.ofScope(scope));
+  }
+
+  @Patch()
+  @Operation({
+    operationId: 'updateSendingDomain',
+    summary: 'Change the sending domain to another name',
+    description: 'With new keys and new records, to be verified anew. The name that it has changes nothing.',
+    scope: 'sending_domains:write',
+    body: updateSendingDomainBody,
+    response: { status: 200, schema: sendingDomainView },
+    problems: [404, 409],
+  })
+  async update(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: updateSendingDomainBody }) { domainName }: z.output<typeof updateSendingDomainBody>,
+  ): Promise<z.output<typeof sendingDomainView>> {
+    await this.domains.change(scope, domainName);
+    return toSendingDomainView(scope, await this.query.ofScope(scope));
+  }
+
+  @Delete()
+  @Operation({
+    operationId: 'deleteSendingDomain',
+    summary: 'Remove the sending domain',
+    description: 'Refused while a campaign is being sent. Its keys are gone for good.',
+    scope: 'sending_domains:write',
+    response: { status: 204 },
+    problems: [404, 409],
+  })
+  async delete(@InScope() scope: ProjectScope): Promise<void> {
+    await this.domains.remove(scope);
+  }
+
+  @Get('dns-instructions')
+  @Operation({
+    operationId: 'getDnsInstructions',
+    summary: 'Get the DNS records to add, and how',
+    scope: 'sending_domains:read',
+    response: { status: 200, schema: dnsInstructionsView },
+    problems: [404],
+  })
+  async instructions(@InScope() scope: ProjectScope): Promise<z.output<typeof dnsInstructionsView>> {
+    return toDnsInstructionsView(await this.query.instructions(scope));
+  }
+
+  @Post('verify-dns')
+  @Operation({
+    operationId: 'verifyDns',
+    summary: 'Look at the DNS records now',
+    description:
+      'Answers with what was found, also when records are missing or wrong. 503 when that takes more than 15 seconds.',
+    scope: 'sending_domains:write',
+    response: { status: 200, schema: domainVerificationView },
+    problems: [404],
+  })
+  async verify(@InScope() scope: ProjectScope): Promise<z.output<typeof domainVerificationView>> {
+    return toDomainVerificationView(await this.verification.verify(scope));
+  }
+}

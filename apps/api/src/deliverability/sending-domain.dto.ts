@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import {
+  DNS_RECORD_STATUSES,
+  DNS_RECORD_TYPES,
+  type DnsInstructions,
+  type DnsRecord,
+  SENDING_DOMAIN_STATUSES,
+  SENDING_DOMAIN_TYPES,
+  type SendingDomainView,
+} from '#deliverability';
+import type { ProjectScope } from '#kernel';
+import { int64, strictBody, timestamp } from '#platform/http';
+import { requiredLine } from '../text-fields.js';
+
+const domainName = requiredLine(253).meta({
+  example: 'news.example.com',
+  description: 'The domain in From. It, or the one that it is below, must be one that can be registered.',
+});
+
+export const createSendingDomainBody = strictBody({ domainName }).meta({ id: 'CreateSendingDomain' });
+export const updateSendingDomainBody = strictBody({ domainName }).meta({
+  id: 'UpdateSendingDomain',
+});
+
+const FAILURES =
+  'Begins with MISSING, MISMATCH, MULTIPLE, SYNTAX, SPF_TOO_MANY_LOOKUPS or DNS_ERROR; the rest is for people.';
+
+const dnsRecordView = z
+  .object({
+    id: int64.nullable(),
+    recordType: z.enum(DNS_RECORD_TYPES).nullable(),
+    host: z.string().nullable().meta({ description: 'In full.' }),
+    expectedValue: z.string().nullable(),
+    actualValue: z.string().nullable().meta({ description: 'What was found; several records one a line.' }),
+    status: z.enum(DNS_RECORD_STATUSES).nullable(),
+    lastCheckedAt: timestamp.nullable(),
+    failureReason: z
+      .string()
+      .nullable()
+      .meta({ description: FAILURES, example: 'MISSING: the name does not exist' }),
+  })
+  .meta({ id: 'DnsRecord' });
+
+const healthScore = z.int().nullable().meta({ description: '0 to 100; null before the first check.' });
+
+export const sendingDomainView = z
+  .object({
+    id: int64.nullable(),
+    domainName: z.string().nullable().meta({ description: 'In lower case, as IDNA A-labels.' }),
+    domainType: z.enum(SENDING_DOMAIN_TYPES).nullable(),
+    status: z.enum(SENDING_DOMAIN_STATUSES).nullable(),
+    healthScore,
+    projectId: int64.nullable(),
+    dnsRecords: z.array(dnsRecordView),
+    verifiedAt: timestamp.nullable(),
+    lastHealthCheckAt: timestamp.nullable(),
+    expiresAt: timestamp.nullable().meta({ description: 'When it is given up, as things stand.' }),
+    suspensionReason: z.string().nullable(),
+    verificationAttempts: z.int().meta({ description: 'Checks so far, asked for or by schedule.' }),
+    sendingAllowed: z.boolean(),
+    createdAt: timestamp.nullable(),
+    updatedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'SendingDomain' });
+
+export const dnsInstructionsView = z
+  .object({
+    domainName: z.string().nullable(),
+    requiredRecords: z.array(dnsRecordView),
+    instructionsText: z
+      .string()
+      .nullable()
+      .meta({ description: 'What to enter where at the registrar or DNS provider, in words.' }),
+  })
+  .meta({ id: 'DnsInstructions' });
+
+export const domainVerificationView = z
+  .object({
+    domainId: int64.nullable(),
+    resultingStatus: z.enum(SENDING_DOMAIN_STATUSES).nullable(),
+    healthScore,
+    records: z.array(dnsRecordView),
+    allVerified: z.boolean().meta({ description: 'Whether this check found every record right.' }),
+  })
+  .meta({ id: 'DomainVerification' });
+
+export function toSendingDomainView(
+  { projectId }: ProjectScope,
+  domain: SendingDomainView,
+): z.output<typeof sendingDomainView> {
+  return {
+    id: domain.id,
+    domainName: domain.domainName,
+    domainType: domain.domainType,
+    status: domain.status,
+    healthScore: domain.healthScore,
+    projectId,
+    dnsRecords: domain.dnsRecords.map(toRecordView),
+    verifiedAt: iso(domain.verifiedAt),
+    lastHealthCheckAt: iso(domain.lastCheckedAt),
+    expiresAt: iso(domain.expiresAt),
+    suspensionReason: domain.suspensionReason,
+    verificationAttempts: domain.verificationAttempts,
+    sendingAllowed: domain.sendingAllowed,
+    createdAt: iso(domain.createdAt),
+    updatedAt: iso(domain.updatedAt),
+  };
+}
+
+export function toDnsInstructionsView(instructions: DnsInstructions): z.output<typeof dnsInstructionsView> {
+  return { ...instructions, requiredRecords: instructions.requiredRecords.map(toRecordView) };
+}
+
+export function toDomainVerificationView(domain: SendingDomainView): z.output<typeof domainVerificationView> {
+  return {
+    domainId: domain.id,
+    resultingStatus: domain.status,
+    healthScore: domain.healthScore,
+    records: domain.dnsRecords.map(toRecordView),
+    allVerified: domain.allVerified,
+  };
+}
+
+function toRecordView(record: DnsRecord): z.output<typeof dnsRecordView> {
+  const { id, recordType, host, expectedValue, actualValue, status, failureReason } = record;
+  const lastCheckedAt = iso(record.lastCheckedAt);
+  return { id, recordType, host, expectedValue, actualValue, status, lastCheckedAt, failureReason };
+}
+
+function iso(at: Date | null): string | null {
+  return at?.toISOString() ?? null;
+}

@@ -1,0 +1,25 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DomainChecksService, DomainVerificationRequested } from '#deliverability';
+import type { ProjectScope } from '#kernel';
+import { done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
+
+/** Looks at the DNS of a domain, which a client may be waiting for. */
+@Injectable()
+export class CheckDomain extends ResumableJob<{ checkId: string }> {
+  override readonly name = 'check-domain';
+  override readonly queue = 'dns';
+  override readonly on = DomainVerificationRequested;
+
+  constructor(@Inject(DomainChecksService) private readonly checks: DomainChecksService) {
+    super();
+  }
+
+  override async run(
+    scope: ProjectScope,
+    { checkId }: { checkId: string },
+    { signal }: JobContext,
+  ): Promise<JobResult> {
+    await this.checks.run(scope, checkId, signal);
+    return signal.aborted ? retry('The worker stopped.') : done;
+  }
+}

@@ -1,0 +1,137 @@
+import { Global, type INestApplicationContext, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { pino } from 'pino';
+import { ManualClock, type ProjectScope } from '#kernel';
+import { loadConfig, PlatformModule } from '#platform';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { type DnsServer, startDnsServer } from '../../../test/support/dns-server.js';
+import { createProject } from '../../../test/support/fixtures.js';
+import { publishRecords } from '../../../test/support/published-records.js';
+import { DeliverabilityWorkerModule, SendingDomainsModule } from './deliverability.module.js';
+import { DomainCheckRequests } from './sending-domains/domain-check-requests.query.js';
+import { DomainChecksService } from './sending-domains/domain-checks.service.js';
+import { DomainUsage } from './sending-domains/domain-usage.js';
+import { DueDomainChecks } from './sending-domains/due-domain-checks.task.js';
+import { SendingDomainsQuery, type SendingDomainView } from './sending-domains/sending-domains.query.js';
+import { SendingDomainsService } from './sending-domains/sending-domains.service.js';
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+interface WaitingCheck {
+  readonly id: string;
+  readonly environment_id: number;
+}
+
+/** The context on a database and a DNS server of its own, with a clock that the test moves. */
+export class DeliverabilityFixture {
+  readonly #scopes = new Map<number, ProjectScope>();
+  /** Whether a campaign is on its way. */
+  isSending = false;
+
+  private constructor(
+    readonly database: TestDatabase,
+    readonly dns: DnsServer,
+    readonly clock: ManualClock,
+    readonly variables: Readonly<Record<string, string>>,
+    public app: INestApplicationContext,
+  ) {}
+
+  static async start(variables: Readonly<Record<string, string>> = {}): Promise<DeliverabilityFixture> {
+    const database = await createTestDatabase();
+    const dns = await startDnsServer();
+    const clock = new ManualClock(new Date('2026-03-01T00:00:00.000Z'));
+    const environment = {
+      NODE_ENV: 'test',
+      DATABASE_URL: database.url,
+      DNS_SERVERS: dns.address,
+      ...variables,
+    };
+    let fixture: DeliverabilityFixture | undefined;
+    const app = await boot(environment, clock, () => fixture?.isSending === true);
+    fixture = new DeliverabilityFixture(database, dns, clock, environment, app);
+    return fixture;
+  }
+
+  get get(): INestApplicationContext['get'] {
+    return this.app.get.bind(this.app);
+  }
+
+  /** The same with other variables. */
+  async restart(variables: Readonly<Record<string, string>>): Promise<void> {
+    await this.app.close();
+    this.app = await boot({ ...this.variables, ...variables }, this.clock, () => this.isSending);
+  }
+
+  async stop(): Promise<void> {
+    await this.app.close();
+    await this.dns.stop();
+    await this.database.drop();
+  }
+
+  async project(): Promise<{ readonly live: ProjectScope; readonly test: ProjectScope }> {
+    const { live, test } = await createProject(this.database);
+    for (const scope of [live, test]) this.#scopes.set(scope.environmentId, scope);
+    return { live, test };
+  }
+
+  /** A domain whose records all stand in DNS, checked once. */
+  async verified(scope: ProjectScope, domainName: string): Promise<SendingDomainView> {
+    await this.get(SendingDomainsService).create(scope, domainName);
+    await this.publish(scope);
+    return this.check(scope);
+  }
+
+  view(scope: ProjectScope): Promise<SendingDomainView> {
+    return this.get(SendingDomainsQuery).ofScope(scope);
+  }
+
+  /** Puts into DNS what is asked for. */
+  async publish(scope: ProjectScope): Promise<void> {
+    publishRecords(this.dns, (await this.view(scope)).dnsRecords);
+  }
+
+  /** Has the domain looked at, as a client does. */
+  async check(scope: ProjectScope): Promise<SendingDomainView> {
+    const { id } = await this.view(scope);
+    const checkId = await this.get(DomainCheckRequests).add(scope, id, 'CLIENT', this.clock.now());
+    await this.get(DomainChecksService).run(scope, checkId, new AbortController().signal);
+    return this.view(scope);
+  }
+
+  /** Does what the schedule has due now; how many checks that were. */
+  async runDueChecks(): Promise<number> {
+    await this.get(DueDomainChecks).run();
+    const waiting = await this.database.query<WaitingCheck>(
+      `select id, environment_id::int from deliverability.domain_checks where state = 'PENDING'`,
+    );
+    for (const { id, environment_id: environmentId } of waiting) {
+      const scope = this.#scopes.get(environmentId);
+      if (scope === undefined) throw new Error('This is no scope of the test.');
+      await this.get(DomainChecksService).run(scope, id, new AbortController().signal);
+    }
+    return waiting.length;
+  }
+}
+
+function boot(
+  variables: Readonly<Record<string, string>>,
+  clock: ManualClock,
+  isSending: () => boolean,
+): Promise<INestApplicationContext> {
+  const usage: DomainUsage = { isSending: () => Promise.resolve(isSending()) };
+  @Global()
+  @Module({ providers: [{ provide: DomainUsage, useValue: usage }], exports: [DomainUsage] })
+  class UsageModule {}
+  const platform = PlatformModule.register({
+    config: loadConfig(variables),
+    logger: pino({ level: 'silent' }),
+    entities: [],
+    applicationName: 'spec',
+    clock,
+  });
+  @Module({ imports: [platform, UsageModule, SendingDomainsModule, DeliverabilityWorkerModule] })
+  class SpecModule {}
+  return NestFactory.createApplicationContext(SpecModule, { logger: false, abortOnError: false });
+}

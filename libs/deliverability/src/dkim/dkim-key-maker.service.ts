@@ -1,0 +1,71 @@
+import { generateKeyPair, type KeyObject, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { Inject, Injectable } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
+import { type Config, CONFIG, SecretBox } from '#platform';
+import type { DkimAlgorithm } from './dkim-key.js';
+import { dkimSecret } from './dkim-secret.js';
+
+/** A pair that was just made. */
+export interface NewDkimKey {
+  readonly selector: string;
+  readonly algorithm: DkimAlgorithm;
+  /** Base64, as it stands in p=. */
+  readonly publicKey: string;
+  /** The private half, sealed for the project. */
+  readonly privateKeyBox: string;
+}
+
+const generate = promisify(generateKeyPair);
+/** RFC 8301 §3.2 asks for 1024 at least and advises 2048; longer ones don't fit in every form. */
+const RSA_BITS = 2048;
+const SELECTOR_BYTES = 5;
+/** RFC 8463 §4.2: the bare 32 bytes, which end the SPKI form. */
+const ED25519_BYTES = 32;
+
+/** Makes the keys that a domain's mail is signed with. */
+@Injectable()
+export class DkimKeyMaker {
+  constructor(
+    @Inject(SecretBox) private readonly secrets: SecretBox,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** RSA-2048, and Ed25519 beside it where that is configured; each under a selector that nobody else has. */
+  async make(scope: ProjectScope): Promise<readonly NewDkimKey[]> {
+    const rsa = await this.#rsa(scope);
+    return this.config.DKIM_ED25519 ? [rsa, await this.#ed25519(scope)] : [rsa];
+  }
+
+  async #rsa(scope: ProjectScope): Promise<NewDkimKey> {
+    const { publicKey, privateKey } = await generate('rsa', { modulusLength: RSA_BITS });
+    const spki = publicKey.export({ type: 'spki', format: 'der' });
+    return this.#sealed(scope, 'rsa-sha256', spki.toString('base64'), privateKey);
+  }
+
+  async #ed25519(scope: ProjectScope): Promise<NewDkimKey> {
+    const { publicKey, privateKey } = await generate('ed25519');
+    const spki = publicKey.export({ type: 'spki', format: 'der' });
+    return this.#sealed(
+      scope,
+      'ed25519-sha256',
+      spki.subarray(-ED25519_BYTES).toString('base64'),
+      privateKey,
+    );
+  }
+
+  #sealed(
+    scope: ProjectScope,
+    algorithm: DkimAlgorithm,
+    publicKey: string,
+    privateKey: KeyObject,
+  ): NewDkimKey {
+    const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    return {
+      algorithm,
+      publicKey,
+      selector: `mw${randomBytes(SELECTOR_BYTES).toString('hex')}`,
+      privateKeyBox: this.secrets.seal(pem, dkimSecret(scope)),
+    };
+  }
+}

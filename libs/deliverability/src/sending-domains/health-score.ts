@@ -1,0 +1,23 @@
+import { type DnsRecord, isInForce, type RecordPurpose } from './dns-record.js';
+
+/** What each kind of record is worth when it is right; together 100. */
+const WEIGHTS: Readonly<Record<RecordPurpose, number>> = {
+  DKIM: 40,
+  SPF: 20,
+  DMARC: 20,
+  MX: 10,
+  OWNERSHIP: 10,
+};
+/** Taken off for a record that is right and could be better: DMARC's p=none, DKIM's t=y. */
+const NOTE_COSTS = 5;
+
+/** 0 to 100; docs/sending-domains.md has the formula. Several records of a kind share its worth. */
+export function healthScore(records: readonly DnsRecord[]): number {
+  const inForce = records.filter(isInForce);
+  const score = inForce.reduce((sum, { purpose, status, note }) => {
+    const ofKind = inForce.filter((other) => other.purpose === purpose).length;
+    const worth = WEIGHTS[purpose] - (note === null ? 0 : NOTE_COSTS);
+    return sum + (status === 'VERIFIED' ? worth / ofKind : 0);
+  }, 0);
+  return Math.round(score);
+}

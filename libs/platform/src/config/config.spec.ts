@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { type ConfigurationError, loadConfig } from './config.js';
+
+const DATABASE_URL = 'postgres://user:secret@127.0.0.1/mailwright';
+
+function problemsOf(env: Readonly<Record<string, string>>): readonly string[] {
+  try {
+    loadConfig({ DATABASE_URL, ...env });
+    return [];
+  } catch (error) {
+    return (error as ConfigurationError).problems;
+  }
+}
+
+describe('The configuration', () => {
+  it.each([
+    ['192.0.2.1', ['192.0.2.1']],
+    ['192.0.2.1:5353, [2001:db8::1]:53,2001:db8::1', ['192.0.2.1:5353', '[2001:db8::1]:53', '2001:db8::1']],
+  ])('takes DNS servers as %s', (given, servers) => {
+    expect(loadConfig({ DATABASE_URL, DNS_SERVERS: given }).DNS_SERVERS).toEqual(servers);
+  });
+
+  it.each([
+    'localhost',
+    'dns.example:53',
+    '192.0.2.256',
+    '192.0.2.1:',
+    '192.0.2.1;192.0.2.2',
+    '192.0.2.1:x',
+    ',',
+  ])('refuses DNS servers like %s', (given) => {
+    expect(problemsOf({ DNS_SERVERS: given })).toEqual([
+      expect.stringMatching(/^DNS_SERVERS must be a list/),
+    ]);
+  });
+
+  it.each([
+    ['BOUNCE_HOST', 'bounces'],
+    ['BOUNCE_HOST', 'Bounces.example'],
+    ['SPF_INCLUDE', 'include:spf.example'],
+    ['RETURN_PATH_LABEL', 'bounce.mail'],
+    ['RETURN_PATH_LABEL', '-bounce'],
+  ])('refuses %s=%s', (name, value) => {
+    expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be`))]);
+  });
+
+  it('keeps the key of erased addresses through a change of the master key', () => {
+    const [first, second] = ['the first master key of this test, long', 'the second master key of the test'];
+    expect(loadConfig({ DATABASE_URL, MASTER_KEY: first }).ERASED_ADDRESS_KEY).toBe(first);
+    const changed = { MASTER_KEY: second, MASTER_KEY_PREVIOUS: first };
+    expect(problemsOf(changed)).toEqual([expect.stringMatching(/^ERASED_ADDRESS_KEY is required/)]);
+    expect(loadConfig({ DATABASE_URL, ...changed, ERASED_ADDRESS_KEY: first }).ERASED_ADDRESS_KEY).toBe(
+      first,
+    );
+  });
+});
