@@ -39,6 +39,7 @@ import { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.j
 import { OptInPreparation } from './deliveries/opt-in-preparation.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
 import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
+import { ReturnedDeliveries } from './deliveries/returned-deliveries.service.js';
 import { TestDeliveriesService } from './deliveries/test-deliveries.service.js';
 import { TestMailPreparation } from './deliveries/test-mail-preparation.js';
 import { TestMailsService } from './deliveries/test-mails.service.js';
@@ -50,6 +51,8 @@ import { ReportExportsService } from './reports/report-exports.service.js';
 import { DeliveriesExportMaker } from './reports/deliveries-export-maker.js';
 import { StatisticsCheckQuery } from './reports/statistics-check.query.js';
 import { TimelineQuery } from './reports/timeline.query.js';
+import { GuardSending } from './sending-guard/guard-sending.task.js';
+import { SendingStops } from './sending-guard/sending-stops.service.js';
 import { TestInboxQuery } from './test-inbox/test-inbox.query.js';
 import { TrimTestInboxes } from './test-inbox/trim-test-inboxes.task.js';
 import { DeliveryFeedback } from './tracking/delivery-feedback.service.js';
@@ -87,6 +90,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     PreSendAnalysisService,
     PreviewRecipients,
     ReportExportsService,
+    SendingStops,
     TestDeliveriesService,
     TestInboxQuery,
     TestMailsService,
@@ -115,6 +119,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     MailPagesService,
     PreSendAnalysisService,
     ReportExportsService,
+    SendingStops,
     TestInboxQuery,
     StatisticsCheckQuery,
     TestMailsService,
@@ -149,12 +154,14 @@ export class MessagingModule {}
     DeliverySources,
     DeliveryTransports,
     EngineTools,
+    GuardSending,
     MailErasureService,
     MailboxSimulator,
     OptInDeliveriesService,
     OptInPreparation,
     RemoveOldExports,
     ReportExportMaker,
+    ReturnedDeliveries,
     ScheduledCampaignsQuery,
     ScheduledCampaignsService,
     SimulatedMailbox,
@@ -168,6 +175,7 @@ export class MessagingModule {}
     CampaignScheduler,
     DeliveriesExportMaker,
     DeliveryEngine,
+    GuardSending,
     MailErasureService,
     MailboxSimulator,
     OptInDeliveriesService,
