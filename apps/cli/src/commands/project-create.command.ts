@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { type CliContext, printResult } from '../cli-context.js';
 import { namingOptions } from '../failures.js';
-import { projectName, unknown } from '../find-project.js';
+import { projectName } from '../find-project.js';
+import { findTenant } from '../find-tenant.js';
 
 interface Options {
   readonly tenant: string;
@@ -38,15 +39,7 @@ export function addProjectCreate(program: Command, cli: CliContext): void {
     .action(async (options: Options) => {
       const { withServices } = await import('../operator-services.js');
       const project = await withServices(cli.env, async ({ tenants, projects }) => {
-        const known = await tenants.list();
-        const tenant = known.find(({ tenantKey }) => tenantKey === options.tenant);
-        if (tenant === undefined) {
-          throw unknown(
-            'tenant',
-            options.tenant,
-            known.map(({ tenantKey }) => tenantKey),
-          );
-        }
+        const tenant = await findTenant(tenants, options.tenant);
         return namingOptions(OPTIONS, () => projects.create(tenant.id, newProject(options)));
       });
       const { id, projectKey, live, test } = project;
