@@ -1,13 +1,16 @@
 import { Command, CommanderError } from 'commander';
 import type { CliContext } from './cli-context.js';
 import { addCheckCounters } from './commands/check-counters.command.js';
+import { addCheckCredits } from './commands/check-credits.command.js';
 import { addCheckStatistics } from './commands/check-statistics.command.js';
+import { addCreditsAdjust, addCreditsGrant } from './commands/credits.command.js';
 import { addDemoSeed } from './commands/demo-seed.command.js';
 import { addKeyCreate } from './commands/key-create.command.js';
 import { addKeyList } from './commands/key-list.command.js';
 import { addKeyRevoke } from './commands/key-revoke.command.js';
 import { addMigrate } from './commands/migrate.command.js';
 import { addProjectCreate } from './commands/project-create.command.js';
+import { addProjectSet } from './commands/project-set.command.js';
 import { addSubscriberErase } from './commands/subscriber-erase.command.js';
 import { addSubscriberExport } from './commands/subscriber-export.command.js';
 import { addTenantCreate } from './commands/tenant-create.command.js';
@@ -17,12 +20,16 @@ const COMMANDS = [
   addMigrate,
   addTenantCreate,
   addProjectCreate,
+  addProjectSet,
   addKeyCreate,
   addKeyList,
   addKeyRevoke,
   addSubscriberExport,
   addSubscriberErase,
+  addCreditsGrant,
+  addCreditsAdjust,
   addCheckCounters,
+  addCheckCredits,
   addCheckStatistics,
   addDemoSeed,
 ];
