@@ -7,6 +7,7 @@ import { AccessApiModule } from './access/access-api.module.js';
 import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
 import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
+import { BillingApiModule } from './billing/billing-api.module.js';
 import { MessagingApiModule } from './messaging/messaging-api.module.js';
 import { ReferenceModule } from './openapi/reference.module.js';
 import { OperationsController } from './operations/operations.controller.js';
@@ -24,6 +25,7 @@ const EDGES = [
   SubscriberAllowanceModule,
   AudienceApiModule,
   MessagingApiModule,
+  BillingApiModule,
   PublicPagesModule,
   ReferenceModule,
 ];
