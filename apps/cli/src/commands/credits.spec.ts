@@ -8,10 +8,8 @@ describe('The operator', () => {
   beforeAll(async () => {
     test = await createTestDatabase();
     await json('tenant:create', '--key', 'ACME', '--name', 'Acme');
-    await json(
-      ...['project:create', '--tenant', 'ACME', '--key', 'NEWS', '--name', 'News', '--sender-name', 'Acme'],
-      ...['--postal-address', '1 Main Street'],
-    );
+    const project = ['--tenant', 'ACME', '--key', 'NEWS', '--name', 'News', '--sender-name', 'Acme'];
+    await json('project:create', ...project, '--postal-address', '1 Main Street');
   });
   afterAll(() => test.drop());
 
