@@ -1,10 +1,21 @@
 import { Module } from '@nestjs/common';
+import { InvoicesQuery } from './invoices/invoices.query.js';
+import { PlansQuery } from './plans/plans.query.js';
 import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 import { EmailQuota } from './usage/email-quota.service.js';
 import { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
+import { UsageQuery } from './usage/usage.query.js';
 
-const services = [EmailQuota, SubscriberLimitQuery, SubscriptionsQuery, SubscriptionsService];
+const services = [
+  EmailQuota,
+  InvoicesQuery,
+  PlansQuery,
+  SubscriberLimitQuery,
+  SubscriptionsQuery,
+  SubscriptionsService,
+  UsageQuery,
+];
 
 /** What tenants have subscribed to and how much of it they have used. */
 @Module({ providers: services, exports: services })
