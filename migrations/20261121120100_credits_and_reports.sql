@@ -6,6 +6,9 @@ create table billing.credit_accounts (
   -- of the balance: what came with the month and lapses at `monthly_until`. It is used first
   monthly bigint not null default 0,
   monthly_until timestamptz,
+  -- the month whose credits were granted last, and how many
+  month_start timestamptz,
+  month_credits bigint not null default 0,
   -- how many rows the ledger has of this tenant: the number of the last one
   transactions bigint not null default 0,
   -- the credits that a consumer was refused last, and since when there are too few; null when there are enough
@@ -28,7 +31,7 @@ create table billing.credit_transactions (
   balance_after bigint not null check (balance_after >= 0),
   reference_id uuid,
   description text,
-  -- what may happen once only: a period's grant, an invoice's purchase
+  -- what may happen once only, such as an invoice's purchase
   once_key text,
   created_at timestamptz not null,
   unique (tenant_id, sequence),
@@ -118,26 +121,30 @@ create function billing.expire_monthly_credits(account billing.credit_accounts, 
   where account.monthly > 0
 $$;
 
--- The monthly credits of one period, once. What the month before left lapses.
-create function billing.grant_monthly_credits(tenant bigint, subscription bigint, credits bigint,
-  period_start timestamptz, period_end timestamptz, at timestamptz) returns boolean
-  language plpgsql set search_path = pg_catalog as $$
+-- Brings the monthly credits of one month up to `credits`. With the first ones, what the month before left lapses.
+create function billing.grant_monthly_credits(tenant bigint, credits bigint, started timestamptz, ends timestamptz,
+  at timestamptz) returns bigint language plpgsql set search_path = pg_catalog as $$
 declare
   account billing.credit_accounts := billing.lock_credits(tenant, at);
-  period_key text := format('monthly/%s/%s', subscription, extract(epoch from period_start));
+  missing bigint;
 begin
-  if account.monthly_until > period_end
-    or exists (select from billing.credit_transactions t where t.tenant_id = tenant and t.once_key = period_key) then
-    return false;
+  if ends <= at or account.month_start > started then
+    return 0;
   end if;
-  perform billing.expire_monthly_credits(account, at);
-  update billing.credit_accounts a set monthly_until = period_end where a.tenant_id = tenant;
-  if credits = 0 then
-    return false;
+  if account.month_start is distinct from started then
+    perform billing.expire_monthly_credits(account, at);
+    missing := credits;
+  else
+    missing := greatest(0, credits - account.month_credits);
   end if;
-  insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, description, once_key, created_at)
-  values (platform.new_id(), tenant, 'GRANT', credits, credits, 'Monthly credits', period_key, at);
-  return true;
+  update billing.credit_accounts a set month_start = started, monthly_until = ends,
+    month_credits = case when a.month_start = started then greatest(a.month_credits, credits) else credits end
+  where a.tenant_id = tenant;
+  if missing > 0 then
+    insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, description, created_at)
+    values (platform.new_id(), tenant, 'GRANT', missing, missing, 'Monthly credits', at);
+  end if;
+  return missing;
 end $$;
 
 -- Sets all of `credits` aside, or none. `most_requests` (null = unlimited) bounds how often credits are consumed since

@@ -8,6 +8,7 @@ import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
 import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
 import { BillingApiModule } from './billing/billing-api.module.js';
+import { UsageSourcesModule } from './billing/usage-sources.module.js';
 import { MessagingApiModule } from './messaging/messaging-api.module.js';
 import { ReferenceModule } from './openapi/reference.module.js';
 import { OperationsController } from './operations/operations.controller.js';
@@ -25,6 +26,7 @@ const EDGES = [
   SubscriberAllowanceModule,
   AudienceApiModule,
   MessagingApiModule,
+  UsageSourcesModule,
   BillingApiModule,
   PublicPagesModule,
   ReferenceModule,

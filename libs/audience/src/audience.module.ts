@@ -45,6 +45,7 @@ import { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
 import { RecipientsQuery } from './subscribers/recipients.query.js';
 import { SubscriberLimit } from './subscribers/subscriber-limit.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
+import { LiveSubscribersQuery } from './subscribers/live-subscribers.query.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SubscribersService } from './subscribers/subscribers.service.js';
 import { SuppressionRepository } from './suppressions/suppression.repository.js';
@@ -84,6 +85,7 @@ const door = [
   SegmentsService,
   SubscriberEventsService,
   SubscriberLimit,
+  LiveSubscribersQuery,
   SubscribersQuery,
   SubscribersService,
   SuppressionsQuery,

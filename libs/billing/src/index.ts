@@ -11,11 +11,37 @@ export { CreditsQuery } from './credits/credits.query.js';
 export { CreditsService } from './credits/credits.service.js';
 export { ExpireCredits } from './credits/expire-credits.task.js';
 export { MonthlyCreditsService } from './credits/monthly-credits.service.js';
-export { PLAN_CATALOGUE } from './plans/plan-catalogue.js';
-export { type Plan, type PlanLimits, type PlanTier, UNLIMITED } from './plans/plan.js';
+export {
+  BILLING_REASONS,
+  INVOICE_STATUSES,
+  type Invoice,
+  type InvoiceLine,
+  type InvoiceParty,
+  type InvoiceSummary,
+} from './invoices/invoice.js';
+export { InvoicesQuery } from './invoices/invoices.query.js';
+export { isCurrency } from './plans/currency.js';
+export {
+  BASE_CURRENCY,
+  type Plan,
+  PLAN_TIERS,
+  type PlanLimits,
+  type PlanTier,
+  priceIn,
+  UNLIMITED,
+} from './plans/plan.js';
+export { PlansQuery } from './plans/plans.query.js';
 export { type BillingInterval, type BillingPeriod, billingPeriod } from './subscriptions/billing-period.js';
-export type { Subscription, SubscriptionStatus } from './subscriptions/subscription.js';
+export { SubscriptionPeriodStarted } from './subscriptions/subscription.events.js';
+export {
+  SUBSCRIPTION_STATUSES,
+  type Subscription,
+  type SubscriptionStatus,
+} from './subscriptions/subscription.js';
 export { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 export { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 export { EmailQuota, type EmailReservation } from './usage/email-quota.service.js';
 export { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
+export { AiCreditUsage, SubscriberCount } from './usage/usage-sources.js';
+export { percentOf, type UsageSummary } from './usage/usage.js';
+export { UsageQuery } from './usage/usage.query.js';

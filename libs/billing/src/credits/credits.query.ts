@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Page, PageRequest, ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { BillingPeriod } from '../subscriptions/billing-period.js';
+import { AiCreditUsage } from '../usage/usage-sources.js';
 import type { CreditBalance, CreditTransaction } from './credit.js';
 
 export const TRANSACTION_COLUMNS = sql`
@@ -11,8 +11,10 @@ export const TRANSACTION_COLUMNS = sql`
 
 /** Reads a tenant's AI credits. */
 @Injectable()
-export class CreditsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+export class CreditsQuery extends AiCreditUsage {
+  constructor(@Inject(Database) private readonly database: Database) {
+    super();
+  }
 
   balance(scope: ProjectScope): Promise<CreditBalance> {
     return this.database.transaction(scope, async ({ db }) => {
@@ -41,13 +43,12 @@ export class CreditsQuery {
     });
   }
 
-  /** Credits that a period used, less what came back in it; never below 0. */
-  usedIn(scope: ProjectScope, { start, end }: BillingPeriod): Promise<number> {
+  /** Credits used from `since` on, less what came back since then; never below 0. */
+  override since(scope: ProjectScope, since: Date): Promise<number> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<{ used: number }>`
         select greatest(0, -coalesce(sum(amount), 0))::bigint as used from billing.credit_transactions
-        where tenant_id = ${scope.tenantId} and type in ('CONSUMPTION', 'REFUND')
-          and created_at >= ${start} and created_at < ${end}
+        where tenant_id = ${scope.tenantId} and type in ('CONSUMPTION', 'REFUND') and created_at >= ${since}
       `.execute(db);
       return rows[0]?.used ?? 0;
     });

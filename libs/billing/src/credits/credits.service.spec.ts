@@ -4,6 +4,7 @@ import { DomainValidationError, ManualClock, newId, type ProjectScope } from '#k
 import { Database } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { createProject } from '../../../../test/support/fixtures.js';
+import { billingPeriod } from '../subscriptions/billing-period.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
 import { CreditCheckQuery } from './credit-check.query.js';
@@ -15,7 +16,7 @@ import { MonthlyCreditsService } from './monthly-credits.service.js';
 
 const START = new Date('2026-01-31T12:00:00.000Z');
 const HOUR_MS = 3_600_000;
-const MONTHS = [START, new Date('2026-02-28T12:00:00.000Z'), new Date('2026-03-31T12:00:00.000Z')] as const;
+const MONTHS = [START, new Date('2026-02-28T12:00:00.000Z')] as const;
 
 describe('AI credits', () => {
   let test: TestDatabase;
@@ -38,7 +39,7 @@ describe('AI credits', () => {
   beforeEach(async () => {
     clock = new ManualClock(START);
     credits = new CreditsService(database, clock, new SubscriptionsQuery(database, clock));
-    monthly = new MonthlyCreditsService(database, clock);
+    monthly = new MonthlyCreditsService(database, clock, new SubscriptionsQuery(database, clock));
     expire = new ExpireCredits(database, clock);
     scope = await subscriber();
   });
@@ -62,13 +63,7 @@ describe('AI credits', () => {
 
   const give = (amount: number, type: 'GRANT' | 'PURCHASE' | 'ADJUSTMENT' = 'PURCHASE') =>
     credits.add(scope.tenantId, { type, credits: amount });
-  const grantMonth = (month: 0 | 1, amount: number) =>
-    monthly.grant({
-      tenantId: scope.tenantId,
-      subscriptionId: 1,
-      credits: amount,
-      period: { start: MONTHS[month], end: month === 0 ? MONTHS[1] : MONTHS[2] },
-    });
+  const grantMonth = (month: 0 | 1, amount: number) => monthly.grant(scope, MONTHS[month], amount);
   const reserve = (amount: number, heldForMs = HOUR_MS) =>
     credits.reserve(scope, { credits: amount, referenceId: newId(), description: 'A report', heldForMs });
   const idOf = (reservation: CreditReservation): string => {
@@ -111,8 +106,8 @@ describe('AI credits', () => {
       ['CONSUMPTION', -40, 60],
       ['REFUND', 25, 85],
     ]);
-    expect(await query.usedIn(scope, { start: START, end: MONTHS[1] })).toBe(15);
-    expect(await query.usedIn(scope, { start: MONTHS[1], end: MONTHS[2] })).toBe(0);
+    expect(await query.since(scope, START)).toBe(15);
+    expect(await query.since(scope, MONTHS[1])).toBe(0);
   });
 
   it('all come back when the work fails, once', async () => {
@@ -184,7 +179,7 @@ describe('AI credits', () => {
 
   it('that came with the month are used first and lapse with it; bought ones stay', async () => {
     await give(50);
-    expect(await grantMonth(0, 30)).toBe(true);
+    expect(await grantMonth(0, 30)).toBe(30);
     await use(10);
     expect(await lapsing()).toBe(20);
     clock.advance(MONTHS[1].getTime() - START.getTime());
@@ -201,19 +196,32 @@ describe('AI credits', () => {
   });
 
   it('of a month are granted once, and replace what the month before left', async () => {
-    expect(await Promise.all(Array.from({ length: 8 }, () => grantMonth(0, 30)))).toEqual(
-      expect.arrayContaining([true, ...Array.from({ length: 7 }, () => false)]),
-    );
+    const granted = await Promise.all(Array.from({ length: 8 }, () => grantMonth(0, 30)));
+    expect(granted.toSorted((a, b) => b - a)).toEqual([30, 0, 0, 0, 0, 0, 0, 0]);
     clock.advance(MONTHS[1].getTime() - START.getTime());
-    expect(await grantMonth(1, 30)).toBe(true);
-    expect(await grantMonth(1, 30)).toBe(false);
-    // An old period's news that comes late.
-    expect(await grantMonth(0, 30)).toBe(false);
+    expect(await grantMonth(1, 30)).toBe(30);
+    expect(await grantMonth(1, 30)).toBe(0);
+    // An old month's news that comes late.
+    expect(await grantMonth(0, 90)).toBe(0);
     expect(await ledger()).toEqual([
       ['GRANT', 30, 30],
       ['EXPIRATION', -30, 0],
       ['GRANT', 30, 30],
     ]);
+  });
+
+  it('of a month grow by the difference when the subscription is upgraded, and never shrink', async () => {
+    await grantMonth(0, 30);
+    await use(25);
+    expect(await grantMonth(0, 100)).toBe(70);
+    expect(await grantMonth(0, 50)).toBe(0);
+    expect(await lapsing()).toBe(75);
+  });
+
+  it('of a month that was over before anybody granted them are not granted', async () => {
+    clock.advance(MONTHS[1].getTime() - START.getTime());
+    expect(await grantMonth(0, 30)).toBe(0);
+    expect(await ledger()).toEqual([]);
   });
 
   it('that come back after their month lapse at once', async () => {
@@ -337,22 +345,13 @@ describe('AI credits', () => {
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
         scope = await subscriber();
         const open: string[] = [];
-        let periods = 0;
         for (const { kind, amount } of steps) {
           if (kind === 'give') await give(amount);
           else if (kind === 'wait') {
             clock.advance(amount * HOUR_MS);
             await expire.run();
           } else if (kind === 'month') {
-            periods += 1;
-            const start = clock.now();
-            const period = { start, end: new Date(start.getTime() + 30 * 24 * HOUR_MS) };
-            await monthly.grant({
-              tenantId: scope.tenantId,
-              subscriptionId: periods,
-              credits: amount,
-              period,
-            });
+            await monthly.grant(scope, billingPeriod(START, clock.now()).start, amount);
           } else if (kind === 'reserve') {
             const reservation = await reserve(amount, 24 * HOUR_MS);
             if (reservation.reserved) open.push(reservation.id);

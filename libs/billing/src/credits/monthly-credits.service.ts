@@ -1,16 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock } from '#kernel';
+import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { BillingPeriod } from '../subscriptions/billing-period.js';
-
-/** The credits of one month of a subscription. */
-export interface MonthlyGrant {
-  readonly tenantId: number;
-  readonly subscriptionId: number;
-  readonly credits: number;
-  readonly period: BillingPeriod;
-}
+import { billingPeriod } from '../subscriptions/billing-period.js';
+import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 
 /** Credits that come with each month of a subscription and lapse with its end. */
 @Injectable()
@@ -18,16 +11,24 @@ export class MonthlyCreditsService {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
   ) {}
 
-  /** Grants a month's credits, once; what the month before left lapses. True when they were granted by this call. */
-  grant({ tenantId, subscriptionId, credits, period }: MonthlyGrant): Promise<boolean> {
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql<{ granted: boolean }>`
-        select billing.grant_monthly_credits(${tenantId}, ${subscriptionId}, ${credits}, ${period.start}, ${period.end},
-          ${this.clock.now()}) as granted
+  /**
+   * Sees to it that the month that began at `monthStart` has `credits` in all: the first time it grants them, and what
+   * the month before left lapses; later it grants what they are more by. Answers how many were granted by this call. A
+   * month that is over or was followed by another one gets none. Joins the caller's transaction.
+   */
+  grant(scope: ProjectScope, monthStart: Date, credits: number): Promise<number> {
+    if (!Number.isSafeInteger(credits) || credits < 0)
+      throw new RangeError('A month has a whole number of credits.');
+    return this.database.transaction(scope, async ({ db }) => {
+      const subscription = await this.subscriptions.ofTenant(scope);
+      const { end } = billingPeriod(subscription?.anchoredAt ?? monthStart, monthStart);
+      const { rows } = await sql<{ granted: number }>`
+        select billing.grant_monthly_credits(${scope.tenantId}, ${credits}, ${monthStart}, ${end}, ${this.clock.now()}) as granted
       `.execute(db);
-      return rows[0]?.granted ?? false;
+      return rows[0]?.granted ?? 0;
     });
   }
 }
