@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
+import { BillingModule } from '#billing';
 import { MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
@@ -16,6 +17,7 @@ export class WorkerModule {
         PlatformModule.register(options),
         SubscriberAllowanceModule,
         AudienceModule,
+        BillingModule,
         MessagingWorkerModule,
       ],
       providers: [...queueProviders, Worker],

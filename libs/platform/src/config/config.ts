@@ -24,6 +24,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   );
   const parsed = environmentVariables.safeParse(given);
   const problems = parsed.success ? [] : parsed.error.issues.map(describe);
+  if (given['AI_BASE_URL'] !== undefined && given['AI_MODEL'] === undefined)
+    problems.push('AI_MODEL is required with AI_BASE_URL');
   if (given['NODE_ENV'] === 'production') problems.push(...productionProblems(given));
   if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
   return complete(parsed.data);

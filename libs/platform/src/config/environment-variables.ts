@@ -72,6 +72,26 @@ export const environmentVariables = z.object({
     .string()
     .default('news@mailwright.test')
     .meta({ description: 'Sender of mail whose campaign or project names none.' }),
+  AI_BASE_URL: urlOf('http:', 'https:').optional().meta({
+    description:
+      'An OpenAI-compatible endpoint that writes the reports, e.g. `https://api.openai.com/v1`. Without it, the built-in analyst does.',
+  }),
+  AI_API_KEY: z.string().optional().meta({ description: 'The key for AI_BASE_URL, if it needs one.' }),
+  AI_MODEL: z.string().optional().meta({ description: 'The model at AI_BASE_URL. Required with it.' }),
+  AI_TIMEOUT_MS: count(100, 600_000)
+    .default(60_000)
+    .meta({ description: 'How long one answer of the model may take.' }),
+  AI_REPORT_DELAY_MINUTES: z.coerce
+    .number()
+    .min(0)
+    .max(7 * 24 * 60)
+    .default(60)
+    .meta({ description: 'How long after its sending a campaign’s report is written.' }),
+  AI_REPORT_LOCALE: z
+    .string()
+    .min(1)
+    .default('en')
+    .meta({ description: 'The language of reports: the name of a file in `locales/campaign-report`.' }),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
