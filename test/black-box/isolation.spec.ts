@@ -56,6 +56,8 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   analyseCampaign: {},
   previewCampaign: {},
   listDeliveries: {},
+  getCampaignReport: {},
+  requestCampaignReport: {},
   getCampaignTimeline: {},
   getCampaignStatistics: {},
   exportCampaignReport: {},

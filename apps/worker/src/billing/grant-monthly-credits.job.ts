@@ -20,10 +20,7 @@ export class GrantMonthlyCredits extends TransactionalJob<StartedMonth> {
     super();
   }
 
-  override async handle(
-    scope: ProjectScope,
-    { aiCredits, periodStart }: StartedMonth,
-  ): Promise<JobResult> {
+  override async handle(scope: ProjectScope, { aiCredits, periodStart }: StartedMonth): Promise<JobResult> {
     await this.credits.grant(scope, new Date(periodStart), aiCredits);
     return done;
   }

@@ -1,5 +1,6 @@
 import {
   CampaignQueued,
+  CampaignReportRequested,
   CampaignRetried,
   CampaignScheduler,
   CampaignStopped,
@@ -8,6 +9,7 @@ import {
   MailboxSimulator,
   RemoveOldExports,
   ReportExportRequested,
+  RequestDueReports,
   TrimTestInboxes,
 } from '#messaging';
 import type { ContextWork } from '../context-work.js';
@@ -17,6 +19,7 @@ import { ExportDeliveries } from './export-deliveries.job.js';
 import { ExportReport } from './export-report.job.js';
 import { RetryFailedDeliveries } from './retry-failed-deliveries.job.js';
 import { SendConfirmationMail } from './send-confirmation-mail.job.js';
+import { WriteCampaignReport } from './write-campaign-report.job.js';
 
 export const messagingWork: ContextWork = {
   jobs: [
@@ -26,14 +29,16 @@ export const messagingWork: ContextWork = {
     ExportReport,
     RetryFailedDeliveries,
     SendConfirmationMail,
+    WriteCampaignReport,
   ],
   events: [
     CampaignQueued,
+    CampaignReportRequested,
     CampaignRetried,
     CampaignStopped,
     DeliveriesExportRequested,
     ReportExportRequested,
   ],
-  tasks: [RemoveOldExports, TrimTestInboxes],
+  tasks: [RemoveOldExports, RequestDueReports, TrimTestInboxes],
   parts: [CampaignScheduler, DeliveryEngine, MailboxSimulator],
 };
