@@ -21,7 +21,7 @@ const AT_ONCE = 200;
 @Injectable()
 export class RequestDueReports extends PeriodicTask {
   override readonly name = 'request-due-reports';
-  override readonly everyMs = 20_000;
+  override readonly everyMs = 10_000;
 
   constructor(
     @Inject(Database) private readonly database: Database,
