@@ -41,6 +41,8 @@ alter table billing.subscriptions
   add column current_period_start timestamptz,
   add column current_period_end timestamptz,
   add column trial_ends_at timestamptz,
+  add column pending_plan_version_id bigint references billing.plan_versions,
+  add column pending_currency text check (pending_currency ~ '^[A-Z]{3}$'),
   add column pending_plan_tier text check (pending_plan_tier in ('FREE', 'STANDARD', 'PRO')),
   add column pending_ai_credits int check (pending_ai_credits >= 0),
   add column pending_billing_interval text check (pending_billing_interval in ('MONTHLY', 'YEARLY')),
@@ -50,6 +52,10 @@ alter table billing.subscriptions
   add column past_due_since timestamptz,
   add column restricted_since timestamptz,
   add column ended_at timestamptz,
+  -- to whom invoices are made out; null: to the tenant by its name
+  add column buyer_name text,
+  add column buyer_address text,
+  add column buyer_tax_id text,
   add column provider text not null default 'MANUAL' check (provider in ('MANUAL', 'STRIPE')),
   add column external_customer_id text,
   add column external_id text unique,
@@ -60,8 +66,8 @@ alter table billing.subscriptions
   add column next_due_at timestamptz not null default '-infinity',
   add check ((current_period_start is null) = (current_period_end is null)),
   add check (current_period_end > current_period_start),
-  add check ((pending_plan_tier is null) = (pending_ai_credits is null)),
-  add check ((pending_plan_tier is null) = (pending_billing_interval is null));
+  add check (num_nulls(pending_plan_tier, pending_plan_version_id, pending_ai_credits, pending_billing_interval,
+    pending_currency) in (0, 5));
 create index subscriptions_due on billing.subscriptions (next_due_at);
 
 -- The last invoice number of a tenant's year. The row is locked until the invoice is committed: that is what keeps
