@@ -101,7 +101,7 @@ create table billing.invoices (
   amount_cents bigint not null check (amount_cents = subtotal_cents + tax_cents),
   number_year int,
   number int,
-  invoice_number text,
+  invoice_number text unique,
   seller jsonb not null,
   buyer jsonb not null,
   issued_at timestamptz,

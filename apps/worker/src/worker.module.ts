@@ -1,5 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
+import { BillingModule } from '#billing';
 import { MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
@@ -17,6 +18,7 @@ export class WorkerModule {
         SubscriberAllowanceModule,
         AudienceModule,
         MessagingWorkerModule,
+        BillingModule,
       ],
       providers: [...queueProviders, Worker],
     };

@@ -1,6 +1,14 @@
 import { Module } from '@nestjs/common';
+import { AccessModule } from '#access';
+import { InvoiceIssuing } from './invoices/invoice-issuing.service.js';
+import { InvoicePayments } from './invoices/invoice-payments.service.js';
+import { InvoiceRepository } from './invoices/invoice.repository.js';
 import { InvoicesQuery } from './invoices/invoices.query.js';
 import { PlansQuery } from './plans/plans.query.js';
+import { AdvanceSubscriptions } from './subscriptions/advance-subscriptions.task.js';
+import { SubscriptionAccounts } from './subscriptions/subscription-accounts.service.js';
+import { SubscriptionChanges } from './subscriptions/subscription-changes.service.js';
+import { SubscriptionRepository } from './subscriptions/subscription.repository.js';
 import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 import { EmailQuota } from './usage/email-quota.service.js';
@@ -8,15 +16,22 @@ import { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
 import { UsageQuery } from './usage/usage.query.js';
 
 const services = [
+  AdvanceSubscriptions,
   EmailQuota,
+  InvoicePayments,
   InvoicesQuery,
   PlansQuery,
   SubscriberLimitQuery,
+  SubscriptionChanges,
   SubscriptionsQuery,
   SubscriptionsService,
   UsageQuery,
 ];
 
 /** What tenants have subscribed to and how much of it they have used. */
-@Module({ providers: services, exports: services })
+@Module({
+  imports: [AccessModule],
+  providers: [...services, InvoiceIssuing, InvoiceRepository, SubscriptionAccounts, SubscriptionRepository],
+  exports: services,
+})
 export class BillingModule {}

@@ -7,6 +7,7 @@ export {
   type InvoiceParty,
   type InvoiceSummary,
 } from './invoices/invoice.js';
+export { InvoicePayments } from './invoices/invoice-payments.service.js';
 export { InvoicesQuery } from './invoices/invoices.query.js';
 export { isCurrency } from './plans/currency.js';
 export {
@@ -19,7 +20,13 @@ export {
   UNLIMITED,
 } from './plans/plan.js';
 export { PlansQuery } from './plans/plans.query.js';
+export { AdvanceSubscriptions } from './subscriptions/advance-subscriptions.task.js';
 export { type BillingInterval, type BillingPeriod, billingPeriod } from './subscriptions/billing-period.js';
+export {
+  type ChangeOutcome,
+  SubscriptionChanges,
+  type WantedSubscription,
+} from './subscriptions/subscription-changes.service.js';
 export { SubscriptionPeriodStarted } from './subscriptions/subscription.events.js';
 export {
   SUBSCRIPTION_STATUSES,

@@ -18,7 +18,12 @@ const PRICES: Record<PlanTier, Record<BillingInterval, number>> = {
 };
 const CREDIT_PRICE = 2;
 
-function termsOf(tier: PlanTier, interval: BillingInterval = 'MONTHLY', aiCredits = 0, currency = 'USD'): Terms {
+function termsOf(
+  tier: PlanTier,
+  interval: BillingInterval = 'MONTHLY',
+  aiCredits = 0,
+  currency = 'USD',
+): Terms {
   const priceCents = tier === 'FREE' ? 0 : PRICES[tier][interval] + aiCredits * CREDIT_PRICE;
   return { tier, planVersionId: 1, planName: tier, aiCredits, interval, currency, priceCents };
 }
@@ -62,7 +67,9 @@ describe('A subscription', () => {
     expect(account.state.status).toBe('TRIALING');
     account.advance(trialEnd, null);
     expect(account.state).toMatchObject({ status: 'ACTIVE', anchoredAt: trialEnd });
-    expect(invoicesOf(account)).toMatchObject([{ reason: 'subscription_create', lines: [{ amountCents: 2_900 }] }]);
+    expect(invoicesOf(account)).toMatchObject([
+      { reason: 'subscription_create', lines: [{ amountCents: 2_900 }] },
+    ]);
   });
 
   it('that is cancelled in its trial ends with it and is never billed', () => {
@@ -90,7 +97,9 @@ describe('A subscription', () => {
     const middle = daysAfter(START, 14);
     account.change({ terms: termsOf('STANDARD', 'YEARLY'), trialEndsAt: null }, middle);
     expect(account.state.period).toEqual({ start: middle, end: at('2027-02-14T10:00:00.000Z') });
-    expect(invoicesOf(account)).toMatchObject([{ lines: [{ amountCents: -1_450 }, { amountCents: 29_000 }] }]);
+    expect(invoicesOf(account)).toMatchObject([
+      { lines: [{ amountCents: -1_450 }, { amountCents: 29_000 }] },
+    ]);
   });
 
   it('is downgraded when the period is over, and not before', () => {
@@ -102,7 +111,9 @@ describe('A subscription', () => {
     expect(account.state).toMatchObject({ terms: { tier: 'PRO' }, pending: { tier: 'STANDARD' } });
     account.advance(account.state.period.end, null);
     expect(account.state).toMatchObject({ terms: { tier: 'STANDARD' }, pending: null });
-    expect(invoicesOf(account)).toMatchObject([{ reason: 'subscription_cycle', lines: [{ amountCents: 2_900 }] }]);
+    expect(invoicesOf(account)).toMatchObject([
+      { reason: 'subscription_cycle', lines: [{ amountCents: 2_900 }] },
+    ]);
   });
 
   it('that was to be downgraded stays what it is when asked for its own plan again', () => {
@@ -115,7 +126,9 @@ describe('A subscription', () => {
   it('waits for the period’s end with an upgrade that would pay money back', () => {
     const account = begin(termsOf('STANDARD', 'YEARLY'));
     account.takeEffects();
-    expect(account.change({ terms: termsOf('PRO'), trialEndsAt: null }, daysAfter(START, 1))).toBe('at-period-end');
+    expect(account.change({ terms: termsOf('PRO'), trialEndsAt: null }, daysAfter(START, 1))).toBe(
+      'at-period-end',
+    );
     expect(invoicesOf(account)).toEqual([]);
   });
 
@@ -127,7 +140,11 @@ describe('A subscription', () => {
       account.advance(daysAfter(due, days), due);
       return account.state.status;
     };
-    expect([statusAfter(-1), statusAfter(0), statusAfter(GRACE_DAYS - 1)]).toEqual(['ACTIVE', 'PAST_DUE', 'PAST_DUE']);
+    expect([statusAfter(-1), statusAfter(0), statusAfter(GRACE_DAYS - 1)]).toEqual([
+      'ACTIVE',
+      'PAST_DUE',
+      'PAST_DUE',
+    ]);
     expect([statusAfter(GRACE_DAYS), statusAfter(GRACE_DAYS + RESTRICTED_DAYS - 1)]).toEqual([
       'RESTRICTED',
       'RESTRICTED',
@@ -148,6 +165,18 @@ describe('A subscription', () => {
       expect(account.state).toMatchObject({ status: 'ACTIVE', pastDueSince: null, restrictedSince: null });
     },
   );
+
+  it('whose period ended while it was restricted begins its next one with the payment', () => {
+    const account = begin(termsOf('STANDARD'));
+    const due = daysAfter(START, 7);
+    const now = daysAfter(START, 40);
+    account.advance(now, due);
+    expect(account.state.status).toBe('RESTRICTED');
+    account.takeEffects();
+    account.settle(now, null);
+    expect(account.state).toMatchObject({ status: 'ACTIVE', anchoredAt: now, period: { start: now } });
+    expect(invoicesOf(account)).toMatchObject([{ reason: 'subscription_cycle' }]);
+  });
 
   it('does not come back while another invoice is overdue', () => {
     const account = begin(termsOf('STANDARD', 'YEARLY'));
@@ -170,9 +199,13 @@ describe('A subscription', () => {
     const account = begin(termsOf('STANDARD'));
     const due = daysAfter(START, 7);
     account.advance(due, due);
-    expect(() => account.change({ terms: termsOf('PRO'), trialEndsAt: null }, due)).toThrow(InvalidStateError);
+    expect(() => account.change({ terms: termsOf('PRO'), trialEndsAt: null }, due)).toThrow(
+      InvalidStateError,
+    );
   });
 });
+
+const goesOn = (status: string) => !['RESTRICTED', 'CANCELLED', 'EXPIRED'].includes(status);
 
 interface ModelInvoice {
   readonly total: number;
@@ -206,7 +239,8 @@ class Model {
       }
     }
     const { endedAt } = this.account.state;
-    this.#hasEnded = endedAt !== null;
+    // While it is restricted nothing is begun: its next period starts with the payment.
+    this.#hasEnded = endedAt !== null || this.account.state.status === 'RESTRICTED';
     const last = this.periods.at(-1);
     if (last !== undefined) last.usedUntil = endedAt ?? last.period.end;
   }
@@ -219,7 +253,9 @@ class Model {
   }
 
   openDueAt(states: readonly string[] = ['OPEN']): Date | null {
-    const dues = this.invoices.filter(({ state }) => states.includes(state)).map(({ dueAt }) => dueAt.getTime());
+    const dues = this.invoices
+      .filter(({ state }) => states.includes(state))
+      .map(({ dueAt }) => dueAt.getTime());
     return dues.length === 0 ? null : new Date(Math.min(...dues));
   }
 
@@ -240,8 +276,21 @@ const anyTerms = fc
   )
   .map((parts) => termsOf(...parts));
 const step = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('wait' as const), days: fc.double({ min: 0, max: 45, noNaN: true }) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('change' as const), terms: anyTerms, trialDays: fc.constantFrom(0, 0, 14) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('wait' as const),
+      days: fc.double({ min: 0, max: 45, noNaN: true }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('change' as const),
+      terms: anyTerms,
+      trialDays: fc.constantFrom(0, 0, 14),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('pay' as const) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constantFrom('cancel' as const, 'cancel now' as const) }) },
 );
@@ -308,10 +357,10 @@ describe('Any life of a subscription', () => {
         for (const taken of steps) {
           act(model, taken);
           const { status, period } = model.account.state;
-          if (status === 'CANCELLED' || status === 'EXPIRED') continue;
+          if (!goesOn(status)) continue;
           model.pass(0);
           const { period: current, status: after } = model.account.state;
-          if (after === 'CANCELLED' || after === 'EXPIRED') continue;
+          if (!goesOn(after)) continue;
           expect(current.start <= model.now && model.now < current.end).toBe(true);
           expect(period.start < period.end).toBe(true);
         }

@@ -8,7 +8,7 @@ import { compareTerms, describeTerms, type Terms } from './terms.js';
 const DAY_MS = 86_400_000;
 /** Days that mail still goes out after an invoice was not paid in time. */
 export const GRACE_DAYS = 14;
-/** Days after the grace in which a payment brings everything back at once. */
+/** Days after the grace in which a payment still brings everything back. */
 export const RESTRICTED_DAYS = 30;
 
 export interface AccountState {
@@ -97,7 +97,7 @@ export class SubscriptionAccount {
 
   /** When time alone changes it next, given when its oldest open invoice is due; null: never. */
   nextDueAt(openInvoiceDueAt: Date | null): Date | null {
-    const { status, period, trialEndsAt, isRenewedElsewhere } = this.#state;
+    const { status, period, trialEndsAt, cancelAtPeriodEnd, isRenewedElsewhere } = this.#state;
     const renewal = isRenewedElsewhere ? null : period.end;
     switch (status) {
       case 'TRIALING':
@@ -107,7 +107,7 @@ export class SubscriptionAccount {
       case 'PAST_DUE':
         return earliest(renewal, this.#graceEnd());
       case 'RESTRICTED':
-        return earliest(renewal, this.#patienceEnd());
+        return earliest(cancelAtPeriodEnd ? renewal : null, this.#patienceEnd());
       case 'CANCELLED':
       case 'EXPIRED':
         return null;
@@ -160,19 +160,17 @@ export class SubscriptionAccount {
 
   /** Looks again after an invoice was paid or voided; `unpaidDueAt` is when the oldest of those left is due. */
   settle(now: Date, unpaidDueAt: Date | null): void {
-    const { status, period } = this.#state;
+    const { status, period, isRenewedElsewhere } = this.#state;
     const isStillOwed = unpaidDueAt !== null && unpaidDueAt <= now;
-    if (isStillOwed) return;
-    const goesOn =
-      status === 'PAST_DUE' || status === 'RESTRICTED' || (status === 'EXPIRED' && period.end > now);
-    if (goesOn) this.#set({ status: 'ACTIVE', pastDueSince: null, restrictedSince: null, endedAt: null });
+    const isOver = status === 'EXPIRED' && period.end <= now;
+    if (isStillOwed || isOver || !['PAST_DUE', 'RESTRICTED', 'EXPIRED'].includes(status)) return;
+    this.#set({ status: 'ACTIVE', pastDueSince: null, restrictedSince: null, endedAt: null });
+    if (status === 'RESTRICTED' && period.end <= now && !isRenewedElsewhere) this.#comeBack(now);
   }
 
   #begin({ terms, trialEndsAt }: Start, now: Date): void {
     const isTrial = trialEndsAt !== null && terms.priceCents > 0;
-    const period = isTrial
-      ? { start: now, end: trialEndsAt }
-      : billingPeriod(now, now, terms.interval);
+    const period = isTrial ? { start: now, end: trialEndsAt } : billingPeriod(now, now, terms.interval);
     this.#set({
       ...FRESH,
       terms,
@@ -191,8 +189,14 @@ export class SubscriptionAccount {
       this.#set({ status: 'PAST_DUE', pastDueSince: openInvoiceDueAt });
     } else if (status === 'PAST_DUE' && isBefore(this.#graceEnd())) {
       this.#set({ status: 'RESTRICTED', restrictedSince: this.#graceEnd() });
-    } else if (status === 'RESTRICTED') this.#expire();
+    } else if (status === 'RESTRICTED' && !this.#isCancelledFirst()) this.#expire();
     else this.#renew();
+  }
+
+  #isCancelledFirst(): boolean {
+    const { cancelAtPeriodEnd, period, isRenewedElsewhere } = this.#state;
+    const patienceEnd = this.#patienceEnd();
+    return cancelAtPeriodEnd && !isRenewedElsewhere && (patienceEnd === null || period.end <= patienceEnd);
   }
 
   #endTrial(): void {
@@ -211,6 +215,14 @@ export class SubscriptionAccount {
     const anchor = next.interval === 'YEARLY' && terms.interval === 'MONTHLY' ? period.end : anchoredAt;
     this.#set({ terms: next, pending: null, anchoredAt: anchor });
     this.#startPeriod(billingPeriod(anchor, period.end, next.interval), 'subscription_cycle');
+  }
+
+  /** Nothing was begun while it was restricted: its next period begins with the payment. */
+  #comeBack(now: Date): void {
+    const { terms, pending } = this.#state;
+    const next = pending ?? terms;
+    this.#set({ terms: next, pending: null, anchoredAt: now });
+    this.#startPeriod(billingPeriod(now, now, next.interval), 'subscription_cycle');
   }
 
   #expire(): void {
@@ -269,18 +281,17 @@ export class SubscriptionAccount {
   #refuseIn(what: string, states: readonly SubscriptionStatus[]): void {
     const { status } = this.#state;
     if (!states.includes(status)) return;
-    const allowed = (['TRIALING', 'ACTIVE', 'PAST_DUE', 'RESTRICTED', 'CANCELLED', 'EXPIRED'] as const).filter(
-      (other) => !states.includes(other),
-    );
+    const allowed = (
+      ['TRIALING', 'ACTIVE', 'PAST_DUE', 'RESTRICTED', 'CANCELLED', 'EXPIRED'] as const
+    ).filter((other) => !states.includes(other));
     throw new InvalidStateError(`Nobody can ${what} while the subscription is ${status}.`, status, allowed);
   }
 
   #refuseTrial(): never {
-    throw new InvalidStateError(
-      'A trial comes before the first paid period.',
-      this.#state.status,
-      ['CANCELLED', 'EXPIRED'],
-    );
+    throw new InvalidStateError('A trial comes before the first paid period.', this.#state.status, [
+      'CANCELLED',
+      'EXPIRED',
+    ]);
   }
 
   #set(changes: Partial<AccountState>): void {
@@ -290,7 +301,12 @@ export class SubscriptionAccount {
 
 function lineOf(description: string, amountCents: number, { start, end }: BillingPeriod): InvoiceLine {
   // A zero that came from a minus sign is still a zero.
-  return { description, amountCents: amountCents === 0 ? 0 : amountCents, periodStart: start, periodEnd: end };
+  return {
+    description,
+    amountCents: amountCents === 0 ? 0 : amountCents,
+    periodStart: start,
+    periodEnd: end,
+  };
 }
 
 function lengthOf({ start, end }: BillingPeriod): number {
