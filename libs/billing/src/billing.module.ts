@@ -1,28 +1,36 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { InvoiceIssuing } from './invoices/invoice-issuing.service.js';
+import { InvoiceLinks } from './invoices/invoice-links.service.js';
 import { InvoicePayments } from './invoices/invoice-payments.service.js';
 import { InvoiceRepository } from './invoices/invoice.repository.js';
 import { InvoicesQuery } from './invoices/invoices.query.js';
+import { OperatorInvoicesQuery } from './invoices/operator-invoices.query.js';
 import { PlansQuery } from './plans/plans.query.js';
 import { AdvanceSubscriptions } from './subscriptions/advance-subscriptions.task.js';
 import { SubscriptionAccounts } from './subscriptions/subscription-accounts.service.js';
 import { SubscriptionChanges } from './subscriptions/subscription-changes.service.js';
+import { SubscriptionReportQuery } from './subscriptions/subscription-report.query.js';
 import { SubscriptionRepository } from './subscriptions/subscription.repository.js';
 import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 import { EmailQuota } from './usage/email-quota.service.js';
+import { ProjectAllowance } from './usage/project-allowance.service.js';
 import { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
 import { UsageQuery } from './usage/usage.query.js';
 
 const services = [
   AdvanceSubscriptions,
   EmailQuota,
+  InvoiceLinks,
   InvoicePayments,
   InvoicesQuery,
+  OperatorInvoicesQuery,
   PlansQuery,
+  ProjectAllowance,
   SubscriberLimitQuery,
   SubscriptionChanges,
+  SubscriptionReportQuery,
   SubscriptionsQuery,
   SubscriptionsService,
   UsageQuery,
