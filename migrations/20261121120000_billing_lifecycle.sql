@@ -151,6 +151,20 @@ create policy app_rows on billing.campaign_usage to mailwright_app
   using (tenant_id = (select platform.tenant_id())) with check (tenant_id = (select platform.tenant_id()));
 create policy system_rows on billing.campaign_usage to mailwright_system using (true) with check (true);
 grant select, insert, update on billing.campaign_usage to mailwright_app, mailwright_system;
+-- What was made before it was counted, of the month that runs.
+insert into billing.campaign_usage (tenant_id, period_start, campaigns)
+select s.tenant_id, month.begun, count(*)
+from billing.subscriptions s
+cross join lateral (
+  select max(m.begun) as begun
+  from (select (s.anchored_at at time zone 'UTC' + make_interval(months => n)) at time zone 'UTC' as begun
+    from generate_series(0, 1200) n) m
+  where m.begun <= now()
+) month
+join access.projects p on p.tenant_id = s.tenant_id
+join access.project_environments e on e.project_id = p.id and e.environment = 'LIVE'
+join messaging.campaigns c on c.environment_id = e.id and c.created_at >= month.begun
+group by s.tenant_id, month.begun;
 
 -- What Stripe told us of, once an event. Only that something happened to which object: the worker asks Stripe for
 -- its state, so that the order in which events come does not matter.

@@ -14,6 +14,7 @@ import { SubscriptionReportQuery } from './subscriptions/subscription-report.que
 import { SubscriptionRepository } from './subscriptions/subscription.repository.js';
 import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
+import { CampaignAllowance } from './usage/campaign-allowance.service.js';
 import { EmailQuota } from './usage/email-quota.service.js';
 import { ProjectAllowance } from './usage/project-allowance.service.js';
 import { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
@@ -21,6 +22,7 @@ import { UsageQuery } from './usage/usage.query.js';
 
 const services = [
   AdvanceSubscriptions,
+  CampaignAllowance,
   EmailQuota,
   InvoiceLinks,
   InvoicePayments,

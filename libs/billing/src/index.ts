@@ -42,6 +42,7 @@ export {
 } from './subscriptions/subscription.js';
 export { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 export { SubscriptionsService } from './subscriptions/subscriptions.service.js';
+export { CampaignAllowance } from './usage/campaign-allowance.service.js';
 export { EmailQuota, type EmailReservation } from './usage/email-quota.service.js';
 export { ProjectAllowance } from './usage/project-allowance.service.js';
 export { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { ListedInvoice } from '#billing';
+import { formatMoney } from '#kernel';
 import { type CliContext, printResult } from '../cli-context.js';
 import { UsageError } from '../failures.js';
 import { findTenant } from '../find-tenant.js';
-import { money } from '../money.js';
 import { table } from '../table.js';
 
 interface Options {
@@ -51,7 +51,7 @@ function row(invoice: ListedInvoice): string[] {
   return [
     invoice.invoiceNumber ?? '–',
     invoice.status.toLowerCase(),
-    money(invoice.amountCents, invoice.currency),
+    formatMoney(invoice.amountCents, invoice.currency),
     invoice.billingReason,
     day(invoice.createdAt),
     day(invoice.dueAt),

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Plan } from '#billing';
+import { formatMoney } from '#kernel';
 import { type CliContext, printResult } from '../cli-context.js';
-import { money } from '../money.js';
 import { table } from '../table.js';
 
 const HEADINGS = ['PLAN', 'VERSION', 'AI CREDITS', 'CURRENCY', 'MONTHLY', 'YEARLY'];
@@ -28,8 +28,8 @@ function rows({ tier, version, variants }: Plan): string[][] {
       String(version),
       String(aiCredits),
       currency,
-      money(monthlyCents, currency),
-      money(yearlyCents, currency),
+      formatMoney(monthlyCents, currency),
+      formatMoney(yearlyCents, currency),
     ]),
   );
 }
