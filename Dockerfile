@@ -30,6 +30,7 @@ WORKDIR /app
 COPY --from=dependencies /build/node_modules node_modules
 COPY --from=build /build/dist dist
 COPY package.json LICENSE ./
+COPY assets assets
 COPY migrations migrations
 COPY locales locales
 USER node

@@ -41,6 +41,8 @@ alter table billing.subscriptions
   add column current_period_start timestamptz,
   add column current_period_end timestamptz,
   add column trial_ends_at timestamptz,
+  add column pending_plan_version_id bigint references billing.plan_versions,
+  add column pending_currency text check (pending_currency ~ '^[A-Z]{3}$'),
   add column pending_plan_tier text check (pending_plan_tier in ('FREE', 'STANDARD', 'PRO')),
   add column pending_ai_credits int check (pending_ai_credits >= 0),
   add column pending_billing_interval text check (pending_billing_interval in ('MONTHLY', 'YEARLY')),
@@ -50,6 +52,10 @@ alter table billing.subscriptions
   add column past_due_since timestamptz,
   add column restricted_since timestamptz,
   add column ended_at timestamptz,
+  -- to whom invoices are made out; null: to the tenant by its name
+  add column buyer_name text,
+  add column buyer_address text,
+  add column buyer_tax_id text,
   add column provider text not null default 'MANUAL' check (provider in ('MANUAL', 'STRIPE')),
   add column external_customer_id text,
   add column external_id text unique,
@@ -60,8 +66,8 @@ alter table billing.subscriptions
   add column next_due_at timestamptz not null default '-infinity',
   add check ((current_period_start is null) = (current_period_end is null)),
   add check (current_period_end > current_period_start),
-  add check ((pending_plan_tier is null) = (pending_ai_credits is null)),
-  add check ((pending_plan_tier is null) = (pending_billing_interval is null));
+  add check (num_nulls(pending_plan_tier, pending_plan_version_id, pending_ai_credits, pending_billing_interval,
+    pending_currency) in (0, 5));
 create index subscriptions_due on billing.subscriptions (next_due_at);
 
 -- The last invoice number of a tenant's year. The row is locked until the invoice is committed: that is what keeps
@@ -95,7 +101,7 @@ create table billing.invoices (
   amount_cents bigint not null check (amount_cents = subtotal_cents + tax_cents),
   number_year int,
   number int,
-  invoice_number text,
+  invoice_number text unique,
   seller jsonb not null,
   buyer jsonb not null,
   issued_at timestamptz,
@@ -145,6 +151,20 @@ create policy app_rows on billing.campaign_usage to mailwright_app
   using (tenant_id = (select platform.tenant_id())) with check (tenant_id = (select platform.tenant_id()));
 create policy system_rows on billing.campaign_usage to mailwright_system using (true) with check (true);
 grant select, insert, update on billing.campaign_usage to mailwright_app, mailwright_system;
+-- What was made before it was counted, of the month that runs.
+insert into billing.campaign_usage (tenant_id, period_start, campaigns)
+select s.tenant_id, month.begun, count(*)
+from billing.subscriptions s
+cross join lateral (
+  select max(m.begun) as begun
+  from (select (s.anchored_at at time zone 'UTC' + make_interval(months => n)) at time zone 'UTC' as begun
+    from generate_series(0, 1200) n) m
+  where m.begun <= now()
+) month
+join access.projects p on p.tenant_id = s.tenant_id
+join access.project_environments e on e.project_id = p.id and e.environment = 'LIVE'
+join messaging.campaigns c on c.environment_id = e.id and c.created_at >= month.begun
+group by s.tenant_id, month.begun;
 
 -- What Stripe told us of, once an event. Only that something happened to which object: the worker asks Stripe for
 -- its state, so that the order in which events come does not matter.

@@ -5,14 +5,20 @@ import { addCheckCredits } from './commands/check-credits.command.js';
 import { addCheckStatistics } from './commands/check-statistics.command.js';
 import { addCreditsAdjust, addCreditsGrant } from './commands/credits.command.js';
 import { addDemoSeed } from './commands/demo-seed.command.js';
+import { addInvoiceList } from './commands/invoice-list.command.js';
+import { addInvoicePay } from './commands/invoice-pay.command.js';
+import { addInvoiceVoid } from './commands/invoice-void.command.js';
 import { addKeyCreate } from './commands/key-create.command.js';
 import { addKeyList } from './commands/key-list.command.js';
 import { addKeyRevoke } from './commands/key-revoke.command.js';
 import { addMigrate } from './commands/migrate.command.js';
+import { addPlanList } from './commands/plan-list.command.js';
 import { addProjectCreate } from './commands/project-create.command.js';
 import { addProjectSet } from './commands/project-set.command.js';
 import { addSubscriberErase } from './commands/subscriber-erase.command.js';
 import { addSubscriberExport } from './commands/subscriber-export.command.js';
+import { addSubscriptionSet } from './commands/subscription-set.command.js';
+import { addSubscriptionShow } from './commands/subscription-show.command.js';
 import { addTenantCreate } from './commands/tenant-create.command.js';
 import { type Failure, failureOf } from './failures.js';
 
@@ -24,6 +30,12 @@ const COMMANDS = [
   addKeyCreate,
   addKeyList,
   addKeyRevoke,
+  addPlanList,
+  addSubscriptionSet,
+  addSubscriptionShow,
+  addInvoiceList,
+  addInvoicePay,
+  addInvoiceVoid,
   addSubscriberExport,
   addSubscriberErase,
   addCreditsGrant,
@@ -53,7 +65,7 @@ export async function run(args: readonly string[], cli: CliContext): Promise<0 |
 function createProgram(cli: CliContext): Command {
   const program = new Command('mailwright')
     .description(
-      'Operate Mailwright: its schema, tenants, projects, API keys and subscribers’ data. DATABASE_URL says where.',
+      'Operate Mailwright: its schema, tenants, projects, API keys, billing and subscribers’ data. DATABASE_URL says where.',
     )
     .helpCommand(false)
     .exitOverride()

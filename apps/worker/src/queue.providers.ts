@@ -33,7 +33,7 @@ export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
 /** Injects what runs as long as the worker does. */
 export const WORKER_PARTS = Symbol('mailwright.worker-parts');
 
-const CONTEXTS = [audienceWork, billingWork, messagingWork];
+const CONTEXTS = [audienceWork, messagingWork, billingWork];
 const JOBS = CONTEXTS.flatMap(({ jobs }) => jobs);
 const EVENTS = CONTEXTS.flatMap(({ events }) => events);
 const PARTS = CONTEXTS.flatMap(({ parts }) => parts);

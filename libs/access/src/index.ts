@@ -9,4 +9,5 @@ export { ProjectsQuery } from './projects/projects.query.js';
 export { type CreatedProject, ProjectsService } from './projects/projects.service.js';
 export { TenantAlreadyExistsError } from './tenants/tenant.errors.js';
 export type { Tenant } from './tenants/tenant.js';
+export { TenantsQuery } from './tenants/tenants.query.js';
 export { TenantsService } from './tenants/tenants.service.js';

@@ -19,6 +19,9 @@ export {
   type InvoiceParty,
   type InvoiceSummary,
 } from './invoices/invoice.js';
+export { InvoiceLinks } from './invoices/invoice-links.service.js';
+export { type ListedInvoice, OperatorInvoicesQuery } from './invoices/operator-invoices.query.js';
+export { InvoicePayments } from './invoices/invoice-payments.service.js';
 export { InvoicesQuery } from './invoices/invoices.query.js';
 export { isCurrency } from './plans/currency.js';
 export {
@@ -31,7 +34,18 @@ export {
   UNLIMITED,
 } from './plans/plan.js';
 export { PlansQuery } from './plans/plans.query.js';
+export { AdvanceSubscriptions } from './subscriptions/advance-subscriptions.task.js';
 export { type BillingInterval, type BillingPeriod, billingPeriod } from './subscriptions/billing-period.js';
+export {
+  type BuyerDetails,
+  type ChangeOutcome,
+  SubscriptionChanges,
+  type WantedSubscription,
+} from './subscriptions/subscription-changes.service.js';
+export {
+  type SubscriptionReport,
+  SubscriptionReportQuery,
+} from './subscriptions/subscription-report.query.js';
 export { SubscriptionPeriodStarted } from './subscriptions/subscription.events.js';
 export {
   SUBSCRIPTION_STATUSES,
@@ -40,7 +54,9 @@ export {
 } from './subscriptions/subscription.js';
 export { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 export { SubscriptionsService } from './subscriptions/subscriptions.service.js';
+export { CampaignAllowance } from './usage/campaign-allowance.service.js';
 export { EmailQuota, type EmailReservation } from './usage/email-quota.service.js';
+export { ProjectAllowance } from './usage/project-allowance.service.js';
 export { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
 export { AiCreditUsage, SubscriberCount } from './usage/usage-sources.js';
 export { percentOf, type UsageSummary } from './usage/usage.js';

@@ -2,12 +2,7 @@ import { Module } from '@nestjs/common';
 import { BillingModule } from '#billing';
 import { BillingController } from './billing.controller.js';
 import { CreditsController } from './credits.controller.js';
-import { InvoiceLinks } from './invoice-links.service.js';
 
 /** Subscription, plans, invoices, usage and AI credits over HTTP. */
-@Module({
-  imports: [BillingModule],
-  controllers: [BillingController, CreditsController],
-  providers: [InvoiceLinks],
-})
+@Module({ imports: [BillingModule], controllers: [BillingController, CreditsController] })
 export class BillingApiModule {}

@@ -1,6 +1,13 @@
 import { Get, Inject, Query } from '@nestjs/common';
 import type { z } from 'zod';
-import { BASE_CURRENCY, InvoicesQuery, PlansQuery, SubscriptionsQuery, UsageQuery } from '#billing';
+import {
+  BASE_CURRENCY,
+  InvoiceLinks,
+  InvoicesQuery,
+  PlansQuery,
+  SubscriptionsQuery,
+  UsageQuery,
+} from '#billing';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
 import {
@@ -14,7 +21,6 @@ import {
   toUsageView,
   usageView,
 } from './billing.dto.js';
-import { InvoiceLinks } from './invoice-links.service.js';
 
 /** What the tenant has subscribed to. It is read only: the operator changes it. */
 @ApiController('billing', { tag: 'Billing' })

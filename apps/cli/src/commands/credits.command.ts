@@ -42,7 +42,7 @@ async function book(cli: CliContext, type: 'GRANT' | 'ADJUSTMENT', options: Opti
     import('#billing'),
   ]);
   const transaction = await withServices(cli.env, async ({ get, tenants }) => {
-    const { id } = await findTenant(tenants, options.tenant);
+    const { id } = findTenant(await tenants.list(), options.tenant);
     return namingOptions(OPTIONS, () => get(CreditsService).add(id, addition));
   });
   printResult(cli, options.json, { tenantKey: options.tenant, ...transaction }, () =>

@@ -26,6 +26,9 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   const problems = parsed.success ? [] : parsed.error.issues.map(describe);
   if (given['AI_BASE_URL'] !== undefined && given['AI_MODEL'] === undefined)
     problems.push('AI_MODEL is required with AI_BASE_URL');
+  if ((given['STRIPE_SECRET_KEY'] === undefined) !== (given['STRIPE_WEBHOOK_SECRET'] === undefined)) {
+    problems.push('STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are needed together');
+  }
   if (given['NODE_ENV'] === 'production') problems.push(...productionProblems(given));
   if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
   return complete(parsed.data);

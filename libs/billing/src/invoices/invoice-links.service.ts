@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { InvoiceSummary } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, LinkTokens } from '#platform';
+import type { InvoiceSummary } from './invoice.js';
 
 const DAY_MS = 86_400_000;
 const GOOD_FOR_DAYS = 30;
