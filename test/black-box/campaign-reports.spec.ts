@@ -70,16 +70,55 @@ describe('Reports on campaigns and AI credits', () => {
       DEADLINE_MS,
     );
   const balance = async () => (await live.get('/credits/balance')).at<number>('balance');
-  const grant = async (tenantCredits: number) => {
+  const book = async (command: 'grant' | 'adjust', credits: number) => {
     const [tenant] = await system.database.query<{ tenant_key: string }>(
       'select tenant_key from access.tenants where id = $1',
       [project.live.tenantId],
     );
+    const options = ['--tenant', tenant?.tenant_key ?? '', '--description', 'By hand'];
     return runCliForJson({ DATABASE_URL: system.database.url }, [
-      ...['credits:grant', '--tenant', tenant?.tenant_key ?? ''],
-      ...['--credits', String(tenantCredits)],
+      `credits:${command}`,
+      '--credits',
+      String(credits),
+      ...options,
     ]);
   };
+
+  it('bring their credits with the month of the subscription, once, and more after an upgrade', async () => {
+    await eventually('the free plan’s credits are there', async () => (await balance()) === 50, DEADLINE_MS);
+    const [subscription] = await system.database.query<{ id: string; anchored_at: Date }>(
+      'select id, anchored_at from billing.subscriptions where tenant_id = $1',
+      [project.live.tenantId],
+    );
+    for (const aiCredits of [50, 80, 80]) {
+      const periodStart = subscription?.anchored_at.toISOString();
+      await system.database.query(
+        `insert into platform.outbox (id, environment_id, event_name, payload)
+         values ($1, $2, 'billing.subscription_period_started.v1', $3)`,
+        [
+          newId(),
+          project.live.environmentId,
+          { subscriptionId: Number(subscription?.id), aiCredits, periodStart },
+        ],
+      );
+    }
+    await eventually('all are handled', async () => {
+      const handled = await system.database.query(
+        `select from platform.inbox where handler = 'grant-monthly-credits' and state = 'DONE'`,
+      );
+      return handled.length === 4;
+    });
+    const list = await live.get('/credits/transactions');
+    expect(list.at<{ type: string; amount: number }[]>('data')).toEqual([
+      expect.objectContaining({ type: 'GRANT', amount: 30, balanceAfter: 80 }),
+      expect.objectContaining({
+        type: 'GRANT',
+        amount: 50,
+        balanceAfter: 50,
+        description: 'Monthly credits',
+      }),
+    ]);
+  });
 
   it('are written by themselves when their time has come, in the test environment by the built-in analyst', async () => {
     const tried = await sentCampaign(test, 'test');
@@ -99,14 +138,15 @@ describe('Reports on campaigns and AI credits', () => {
   });
 
   it('fail in the live environment without credits, and are written when there are some', async () => {
+    await book('adjust', -(await balance()));
     expect((await live.get('/credits/balance')).body).toEqual({
       balance: 0,
       creditsDepleted: true,
-      lastUpdatedAt: null,
+      lastUpdatedAt: expect.any(String),
     });
     path = await sentCampaign(live, 'live');
     expect((await report(live, path, 'FAILED')).at('failureReason')).toBe('credits depleted');
-    expect(await grant(50)).toMatchObject({ balanceAfter: 50 });
+    expect(await book('grant', 50)).toMatchObject({ balanceAfter: 50 });
     expect((await live.post(`${path}/report`)).status).toBe(202);
     expect((await report(live, path, 'GENERATED')).body).toMatchObject({
       version: 2,
@@ -119,7 +159,7 @@ describe('Reports on campaigns and AI credits', () => {
     expect(list.at<{ type: string }[]>('data').map(({ type }) => type)).toEqual(['REFUND', 'CONSUMPTION']);
     expect(list.at('data', 0, 'balanceAfter')).toBe(47);
     expect(list.at('data', 0, 'referenceId')).toBe(list.at('data', 1, 'referenceId'));
-    expect(list.at('pagination')).toMatchObject({ totalElements: 3, totalPages: 2, hasNext: true });
+    expect(list.at('pagination')).toMatchObject({ totalElements: 6, totalPages: 3, hasNext: true });
     // Credits are the tenant's, whichever key asks.
     expect((await test.get('/credits/balance')).at('balance')).toBe(47);
   });
@@ -140,32 +180,4 @@ describe('Reports on campaigns and AI credits', () => {
       discrepancies: [],
     });
   }, 90_000);
-
-  it('have their credits from the month of the subscription, once', async () => {
-    const before = await balance();
-    const [subscription] = await system.database.query<{ id: string; anchored_at: Date }>(
-      'select id, anchored_at from billing.subscriptions where tenant_id = $1',
-      [project.live.tenantId],
-    );
-    const month = {
-      subscriptionId: Number(subscription?.id),
-      aiCredits: 30,
-      periodStart: subscription?.anchored_at.toISOString(),
-    };
-    for (let time = 0; time < 2; time += 1) {
-      await system.database.query(
-        `insert into platform.outbox (id, environment_id, event_name, payload)
-         values ($1, $2, 'billing.subscription_period_started.v1', $3)`,
-        [newId(), project.live.environmentId, month],
-      );
-    }
-    await eventually('both are handled', async () => {
-      const done = await system.database.query(
-        `select from platform.inbox where handler = 'grant-monthly-credits' and state = 'DONE'
-           and payload->>'aiCredits' = '30'`,
-      );
-      return done.length === 2;
-    });
-    expect(await balance()).toBe(before + 30);
-  });
 });
