@@ -30,7 +30,9 @@ WORKDIR /app
 COPY --from=dependencies /build/node_modules node_modules
 COPY --from=build /build/dist dist
 COPY package.json LICENSE ./
+COPY assets assets
 COPY migrations migrations
+COPY locales locales
 USER node
 EXPOSE 3000 3001
 # The api's health. A worker asks WORKER_PORT instead: docker-compose.yml shows how.

@@ -56,6 +56,8 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   analyseCampaign: {},
   previewCampaign: {},
   listDeliveries: {},
+  getCampaignReport: {},
+  requestCampaignReport: {},
   getCampaignTimeline: {},
   getCampaignStatistics: {},
   exportCampaignReport: {},
@@ -138,6 +140,11 @@ describe('projects and their environments', () => {
       subject: 'Secret',
       topicIds: [ownedTopicId],
     });
+    await system.database.query(
+      `insert into messaging.campaign_reports (id, environment_id, campaign_id, version, status, content, locale, created_at, updated_at)
+       select id, environment_id, id, 1, 'GENERATED', 'Secret', 'en', now(), now() from messaging.campaigns where id = $1`,
+      [campaign.at('id')],
+    );
     const segment = await owner.post('/segments', { name: 'Secret', type: 'STATIC' });
     await owner.post('/custom-fields', { key: 'secret_field', displayName: 'Secret', type: 'TEXT' });
     await owner.post('/sending-domain', { domainName: 'owner.example' });

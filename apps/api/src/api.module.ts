@@ -10,6 +10,8 @@ import { AudienceApiModule } from './audience/audience-api.module.js';
 import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
 import { DeliverabilityApiModule } from './deliverability/deliverability-api.module.js';
 import { DomainUsageModule } from './deliverability/domain-usage.module.js';
+import { BillingApiModule } from './billing/billing-api.module.js';
+import { UsageSourcesModule } from './billing/usage-sources.module.js';
 import { MessagingApiModule } from './messaging/messaging-api.module.js';
 import { ReferenceModule } from './openapi/reference.module.js';
 import { OperationsController } from './operations/operations.controller.js';
@@ -29,6 +31,8 @@ const EDGES = [
   MessagingApiModule,
   DomainUsageModule,
   DeliverabilityApiModule,
+  UsageSourcesModule,
+  BillingApiModule,
   PublicPagesModule,
   ReferenceModule,
 ];

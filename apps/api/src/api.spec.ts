@@ -24,6 +24,7 @@ const PUBLIC_ROUTES = new Set([
   'GET /v/:token',
   'GET /o/:token',
   'GET /l/:token',
+  'GET /i/:token',
 ]);
 
 describe('The api', () => {

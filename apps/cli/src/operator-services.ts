@@ -10,7 +10,7 @@ import {
   ProjectsService,
   TenantsService,
 } from '#access';
-import { BillingModule, SubscriptionsService } from '#billing';
+import { BillingModule, ProjectAllowance, SubscriptionsService } from '#billing';
 import { Clock } from '#kernel';
 import { ConfigurationError, Database, loadConfig, pendingMigrations, PlatformModule } from '#platform';
 import { WebhookAnnouncer } from '#webhooks';
@@ -29,6 +29,7 @@ export interface OperatorServices {
   readonly apiKeys: ApiKeysService;
   readonly apiKeyList: ApiKeysQuery;
   readonly subscriptions: SubscriptionsService;
+  readonly projectAllowance: ProjectAllowance;
   /** A service of one of the contexts asked for besides. */
   readonly get: INestApplicationContext['get'];
 }
@@ -57,6 +58,7 @@ export async function withServices<T>(
       apiKeys: context.get(ApiKeysService),
       apiKeyList: context.get(ApiKeysQuery),
       subscriptions: context.get(SubscriptionsService),
+      projectAllowance: context.get(ProjectAllowance),
       get: context.get.bind(context),
     });
   } finally {

@@ -1,21 +1,30 @@
 import { Command, CommanderError } from 'commander';
 import type { CliContext } from './cli-context.js';
 import { addCheckCounters } from './commands/check-counters.command.js';
+import { addCheckCredits } from './commands/check-credits.command.js';
 import { addCheckStatistics } from './commands/check-statistics.command.js';
+import { addCreditsAdjust, addCreditsGrant } from './commands/credits.command.js';
 import { addDemoSeed } from './commands/demo-seed.command.js';
 import { addDomainResume } from './commands/domain-resume.command.js';
 import { addDomainRotateKey } from './commands/domain-rotate-key.command.js';
 import { addDomainShow } from './commands/domain-show.command.js';
 import { addDomainSuspend } from './commands/domain-suspend.command.js';
+import { addInvoiceList } from './commands/invoice-list.command.js';
+import { addInvoicePay } from './commands/invoice-pay.command.js';
+import { addInvoiceVoid } from './commands/invoice-void.command.js';
 import { addKeyCreate } from './commands/key-create.command.js';
 import { addKeyList } from './commands/key-list.command.js';
 import { addKeyRevoke } from './commands/key-revoke.command.js';
 import { addMasterKeyRotate } from './commands/master-key-rotate.command.js';
 import { addMigrate } from './commands/migrate.command.js';
 import { addProjectResumeSending } from './commands/project-resume-sending.command.js';
+import { addPlanList } from './commands/plan-list.command.js';
 import { addProjectCreate } from './commands/project-create.command.js';
+import { addProjectSet } from './commands/project-set.command.js';
 import { addSubscriberErase } from './commands/subscriber-erase.command.js';
 import { addSubscriberExport } from './commands/subscriber-export.command.js';
+import { addSubscriptionSet } from './commands/subscription-set.command.js';
+import { addSubscriptionShow } from './commands/subscription-show.command.js';
 import { addTenantCreate } from './commands/tenant-create.command.js';
 import { addWebhookCreate } from './commands/webhook-create.command.js';
 import { addWebhookList } from './commands/webhook-list.command.js';
@@ -29,17 +38,27 @@ const COMMANDS = [
   addTenantCreate,
   addProjectCreate,
   addProjectResumeSending,
-  addKeyCreate,
-  addKeyList,
-  addKeyRevoke,
   addDomainShow,
   addDomainSuspend,
   addDomainResume,
   addDomainRotateKey,
   addMasterKeyRotate,
+  addProjectSet,
+  addKeyCreate,
+  addKeyList,
+  addKeyRevoke,
+  addPlanList,
+  addSubscriptionSet,
+  addSubscriptionShow,
+  addInvoiceList,
+  addInvoicePay,
+  addInvoiceVoid,
   addSubscriberExport,
   addSubscriberErase,
+  addCreditsGrant,
+  addCreditsAdjust,
   addCheckCounters,
+  addCheckCredits,
   addCheckStatistics,
   addWebhookCreate,
   addWebhookList,
@@ -70,7 +89,7 @@ export async function run(args: readonly string[], cli: CliContext): Promise<0 |
 function createProgram(cli: CliContext): Command {
   const program = new Command('mailwright')
     .description(
-      'Operate Mailwright: its schema, tenants, projects, API keys, sending domains, webhooks and subscribers’ data. DATABASE_URL says where.',
+      'Operate Mailwright: its schema, tenants, projects, API keys, billing, sending domains, webhooks and subscribers’ data. DATABASE_URL says where.',
     )
     .helpCommand(false)
     .exitOverride()

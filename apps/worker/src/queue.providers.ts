@@ -24,6 +24,7 @@ import {
 import { createQueueBackend } from '#platform/queue';
 import { audienceWork } from './audience/audience-work.js';
 import { deliverabilityWork } from './deliverability/deliverability-work.js';
+import { billingWork } from './billing/billing-work.js';
 import { messagingWork } from './messaging/messaging-work.js';
 import { webhooksWork } from './webhooks/webhooks-work.js';
 import type { WorkerPart } from './context-work.js';
@@ -34,7 +35,7 @@ export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
 /** Injects what runs as long as the worker does. */
 export const WORKER_PARTS = Symbol('mailwright.worker-parts');
 
-const CONTEXTS = [audienceWork, deliverabilityWork, messagingWork, webhooksWork];
+const CONTEXTS = [audienceWork, billingWork, deliverabilityWork, messagingWork, webhooksWork];
 const JOBS = CONTEXTS.flatMap(({ jobs }) => jobs);
 const EVENTS = CONTEXTS.flatMap(({ events }) => events);
 const PARTS = CONTEXTS.flatMap(({ parts }) => parts);

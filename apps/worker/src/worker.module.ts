@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
 import { BouncesModule, DeliverabilityWorkerModule } from '#deliverability';
+import { BillingModule } from '#billing';
 import { MessagingModule, MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { WebhooksWorkerModule } from '#webhooks';
@@ -21,6 +22,7 @@ export class WorkerModule {
         AudienceModule,
         MessagingModule,
         DeliverabilityWorkerModule,
+        BillingModule,
         MessagingWorkerModule,
         WebhooksWorkerModule,
         BouncesModule,

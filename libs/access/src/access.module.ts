@@ -5,6 +5,7 @@ import { KeyAuthenticator } from './api-keys/key-authenticator.js';
 import { EnvironmentsQuery } from './projects/environments.query.js';
 import { ProjectsQuery } from './projects/projects.query.js';
 import { ProjectsService } from './projects/projects.service.js';
+import { TenantsQuery } from './tenants/tenants.query.js';
 import { TenantsService } from './tenants/tenants.service.js';
 
 const services = [
@@ -14,6 +15,7 @@ const services = [
   KeyAuthenticator,
   ProjectsQuery,
   ProjectsService,
+  TenantsQuery,
   TenantsService,
 ];
 

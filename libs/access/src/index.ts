@@ -4,9 +4,10 @@ export { ApiKeysService, type CreatedApiKey, type NewApiKey } from './api-keys/a
 export { KeyAuthenticator } from './api-keys/key-authenticator.js';
 export { EnvironmentsQuery } from './projects/environments.query.js';
 export { ProjectAlreadyExistsError } from './projects/project.errors.js';
-export type { NewProject, Project, ProjectWithEnvironments } from './projects/project.js';
+export type { NewProject, Project, ProjectChanges, ProjectWithEnvironments } from './projects/project.js';
 export { ProjectsQuery } from './projects/projects.query.js';
 export { type CreatedProject, ProjectsService } from './projects/projects.service.js';
 export { TenantAlreadyExistsError } from './tenants/tenant.errors.js';
 export type { Tenant } from './tenants/tenant.js';
+export { TenantsQuery } from './tenants/tenants.query.js';
 export { TenantsService } from './tenants/tenants.service.js';

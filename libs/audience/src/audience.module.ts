@@ -46,6 +46,7 @@ import { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
 import { RecipientsQuery } from './subscribers/recipients.query.js';
 import { SubscriberLimit } from './subscribers/subscriber-limit.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
+import { LiveSubscribersQuery } from './subscribers/live-subscribers.query.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SubscribersService } from './subscribers/subscribers.service.js';
 import { SuppressionRepository } from './suppressions/suppression.repository.js';
@@ -85,6 +86,7 @@ const door = [
   SegmentsService,
   SubscriberEventsService,
   SubscriberLimit,
+  LiveSubscribersQuery,
   SubscribersQuery,
   SubscribersService,
   SuppressionsQuery,

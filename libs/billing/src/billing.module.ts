@@ -1,11 +1,59 @@
 import { Module } from '@nestjs/common';
+import { CreditCheckQuery } from './credits/credit-check.query.js';
+import { CreditsQuery } from './credits/credits.query.js';
+import { CreditsService } from './credits/credits.service.js';
+import { ExpireCredits } from './credits/expire-credits.task.js';
+import { MonthlyCreditsService } from './credits/monthly-credits.service.js';
+import { AccessModule } from '#access';
+import { InvoiceIssuing } from './invoices/invoice-issuing.service.js';
+import { InvoiceLinks } from './invoices/invoice-links.service.js';
+import { InvoicePayments } from './invoices/invoice-payments.service.js';
+import { InvoiceRepository } from './invoices/invoice.repository.js';
+import { InvoicesQuery } from './invoices/invoices.query.js';
+import { OperatorInvoicesQuery } from './invoices/operator-invoices.query.js';
+import { PlansQuery } from './plans/plans.query.js';
+import { AdvanceSubscriptions } from './subscriptions/advance-subscriptions.task.js';
+import { SubscriptionAccounts } from './subscriptions/subscription-accounts.service.js';
+import { SubscriptionChanges } from './subscriptions/subscription-changes.service.js';
+import { SubscriptionReportQuery } from './subscriptions/subscription-report.query.js';
+import { SubscriptionRepository } from './subscriptions/subscription.repository.js';
 import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
+import { CampaignAllowance } from './usage/campaign-allowance.service.js';
 import { EmailQuota } from './usage/email-quota.service.js';
+import { ProjectAllowance } from './usage/project-allowance.service.js';
 import { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
+import { AiCreditUsage } from './usage/usage-sources.js';
+import { UsageQuery } from './usage/usage.query.js';
 
-const services = [EmailQuota, SubscriberLimitQuery, SubscriptionsQuery, SubscriptionsService];
+const services = [
+  CreditCheckQuery,
+  CreditsQuery,
+  CreditsService,
+  { provide: AiCreditUsage, useExisting: CreditsQuery },
+  ExpireCredits,
+  MonthlyCreditsService,
+  AdvanceSubscriptions,
+  CampaignAllowance,
+  EmailQuota,
+  InvoiceLinks,
+  InvoicePayments,
+  InvoicesQuery,
+  OperatorInvoicesQuery,
+  PlansQuery,
+  ProjectAllowance,
+  SubscriberLimitQuery,
+  SubscriptionChanges,
+  SubscriptionReportQuery,
+  SubscriptionsQuery,
+  SubscriptionsService,
+  UsageQuery,
+];
 
 /** What tenants have subscribed to and how much of it they have used. */
-@Module({ providers: services, exports: services })
+@Module({
+  imports: [AccessModule],
+  providers: [...services, InvoiceIssuing, InvoiceRepository, SubscriptionAccounts, SubscriptionRepository],
+  exports: services,
+})
 export class BillingModule {}

@@ -1,9 +1,63 @@
 export { BillingModule } from './billing.module.js';
-export { PLAN_CATALOGUE } from './plans/plan-catalogue.js';
-export { type Plan, type PlanLimits, type PlanTier, UNLIMITED } from './plans/plan.js';
+export { type CreditDiscrepancy, CreditCheckQuery } from './credits/credit-check.query.js';
+export {
+  CREDIT_TRANSACTION_TYPES,
+  type CreditBalance,
+  type CreditReservation,
+  type CreditTransaction,
+} from './credits/credit.js';
+export { CreditsDepleted } from './credits/credit.events.js';
+export { CreditsQuery } from './credits/credits.query.js';
+export { CreditsService } from './credits/credits.service.js';
+export { ExpireCredits } from './credits/expire-credits.task.js';
+export { MonthlyCreditsService } from './credits/monthly-credits.service.js';
+export {
+  BILLING_REASONS,
+  INVOICE_STATUSES,
+  type Invoice,
+  type InvoiceLine,
+  type InvoiceParty,
+  type InvoiceSummary,
+} from './invoices/invoice.js';
+export { InvoiceLinks } from './invoices/invoice-links.service.js';
+export { type ListedInvoice, OperatorInvoicesQuery } from './invoices/operator-invoices.query.js';
+export { InvoicePayments } from './invoices/invoice-payments.service.js';
+export { InvoicesQuery } from './invoices/invoices.query.js';
+export { isCurrency } from './plans/currency.js';
+export {
+  BASE_CURRENCY,
+  type Plan,
+  PLAN_TIERS,
+  type PlanLimits,
+  type PlanTier,
+  priceIn,
+  UNLIMITED,
+} from './plans/plan.js';
+export { PlansQuery } from './plans/plans.query.js';
+export { AdvanceSubscriptions } from './subscriptions/advance-subscriptions.task.js';
 export { type BillingInterval, type BillingPeriod, billingPeriod } from './subscriptions/billing-period.js';
-export type { Subscription, SubscriptionStatus } from './subscriptions/subscription.js';
+export {
+  type BuyerDetails,
+  type ChangeOutcome,
+  SubscriptionChanges,
+  type WantedSubscription,
+} from './subscriptions/subscription-changes.service.js';
+export {
+  type SubscriptionReport,
+  SubscriptionReportQuery,
+} from './subscriptions/subscription-report.query.js';
+export { SubscriptionPeriodStarted } from './subscriptions/subscription.events.js';
+export {
+  SUBSCRIPTION_STATUSES,
+  type Subscription,
+  type SubscriptionStatus,
+} from './subscriptions/subscription.js';
 export { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 export { SubscriptionsService } from './subscriptions/subscriptions.service.js';
+export { CampaignAllowance } from './usage/campaign-allowance.service.js';
 export { EmailQuota, type EmailReservation } from './usage/email-quota.service.js';
+export { ProjectAllowance } from './usage/project-allowance.service.js';
 export { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
+export { AiCreditUsage, SubscriberCount } from './usage/usage-sources.js';
+export { percentOf, type UsageSummary } from './usage/usage.js';
+export { UsageQuery } from './usage/usage.query.js';

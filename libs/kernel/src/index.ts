@@ -12,5 +12,6 @@ export {
 } from './domain-error.js';
 export { type EmailAddress, type EmailAddressResult, hostName, parseEmailAddress } from './email-address.js';
 export { isUuid, newId } from './ids.js';
+export { formatMoney } from './money.js';
 export type { Page, PageRequest } from './page.js';
 export type { Environment, ProjectScope } from './project-scope.js';

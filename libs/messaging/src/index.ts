@@ -38,6 +38,11 @@ export { MailPersonalDataModule, MessagingModule, MessagingWorkerModule } from '
 export { type CampaignStatistics } from './reports/campaign-statistics.js';
 export { DeliveriesExportMaker } from './reports/deliveries-export-maker.js';
 export { DeliveriesExportRequested } from './reports/report-export.events.js';
+export { CampaignReportRequested } from './campaign-reports/campaign-report.events.js';
+export type { CampaignReport } from './campaign-reports/campaign-report.js';
+export { CampaignReportsService } from './campaign-reports/campaign-reports.service.js';
+export { ReportWritingService } from './campaign-reports/report-writing.service.js';
+export { RequestDueReports } from './campaign-reports/request-due-reports.task.js';
 export { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
 export { RemoveOldExports } from './reports/remove-old-exports.task.js';
 export { ReportExportRequested } from './reports/report-export.events.js';

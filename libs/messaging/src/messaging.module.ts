@@ -4,7 +4,7 @@ import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { DeliverabilityModule, ReturnPathsModule } from '#deliverability';
-import { MailMetrics } from '#platform';
+import { type Config, CONFIG, MailMetrics } from '#platform';
 import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
 import { CampaignAnnouncements } from './campaigns/campaign-announcements.service.js';
 import { CampaignControlService } from './campaigns/campaign-control.service.js';
@@ -55,6 +55,13 @@ import { TestDeliveriesService } from './deliveries/test-deliveries.service.js';
 import { TestMailPreparation } from './deliveries/test-mail-preparation.js';
 import { TestMailsService } from './deliveries/test-mails.service.js';
 import { MailPagesService } from './mail-pages/mail-pages.service.js';
+import { CampaignReportsService } from './campaign-reports/campaign-reports.service.js';
+import { OpenAiCompatibleModel } from './campaign-reports/language-model/openai-compatible.model.js';
+import { ReportDrafts } from './campaign-reports/report-draft.repository.js';
+import { ReportFactsQuery } from './campaign-reports/report-facts.query.js';
+import { loadReportLocale } from './campaign-reports/report-locales.js';
+import { REPORT_MODEL, ReportWritingService } from './campaign-reports/report-writing.service.js';
+import { RequestDueReports } from './campaign-reports/request-due-reports.task.js';
 import { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
 import { RemoveOldExports } from './reports/remove-old-exports.task.js';
 import { ReportExportMaker } from './reports/report-export-maker.js';
@@ -84,6 +91,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     CampaignDomainUsageQuery,
     CampaignMailsService,
     CampaignPreviewService,
+    CampaignReportsService,
     CampaignRepository,
     CampaignRetryService,
     CampaignSendingService,
@@ -122,6 +130,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     CampaignDomainUsageQuery,
     CampaignMailsService,
     CampaignPreviewService,
+    CampaignReportsService,
     CampaignRepository,
     CampaignRetryService,
     CampaignSendingService,
@@ -169,6 +178,11 @@ export class MessagingModule {}
     CampaignComposer,
     CampaignDepartures,
     CampaignDispatchService,
+    {
+      provide: REPORT_MODEL,
+      inject: [CONFIG],
+      useFactory: (config: Config) => reportModelOf(config),
+    },
     CampaignExpansionService,
     CampaignFailureService,
     CampaignFinishQuery,
@@ -191,8 +205,12 @@ export class MessagingModule {}
     OptInDeliveriesService,
     OptInPreparation,
     RemoveOldExports,
+    ReportDrafts,
     ReportExportMaker,
     ReturnedDeliveries,
+    ReportFactsQuery,
+    ReportWritingService,
+    RequestDueReports,
     ScheduledCampaignsQuery,
     ScheduledCampaignsService,
     SimulatedMailbox,
@@ -212,6 +230,8 @@ export class MessagingModule {}
     OptInDeliveriesService,
     RemoveOldExports,
     ReportExportMaker,
+    ReportWritingService,
+    RequestDueReports,
     TrimTestInboxes,
   ],
 })
@@ -220,3 +240,15 @@ export class MessagingWorkerModule {}
 /** What mail holds about a person, for the operator. */
 @Module({ providers: [MailPersonalDataQuery], exports: [MailPersonalDataQuery] })
 export class MailPersonalDataModule {}
+
+/** Refuses to start with a locale that there is no file for. */
+function reportModelOf(config: Config): OpenAiCompatibleModel | null {
+  loadReportLocale(config.AI_REPORT_LOCALE);
+  if (config.AI_BASE_URL === undefined || config.AI_MODEL === undefined) return null;
+  return new OpenAiCompatibleModel({
+    baseUrl: config.AI_BASE_URL,
+    apiKey: config.AI_API_KEY,
+    model: config.AI_MODEL,
+    timeoutMs: config.AI_TIMEOUT_MS,
+  });
+}

@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { int64, timestamp } from '#platform/http';
-import { type CampaignStatistics, TIMELINE_INTERVALS, type TimelinePoint } from '#messaging';
+import {
+  type CampaignReport,
+  type CampaignStatistics,
+  TIMELINE_INTERVALS,
+  type TimelinePoint,
+} from '#messaging';
 
 const fraction = z.number().min(0).max(1);
 
@@ -31,6 +36,31 @@ export const campaignStatisticsView = z
     completedAt: timestamp.nullable(),
   })
   .meta({ id: 'CampaignStatistics' });
+
+export const campaignReportView = z
+  .object({
+    campaignId: z.uuid(),
+    status: z.enum(['PENDING', 'GENERATING', 'GENERATED', 'FAILED']).nullable(),
+    content: z.string().nullable().meta({ description: 'Markdown without HTML, links and images.' }),
+    locale: z.string().nullable().meta({ example: 'en' }),
+    aiModelId: z.string().nullable().meta({ description: 'Who wrote it.', example: 'builtin/analyst-1' }),
+    version: z.int().min(1).meta({ description: '1 is the one that is made by itself.' }),
+    failureReason: z.string().nullable().meta({ example: 'credits depleted' }),
+    generatedAt: timestamp.nullable(),
+    createdAt: timestamp.nullable(),
+    updatedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'CampaignReport' });
+
+export function toReportView(report: CampaignReport): z.input<typeof campaignReportView> {
+  const { generatedAt, createdAt, updatedAt } = report;
+  return {
+    ...report,
+    generatedAt: generatedAt?.toISOString() ?? null,
+    createdAt: createdAt?.toISOString() ?? null,
+    updatedAt: updatedAt?.toISOString() ?? null,
+  };
+}
 
 export const timelineQuery = z.object({ interval: z.enum(TIMELINE_INTERVALS).default('hour') });
 

@@ -1,15 +1,22 @@
 import { Readable } from 'node:stream';
-import { Get, Inject, Param, Query, Res } from '@nestjs/common';
+import { Get, Inject, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { CampaignStatisticsQuery, ReportExportsService, TimelineQuery } from '#messaging';
+import {
+  CampaignReportsService,
+  CampaignStatisticsQuery,
+  ReportExportsService,
+  TimelineQuery,
+} from '#messaging';
 import { ApiController, InScope, Operation } from '#platform/http';
 import {
+  campaignReportView,
   campaignStatisticsView,
   exportQuery,
   timeline,
   timelineQuery,
+  toReportView,
   toStatisticsView,
   toTimelineView,
 } from './report.dto.js';
@@ -19,10 +26,38 @@ const CSV = 'text/csv; charset=utf-8';
 @ApiController('campaigns/:campaignKey/report', { tag: 'Campaign reports' })
 export class ReportsController {
   constructor(
+    @Inject(CampaignReportsService) private readonly reports: CampaignReportsService,
     @Inject(CampaignStatisticsQuery) private readonly statisticsQuery: CampaignStatisticsQuery,
     @Inject(TimelineQuery) private readonly timelines: TimelineQuery,
     @Inject(ReportExportsService) private readonly exports: ReportExportsService,
   ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'getCampaignReport',
+    summary: 'Get the report on a campaign in words',
+    description: 'The latest version. 404 before the campaign was sent; it is written an hour later.',
+    scope: 'reports:read',
+    response: { status: 200, schema: campaignReportView },
+  })
+  async report(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toReportView(await this.reports.latest(scope, campaignKey));
+  }
+
+  @Post()
+  @Operation({
+    operationId: 'requestCampaignReport',
+    summary: 'Have a new version of the report written',
+    description:
+      'Written at once; it takes the place of a version that waits yet, and costs AI credits where a model writes. 409 ' +
+      'before the campaign was sent.',
+    scope: 'campaigns:write',
+    response: { status: 202, schema: campaignReportView },
+    problems: [409],
+  })
+  async request(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toReportView(await this.reports.request(scope, campaignKey));
+  }
 
   @Get('statistics')
   @Operation({

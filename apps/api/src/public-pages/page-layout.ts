@@ -20,10 +20,12 @@ interface PageContent {
   /** null where the page must not tell whose it is. */
   readonly sender: PageSender | null;
   readonly body: Html;
+  /** For a page with a table. */
+  readonly wide?: boolean;
 }
 
 /** One card with a sign, a heading and a body: works without JavaScript, cookies or anything fetched. */
-export function page({ status = 200, heading, sign, sender, body }: PageContent): Page {
+export function page({ status = 200, heading, sign, sender, body, wide = false }: PageContent): Page {
   const title = sender === null ? heading : `${heading} – ${sender.name}`;
   return {
     status,
@@ -39,7 +41,7 @@ export function page({ status = 200, heading, sign, sender, body }: PageContent)
         </head>
         <body>
           ${sender === null ? html`<div class="sender"></div>` : html`<header class="sender"><bdi>${sender.name}</bdi></header>`}
-          <main>
+          <main${wide ? html` class="wide"` : null}>
             ${sign}
             <h1>${heading}</h1>
             ${body}

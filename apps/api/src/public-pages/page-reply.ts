@@ -47,6 +47,15 @@ export function sendImage(reply: FastifyReply, image: Buffer, type: string): voi
   void reply.status(200).headers(PRIVATE_HEADERS).type(type).send(image);
 }
 
+/** Answers with a PDF that a browser shows, and saves under `name`. */
+export function sendPdf(reply: FastifyReply, pdf: Buffer, name: string): void {
+  void reply
+    .status(200)
+    .headers({ ...PRIVATE_HEADERS, 'content-disposition': `inline; filename="${name}"` })
+    .type('application/pdf')
+    .send(pdf);
+}
+
 function sendHtml(reply: FastifyReply, markup: string, policy: string): void {
   void reply
     .headers({ ...PRIVATE_HEADERS, 'content-security-policy': policy })

@@ -232,9 +232,99 @@ const pageStyle = css`
     text-align: center;
     white-space: pre-line;
   }
+  main.wide {
+    max-width: 46rem;
+  }
+  .standing {
+    margin: 0 0 1.75rem;
+    font-weight: 600;
+  }
+  .facts {
+    display: grid;
+    grid-template-columns: repeat(2, minmax(0, 1fr));
+    gap: 1.25rem 2rem;
+    margin: 0 0 1.75rem;
+  }
+  .facts dt {
+    color: var(--quiet);
+    font-size: 0.875rem;
+  }
+  .facts dd {
+    margin: 0;
+    white-space: pre-line;
+  }
+  table {
+    width: 100%;
+    margin: 0 0 1.75rem;
+    border-collapse: collapse;
+  }
+  th,
+  td {
+    padding: 0.625rem 0;
+    border-bottom: 1px solid var(--edge);
+    font-weight: 400;
+    text-align: start;
+    vertical-align: top;
+  }
+  thead th {
+    color: var(--quiet);
+    font-size: 0.875rem;
+  }
+  .amount {
+    padding-inline-start: 1rem;
+    text-align: end;
+    white-space: nowrap;
+    font-variant-numeric: tabular-nums;
+  }
+  tfoot tr:last-child > * {
+    border-bottom: 0;
+    font-size: 1.1875rem;
+    font-weight: 600;
+  }
+  .note {
+    white-space: pre-line;
+  }
+  a {
+    color: var(--accent);
+    font-weight: 600;
+  }
+  a:focus-visible {
+    outline: 3px solid var(--accent);
+    outline-offset: 3px;
+  }
   @media (min-width: 34rem) {
     main {
       padding: 2.5rem 2.5rem 2.25rem;
+    }
+  }
+  @media print {
+    :root {
+      color-scheme: light;
+      --paper: #ffffff;
+      --card: #ffffff;
+      --edge: #c9c9c9;
+      --ink: #000000;
+      --quiet: #444444;
+      --accent: #000000;
+      --tint: #ffffff;
+    }
+    body {
+      min-height: 0;
+      padding: 0;
+      font-size: 11pt;
+    }
+    main,
+    main.wide {
+      max-width: none;
+      padding: 0;
+      border: 0;
+    }
+    .sign,
+    .unprinted {
+      display: none;
+    }
+    tr {
+      break-inside: avoid;
     }
   }
 `;

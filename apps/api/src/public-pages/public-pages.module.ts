@@ -1,8 +1,10 @@
 import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
+import { BillingModule } from '#billing';
 import { MessagingModule } from '#messaging';
 import { ConfirmController } from './confirm.controller.js';
+import { InvoiceController } from './invoice.controller.js';
 import { MailViewController } from './mail-view.controller.js';
 import { OpenPixelController } from './open-pixel.controller.js';
 import { PageLinks } from './page-links.service.js';
@@ -10,11 +12,12 @@ import { PreferencesController } from './preferences.controller.js';
 import { TrackedLinkController } from './tracked-link.controller.js';
 import { UnsubscribeController } from './unsubscribe.controller.js';
 
-/** The pages that links in mails lead to: for subscribers, without a key, in HTML. */
+/** The pages that links in mails lead to, and invoices: for people, without a key, in HTML. */
 @Module({
-  imports: [AccessModule, AudienceModule, MessagingModule],
+  imports: [AccessModule, AudienceModule, BillingModule, MessagingModule],
   controllers: [
     ConfirmController,
+    InvoiceController,
     MailViewController,
     OpenPixelController,
     PreferencesController,

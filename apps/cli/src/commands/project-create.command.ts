@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { type CliContext, printResult } from '../cli-context.js';
 import { namingOptions } from '../failures.js';
-import { projectName, unknown } from '../find-project.js';
+import { projectName } from '../find-project.js';
+import { findTenant } from '../find-tenant.js';
 
 interface Options {
   readonly tenant: string;
@@ -37,18 +38,18 @@ export function addProjectCreate(program: Command, cli: CliContext): void {
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const { withServices } = await import('../operator-services.js');
-      const project = await withServices(cli.env, async ({ tenants, projects }) => {
-        const known = await tenants.list();
-        const tenant = known.find(({ tenantKey }) => tenantKey === options.tenant);
-        if (tenant === undefined) {
-          throw unknown(
-            'tenant',
-            options.tenant,
-            known.map(({ tenantKey }) => tenantKey),
+      const project = await withServices(
+        cli.env,
+        async ({ tenants, projects, database, projectAllowance }) => {
+          const tenant = findTenant(await tenants.list(), options.tenant);
+          return namingOptions(OPTIONS, () =>
+            database.system(async () => {
+              await projectAllowance.admit(tenant.id);
+              return projects.create(tenant.id, newProject(options));
+            }),
           );
-        }
-        return namingOptions(OPTIONS, () => projects.create(tenant.id, newProject(options)));
-      });
+        },
+      );
       const { id, projectKey, live, test } = project;
       const names = { tenantKey: options.tenant, projectKey };
       const result = {

@@ -77,7 +77,7 @@ describe('demo:seed makes a demo project', () => {
     await json('demo:seed');
     await test.query(`delete from audience.topics where topic_key in ('DEMO-2', 'DEMO-3', 'DEMO-4')`);
     await test.query(`delete from access.api_keys where prefix = 'mw_live_'`);
-    await test.query(`truncate billing.subscriptions`);
+    await test.query(`truncate billing.subscriptions cascade`);
     expect(await json('demo:seed')).toEqual({
       created: true,
       projectKey: 'DEMO',

@@ -1,5 +1,6 @@
 import {
   CampaignQueued,
+  CampaignReportRequested,
   CampaignRetried,
   CampaignScheduler,
   CampaignStopped,
@@ -9,6 +10,7 @@ import {
   MailboxSimulator,
   RemoveOldExports,
   ReportExportRequested,
+  RequestDueReports,
   TrimTestInboxes,
 } from '#messaging';
 import type { ContextWork } from '../context-work.js';
@@ -18,6 +20,7 @@ import { ExportDeliveries } from './export-deliveries.job.js';
 import { ExportReport } from './export-report.job.js';
 import { RetryFailedDeliveries } from './retry-failed-deliveries.job.js';
 import { SendConfirmationMail } from './send-confirmation-mail.job.js';
+import { WriteCampaignReport } from './write-campaign-report.job.js';
 
 export const messagingWork: ContextWork = {
   jobs: [
@@ -27,14 +30,16 @@ export const messagingWork: ContextWork = {
     ExportReport,
     RetryFailedDeliveries,
     SendConfirmationMail,
+    WriteCampaignReport,
   ],
   events: [
     CampaignQueued,
+    CampaignReportRequested,
     CampaignRetried,
     CampaignStopped,
     DeliveriesExportRequested,
     ReportExportRequested,
   ],
-  tasks: [GuardSending, RemoveOldExports, TrimTestInboxes],
+  tasks: [GuardSending, RemoveOldExports, RequestDueReports, TrimTestInboxes],
   parts: [CampaignScheduler, DeliveryEngine, MailboxSimulator],
 };

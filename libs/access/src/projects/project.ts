@@ -39,6 +39,16 @@ export interface NewProject {
   readonly defaultFromEmail?: string | null;
 }
 
+/** What the operator may change about a project; what is left out stays. */
+export interface ProjectChanges {
+  readonly name?: string;
+  readonly description?: string | null;
+  readonly senderName?: string;
+  readonly postalAddress?: string;
+  readonly defaultFromEmail?: string | null;
+  readonly aiSegmentSuggestionsEnabled?: boolean;
+}
+
 const PROJECT_KEY = /^[A-Z][A-Z0-9]{1,7}$/;
 const MAX_TEXT_LENGTH = 1000;
 /** A display name is a word of one header line (RFC 5322 §2.1.1: 998 characters), read on a phone. */
@@ -47,23 +57,24 @@ const CONTROL = /\p{Cc}/u;
 
 /** What is wrong with a new project, by field; empty when nothing is. */
 export function projectFaults(project: NewProject): Record<string, string> {
+  const keyFault = PROJECT_KEY.test(project.projectKey)
+    ? null
+    : 'must be 2 to 8 capital letters and digits, beginning with a letter';
+  return { ...(keyFault === null ? {} : { projectKey: keyFault }), ...changeFaults(project) };
+}
+
+/** What is wrong with what is said about a project, by field; what is left out is well. */
+export function changeFaults(changes: ProjectChanges): Record<string, string> {
+  const { name, description, senderName, postalAddress, defaultFromEmail } = changes;
   const faults: [string, string | null][] = [
-    [
-      'projectKey',
-      PROJECT_KEY.test(project.projectKey)
-        ? null
-        : 'must be 2 to 8 capital letters and digits, beginning with a letter',
-    ],
-    ['name', nameFault(project.name)],
+    ['name', name === undefined ? null : nameFault(name)],
     [
       'description',
-      (project.description ?? '').length > MAX_TEXT_LENGTH
-        ? `must be at most ${MAX_TEXT_LENGTH} characters`
-        : null,
+      (description ?? '').length > MAX_TEXT_LENGTH ? `must be at most ${MAX_TEXT_LENGTH} characters` : null,
     ],
-    ['senderName', senderNameFault(project.senderName)],
-    ['postalAddress', nameFault(project.postalAddress, MAX_TEXT_LENGTH)],
-    ['defaultFromEmail', addressFault(project.defaultFromEmail ?? null)],
+    ['senderName', senderName === undefined ? null : senderNameFault(senderName)],
+    ['postalAddress', postalAddress === undefined ? null : nameFault(postalAddress, MAX_TEXT_LENGTH)],
+    ['defaultFromEmail', addressFault(defaultFromEmail ?? null)],
   ];
   return Object.fromEntries(faults.filter((entry): entry is [string, string] => entry[1] !== null));
 }

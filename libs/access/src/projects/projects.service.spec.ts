@@ -105,6 +105,26 @@ describe('Tenants and their projects', () => {
     expect(await query.ofScope({ ...made.live, projectId: 999_999 })).toBeNull();
   });
 
+  it('change in what is named, and stay in the rest', async () => {
+    const made = await projects.create((await makeTenant()).id, newProject);
+    const query = new ProjectsQuery(database);
+    const before = await query.ofScope(made.live);
+    await projects.change(made.id, { description: 'News for customers', aiSegmentSuggestionsEnabled: true });
+    const changed = { ...before, description: 'News for customers', aiSegmentSuggestionsEnabled: true };
+    expect(await query.ofScope(made.live)).toEqual(changed);
+    await projects.change(made.id, { name: ' Renamed ', description: null, defaultFromEmail: 'a@b.example' });
+    expect(await query.ofScope(made.live)).toEqual({
+      ...changed,
+      name: 'Renamed',
+      description: null,
+      defaultFromEmail: 'a@b.example',
+    });
+    await expect(projects.change(made.id, { name: ' ', postalAddress: '' })).rejects.toMatchObject({
+      errors: { name: 'must not be blank', postalAddress: 'must not be blank' },
+    });
+    await expect(projects.change(999_999, { name: 'x' })).rejects.toThrow(NotFoundError);
+  });
+
   it('are found by the number of an environment, and never change', async () => {
     const made = await projects.create((await makeTenant()).id, newProject);
     const environments = new EnvironmentsQuery(database);

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Clock, DomainValidationError, type Environment, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { ProjectAlreadyExistsError } from './project.errors.js';
-import { type NewProject, projectFaults } from './project.js';
+import { changeFaults, type NewProject, type ProjectChanges, projectFaults } from './project.js';
 
 /** What a new project is worked with: the scopes of its two environments. */
 export interface CreatedProject {
@@ -37,6 +37,28 @@ export class ProjectsService {
         await insertEnvironment(db, tenantId, id, 'TEST'),
       ];
       return { id, projectKey: wanted.projectKey, live, test };
+    });
+  }
+
+  /** Changes what is said about a project. Throws `DomainValidationError`, or `NotFoundError` without such a project. */
+  async change(projectId: number, changes: ProjectChanges): Promise<void> {
+    const faults = changeFaults(changes);
+    if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
+    const { name, description, senderName, postalAddress, defaultFromEmail } = changes;
+    const { aiSegmentSuggestionsEnabled = null } = changes;
+    await this.database.system(async ({ db }) => {
+      const { numAffectedRows } = await sql`
+        update access.projects set name = coalesce(${name?.trim() ?? null}, name),
+          sender_name = coalesce(${senderName?.trim() ?? null}, sender_name),
+          postal_address = coalesce(${postalAddress?.trim() ?? null}, postal_address),
+          description = case when ${description !== undefined}::boolean then ${description ?? null} else description end,
+          default_from_email = case when ${defaultFromEmail !== undefined}::boolean then ${defaultFromEmail?.trim() ?? null}
+            else default_from_email end,
+          ai_segment_suggestions_enabled = coalesce(${aiSegmentSuggestionsEnabled}, ai_segment_suggestions_enabled),
+          updated_at = ${this.clock.now()}
+        where id = ${projectId}
+      `.execute(db);
+      if (numAffectedRows !== 1n) throw new NotFoundError();
     });
   }
 

@@ -3,7 +3,6 @@ import { ManualClock } from '#kernel';
 import { Database } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { createProject } from '../../../../test/support/fixtures.js';
-import { PLAN_CATALOGUE } from '../plans/plan-catalogue.js';
 import { SubscriptionsQuery } from './subscriptions.query.js';
 import { SubscriptionsService } from './subscriptions.service.js';
 
@@ -39,7 +38,7 @@ describe('A subscription', () => {
       status: 'ACTIVE',
       billingInterval: 'MONTHLY',
       isSendingAllowed: true,
-      limits: PLAN_CATALOGUE.FREE.limits,
+      limits: { maxSubscribers: 10_000, maxProjects: 3, apiAccessEnabled: true, prioritySupport: false },
       anchoredAt: START,
       currentPeriod: {
         start: new Date('2026-02-28T12:00:00.000Z'),

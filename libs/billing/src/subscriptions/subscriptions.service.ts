@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Clock } from '#kernel';
 import { Database } from '#platform';
 
-/** Begins and changes what tenants have subscribed to. */
+/** Begins what tenants have subscribed to. */
 @Injectable()
 export class SubscriptionsService {
   constructor(
@@ -16,8 +16,8 @@ export class SubscriptionsService {
     const now = this.clock.now();
     await this.database.system(({ db }) =>
       sql`
-        insert into billing.subscriptions (tenant_id, plan_tier, status, billing_interval, anchored_at, created_at, updated_at)
-        values (${tenantId}, 'FREE', 'ACTIVE', 'MONTHLY', ${now}, ${now}, ${now})
+        insert into billing.subscriptions (tenant_id, plan_tier, plan_version_id, status, billing_interval, anchored_at, created_at, updated_at)
+        values (${tenantId}, 'FREE', billing.plan_version_of('FREE', null), 'ACTIVE', 'MONTHLY', ${now}, ${now}, ${now})
         on conflict (tenant_id) do nothing
       `.execute(db),
     );

@@ -42,6 +42,11 @@ export class EmailQuota {
     });
   }
 
+  /** E-mails of the period that are promised to queued campaigns or sent. */
+  committed(scope: ProjectScope, periodStart: Date): Promise<number> {
+    return this.database.transaction(scope, ({ db }) => committed(db, scope.tenantId, periodStart));
+  }
+
   /**
    * Promises all of `emails` (a whole number, 0 or more) or none of them. Joins the caller's transaction:
    * rolled back with it. Until it ends, other reservations of the tenant wait, settlements don't.

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type Page, type PageRequest, type ProjectScope } from '#kernel';
+import { CampaignAllowance } from '#billing';
 import { RecipientsQuery, SegmentsQuery, TopicsQuery } from '#audience';
 import { Database } from '#platform';
 import { parseContentDocument } from '../content/content-document.js';
@@ -17,6 +18,7 @@ export class CampaignsService {
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(CampaignAllowance) private readonly allowance: CampaignAllowance,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -33,11 +35,15 @@ export class CampaignsService {
     return this.database.transaction(scope, (tx) => this.campaigns.named(scope, tx, campaignKey));
   }
 
-  /** A new DRAFT; `DomainValidationError` names every field that this project does not allow. */
+  /**
+   * A new DRAFT; `DomainValidationError` names every field that this project does not allow, and
+   * `PlanLimitReachedError` says that the plan allows no more this month.
+   */
   create(scope: ProjectScope, draft: CampaignDraft): Promise<Campaign> {
     return this.database.transaction(scope, async (tx) => {
       const now = this.clock.now();
       await this.#refuseFaults(scope, draft, now);
+      await this.allowance.admit(scope, now);
       const campaign = await this.campaigns.add(scope, tx, draft, now);
       campaign.estimatedRecipientCount = await this.#estimate(scope, campaign, now);
       return campaign;

@@ -33,7 +33,8 @@ export interface ReportedCampaign {
 /** How many campaigns a project's own average is taken from. */
 const COMPARED = 20;
 
-const NUMBERS = sql`
+/** A campaign's counters `k`, added up. */
+export const NUMBERS = sql`
   coalesce(sum(k.sent), 0)::bigint as "totalSent", coalesce(sum(k.hard_bounced), 0)::bigint as "hardBounced",
   coalesce(sum(k.soft_bounced), 0)::bigint as "softBounced", coalesce(sum(k.opened), 0)::bigint as "totalOpened",
   coalesce(sum(k.unique_opens), 0)::bigint as "uniqueOpens", coalesce(sum(k.clicked), 0)::bigint as "totalClicked",
@@ -42,7 +43,8 @@ const NUMBERS = sql`
   max(k.last_sent_at) as "lastSentAt", max(k.last_event_at) as "lastEventAt"
 `;
 
-const IS_TRACKED = sql`exists (select from messaging.link_sets l where l.campaign_id = c.id)`;
+/** Whether the mails of the campaign `c` had pixel and tracked links. */
+export const IS_TRACKED = sql`exists (select from messaging.link_sets l where l.campaign_id = c.id)`;
 
 /** A campaign's numbers, read from its counters. */
 @Injectable()
@@ -89,7 +91,8 @@ export class CampaignStatisticsQuery {
   }
 }
 
-function countsOf(row: CountRow): CampaignCounts {
+/** The counts alone, of a row that has more. */
+export function countsOf(row: CampaignCounts): CampaignCounts {
   const { totalSent, hardBounced, softBounced, totalOpened, uniqueOpens, totalClicked, uniqueClicks } = row;
   const { totalUnsubscribed, spamComplaints } = row;
   return {

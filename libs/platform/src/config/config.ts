@@ -29,6 +29,11 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     problems.push('BOUNCE_TLS_CERT_FILE and BOUNCE_TLS_KEY_FILE go together');
   }
   problems.push(...masterKeyProblems(given));
+  if (given['AI_BASE_URL'] !== undefined && given['AI_MODEL'] === undefined)
+    problems.push('AI_MODEL is required with AI_BASE_URL');
+  if ((given['STRIPE_SECRET_KEY'] === undefined) !== (given['STRIPE_WEBHOOK_SECRET'] === undefined)) {
+    problems.push('STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are needed together');
+  }
   if (given['NODE_ENV'] === 'production') problems.push(...productionProblems(given));
   if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
   return complete(parsed.data);

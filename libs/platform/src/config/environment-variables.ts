@@ -132,6 +132,64 @@ export const environmentVariables = z.object({
     .string()
     .default('news@mailwright.test')
     .meta({ description: 'Sender of mail whose campaign or project names none.' }),
+  AI_BASE_URL: urlOf('http:', 'https:').optional().meta({
+    description:
+      'An OpenAI-compatible endpoint that writes the reports, e.g. `https://api.openai.com/v1`. Without it, the built-in analyst does.',
+  }),
+  AI_API_KEY: z.string().optional().meta({ description: 'The key for AI_BASE_URL, if it needs one.' }),
+  AI_MODEL: z.string().optional().meta({ description: 'The model at AI_BASE_URL. Required with it.' }),
+  AI_TIMEOUT_MS: count(100, 600_000)
+    .default(60_000)
+    .meta({ description: 'How long one answer of the model may take.' }),
+  AI_REPORT_DELAY_MINUTES: z.coerce
+    .number()
+    .min(0)
+    .max(7 * 24 * 60)
+    .default(60)
+    .meta({ description: 'How long after its sending a campaign’s report is written.' }),
+  AI_REPORT_LOCALE: z
+    .string()
+    .min(1)
+    .default('en')
+    .meta({ description: 'The language of reports: the name of a file in `locales/campaign-report`.' }),
+  INVOICE_SELLER_NAME: z
+    .string()
+    .default('Mailwright')
+    .meta({ description: 'Who stands on invoices as the seller.' }),
+  INVOICE_SELLER_ADDRESS: z.string().optional().meta({
+    description: 'The seller’s postal address; `|` begins a new line.',
+  }),
+  INVOICE_SELLER_TAX_ID: z
+    .string()
+    .optional()
+    .meta({ description: 'The seller’s tax number as it must be written, e.g. `VAT DE123456789`.' }),
+  INVOICE_TAX_RATE: z
+    .string()
+    .regex(/^\d{1,2}(\.\d{1,2})?$/, 'must be a percentage with at most two decimals')
+    .default('0')
+    .meta({ description: 'Per cent of tax that is added to every invoice, e.g. `23` or `8.1`.' }),
+  INVOICE_TAX_NAME: z.string().default('VAT').meta({ description: 'What the tax is called.' }),
+  INVOICE_PAYMENT_DAYS: count(0, 90)
+    .default(7)
+    .meta({ description: 'Days after which an invoice that is not paid is overdue.' }),
+  INVOICE_PAYMENT_NOTE: z.string().optional().meta({
+    description: 'How to pay, on invoices that are not paid yet; `|` begins a new line.',
+  }),
+  STRIPE_SECRET_KEY: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Lets subscriptions be paid through Stripe; without it, the operator marks invoices as paid.',
+    }),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .startsWith('whsec_')
+    .optional()
+    .meta({ description: 'Checks what Stripe posts to `/stripe/webhooks`.' }),
+  STRIPE_API_BASE: urlOf('http:', 'https:').optional().meta({
+    description: 'Where Stripe’s API is, when it is not Stripe’s own.',
+  }),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

@@ -10,11 +10,12 @@ export const QUEUE_SCHEMA = 'bullmq';
 
 type MigrationList = NonNullable<NonNullable<Options['migrations']>['migrationsList']>;
 
+const SEED_FILE = /^([a-z_]+)\.([a-z_]+)\.json$/;
 const MIGRATIONS_TABLE = 'schema_migrations';
 
 /**
  * Brings the database to this version's schema: our SQL files in the order of their names, then the
- * queue's tables. Run by the deploy step with the owner's connection; safe to run again and in parallel.
+ * queue's tables and the seeds. Run by the deploy step with the owner's connection; safe to run again and in parallel.
  * Resolves to the names of what was applied.
  */
 export async function migrate(databaseUrl: string): Promise<string[]> {
@@ -25,6 +26,7 @@ export async function migrate(databaseUrl: string): Promise<string[]> {
     const applied = await withMigrator(databaseUrl, async (migrator) =>
       (await migrator.up()).map(({ name }) => name),
     );
+    await seed(lock);
     await migrateQueue(databaseUrl);
     return applied;
   } finally {
@@ -97,6 +99,21 @@ async function migrationsFromSql(): Promise<MigrationList> {
       return { name: nameOf(file), class: SqlMigration };
     }),
   );
+}
+
+/**
+ * Gives every data file to the function of its name: `seeds/billing.plans.json` to `billing.seed_plans(jsonb)`, which
+ * changes only what differs.
+ */
+async function seed(client: pg.Client): Promise<void> {
+  const directory = join(projectRoot(), 'migrations/seeds');
+  for (const file of (await readdir(directory)).sort()) {
+    const [, schema, data] = SEED_FILE.exec(file) ?? [];
+    if (schema === undefined || data === undefined) throw new Error(`${file} is not called like a seed.`);
+    await client.query(`select ${schema}.seed_${data}($1::jsonb)`, [
+      await readFile(join(directory, file), 'utf8'),
+    ]);
+  }
 }
 
 async function sqlFiles(): Promise<string[]> {

@@ -1,20 +1,26 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { parse, stringify } from 'uuid';
 
-/** What a link in a mail may do: confirm consents, unsubscribe, manage preferences, view the mail. */
-export type LinkKind = 'confirm' | 'unsubscribe' | 'preferences' | 'view';
+/** What a link may do: confirm consents, unsubscribe, manage preferences, view the mail, view an invoice. */
+export type LinkKind = 'confirm' | 'unsubscribe' | 'preferences' | 'view' | 'invoice';
 
 /** What a token says. It holds no personal data. */
 export interface LinkClaims {
   readonly kind: LinkKind;
   readonly environmentId: number;
-  /** The confirmation, delivery or subscriber that the link is about. */
+  /** The confirmation, delivery, subscriber or invoice that the link is about. */
   readonly id: string;
   /** Whole minutes; null for a link that stays good. */
   readonly expiresAt: Date | null;
 }
 
-const KIND_CODES: Record<LinkKind, number> = { confirm: 1, unsubscribe: 2, preferences: 3, view: 4 };
+const KIND_CODES: Record<LinkKind, number> = {
+  confirm: 1,
+  unsubscribe: 2,
+  preferences: 3,
+  view: 4,
+  invoice: 5,
+};
 const KEY_ID = 1;
 const CLAIMS_BYTES = 27;
 const MAC_BYTES = 16;

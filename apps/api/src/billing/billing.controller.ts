@@ -1,0 +1,97 @@
+import { Get, Inject, Query } from '@nestjs/common';
+import type { z } from 'zod';
+import {
+  BASE_CURRENCY,
+  InvoiceLinks,
+  InvoicesQuery,
+  PlansQuery,
+  SubscriptionsQuery,
+  UsageQuery,
+} from '#billing';
+import { NotFoundError, type ProjectScope } from '#kernel';
+import { ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
+import {
+  invoicePage,
+  planList,
+  planListQuery,
+  subscriptionView,
+  toInvoiceView,
+  toPlanView,
+  toSubscriptionView,
+  toUsageView,
+  usageView,
+} from './billing.dto.js';
+
+/** What the tenant has subscribed to. It is read only: the operator changes it. */
+@ApiController('billing', { tag: 'Billing' })
+export class BillingController {
+  constructor(
+    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
+    @Inject(PlansQuery) private readonly planCatalogue: PlansQuery,
+    @Inject(InvoicesQuery) private readonly invoiceList: InvoicesQuery,
+    @Inject(UsageQuery) private readonly usages: UsageQuery,
+    @Inject(InvoiceLinks) private readonly links: InvoiceLinks,
+  ) {}
+
+  @Get('subscription')
+  @Operation({
+    operationId: 'getSubscription',
+    summary: 'Get the subscription',
+    description: 'Of the tenant that the key belongs to: all its projects and both environments share it.',
+    scope: 'billing:read',
+    response: { status: 200, schema: subscriptionView },
+    problems: [404],
+  })
+  async subscription(@InScope() scope: ProjectScope): Promise<z.output<typeof subscriptionView>> {
+    const subscription = await this.subscriptions.ofTenant(scope);
+    if (subscription === null) throw new NotFoundError();
+    return toSubscriptionView(subscription);
+  }
+
+  @Get('plans')
+  @Operation({
+    operationId: 'listPlans',
+    summary: 'List the plans on offer, smallest first',
+    description:
+      'A subscription keeps the price and limits that it was made with when those on offer change.',
+    scope: 'billing:read',
+    response: { status: 200, schema: planList },
+  })
+  async plans(
+    @InScope() scope: ProjectScope,
+    @Query({ schema: planListQuery }) { currency }: z.output<typeof planListQuery>,
+  ): Promise<z.output<typeof planList>> {
+    const subscription = await this.subscriptions.ofTenant(scope);
+    const wanted = currency ?? subscription?.currency ?? BASE_CURRENCY;
+    const plans = await this.planCatalogue.onOffer();
+    return plans.map((plan) => toPlanView(plan, wanted, subscription?.planTier ?? null));
+  }
+
+  @Get('invoices')
+  @Operation({
+    operationId: 'listInvoices',
+    summary: 'List invoices, newest first',
+    scope: 'billing:read',
+    response: { status: 200, schema: invoicePage },
+  })
+  async invoices(
+    @InScope() scope: ProjectScope,
+    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+  ): Promise<z.output<typeof invoicePage>> {
+    const page = await this.invoiceList.page(scope, query);
+    return toPage(query, page, (invoice) => toInvoiceView(invoice, this.links.urlOf(scope, invoice)));
+  }
+
+  @Get('usage')
+  @Operation({
+    operationId: 'getUsage',
+    summary: 'Get what is used of the plan',
+    description: 'Months are those of the subscription, from one monthly anniversary to the next, in UTC.',
+    scope: 'billing:read',
+    response: { status: 200, schema: usageView },
+    problems: [404],
+  })
+  async usage(@InScope() scope: ProjectScope): Promise<z.output<typeof usageView>> {
+    return toUsageView(await this.usages.ofTenant(scope));
+  }
+}

@@ -1,0 +1,230 @@
+import { z } from 'zod';
+import {
+  BILLING_REASONS,
+  INVOICE_STATUSES,
+  type InvoiceSummary,
+  isCurrency,
+  percentOf,
+  type Plan,
+  PLAN_TIERS,
+  priceIn,
+  type Subscription,
+  SUBSCRIPTION_STATUSES,
+  type UsageSummary,
+} from '#billing';
+import { int64, pageOf, timestamp } from '#platform/http';
+
+const limit = (of: string) => z.int().meta({ description: `${of}; −1 is unlimited.` });
+const cents = int64.meta({ description: 'In minor units of the currency.', example: 2_900 });
+const currency = z.string().meta({ description: 'ISO 4217.', example: 'USD' });
+
+const planLimits = z
+  .object({
+    maxSubscribers: limit('Subscribers in the live environments of all projects together'),
+    maxCampaignsPerMonth: limit('Campaigns made in live environments in a month of the subscription'),
+    maxProjects: limit('Projects'),
+    maxAiRequestsPerMonth: limit('Requests to AI features in a month of the subscription'),
+    maxUsers: limit('People'),
+    maxEmailsPerMonth: limit('E-mails of live environments in a month of the subscription'),
+    customFieldsEnabled: z.boolean(),
+    automationsEnabled: z.boolean(),
+    advancedSegmentsEnabled: z.boolean(),
+    customDomainEnabled: z.boolean(),
+    apiAccessEnabled: z.boolean(),
+    prioritySupport: z.boolean(),
+  })
+  .meta({ id: 'PlanLimits' });
+
+const planTier = z.enum(PLAN_TIERS);
+const aiCredits = z.int().meta({ description: 'AI credits a month.' });
+
+export const subscriptionView = z
+  .object({
+    id: int64.nullable(),
+    planTier: planTier.nullable(),
+    status: z.enum(SUBSCRIPTION_STATUSES).nullable(),
+    billingInterval: z.enum(['MONTHLY', 'YEARLY']).nullable(),
+    aiCreditsTier: aiCredits
+      .nullable()
+      .meta({ description: 'AI credits that are included, a month: the `aiCredits` of its variant.' }),
+    pendingPlanTier: planTier
+      .nullable()
+      .meta({ description: 'What it becomes when the period ends; null when it stays what it is.' }),
+    pendingAiCreditsTier: aiCredits.nullable(),
+    pendingPlanEffectiveAt: timestamp.nullable(),
+    currentPeriodStart: timestamp.nullable(),
+    currentPeriodEnd: timestamp.nullable(),
+    cancelledAt: timestamp.nullable().meta({ description: 'When the cancellation was asked for.' }),
+    cancellationReason: z.string().nullable(),
+    cancelAtPeriodEnd: z.boolean(),
+    isSendingAllowed: z.boolean(),
+    limits: planLimits,
+    createdAt: timestamp.nullable(),
+    updatedAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Subscription' });
+
+export function toSubscriptionView(subscription: Subscription): z.output<typeof subscriptionView> {
+  const { currentPeriod, pendingPlanTier } = subscription;
+  return {
+    id: subscription.id,
+    planTier: subscription.planTier,
+    status: subscription.status,
+    billingInterval: subscription.billingInterval,
+    aiCreditsTier: subscription.aiCredits,
+    pendingPlanTier,
+    pendingAiCreditsTier: subscription.pendingAiCredits,
+    pendingPlanEffectiveAt: pendingPlanTier === null ? null : currentPeriod.end.toISOString(),
+    currentPeriodStart: currentPeriod.start.toISOString(),
+    currentPeriodEnd: currentPeriod.end.toISOString(),
+    cancelledAt: subscription.cancelledAt?.toISOString() ?? null,
+    cancellationReason: subscription.cancellationReason,
+    cancelAtPeriodEnd: subscription.cancelAtPeriodEnd,
+    isSendingAllowed: subscription.isSendingAllowed,
+    limits: subscription.limits,
+    createdAt: subscription.createdAt.toISOString(),
+    updatedAt: subscription.updatedAt.toISOString(),
+  };
+}
+
+export const planListQuery = z.object({
+  currency: z
+    .string()
+    .transform((code) => code.toUpperCase())
+    .refine(isCurrency, { error: 'must be a currency code of ISO 4217' })
+    .optional()
+    .meta({
+      description:
+        'ISO 4217. Default: that of the subscription, else USD. A plan without prices in it shows those in USD; `baseCurrency` says which currency the prices are in.',
+      example: 'EUR',
+    }),
+});
+
+const planView = z
+  .object({
+    tier: planTier.nullable(),
+    name: z.string().nullable(),
+    description: z.string().nullable(),
+    limits: planLimits,
+    variants: z.array(
+      z
+        .object({
+          id: int64.nullable(),
+          aiCredits,
+          monthlyPriceCents: cents,
+          yearlyPriceCents: cents,
+          baseCurrency: currency.nullable(),
+        })
+        .meta({ id: 'PlanVariant' }),
+    ),
+    isCurrent: z.boolean().meta({ description: 'Whether the subscription is to this plan.' }),
+  })
+  .meta({ id: 'Plan' });
+
+export const planList = z.array(planView);
+
+export function toPlanView(
+  { tier, name, description, limits, variants }: Plan,
+  wantedCurrency: string,
+  currentTier: string | null,
+): z.output<typeof planView> {
+  return {
+    tier,
+    name,
+    description,
+    limits,
+    variants: variants.map((variant) => {
+      const price = priceIn(variant, wantedCurrency);
+      return {
+        id: variant.id,
+        aiCredits: variant.aiCredits,
+        monthlyPriceCents: price.monthlyCents,
+        yearlyPriceCents: price.yearlyCents,
+        baseCurrency: price.currency,
+      };
+    }),
+    isCurrent: tier === currentTier,
+  };
+}
+
+const invoiceView = z
+  .object({
+    id: int64.nullable(),
+    externalId: z.string().nullable().meta({ description: 'The payment provider’s id.' }),
+    status: z.enum(INVOICE_STATUSES).nullable(),
+    amountCents: cents.meta({ description: 'To pay, tax included, in minor units of the currency.' }),
+    currency: currency.nullable(),
+    invoiceUrl: z.string().nullable().meta({
+      format: 'uri',
+      description: 'A page that needs no key, good for 30 days; with `.pdf` behind it, the same as PDF.',
+    }),
+    invoiceNumber: z.string().nullable().meta({ example: 'ACME-2026-000001' }),
+    billingReason: z.enum(BILLING_REASONS).nullable(),
+    paidAt: timestamp.nullable(),
+    createdAt: timestamp.nullable(),
+  })
+  .meta({ id: 'Invoice' });
+
+export const invoicePage = pageOf(invoiceView, 'InvoicePage');
+
+export function toInvoiceView(
+  invoice: InvoiceSummary,
+  invoiceUrl: string | null,
+): z.output<typeof invoiceView> {
+  return {
+    id: invoice.id,
+    externalId: invoice.externalId,
+    status: invoice.status,
+    amountCents: invoice.amountCents,
+    currency: invoice.currency,
+    invoiceUrl,
+    invoiceNumber: invoice.invoiceNumber,
+    billingReason: invoice.billingReason,
+    paidAt: invoice.paidAt?.toISOString() ?? null,
+    createdAt: invoice.createdAt.toISOString(),
+  };
+}
+
+const percent = z
+  .number()
+  .meta({ description: '0–100 with two decimals; 0 without a limit.', example: 12.34 });
+
+export const usageView = z
+  .object({
+    subscribersCurrent: int64,
+    subscribersLimit: limit('Subscribers'),
+    subscribersPercent: percent,
+    campaignsCurrentMonth: int64,
+    campaignsLimit: limit('Campaigns a month'),
+    campaignsPercent: percent,
+    projectsCurrent: int64,
+    projectsLimit: limit('Projects'),
+    aiCreditsCurrentMonth: int64,
+    aiCreditsLimit: limit('AI credits a month'),
+    aiCreditsPercent: percent,
+    emailsCurrentMonth: int64.meta({
+      description: 'Sent, and promised to campaigns that are on their way.',
+    }),
+    emailsLimit: limit('E-mails a month'),
+    emailsPercent: percent,
+  })
+  .meta({ id: 'UsageSummary' });
+
+export function toUsageView(usage: UsageSummary): z.output<typeof usageView> {
+  return {
+    subscribersCurrent: usage.subscribers.current,
+    subscribersLimit: usage.subscribers.limit,
+    subscribersPercent: percentOf(usage.subscribers),
+    campaignsCurrentMonth: usage.campaigns.current,
+    campaignsLimit: usage.campaigns.limit,
+    campaignsPercent: percentOf(usage.campaigns),
+    projectsCurrent: usage.projects.current,
+    projectsLimit: usage.projects.limit,
+    aiCreditsCurrentMonth: usage.aiCredits.current,
+    aiCreditsLimit: usage.aiCredits.limit,
+    aiCreditsPercent: percentOf(usage.aiCredits),
+    emailsCurrentMonth: usage.emails.current,
+    emailsLimit: usage.emails.limit,
+    emailsPercent: percentOf(usage.emails),
+  };
+}

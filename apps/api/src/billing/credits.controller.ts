@@ -1,0 +1,42 @@
+import { Get, Inject, Query } from '@nestjs/common';
+import type { z } from 'zod';
+import { CreditsQuery } from '#billing';
+import type { ProjectScope } from '#kernel';
+import { ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
+import {
+  creditBalanceView,
+  creditTransactionPage,
+  toCreditBalanceView,
+  toCreditTransactionView,
+} from './credits.dto.js';
+
+/** AI credits are the tenant's: both environments of all its projects see the same ones. */
+@ApiController('credits', { tag: 'AI credits' })
+export class CreditsController {
+  constructor(@Inject(CreditsQuery) private readonly credits: CreditsQuery) {}
+
+  @Get('balance')
+  @Operation({
+    operationId: 'getCreditBalance',
+    summary: 'Get how many AI credits are left',
+    scope: 'credits:read',
+    response: { status: 200, schema: creditBalanceView },
+  })
+  async balance(@InScope() scope: ProjectScope): Promise<z.output<typeof creditBalanceView>> {
+    return toCreditBalanceView(await this.credits.balance(scope));
+  }
+
+  @Get('transactions')
+  @Operation({
+    operationId: 'listCreditTransactions',
+    summary: 'List the ledger of AI credits, newest first',
+    scope: 'credits:read',
+    response: { status: 200, schema: creditTransactionPage },
+  })
+  async transactions(
+    @InScope() scope: ProjectScope,
+    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+  ): Promise<z.output<typeof creditTransactionPage>> {
+    return toPage(query, await this.credits.transactions(scope, query), toCreditTransactionView);
+  }
+}

@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import PDFDocument from 'pdfkit';
+import type { Invoice } from '#billing';
+import { projectRoot } from '#platform';
+import {
+  amountOf,
+  dayOf,
+  type InvoiceWording,
+  isToPay,
+  partyText,
+  spanOf,
+  standingOf,
+  taxText,
+} from './invoice-text.js';
+
+/** Points; A4 is 595 × 842. */
+const MARGIN = 56;
+const AMOUNT_WIDTH = 110;
+const GAP = 18;
+const INK = '#1e2329';
+const QUIET = '#59616b';
+const EDGE = '#ddd7cc';
+
+// The fonts that every PDF reader has lack most of the world's letters.
+const FONTS = join(projectRoot(), 'assets/fonts');
+const regular = readFileSync(join(FONTS, 'DejaVuSansCondensed.ttf'));
+const bold = readFileSync(join(FONTS, 'DejaVuSansCondensed-Bold.ttf'));
+
+/** An invoice as a PDF of A4 pages, with text that can be selected and searched. */
+export function invoicePdf(invoice: Invoice, wording: InvoiceWording, now: Date): Promise<Buffer> {
+  const document = new PDFDocument({
+    size: 'A4',
+    margin: MARGIN,
+    lang: 'en',
+    displayTitle: true,
+    info: {
+      Title: `Invoice ${invoice.invoiceNumber ?? ''}`,
+      Author: invoice.seller.name,
+      CreationDate: invoice.issuedAt ?? invoice.createdAt,
+    },
+  });
+  document.registerFont('regular', regular).registerFont('bold', bold);
+  const sheet = new Sheet(document);
+  sheet.head(invoice, standingOf(invoice, now));
+  sheet.lines(invoice, taxText(invoice, wording));
+  if (isToPay(invoice) && wording.paymentNote !== null) sheet.note(wording.paymentNote);
+  document.end();
+  return buffer(document);
+}
+
+/** Puts an invoice's parts below each other. */
+class Sheet {
+  readonly #right: number;
+
+  constructor(private readonly document: PDFKit.PDFDocument) {
+    this.#right = document.page.width - MARGIN;
+  }
+
+  head(invoice: Invoice, standing: string): void {
+    const { document } = this;
+    document.font('bold').fontSize(11).fillColor(INK).text(invoice.seller.name, MARGIN, MARGIN);
+    document
+      .moveDown(1.5)
+      .fontSize(22)
+      .text(`Invoice ${invoice.invoiceNumber ?? ''}`);
+    document.moveDown(0.3).fontSize(11).text(standing);
+    document.moveDown(1.8);
+    this.#besides(
+      { name: 'From', text: partyText(invoice.seller) },
+      { name: 'To', text: partyText(invoice.buyer) },
+    );
+    this.#besides(
+      { name: 'Date', text: dayOf(invoice.issuedAt) },
+      { name: 'Due', text: dayOf(invoice.dueAt) },
+    );
+    document.moveDown(1);
+  }
+
+  lines(invoice: Invoice, tax: string): void {
+    this.#row({ text: 'For', amount: 'Amount', quiet: true });
+    for (const line of invoice.lines) {
+      this.#row({
+        text: line.description,
+        below: spanOf(line),
+        amount: amountOf(invoice, line.amountCents),
+      });
+    }
+    this.#row({ text: 'Subtotal', amount: amountOf(invoice, invoice.subtotalCents) });
+    this.#row({ text: tax, amount: amountOf(invoice, invoice.taxCents) });
+    this.#row({ text: 'Total', amount: amountOf(invoice, invoice.amountCents), strong: true });
+  }
+
+  note(text: string): void {
+    this.document.moveDown(1.5).font('regular').fontSize(10).fillColor(INK).text(text, MARGIN);
+  }
+
+  /** Two texts under their names, side by side. */
+  #besides(...columns: readonly { readonly name: string; readonly text: string }[]): void {
+    const { document } = this;
+    const width = (this.#right - MARGIN) / columns.length - GAP;
+    const top = document.y;
+    let bottom = top;
+    columns.forEach(({ name, text }, index) => {
+      const left = MARGIN + index * (width + GAP);
+      document.font('regular').fontSize(9).fillColor(QUIET).text(name, left, top, { width });
+      document
+        .fontSize(10)
+        .fillColor(INK)
+        .text(text, left, document.y + 2, { width });
+      bottom = Math.max(bottom, document.y);
+    });
+    document.x = MARGIN;
+    document.y = bottom + GAP;
+  }
+
+  #row(row: {
+    readonly text: string;
+    readonly below?: string;
+    readonly amount: string;
+    readonly quiet?: boolean;
+    readonly strong?: boolean;
+  }): void {
+    const { document } = this;
+    const width = this.#right - MARGIN - AMOUNT_WIDTH - GAP;
+    const size = row.quiet === true ? 9 : row.strong === true ? 12 : 10;
+    document.font(row.strong === true ? 'bold' : 'regular').fontSize(size);
+    const height = document.heightOfString(row.text, { width }) + (row.below === undefined ? 0 : 14);
+    if (document.y + height + GAP > document.page.height - MARGIN) document.addPage();
+    const top = document.y;
+    document.fillColor(row.quiet === true ? QUIET : INK).text(row.text, MARGIN, top, { width });
+    if (row.below !== undefined) document.fontSize(9).fillColor(QUIET).text(row.below, { width });
+    const bottom = document.y;
+    document.fontSize(size).fillColor(row.quiet === true ? QUIET : INK);
+    document.text(row.amount, this.#right - AMOUNT_WIDTH, top, { width: AMOUNT_WIDTH, align: 'right' });
+    if (row.strong !== true) {
+      document
+        .moveTo(MARGIN, bottom + 6)
+        .lineTo(this.#right, bottom + 6)
+        .lineWidth(0.5)
+        .stroke(EDGE);
+    }
+    document.x = MARGIN;
+    document.y = bottom + 14;
+  }
+}

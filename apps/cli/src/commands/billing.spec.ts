@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { runCli, runCliForJson } from '../../../../test/support/operator-cli.js';
+
+describe('The operator’s billing commands', () => {
+  let test: TestDatabase;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+  });
+  afterAll(() => test.drop());
+
+  beforeEach(async () => {
+    await test.query('truncate access.tenants, billing.subscriptions, billing.invoice_numbers cascade');
+    await run('tenant:create', '--key', 'ACME', '--name', 'Acme Ltd');
+  });
+
+  const run = (...args: readonly string[]) => runCli({ DATABASE_URL: test.url }, args);
+  const json = (...args: readonly string[]) => runCliForJson({ DATABASE_URL: test.url }, args);
+  const lists = async (...args: readonly string[]) =>
+    (await json(...args)) as unknown as readonly Record<string, unknown>[];
+  const set = (...args: readonly string[]) => json('subscription:set', '--tenant', 'ACME', ...args);
+  const projects = (key: string) =>
+    run(
+      'project:create',
+      '--tenant',
+      'ACME',
+      '--key',
+      key,
+      '--name',
+      key,
+      '--sender-name',
+      'Acme',
+      '--postal-address',
+      'x',
+    );
+
+  it('list the plans on offer with their prices', async () => {
+    const plans = await lists('plan:list');
+    expect(plans.map(({ tier, version }) => [tier, version])).toEqual([
+      ['FREE', 1],
+      ['STANDARD', 1],
+      ['PRO', 1],
+    ]);
+    expect((await run('plan:list')).stdout).toMatch(/^PRO +1 +5000 +EUR +139\.00 EUR +1,390\.00 EUR$/m);
+  });
+
+  it('upgrade a tenant, take its payment, downgrade and cancel it', async () => {
+    expect(
+      await set('--plan', 'standard', '--currency', 'eur', '--buyer-address', '1 Main Street|Springfield'),
+    ).toMatchObject({
+      outcome: 'begun',
+      planTier: 'STANDARD',
+      status: 'ACTIVE',
+      openInvoices: 1,
+    });
+    expect(await set('--plan', 'pro', '--credits', '5000')).toMatchObject({
+      outcome: 'at-once',
+      aiCredits: 5_000,
+    });
+    const invoices = await lists('invoice:list', '--tenant', 'ACME');
+    const year = new Date().getUTCFullYear();
+    expect(invoices.map(({ invoiceNumber, status }) => [invoiceNumber, status])).toEqual([
+      [`ACME-${year}-000002`, 'OPEN'],
+      [`ACME-${year}-000001`, 'OPEN'],
+    ]);
+    await json('invoice:pay', '--invoice', `ACME-${year}-000001`);
+    await json('invoice:void', '--invoice', `ACME-${year}-000002`);
+    expect(await lists('invoice:list', '--tenant', 'ACME', '--status', 'paid')).toMatchObject([
+      { invoiceNumber: `ACME-${year}-000001`, amountCents: 2_700, currency: 'EUR' },
+    ]);
+    expect(await set('--plan', 'free')).toMatchObject({
+      outcome: 'at-period-end',
+      planTier: 'PRO',
+      pendingPlanTier: 'FREE',
+    });
+    expect(await set('--cancel', '--reason', 'moved')).toMatchObject({
+      outcome: 'cancelled',
+      cancelAtPeriodEnd: true,
+    });
+    expect(await set('--cancel', 'now')).toMatchObject({ status: 'CANCELLED' });
+    expect(await json('subscription:show', '--tenant', 'ACME')).toMatchObject({ status: 'CANCELLED' });
+    expect(await test.query('select buyer from billing.invoices order by id limit 1')).toEqual([
+      { buyer: { name: 'Acme Ltd', address: '1 Main Street\nSpringfield', taxId: null } },
+    ]);
+  });
+
+  it('give a link to the page of an invoice once the tenant has a project', async () => {
+    await projects('APIT');
+    await set('--plan', 'pro');
+    const [invoice] = await lists('invoice:list', '--tenant', 'ACME');
+    expect(invoice?.['invoiceUrl']).toMatch(/^http:\/\/localhost:3000\/i\/[\w-]{58}$/);
+  });
+
+  it.each([
+    [['--plan', 'gold'], 2, '--plan must be one of free, standard, pro'],
+    [['--plan', 'standard', '--credits', '7'], 2, '--credits must be one of 500, 1000, 2500'],
+    [['--plan', 'standard', '--currency', 'PLN'], 2, '--currency must be one of EUR, GBP, USD'],
+    [['--plan', 'standard', '--trial-days', '0'], 2, '--trial-days must be a whole number from 1 to 365'],
+    [['--plan', 'standard', '--cancel'], 2, '--cancel goes without another plan'],
+    [[], 2, 'Say what to set, e.g. --plan standard'],
+  ])('refuse subscription:set %j', async (args, exitCode, message) => {
+    const outcome = await run('subscription:set', '--tenant', 'ACME', ...args);
+    expect(outcome.exitCode).toBe(exitCode);
+    expect(outcome.stderr).toContain(message);
+  });
+
+  it('refuse to pay what is not there, or paid', async () => {
+    expect((await run('invoice:pay', '--invoice', 'ACME-2026-000009')).stderr).toContain(
+      'There is no invoice ACME-2026-000009.',
+    );
+    await set('--plan', 'standard');
+    const number = `ACME-${new Date().getUTCFullYear()}-000001`;
+    await json('invoice:pay', '--invoice', number);
+    const again = await run('invoice:pay', '--invoice', number);
+    expect([again.exitCode, again.stderr]).toEqual([
+      1,
+      `The invoice ${number} is PAID: nobody can pay it.\n`,
+    ]);
+  });
+
+  it('make as many projects as the plan allows, and not one more, asked for at once', async () => {
+    const outcomes = await Promise.all(['ONE', 'TWO', 'THREE', 'FOUR', 'FIVE'].map(projects));
+    expect(outcomes.map(({ exitCode }) => exitCode).sort()).toEqual([0, 0, 0, 1, 1]);
+    expect(outcomes.find(({ exitCode }) => exitCode === 1)?.stderr).toBe(
+      'The plan’s limit of 3 projects is reached.\n',
+    );
+    await set('--plan', 'pro');
+    expect((await projects('SIX')).exitCode).toBe(0);
+  });
+});

@@ -1,0 +1,71 @@
+import { type Command, Option } from 'commander';
+import type { ProjectChanges } from '#access';
+import { type CliContext, printResult } from '../cli-context.js';
+import { namingOptions, UsageError } from '../failures.js';
+import { findProject, projectName } from '../find-project.js';
+
+interface Options {
+  readonly project: string;
+  readonly name?: string;
+  readonly description?: string;
+  readonly senderName?: string;
+  readonly postalAddress?: string;
+  readonly from?: string;
+  readonly aiSegmentSuggestions?: 'on' | 'off';
+  readonly json?: true;
+}
+
+const OPTIONS = {
+  name: '--name',
+  description: '--description',
+  senderName: '--sender-name',
+  postalAddress: '--postal-address',
+  defaultFromEmail: '--from',
+};
+
+export function addProjectSet(program: Command, cli: CliContext): void {
+  program
+    .command('project:set')
+    .description('change what is said about a project; what is not named stays')
+    .requiredOption('--project <project>', 'e.g. ACME/APIT')
+    .option('--name <name>', 'the name of the product or brand')
+    .option('--description <text>', 'what it is; empty for none')
+    .option('--sender-name <name>', 'the name in From, where a campaign has none')
+    .option('--postal-address <address>', 'stands in the footer of every mail')
+    .option('--from <email>', 'the address in From, where a campaign has none; empty for none')
+    .addOption(
+      new Option('--ai-segment-suggestions <switch>', 'what GET /project tells').choices(['on', 'off']),
+    )
+    .option('--json', 'print one line of JSON')
+    .action(async (options: Options) => {
+      const changes = changesOf(options);
+      if (Object.keys(changes).length === 0) throw new UsageError('Name at least one thing to change.');
+      const { withServices } = await import('../operator-services.js');
+      const project = await withServices(cli.env, async ({ projects, projectList }) => {
+        const found = findProject(await projectList.list(), options.project);
+        await namingOptions(OPTIONS, () => projects.change(found.id, changes));
+        return found;
+      });
+      const { id, tenantKey, projectKey } = project;
+      printResult(
+        cli,
+        options.json,
+        { id, tenantKey, projectKey, changed: changes },
+        () => `Changed the project ${projectName(project)}.`,
+      );
+    });
+}
+
+function changesOf(options: Options): ProjectChanges {
+  const { name, description, senderName, postalAddress, from, aiSegmentSuggestions } = options;
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(description === undefined ? {} : { description: description === '' ? null : description }),
+    ...(senderName === undefined ? {} : { senderName }),
+    ...(postalAddress === undefined ? {} : { postalAddress }),
+    ...(from === undefined ? {} : { defaultFromEmail: from === '' ? null : from }),
+    ...(aiSegmentSuggestions === undefined
+      ? {}
+      : { aiSegmentSuggestionsEnabled: aiSegmentSuggestions === 'on' }),
+  };
+}

@@ -1,0 +1,20 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+
+/** How many subscribers count for a tenant's plan. */
+@Injectable()
+export class LiveSubscribersQuery {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** In the live environments of all projects of the scope's tenant; from the counters, not by counting rows. */
+  ofTenant(scope: ProjectScope): Promise<number> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ count: number }>`
+        select audience.live_subscribers_of_tenant() as count
+      `.execute(db);
+      return rows[0]?.count ?? 0;
+    });
+  }
+}

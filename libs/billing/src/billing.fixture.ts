@@ -1,0 +1,64 @@
+import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext } from '@nestjs/common';
+import { pino } from 'pino';
+import { ManualClock } from '#kernel';
+import { Database, loadConfig, PlatformModule } from '#platform';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { BillingModule } from './billing.module.js';
+
+/** The billing context on a database of its own, with a clock that the test moves. */
+export interface BillingFixture {
+  readonly test: TestDatabase;
+  readonly database: Database;
+  readonly clock: ManualClock;
+  readonly get: INestApplicationContext['get'];
+  /** Another process on the same database, with the same clock. */
+  another(): Promise<INestApplicationContext>;
+  close(): Promise<void>;
+}
+
+export async function startBilling(
+  start: Date,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<BillingFixture> {
+  const test = await createTestDatabase();
+  const clock = new ManualClock(start);
+  const boot = () => {
+    const config = loadConfig({
+      NODE_ENV: 'test',
+      DATABASE_URL: test.url,
+      DATABASE_POOL_SIZE: '25',
+      INVOICE_SELLER_NAME: 'Mailwright Ltd',
+      INVOICE_SELLER_ADDRESS: '1 Harbour Road|Dublin',
+      ...variables,
+    });
+    const logger = pino({ level: 'silent' });
+    const platform = PlatformModule.register({
+      config,
+      logger,
+      entities: [],
+      applicationName: 'spec',
+      clock,
+    });
+    const root = { module: class Root {}, imports: [platform, BillingModule] };
+    return NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });
+  };
+  const contexts = [await boot()];
+  const [app] = contexts;
+  if (app === undefined) throw new Error('Nothing was started.');
+  return {
+    test,
+    clock,
+    database: app.get(Database),
+    get: app.get.bind(app),
+    another: async () => {
+      const context = await boot();
+      contexts.push(context);
+      return context;
+    },
+    close: async () => {
+      await Promise.all(contexts.map((context) => context.close()));
+      await test.drop();
+    },
+  };
+}

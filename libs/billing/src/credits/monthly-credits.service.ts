@@ -1,0 +1,34 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Clock, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { billingPeriod } from '../subscriptions/billing-period.js';
+import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
+
+/** Credits that come with each month of a subscription and lapse with its end. */
+@Injectable()
+export class MonthlyCreditsService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
+  ) {}
+
+  /**
+   * Sees to it that the month that began at `monthStart` has `credits` in all: the first time it grants them, and what
+   * the month before left lapses; later it grants what they are more by. Answers how many were granted by this call. A
+   * month that is over or was followed by another one gets none. Joins the caller's transaction.
+   */
+  grant(scope: ProjectScope, monthStart: Date, credits: number): Promise<number> {
+    if (!Number.isSafeInteger(credits) || credits < 0)
+      throw new RangeError('A month has a whole number of credits.');
+    return this.database.transaction(scope, async ({ db }) => {
+      const subscription = await this.subscriptions.ofTenant(scope);
+      const { end } = billingPeriod(subscription?.anchoredAt ?? monthStart, monthStart);
+      const { rows } = await sql<{ granted: number }>`
+        select billing.grant_monthly_credits(${scope.tenantId}, ${credits}, ${monthStart}, ${end}, ${this.clock.now()}) as granted
+      `.execute(db);
+      return rows[0]?.granted ?? 0;
+    });
+  }
+}

@@ -1,0 +1,323 @@
+import { InvalidStateError } from '#kernel';
+import type { BillingReason, InvoiceLine } from '../invoices/invoice.js';
+import { type BillingPeriod, billingPeriod } from './billing-period.js';
+import { share } from './proration.js';
+import type { SubscriptionStatus } from './subscription.js';
+import { compareTerms, describeTerms, type Terms } from './terms.js';
+
+const DAY_MS = 86_400_000;
+/** Days that mail still goes out after an invoice was not paid in time. */
+export const GRACE_DAYS = 14;
+/** Days after the grace in which a payment still brings everything back. */
+export const RESTRICTED_DAYS = 30;
+
+export interface AccountState {
+  readonly status: SubscriptionStatus;
+  readonly terms: Terms;
+  /** What it goes on with after this period; null: the same. */
+  readonly pending: Terms | null;
+  /** Periods are anniversaries of this moment. */
+  readonly anchoredAt: Date;
+  readonly period: BillingPeriod;
+  readonly trialEndsAt: Date | null;
+  readonly cancelAtPeriodEnd: boolean;
+  readonly cancelledAt: Date | null;
+  readonly cancellationReason: string | null;
+  readonly pastDueSince: Date | null;
+  readonly restrictedSince: Date | null;
+  readonly endedAt: Date | null;
+  /** Whether a payment provider renews it and makes its invoices. */
+  readonly isRenewedElsewhere: boolean;
+}
+
+/** What follows from a change, for whoever keeps invoices. */
+export type Effect =
+  | { readonly kind: 'period-started'; readonly period: BillingPeriod }
+  | {
+      readonly kind: 'invoice';
+      readonly reason: BillingReason;
+      readonly currency: string;
+      readonly lines: readonly InvoiceLine[];
+    }
+  /** Open invoices are given up. */
+  | { readonly kind: 'write-off' };
+
+/** What is new in a subscription that begins, or begins again. */
+export interface Start {
+  readonly terms: Terms;
+  /** Null: without a trial. */
+  readonly trialEndsAt: Date | null;
+}
+
+const FRESH = {
+  pending: null,
+  trialEndsAt: null,
+  cancelAtPeriodEnd: false,
+  cancelledAt: null,
+  cancellationReason: null,
+  pastDueSince: null,
+  restrictedSince: null,
+  endedAt: null,
+};
+
+/**
+ * The life of a subscription: what time, payments and the operator do to it. Money is in minor units; the moment of
+ * every change comes from outside. `effects` collects what has to be invoiced.
+ */
+export class SubscriptionAccount {
+  #state: AccountState;
+  readonly #effects: Effect[] = [];
+
+  constructor(state: AccountState) {
+    this.#state = state;
+  }
+
+  /** A subscription that begins at `now`. */
+  static begin(start: Start, now: Date): SubscriptionAccount {
+    const account = new SubscriptionAccount({
+      ...FRESH,
+      status: 'ACTIVE',
+      terms: start.terms,
+      anchoredAt: now,
+      period: billingPeriod(now, now, start.terms.interval),
+      isRenewedElsewhere: false,
+    });
+    account.#begin(start, now);
+    return account;
+  }
+
+  get state(): AccountState {
+    return this.#state;
+  }
+
+  /** What was not taken yet, in the order in which it happened. */
+  takeEffects(): Effect[] {
+    return this.#effects.splice(0);
+  }
+
+  /** When time alone changes it next, given when its oldest open invoice is due; null: never. */
+  nextDueAt(openInvoiceDueAt: Date | null): Date | null {
+    const { status, period, trialEndsAt, cancelAtPeriodEnd, isRenewedElsewhere } = this.#state;
+    const renewal = isRenewedElsewhere ? null : period.end;
+    switch (status) {
+      case 'TRIALING':
+        return isRenewedElsewhere ? null : trialEndsAt;
+      case 'ACTIVE':
+        return earliest(renewal, openInvoiceDueAt);
+      case 'PAST_DUE':
+        return earliest(renewal, this.#graceEnd());
+      case 'RESTRICTED':
+        return earliest(cancelAtPeriodEnd ? renewal : null, this.#patienceEnd());
+      case 'CANCELLED':
+      case 'EXPIRED':
+        return null;
+    }
+  }
+
+  /** Does all that was due by `now`, in its order. Again at the same time it does nothing. */
+  advance(now: Date, openInvoiceDueAt: Date | null): void {
+    for (;;) {
+      const due = this.nextDueAt(openInvoiceDueAt);
+      if (due === null || due > now) return;
+      this.#step(openInvoiceDueAt);
+    }
+  }
+
+  /**
+   * Puts it on other terms: more of something at once, for the rest of the period's price; less of it when the
+   * period ends. Nothing is ever paid back, so what would owe the tenant money waits for the end, too. Tells which
+   * it was. Throws `InvalidStateError` while an invoice is overdue.
+   */
+  change({ terms, trialEndsAt }: Start, now: Date): 'begun' | 'at-once' | 'at-period-end' | 'unchanged' {
+    this.#refuseIn('change the plan', ['PAST_DUE', 'RESTRICTED']);
+    const { status, terms: current } = this.#state;
+    const isOver = status === 'CANCELLED' || status === 'EXPIRED';
+    if (isOver || (current.priceCents === 0 && terms.priceCents > 0)) {
+      this.#begin({ terms, trialEndsAt }, now);
+      return 'begun';
+    }
+    if (trialEndsAt !== null) this.#refuseTrial();
+    this.#set({ pending: null, cancelAtPeriodEnd: false, cancelledAt: null, cancellationReason: null });
+    const more = compareTerms(current, terms);
+    if (more === 0 && terms.currency === current.currency) return 'unchanged';
+    const isFree = current.priceCents === 0 && terms.priceCents === 0 && terms.interval === current.interval;
+    if (status === 'TRIALING' || isFree) {
+      this.#set({ terms });
+      return 'at-once';
+    }
+    if (more > 0 && this.#upgrade(terms, now)) return 'at-once';
+    this.#set({ pending: terms });
+    return 'at-period-end';
+  }
+
+  /** Ends it: when what is paid for is used up, or at once. Nothing is paid back. */
+  cancel(when: 'at-period-end' | 'at-once', reason: string | null, now: Date): void {
+    this.#refuseIn('cancel', ['CANCELLED', 'EXPIRED']);
+    this.#set({ cancelledAt: now, cancellationReason: reason, pending: null });
+    if (when === 'at-once') this.#end('CANCELLED', now);
+    else this.#set({ cancelAtPeriodEnd: true });
+  }
+
+  /** Looks again after an invoice was paid or voided; `unpaidDueAt` is when the oldest of those left is due. */
+  settle(now: Date, unpaidDueAt: Date | null): void {
+    const { status, period, isRenewedElsewhere } = this.#state;
+    const isStillOwed = unpaidDueAt !== null && unpaidDueAt <= now;
+    const isOver = status === 'EXPIRED' && period.end <= now;
+    if (isStillOwed || isOver || !['PAST_DUE', 'RESTRICTED', 'EXPIRED'].includes(status)) return;
+    this.#set({ status: 'ACTIVE', pastDueSince: null, restrictedSince: null, endedAt: null });
+    if (status === 'RESTRICTED' && period.end <= now && !isRenewedElsewhere) this.#comeBack(now);
+  }
+
+  #begin({ terms, trialEndsAt }: Start, now: Date): void {
+    const isTrial = trialEndsAt !== null && terms.priceCents > 0;
+    const period = isTrial ? { start: now, end: trialEndsAt } : billingPeriod(now, now, terms.interval);
+    this.#set({
+      ...FRESH,
+      terms,
+      anchoredAt: now,
+      status: isTrial ? 'TRIALING' : 'ACTIVE',
+      trialEndsAt: isTrial ? trialEndsAt : null,
+    });
+    this.#startPeriod(period, isTrial ? null : 'subscription_create');
+  }
+
+  #step(openInvoiceDueAt: Date | null): void {
+    const { status, period, isRenewedElsewhere } = this.#state;
+    const isBefore = (moment: Date | null) => moment !== null && (isRenewedElsewhere || moment <= period.end);
+    if (status === 'TRIALING') this.#endTrial();
+    else if (status === 'ACTIVE' && isBefore(openInvoiceDueAt)) {
+      this.#set({ status: 'PAST_DUE', pastDueSince: openInvoiceDueAt });
+    } else if (status === 'PAST_DUE' && isBefore(this.#graceEnd())) {
+      this.#set({ status: 'RESTRICTED', restrictedSince: this.#graceEnd() });
+    } else if (status === 'RESTRICTED' && !this.#isCancelledFirst()) this.#expire();
+    else this.#renew();
+  }
+
+  #isCancelledFirst(): boolean {
+    const { cancelAtPeriodEnd, period, isRenewedElsewhere } = this.#state;
+    const patienceEnd = this.#patienceEnd();
+    return cancelAtPeriodEnd && !isRenewedElsewhere && (patienceEnd === null || period.end <= patienceEnd);
+  }
+
+  #endTrial(): void {
+    const { trialEndsAt, terms, pending, cancelAtPeriodEnd } = this.#state;
+    if (trialEndsAt === null || cancelAtPeriodEnd) return this.#end('CANCELLED', this.#state.period.end);
+    const next = pending ?? terms;
+    this.#set({ status: 'ACTIVE', trialEndsAt: null, anchoredAt: trialEndsAt, terms: next, pending: null });
+    this.#startPeriod(billingPeriod(trialEndsAt, trialEndsAt, next.interval), 'subscription_create');
+  }
+
+  #renew(): void {
+    const { period, anchoredAt, terms, pending, cancelAtPeriodEnd } = this.#state;
+    if (cancelAtPeriodEnd) return this.#end('CANCELLED', period.end);
+    const next = pending ?? terms;
+    // Every yearly anniversary is a monthly one, but not the other way round.
+    const anchor = next.interval === 'YEARLY' && terms.interval === 'MONTHLY' ? period.end : anchoredAt;
+    this.#set({ terms: next, pending: null, anchoredAt: anchor });
+    this.#startPeriod(billingPeriod(anchor, period.end, next.interval), 'subscription_cycle');
+  }
+
+  /** Nothing was begun while it was restricted: its next period begins with the payment. */
+  #comeBack(now: Date): void {
+    const { terms, pending } = this.#state;
+    const next = pending ?? terms;
+    this.#set({ terms: next, pending: null, anchoredAt: now });
+    this.#startPeriod(billingPeriod(now, now, next.interval), 'subscription_cycle');
+  }
+
+  #expire(): void {
+    this.#end('EXPIRED', this.nextDueAt(null) ?? this.#state.period.end);
+    this.#effects.push({ kind: 'write-off' });
+  }
+
+  #end(status: 'CANCELLED' | 'EXPIRED', endedAt: Date): void {
+    this.#set({ status, endedAt, cancelAtPeriodEnd: false, pending: null, trialEndsAt: null });
+  }
+
+  /** False when the tenant would get money back, or pays in another currency: then nothing was done. */
+  #upgrade(terms: Terms, now: Date): boolean {
+    const { terms: current, period } = this.#state;
+    if (terms.currency !== current.currency) return false;
+    const isSamePeriod = terms.interval === current.interval;
+    const next = isSamePeriod ? { start: now, end: period.end } : billingPeriod(now, now, terms.interval);
+    const [left, whole] = [period.end.getTime() - now.getTime(), lengthOf(period)];
+    const unused = share(current.priceCents, left, whole);
+    const added = isSamePeriod ? share(terms.priceCents, left, whole) : terms.priceCents;
+    if (added < unused) return false;
+    const lines = [
+      lineOf(`Unused time of ${describeTerms(current)}`, -unused, { start: now, end: period.end }),
+      lineOf(isSamePeriod ? `Remaining time of ${describeTerms(terms)}` : describeTerms(terms), added, next),
+    ];
+    this.#set({ terms });
+    if (!isSamePeriod) {
+      this.#set({ anchoredAt: now });
+      this.#startPeriod(next, null);
+    }
+    this.#invoice('subscription_update', lines);
+    return true;
+  }
+
+  #startPeriod(period: BillingPeriod, reason: BillingReason | null): void {
+    this.#set({ period });
+    this.#effects.push({ kind: 'period-started', period });
+    const { terms } = this.#state;
+    if (reason !== null) this.#invoice(reason, [lineOf(describeTerms(terms), terms.priceCents, period)]);
+  }
+
+  /** What costs nothing needs no invoice. */
+  #invoice(reason: BillingReason, lines: readonly InvoiceLine[]): void {
+    if (lines.every(({ amountCents }) => amountCents === 0)) return;
+    this.#effects.push({ kind: 'invoice', reason, currency: this.#state.terms.currency, lines });
+  }
+
+  #graceEnd(): Date | null {
+    return daysAfter(this.#state.pastDueSince, GRACE_DAYS);
+  }
+
+  #patienceEnd(): Date | null {
+    return daysAfter(this.#state.restrictedSince, RESTRICTED_DAYS);
+  }
+
+  #refuseIn(what: string, states: readonly SubscriptionStatus[]): void {
+    const { status } = this.#state;
+    if (!states.includes(status)) return;
+    const allowed = (
+      ['TRIALING', 'ACTIVE', 'PAST_DUE', 'RESTRICTED', 'CANCELLED', 'EXPIRED'] as const
+    ).filter((other) => !states.includes(other));
+    throw new InvalidStateError(`Nobody can ${what} while the subscription is ${status}.`, status, allowed);
+  }
+
+  #refuseTrial(): never {
+    throw new InvalidStateError('A trial comes before the first paid period.', this.#state.status, [
+      'CANCELLED',
+      'EXPIRED',
+    ]);
+  }
+
+  #set(changes: Partial<AccountState>): void {
+    this.#state = { ...this.#state, ...changes };
+  }
+}
+
+function lineOf(description: string, amountCents: number, { start, end }: BillingPeriod): InvoiceLine {
+  // A zero that came from a minus sign is still a zero.
+  return {
+    description,
+    amountCents: amountCents === 0 ? 0 : amountCents,
+    periodStart: start,
+    periodEnd: end,
+  };
+}
+
+function lengthOf({ start, end }: BillingPeriod): number {
+  return end.getTime() - start.getTime();
+}
+
+function daysAfter(moment: Date | null, days: number): Date | null {
+  return moment === null ? null : new Date(moment.getTime() + days * DAY_MS);
+}
+
+function earliest(one: Date | null, other: Date | null): Date | null {
+  if (one === null || other === null) return one ?? other;
+  return one <= other ? one : other;
+}

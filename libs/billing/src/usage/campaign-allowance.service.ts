@@ -1,0 +1,45 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { UNLIMITED } from '../plans/plan.js';
+import { billingPeriod } from '../subscriptions/billing-period.js';
+import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
+import { PlanLimitReachedError } from './plan-limit.errors.js';
+
+/**
+ * Counts the campaigns that a tenant makes in a month and keeps them within its plan. One that is deleted counts on,
+ * and the test environment has no limit.
+ */
+@Injectable()
+export class CampaignAllowance {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
+  ) {}
+
+  /**
+   * Lets one more campaign be made in the caller's transaction; the tenant's next one waits until it ends. Throws
+   * `PlanLimitReachedError`.
+   */
+  async admit(scope: ProjectScope, now: Date): Promise<void> {
+    if (scope.environment !== 'LIVE') return;
+    const subscription = await this.subscriptions.ofTenant(scope);
+    const max = subscription?.limits.maxCampaignsPerMonth ?? 0;
+    const periodStart = billingPeriod(subscription?.anchoredAt ?? now, now).start;
+    const isCounted = max !== 0 && (await this.#count(scope, periodStart, max));
+    if (!isCounted) throw new PlanLimitReachedError(max, 'campaigns a month');
+  }
+
+  #count(scope: ProjectScope, periodStart: Date, max: number): Promise<boolean> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { numAffectedRows } = await sql`
+        insert into billing.campaign_usage as u (tenant_id, period_start, campaigns)
+        values (${scope.tenantId}, ${periodStart}, 1)
+        on conflict (tenant_id, period_start) do update set campaigns = u.campaigns + 1
+        where ${max} = ${UNLIMITED} or u.campaigns < ${max}
+      `.execute(db);
+      return numAffectedRows === 1n;
+    });
+  }
+}

@@ -1,0 +1,29 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { TenantsQuery } from '#access';
+import { UNLIMITED } from '../plans/plan.js';
+import { PlansQuery } from '../plans/plans.query.js';
+import { SubscriptionAccounts } from '../subscriptions/subscription-accounts.service.js';
+import { PlanLimitReachedError } from './plan-limit.errors.js';
+
+/** Keeps a tenant within its plan's number of projects. */
+@Injectable()
+export class ProjectAllowance {
+  constructor(
+    @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
+    @Inject(PlansQuery) private readonly plans: PlansQuery,
+    @Inject(TenantsQuery) private readonly tenants: TenantsQuery,
+  ) {}
+
+  /**
+   * Lets one more project be made in the caller's transaction of the system; another one waits until it ends. Throws
+   * `PlanLimitReachedError`, or `NotFoundError` when the tenant has no subscription.
+   */
+  admit(tenantId: number): Promise<void> {
+    return this.accounts.change(tenantId, async ({ account, db }) => {
+      const { tier, planVersionId } = account.state.terms;
+      const { maxProjects } = (await this.plans.ofSubscription(db, tier, planVersionId)).limits;
+      if (maxProjects === UNLIMITED || (await this.tenants.projectsOf(tenantId)) < maxProjects) return;
+      throw new PlanLimitReachedError(maxProjects, 'projects');
+    });
+  }
+}

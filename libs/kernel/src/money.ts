@@ -1,0 +1,13 @@
+const formats = new Map<string, Intl.NumberFormat>();
+
+/** An amount of minor units, in the way of the English: `1,234.50 EUR`; yen have no minor unit (ISO 4217). */
+export function formatMoney(minorUnits: number, currency: string): string {
+  const digits =
+    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
+  const format =
+    formats.get(currency) ??
+    new Intl.NumberFormat('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  formats.set(currency, format);
+  const sign = minorUnits < 0 ? '−' : '';
+  return `${sign}${format.format(Math.abs(minorUnits) / 10 ** digits)} ${currency}`;
+}

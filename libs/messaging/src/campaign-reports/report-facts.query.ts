@@ -1,0 +1,136 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { type Config, CONFIG, Database, type Sql } from '#platform';
+import type { CampaignCounts } from '../reports/campaign-statistics.js';
+import { countsOf, IS_TRACKED, NUMBERS } from '../reports/campaign-statistics.query.js';
+import {
+  type Arrivals,
+  type DomainFacts,
+  FEWEST_MAILS_OF_DOMAIN,
+  type HourFacts,
+  type LinkFacts,
+  MOST_COMPARED,
+  MOST_LISTED,
+  type PastCampaign,
+  type ReportFacts,
+} from './report-facts.js';
+
+interface CampaignRow extends CampaignCounts {
+  readonly id: string;
+  readonly name: string;
+  readonly subject: string;
+  readonly isTracked: boolean;
+  readonly queuedAt: Date;
+  readonly queuedOn: string;
+}
+
+type PastRow = Pick<CampaignRow, 'name' | 'isTracked'> & CampaignCounts;
+
+/** Counts what a campaign's report is made from: one statement for each kind of fact, and nothing about a person. */
+@Injectable()
+export class ReportFactsQuery {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Null when the campaign is gone or was never sent. */
+  of(scope: ProjectScope, campaignId: string): Promise<ReportFacts | null> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const campaign = await campaignRow(scope, db, campaignId);
+      if (campaign === null) return null;
+      const isTracked = campaign.isTracked && this.config.TRACKING;
+      const { domains, arrivals } = await byDomain(db, campaign);
+      return {
+        campaign: { name: campaign.name, subject: campaign.subject },
+        isTracked,
+        counts: countsOf(campaign),
+        history: await history(scope, db, campaign),
+        links: isTracked ? await links(db, campaignId) : [],
+        clickers: campaign.uniqueClicks,
+        hours: isTracked ? await hours(scope, db, campaignId) : [],
+        domains,
+        arrivals,
+      };
+    });
+  }
+}
+
+async function campaignRow(scope: ProjectScope, db: Sql, campaignId: string): Promise<CampaignRow | null> {
+  const { rows } = await sql<CampaignRow>`
+    select c.id, c.name, c.subject, ${IS_TRACKED} as "isTracked", c.queued_at as "queuedAt",
+      (c.queued_at at time zone 'UTC')::date as "queuedOn", n.*
+    from messaging.campaigns c
+    cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+    where c.environment_id = ${scope.environmentId} and c.id = ${campaignId} and c.queued_at is not null
+      and c.deleted_at is null
+  `.execute(db);
+  return rows[0] ?? null;
+}
+
+/** The campaigns that were queued before it, the latest first. */
+async function history(scope: ProjectScope, db: Sql, campaign: CampaignRow): Promise<PastCampaign[]> {
+  const { rows } = await sql<PastRow>`
+    select c.name, ${IS_TRACKED} as "isTracked", n.*
+    from messaging.campaigns c
+    cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+    where c.environment_id = ${scope.environmentId} and c.queued_at < ${campaign.queuedAt} and c.id <> ${campaign.id}
+      and c.deleted_at is null and n."totalSent" > 0
+    order by c.queued_at desc limit ${MOST_COMPARED}
+  `.execute(db);
+  return rows.map((row) => ({ name: row.name, isTracked: row.isTracked, counts: countsOf(row) }));
+}
+
+/** A campaign that was sent with other content later has more than one set of links: those that differ are left out. */
+async function links(db: Sql, campaignId: string): Promise<LinkFacts[]> {
+  const { rows } = await sql<LinkFacts>`
+    with places as (
+      select u.number, min(u.url) as url
+      from messaging.link_sets s cross join lateral unnest(s.urls) with ordinality u(url, number)
+      where s.campaign_id = ${campaignId}
+      group by u.number having count(distinct u.url) = 1
+    ), clicks as (
+      select e.link_number as number, count(distinct e.delivery_id) as clickers
+      from messaging.delivery_events e
+      where e.campaign_id = ${campaignId} and e.type = 'CLICKED' and e.classification = 'human'
+      group by e.link_number
+    )
+    select p.url, coalesce(c.clickers, 0)::bigint as clickers from places p left join clicks c using (number)
+    order by clickers desc, p.url
+  `.execute(db);
+  return rows.length <= MOST_LISTED ? rows : [...rows.slice(0, MOST_LISTED - 1), ...rows.slice(-1)];
+}
+
+async function hours(scope: ProjectScope, db: Sql, campaignId: string): Promise<HourFacts[]> {
+  const { rows } = await sql<HourFacts>`
+    select extract(hour from minute at time zone 'UTC')::int as hour, sum(opened)::bigint as opens
+    from messaging.campaign_minutes
+    where environment_id = ${scope.environmentId} and campaign_id = ${campaignId}
+    group by 1 having sum(opened) > 0 order by 1
+  `.execute(db);
+  return rows;
+}
+
+async function byDomain(
+  db: Sql,
+  { id, queuedOn }: CampaignRow,
+): Promise<{ readonly domains: DomainFacts[]; readonly arrivals: Arrivals }> {
+  const { rows } = await sql<DomainFacts & { readonly allMails: number; readonly allUndelivered: number }>`
+    with counted as (
+      select split_part(d.address_key, '@', 2) as domain, count(*) as mails,
+        count(*) filter (where d.state = 'FAILED' or d.bounced_at is not null) as undelivered
+      from messaging.deliveries d
+      where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.kind = 'CAMPAIGN' and d.state in ('SENT', 'FAILED')
+      group by 1
+    )
+    select domain, mails, undelivered, (sum(mails) over ())::bigint as "allMails",
+      (sum(undelivered) over ())::bigint as "allUndelivered"
+    from counted order by mails desc, domain limit ${MOST_LISTED}
+  `.execute(db);
+  const arrivals = { mails: rows[0]?.allMails ?? 0, undelivered: rows[0]?.allUndelivered ?? 0 };
+  const domains = rows
+    .filter(({ domain, mails }) => domain !== '' && mails >= FEWEST_MAILS_OF_DOMAIN)
+    .map(({ domain, mails, undelivered }) => ({ domain, mails, undelivered }));
+  return { domains, arrivals };
+}

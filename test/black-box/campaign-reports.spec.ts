@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { newId } from '../../libs/kernel/src/index.js';
+import type { ApiAnswer, ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { ModelServer } from '../support/model-server.js';
+import { runCliForJson } from '../support/operator-cli.js';
+import { startProgram } from '../support/program.js';
+import { startSmtpSink } from '../support/smtp-sink.js';
+import { insertSubscribers } from '../support/subscribers.js';
+import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+
+/** A killed worker's lease on its job runs out after 30 s; then another goes on. */
+const DEADLINE_MS = 60_000;
+
+describe('Reports on campaigns and AI credits', () => {
+  let model: ModelServer;
+  let sink: Awaited<ReturnType<typeof startSmtpSink>>;
+  let system: RunningSystem;
+  let project: SystemProject;
+  let live: ApiClient;
+  let test: ApiClient;
+  /** Of the campaign of the live environment. */
+  let path: string;
+
+  beforeAll(async () => {
+    model = await ModelServer.start();
+    sink = await startSmtpSink({ keep: 'index' });
+    system = await startSystem({
+      SMTP_URL: sink.url,
+      REQUIRE_VERIFIED_DOMAIN: 'false',
+      AI_BASE_URL: model.baseUrl,
+      AI_MODEL: 'stand-in',
+      AI_API_KEY: 'secret',
+      AI_REPORT_DELAY_MINUTES: '0',
+    });
+    project = await system.project();
+    live = await project.client('LIVE');
+    test = await project.client('TEST');
+  }, 60_000);
+  afterAll(async () => {
+    await system?.stop();
+    await sink?.stop();
+    await model?.stop();
+  });
+
+  async function sentCampaign(client: ApiClient, environment: 'live' | 'test'): Promise<string> {
+    const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
+    await insertSubscribers(system.database, project[environment], topic.at('id'), 5);
+    const draft = { name: 'May', subject: 'May', contentText: 'Hello.', topicIds: [topic.at('id')] };
+    const campaign = await client.post('/campaigns', draft);
+    const of = `/campaigns/${campaign.at<string>('campaignKey')}`;
+    expect((await client.get(`${of}/report`)).status).toBe(404);
+    const early = await client.post(`${of}/report`);
+    expect([early.status, early.at('currentState')]).toEqual([409, 'DRAFT']);
+    expect((await client.post(`${of}/send`)).status).toBe(200);
+    await eventually(
+      'the campaign is sent',
+      async () => (await client.get(of)).at('status') === 'SENT',
+      DEADLINE_MS,
+    );
+    return of;
+  }
+  const report = (client: ApiClient, of: string, status: string) =>
+    eventually<ApiAnswer>(
+      `the report is ${status}`,
+      async () => {
+        const answer = await client.get(`${of}/report`);
+        return answer.at('status') === status ? answer : null;
+      },
+      DEADLINE_MS,
+    );
+  const balance = async () => (await live.get('/credits/balance')).at<number>('balance');
+  const book = async (command: 'grant' | 'adjust', credits: number) => {
+    const [tenant] = await system.database.query<{ tenant_key: string }>(
+      'select tenant_key from access.tenants where id = $1',
+      [project.live.tenantId],
+    );
+    const options = ['--tenant', tenant?.tenant_key ?? '', '--description', 'By hand'];
+    return runCliForJson({ DATABASE_URL: system.database.url }, [
+      `credits:${command}`,
+      '--credits',
+      String(credits),
+      ...options,
+    ]);
+  };
+
+  it('bring their credits with the month of the subscription, once, and more after an upgrade', async () => {
+    await eventually('the free plan’s credits are there', async () => (await balance()) === 50, DEADLINE_MS);
+    const [subscription] = await system.database.query<{ id: string; anchored_at: Date }>(
+      'select id, anchored_at from billing.subscriptions where tenant_id = $1',
+      [project.live.tenantId],
+    );
+    for (const aiCredits of [50, 80, 80]) {
+      const periodStart = subscription?.anchored_at.toISOString();
+      await system.database.query(
+        `insert into platform.outbox (id, environment_id, event_name, payload)
+         values ($1, $2, 'billing.subscription_period_started.v1', $3)`,
+        [
+          newId(),
+          project.live.environmentId,
+          { subscriptionId: Number(subscription?.id), aiCredits, periodStart },
+        ],
+      );
+    }
+    await eventually('all are handled', async () => {
+      const handled = await system.database.query(
+        `select from platform.inbox where handler = 'grant-monthly-credits' and state = 'DONE'`,
+      );
+      return handled.length === 4;
+    });
+    const list = await live.get('/credits/transactions');
+    expect(list.at<{ type: string; amount: number }[]>('data')).toEqual([
+      expect.objectContaining({ type: 'GRANT', amount: 30, balanceAfter: 80 }),
+      expect.objectContaining({
+        type: 'GRANT',
+        amount: 50,
+        balanceAfter: 50,
+        description: 'Monthly credits',
+      }),
+    ]);
+  });
+
+  it('are written by themselves when their time has come, in the test environment by the built-in analyst', async () => {
+    const tried = await sentCampaign(test, 'test');
+    const first = await report(test, tried, 'GENERATED');
+    expect(first.body).toMatchObject({
+      version: 1,
+      aiModelId: 'builtin/analyst-1',
+      locale: 'en',
+      failureReason: null,
+      content: expect.stringContaining('## Summary\n\n- 5 mails were sent, 5 arrived (100%).'),
+    });
+    const again = await test.post(`${tried}/report`);
+    expect([again.status, again.at('version')]).toEqual([202, 2]);
+    const second = await report(test, tried, 'GENERATED');
+    expect(second.at('version')).toBe(2);
+    expect(model.calls).toEqual([]);
+  });
+
+  it('fail in the live environment without credits, and are written when there are some', async () => {
+    await book('adjust', -(await balance()));
+    expect((await live.get('/credits/balance')).body).toEqual({
+      balance: 0,
+      creditsDepleted: true,
+      lastUpdatedAt: expect.any(String),
+    });
+    path = await sentCampaign(live, 'live');
+    expect((await report(live, path, 'FAILED')).at('failureReason')).toBe('credits depleted');
+    expect(await book('grant', 50)).toMatchObject({ balanceAfter: 50 });
+    expect((await live.post(`${path}/report`)).status).toBe(202);
+    expect((await report(live, path, 'GENERATED')).body).toMatchObject({
+      version: 2,
+      aiModelId: 'stand-in',
+      content: '## Summary\n\nIt went well.\n',
+    });
+    expect(model.calls.map(({ authorization }) => authorization)).toEqual(['Bearer secret']);
+    expect(await balance()).toBe(47);
+    const list = await live.get('/credits/transactions?size=2');
+    expect(list.at<{ type: string }[]>('data').map(({ type }) => type)).toEqual(['REFUND', 'CONSUMPTION']);
+    expect(list.at('data', 0, 'balanceAfter')).toBe(47);
+    expect(list.at('data', 0, 'referenceId')).toBe(list.at('data', 1, 'referenceId'));
+    expect(list.at('pagination')).toMatchObject({ totalElements: 6, totalPages: 3, hasNext: true });
+    // Credits are the tenant's, whichever key asks.
+    expect((await test.get('/credits/balance')).at('balance')).toBe(47);
+  });
+
+  it('are charged once when the worker is killed while the model writes', async () => {
+    const before = await balance();
+    model.behave('silent');
+    await live.post(`${path}/report`);
+    await eventually('the model is asked', () => model.calls.length === 1);
+    expect(await balance()).toBeLessThan(before);
+    await system.worker.kill();
+    model.behave({ answer: 'Written after all.' });
+    system.worker = await startProgram('worker', system.variables);
+    expect((await report(live, path, 'GENERATED')).at('content')).toBe('Written after all.\n');
+    expect(model.calls).toHaveLength(1);
+    expect(await balance()).toBe(before - 3);
+    expect(await runCliForJson({ DATABASE_URL: system.database.url }, ['check:credits'])).toEqual({
+      discrepancies: [],
+    });
+  }, 90_000);
+});
