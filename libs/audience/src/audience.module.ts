@@ -41,7 +41,9 @@ import { SegmentPredicates } from './segments/segment-predicates.service.js';
 import { SegmentRepository } from './segments/segment.repository.js';
 import { SegmentsQuery } from './segments/segments.query.js';
 import { SegmentsService } from './segments/segments.service.js';
+import { SubscriberRules } from './segments/subscriber-rules.service.js';
 import { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
+import { Signals } from './signals/signals.service.js';
 import { RecipientsQuery } from './subscribers/recipients.query.js';
 import { SubscriberLimit } from './subscribers/subscriber-limit.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
@@ -82,8 +84,10 @@ const door = [
   SegmentMembersService,
   SegmentsQuery,
   SegmentsService,
+  Signals,
   SubscriberEventsService,
   SubscriberLimit,
+  SubscriberRules,
   SubscribersQuery,
   SubscribersService,
   SuppressionsQuery,

@@ -1,4 +1,14 @@
 export {
+  AUTOMATION_STATUSES,
+  type AutomationFields,
+  type AutomationStatus,
+  TRIGGER_TYPES,
+  type TriggerType,
+} from './automations/automation.js';
+export { type AutomationView, AutomationsQuery } from './automations/automations.query.js';
+export { AutomationsModule } from './automations/automations.module.js';
+export { AutomationsService } from './automations/automations.service.js';
+export {
   Campaign,
   CAMPAIGN_STATUSES,
   type CampaignDraft,

@@ -1,0 +1,31 @@
+import { DomainError } from '#kernel';
+import { ALLOWED_STATUSES, type AutomationStatus } from './automation-status.js';
+
+/** One thing that an automation lacks before it can run. */
+export interface AutomationCheck {
+  /** `trigger`, `graph`, or the type of the step. */
+  readonly code: string;
+  readonly severity: 'CRITICAL';
+  readonly result: 'FAIL';
+  /** `nodes[3].config.duration`, `triggerType` … */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** It cannot be activated; `checks` tells all that is missing or wrong. */
+export class IncompleteAutomationError extends DomainError {
+  override readonly code = 'invalid-state';
+
+  constructor(
+    private readonly status: AutomationStatus,
+    readonly checks: readonly AutomationCheck[],
+  ) {
+    const [first] = checks;
+    const others = checks.length > 1 ? ` (and ${checks.length - 1} more)` : '';
+    super(`The automation cannot be activated: ${first?.message ?? ''}${others}`);
+  }
+
+  override get members(): Readonly<Record<string, unknown>> {
+    return { currentState: this.status, allowedStates: ALLOWED_STATUSES.activate, checks: this.checks };
+  }
+}
