@@ -255,6 +255,13 @@ create function messaging.run_of_step(step uuid) returns uuid language sql immut
 create function messaging.place_of_step(step uuid) returns int language sql immutable strict parallel safe return
   get_byte(uuid_send(step), 15) - 1;
 
+-- Automations may have many mails at once; they are claimed apart from the few that people wait for.
+drop index messaging.deliveries_open_single;
+create index deliveries_open_single on messaging.deliveries (next_attempt_at, id)
+  where finished_at is null and kind in ('OPT_IN', 'TEST');
+create index deliveries_open_automation on messaging.deliveries (next_attempt_at, id)
+  where finished_at is null and kind = 'AUTOMATION';
+
 do $$
 declare month date;
 begin

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
 import { type RunningSystem, startSystem } from '../support/system.js';
 
 const STRANGE_ID = '019aa3b5-0000-7000-8000-000000000000';
@@ -83,20 +84,37 @@ describe('automations over HTTP', () => {
       const list = await client.get('/automations?size=1');
       expect([list.at('data', 0), list.at('pagination', 'totalElements')]).toEqual([created.body, 1]);
       expect((await client.patch(`/automations/${key}`, {})).body).toEqual(created.body);
-      const changed = await client.patch(`/automations/${key}`, { name: 'Hello', description: null, triggerTopicId: null });
-      expect(changed.body).toMatchObject({ name: 'Hello', description: null, triggerTopicId: null, triggerTopicName: null });
+      const changed = await client.patch(`/automations/${key}`, {
+        name: 'Hello',
+        description: null,
+        triggerTopicId: null,
+      });
+      expect(changed.body).toMatchObject({
+        name: 'Hello',
+        description: null,
+        triggerTopicId: null,
+        triggerTopicName: null,
+      });
       expect((await client.delete(`/automations/${id}`)).status).toBe(204);
       expect((await client.get(`/automations/${id}`)).status).toBe(404);
     });
 
     it('refuses what is malformed, unknown or not allowed', async () => {
-      const refused = await client.post('/automations', { name: ' ', triggerType: 'noon', nodes: '[]', triggerTopicId: 'x' });
+      const refused = await client.post('/automations', {
+        name: ' ',
+        triggerType: 'noon',
+        nodes: '[]',
+        triggerTopicId: 'x',
+      });
       expect([refused.status, Object.keys(refused.at<object>('errors')).sort()]).toEqual([
         400,
         ['name', 'nodes', 'triggerTopicId', 'triggerType'],
       ]);
       const unknown = await client.post('/automations', { name: 'x', triggerTopicId: STRANGE_ID });
-      expect([unknown.status, unknown.at('errors')]).toEqual([422, { triggerTopicId: 'is not a known topic' }]);
+      expect([unknown.status, unknown.at('errors')]).toEqual([
+        422,
+        { triggerTopicId: 'is not a known topic' },
+      ]);
       for (const id of [STRANGE_ID, 'APIT-9999', 'nonsense'])
         expect((await client.get(`/automations/${id}`)).status).toBe(404);
     });
@@ -137,17 +155,28 @@ describe('automations over HTTP', () => {
         nodes: JSON.stringify([
           trigger,
           delay('wait', 'three days'),
-          { id: 'if', type: 'condition', config: { rules: { version: 1, where: { field: 'custom.none', op: 'eq', value: 1 } } } },
+          {
+            id: 'if',
+            type: 'condition',
+            config: { rules: { version: 1, where: { field: 'custom.none', op: 'eq', value: 1 } } },
+          },
           mail('mail', 'Hi {{ subscriber.nickname }}'),
           delay('lost', 'P1D'),
           { id: 'sub', type: 'topic_action', config: { action: 'subscribe', topicKey: 'APIT-999' } },
         ]),
-        edges: JSON.stringify([edge('start', 'wait'), edge('wait', 'if'), edge('if', 'mail', 'yes'), edge('if', 'sub', 'maybe')]),
+        edges: JSON.stringify([
+          edge('start', 'wait'),
+          edge('wait', 'if'),
+          edge('if', 'mail', 'yes'),
+          edge('if', 'sub', 'maybe'),
+        ]),
       });
       const refused = await client.post(`/automations/${id}/activate`);
       expect([refused.status, refused.at('type')]).toEqual([409, expect.stringMatching(/invalid-state$/)]);
       expect(refused.body).toMatchObject({ currentState: 'DRAFT', allowedStates: ['DRAFT', 'PAUSED'] });
-      const paths = refused.at<{ path: string; code: string }[]>('checks').map(({ path, code }) => `${code} ${path}`);
+      const paths = refused
+        .at<{ path: string; code: string }[]>('checks')
+        .map(({ path, code }) => `${code} ${path}`);
       expect(paths.sort()).toEqual(
         [
           'trigger nodes[0].config.segmentKey',
@@ -176,7 +205,10 @@ describe('automations over HTTP', () => {
         client.patch(at(''), { status: 'DRAFT' }),
       ]);
       expect(refusedWhileActive.map(({ status }) => status)).toEqual([409, 409, 409, 409, 409, 409]);
-      expect(refusedWhileActive[2]?.body).toMatchObject({ currentState: 'ACTIVE', allowedStates: ['DRAFT', 'PAUSED'] });
+      expect(refusedWhileActive[2]?.body).toMatchObject({
+        currentState: 'ACTIVE',
+        allowedStates: ['DRAFT', 'PAUSED'],
+      });
       const inUse = await client.delete(`/topics/${topicKey}`);
       expect([inUse.status, inUse.at('type')]).toEqual([409, expect.stringMatching(/in-use$/)]);
       expect((await client.patch(at(''), { name: 'Renamed' })).at('status')).toBe('ACTIVE');
@@ -187,6 +219,87 @@ describe('automations over HTTP', () => {
       expect((await client.patch(at(''), { status: 'ARCHIVED' })).at('status')).toBe('ARCHIVED');
       expect((await client.post(at('/activate'))).status).toBe(409);
       expect((await client.delete(at(''))).status).toBe(204);
+    });
+  });
+
+  describe('their people', () => {
+    let people = 0;
+
+    async function person(fields: object = {}): Promise<string> {
+      const email = `person${(people += 1)}@example.com`;
+      const created = await client.post('/subscribers', { email, firstName: 'Ada', ...fields });
+      expect(created.status).toBe(201);
+      return email;
+    }
+
+    const subscribed = () => person({ topicKeys: [topicKey], consent: { source: 'form' } });
+
+    interface Execution {
+      readonly id: string;
+      readonly email: string;
+      readonly status: string;
+      readonly currentNodeId: string | null;
+      readonly steps: readonly {
+        readonly nodeId: string;
+        readonly status: string;
+        readonly detail: string | null;
+      }[];
+    }
+
+    const executions = async (id: string): Promise<readonly Execution[]> =>
+      (await client.get(`/automations/${id}/executions?size=100`)).at<Execution[]>('data');
+
+    const ended = (id: string, email: string) =>
+      eventually(`the run of ${email} has ended`, async () => {
+        const execution = (await executions(id)).find((each) => each.email === email);
+        return execution?.status !== 'ACTIVE' && execution;
+      });
+
+    const mailsTo = async (email: string): Promise<Record<string, never>[]> =>
+      (await client.get(`/test-inbox/messages?kind=AUTOMATION&to=${encodeURIComponent(email)}`)).at('data');
+
+    it('come in when they join the topic, wait, and get their mails', async () => {
+      const id = await active(
+        chain(
+          trigger,
+          mail('hello', 'Hello {{ subscriber.first_name }}'),
+          delay('wait', 'PT1S'),
+          mail('bye', 'Bye'),
+        ),
+      );
+      const email = await subscribed();
+      const execution = await ended(id, email);
+      expect(execution).toMatchObject({ email, status: 'COMPLETED', currentNodeId: null });
+      expect(execution.steps.map(({ nodeId, status }) => `${nodeId} ${status}`)).toEqual([
+        'start DONE',
+        'hello DONE',
+        'wait DONE',
+        'bye DONE',
+      ]);
+      const mails = await eventually('both mails', async () => {
+        const found = await mailsTo(email);
+        return found.length === 2 && found;
+      });
+      expect(mails.map(({ subject }) => subject).sort()).toEqual(['Bye', 'Hello Ada']);
+      expect((await client.get(`/automations/${id}`)).body).toMatchObject({
+        totalEntered: 1,
+        totalCompleted: 1,
+        currentlyActive: 0,
+      });
+      // The unsubscribe link of the mail takes the person off the topic.
+      const { unsubscribe } = mails[0]!['links'] as unknown as Record<string, string>;
+      expect(
+        (
+          await fetch(unsubscribe!, {
+            method: 'POST',
+            body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }),
+          })
+        ).status,
+      ).toBe(200);
+      const consents = await client.get(`/subscribers/${encodeURIComponent(email)}/consents`);
+      expect(consents.at('consents', 0, 'status')).toBe('UNSUBSCRIBED');
+      const view = (mails[0]!['links'] as unknown as Record<string, string>)['view']!;
+      expect(await (await fetch(view)).text()).toContain('Hello Ada!');
     });
   });
 });

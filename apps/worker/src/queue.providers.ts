@@ -23,6 +23,7 @@ import {
 } from '#platform';
 import { createQueueBackend } from '#platform/queue';
 import { audienceWork } from './audience/audience-work.js';
+import { automationsWork } from './messaging/automations-work.js';
 import { messagingWork } from './messaging/messaging-work.js';
 import type { WorkerPart } from './context-work.js';
 
@@ -32,7 +33,7 @@ export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
 /** Injects what runs as long as the worker does. */
 export const WORKER_PARTS = Symbol('mailwright.worker-parts');
 
-const CONTEXTS = [audienceWork, messagingWork];
+const CONTEXTS = [audienceWork, automationsWork, messagingWork];
 const JOBS = CONTEXTS.flatMap(({ jobs }) => jobs);
 const EVENTS = CONTEXTS.flatMap(({ events }) => events);
 const PARTS = CONTEXTS.flatMap(({ parts }) => parts);

@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
-import { MessagingWorkerModule } from '#messaging';
+import { AutomationsWorkerModule, MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
 import { queueProviders } from './queue.providers.js';
@@ -16,6 +16,7 @@ export class WorkerModule {
         PlatformModule.register(options),
         SubscriberAllowanceModule,
         AudienceModule,
+        AutomationsWorkerModule,
         MessagingWorkerModule,
       ],
       providers: [...queueProviders, Worker],

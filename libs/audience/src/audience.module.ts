@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AutomatedConsents } from './consents/automated-consents.service.js';
 import { ConfirmationRepository } from './consents/confirmation.repository.js';
 import { ConfirmationsQuery } from './consents/confirmations.query.js';
 import { ConfirmationsService } from './consents/confirmations.service.js';
@@ -61,6 +62,7 @@ import { UsageCatalogue } from './usage/usage-catalogue.js';
 const door = [
   ActivityCatalogue,
   AddressDigests,
+  AutomatedConsents,
   ConfirmationsQuery,
   ConfirmationsService,
   ConsentsQuery,

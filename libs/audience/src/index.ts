@@ -1,4 +1,5 @@
 export { AudienceModule } from './audience.module.js';
+export { AutomatedConsents, type ConsentOutcomes } from './consents/automated-consents.service.js';
 export { ConfirmationsQuery, type ConfirmationMail } from './consents/confirmations.query.js';
 export {
   type ConfirmationDescription,

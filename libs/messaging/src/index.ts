@@ -6,7 +6,10 @@ export {
   type TriggerType,
 } from './automations/automation.js';
 export { type AutomationView, AutomationsQuery } from './automations/automations.query.js';
-export { AutomationsModule } from './automations/automations.module.js';
+export { AutomationsModule, AutomationsWorkerModule } from './automations/automations.module.js';
+export { AutomationEntries } from './automations/runs/automation-entries.service.js';
+export { AutomationRunner } from './automations/runs/automation-runner.js';
+export { type Execution, EXECUTION_STEP_STATUSES, ExecutionsQuery } from './automations/executions.query.js';
 export { AutomationsService } from './automations/automations.service.js';
 export {
   Campaign,

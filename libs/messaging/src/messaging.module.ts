@@ -4,6 +4,8 @@ import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { MailMetrics } from '#platform';
+import { AutomationMailPreparation } from './automations/automation-mail-preparation.js';
+import { AutomationsModule } from './automations/automations.module.js';
 import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
 import { CampaignControlService } from './campaigns/campaign-control.service.js';
 import { CampaignFailureService } from './campaigns/campaign-failure.service.js';
@@ -42,7 +44,7 @@ import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
 import { TestDeliveriesService } from './deliveries/test-deliveries.service.js';
 import { TestMailPreparation } from './deliveries/test-mail-preparation.js';
 import { TestMailsService } from './deliveries/test-mails.service.js';
-import { MailPagesService } from './mail-pages/mail-pages.service.js';
+import { MailPagesService, MailsOfLinks } from './mail-pages/mail-pages.service.js';
 import { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
 import { RemoveOldExports } from './reports/remove-old-exports.task.js';
 import { ReportExportMaker } from './reports/report-export-maker.js';
@@ -62,7 +64,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
 
 /** What both edges use: writing campaigns, their reports, the test inbox, the pages behind mails' links. */
 @Module({
-  imports: [AccessModule, AudienceModule, BillingModule],
+  imports: [AccessModule, AudienceModule, AutomationsModule, BillingModule],
   providers: [
     CampaignAnalysisService,
     CampaignControlService,
@@ -84,6 +86,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     LinkSets,
     MailLinkMaker,
     MailPagesService,
+    MailsOfLinks,
     PreSendAnalysisService,
     PreviewRecipients,
     ReportExportsService,
@@ -127,13 +130,14 @@ export class MessagingModule {}
 
 /** What only the worker has: the engine and what its jobs call. */
 @Module({
-  imports: [MessagingModule, AccessModule, AudienceModule, BillingModule],
+  imports: [MessagingModule, AccessModule, AudienceModule, AutomationsModule, BillingModule],
   providers: [
     {
       provide: MailMetrics,
       useFactory: (registry: Registry) => new MailMetrics(registry),
       inject: [Registry],
     },
+    AutomationMailPreparation,
     CampaignClosingService,
     CampaignDispatchService,
     CampaignExpansionService,

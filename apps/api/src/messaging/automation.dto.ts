@@ -1,6 +1,14 @@
 import { z } from 'zod';
-import { AUTOMATION_STATUSES, type AutomationFields, type AutomationView, TRIGGER_TYPES } from '#messaging';
-import { int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
+import {
+  AUTOMATION_STATUSES,
+  type AutomationFields,
+  type AutomationView,
+  type Execution,
+  EXECUTION_STEP_STATUSES,
+  TRIGGER_TYPES,
+} from '#messaging';
+import { emailField, int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
+import { jsonObject } from '../json-object.js';
 import { prose, requiredLine } from '../text-fields.js';
 
 const MAX_GRAPH = 4_000_000;
@@ -30,7 +38,8 @@ export type UpdateAutomationBody = z.output<typeof updateAutomationBody>;
 
 const nodes = z.string().max(MAX_GRAPH).meta({
   description: 'The steps as JSON in a string: `[{"id","type","config","position"?}]`, at most 200.',
-  example: '[{"id":"start","type":"trigger","config":{}},{"id":"wait","type":"delay","config":{"duration":"P3D"}}]',
+  example:
+    '[{"id":"start","type":"trigger","config":{}},{"id":"wait","type":"delay","config":{"duration":"P3D"}}]',
 });
 const edges = z.string().max(MAX_GRAPH).meta({
   description: 'The ways between them as JSON in a string: `[{"id","source","target","branch"?}]`.',
@@ -56,9 +65,7 @@ export const automationView = z
     triggerTopicName: z.string().nullable(),
     nodeCount: z.int().nullable(),
     totalEntered: int64.nullable(),
-    totalCompleted: int64
-      .nullable()
-      .meta({ description: 'Came to the end, or reached a goal.' }),
+    totalCompleted: int64.nullable().meta({ description: 'Came to the end, or reached a goal.' }),
     currentlyActive: int64.nullable(),
     nodes: z.string().nullable(),
     edges: z.string().nullable(),
@@ -96,5 +103,46 @@ export function toAutomationView(view: AutomationView): z.output<typeof automati
     edges: view.edges,
     createdAt: view.createdAt.toISOString(),
     updatedAt: view.updatedAt.toISOString(),
+  };
+}
+
+const MAX_DATA_BYTES = 8 * 1024;
+
+export const enterAutomationBody = strictBody({
+  email: emailField,
+  data: jsonObject(MAX_DATA_BYTES)
+    .nullish()
+    .meta({ description: 'What is to be known of it, at most 8 KB of JSON: webhooks pass it on.' }),
+}).meta({ id: 'EnterAutomation' });
+
+export const enteredView = z.object({ id: uuid }).meta({ id: 'EnteredAutomation' });
+
+const executionView = z
+  .object({
+    id: uuid,
+    email: z.string().nullable().meta({ description: 'Null when the subscriber was erased.' }),
+    status: z.enum(['ACTIVE', 'COMPLETED', 'CONVERTED', 'FAILED', 'CANCELLED']),
+    currentNodeId: z.string().nullable(),
+    enteredAt: timestamp,
+    completedAt: timestamp.nullable().meta({ description: 'When it ended, in whatever way.' }),
+    steps: z.array(
+      z.object({
+        nodeId: z.string(),
+        status: z.enum(EXECUTION_STEP_STATUSES),
+        at: timestamp,
+        detail: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'AutomationExecution' });
+export const executionPage = pageOf(executionView, 'AutomationExecutionPage');
+
+export function toExecutionView(execution: Execution): z.output<typeof executionView> {
+  const { enteredAt, completedAt, steps, ...plain } = execution;
+  return {
+    ...plain,
+    enteredAt: enteredAt.toISOString(),
+    completedAt: completedAt?.toISOString() ?? null,
+    steps: steps.map((step) => ({ ...step, at: step.at.toISOString() })),
   };
 }

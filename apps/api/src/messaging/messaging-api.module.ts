@@ -5,6 +5,7 @@ import { CampaignChecksController } from './campaign-checks.controller.js';
 import { CampaignSendingController } from './campaign-sending.controller.js';
 import { CampaignsController } from './campaigns.controller.js';
 import { DeliveriesController } from './deliveries.controller.js';
+import { ExecutionsController } from './executions.controller.js';
 import { ReportsController } from './reports.controller.js';
 import { TestInboxController } from './test-inbox.controller.js';
 
@@ -16,6 +17,7 @@ import { TestInboxController } from './test-inbox.controller.js';
     CampaignChecksController,
     CampaignSendingController,
     DeliveriesController,
+    ExecutionsController,
     ReportsController,
     TestInboxController,
   ],

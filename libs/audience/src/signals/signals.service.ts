@@ -51,6 +51,11 @@ export class Signals {
     );
   }
 
+  /** A condition of SQL: the subscriber with this id was not erased. */
+  isThere(subscriberId: RawBuilder<unknown>): RawBuilder<boolean> {
+    return sql<boolean>`exists (select from audience.subscribers b where b.id = ${subscriberId})`;
+  }
+
   /** Of all projects: the waiters that something was noted for. For the system's transactions. */
   pending(): RawBuilder<unknown> {
     return sql`select w.watcher_id from audience.signal_watches w
@@ -58,8 +63,7 @@ export class Signals {
   }
 
   /**
-   * A DELETE that returns `id bigint, subscriber_id uuid, data jsonb`: the oldest of what was noted, each once, of people
-   * who are there. Whoever puts it in a WITH takes it with the transaction.
+   * A DELETE that returns `id bigint, subscriber_id uuid, data jsonb`: the oldest of what was noted, each once. Whoever puts it in a WITH takes it with the transaction.
    */
   taking(scope: ProjectScope, watcherId: string, limit: number): RawBuilder<unknown> {
     return sql`

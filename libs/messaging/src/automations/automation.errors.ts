@@ -29,3 +29,12 @@ export class IncompleteAutomationError extends DomainError {
     return { currentState: this.status, allowedStates: ALLOWED_STATUSES.activate, checks: this.checks };
   }
 }
+
+/** The person is in it, or was, and the rule of re-entry lets nobody in twice. */
+export class AlreadyInsideError extends DomainError {
+  override readonly code = 'already-exists';
+
+  constructor() {
+    super('The subscriber is or was in this automation, whose trigger does not let them in again.');
+  }
+}

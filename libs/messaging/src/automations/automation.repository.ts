@@ -35,6 +35,17 @@ export class AutomationRepository {
     return id;
   }
 
+  /** The automation as it stands; null when it is gone. */
+  find(scope: ProjectScope, id: string): Promise<AutomationState | null> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<AutomationState>`
+        select ${automationColumns} from messaging.automations a
+        where a.environment_id = ${scope.environmentId} and a.id = ${id} and a.deleted_at is null
+      `.execute(db);
+      return rows[0] ?? null;
+    });
+  }
+
   /** The automation, kept from others until the transaction ends, or `NotFoundError`. */
   async lock(scope: ProjectScope, idOrKey: string): Promise<Automation> {
     const isWanted = isAutomation(idOrKey);
@@ -66,7 +77,9 @@ export class AutomationRepository {
     const { environmentId } = scope;
     return this.database.transaction(scope, ({ db }) =>
       state.versionId === null
-        ? sql`delete from messaging.automations where environment_id = ${environmentId} and id = ${state.id}`.execute(db)
+        ? sql`delete from messaging.automations where environment_id = ${environmentId} and id = ${state.id}`.execute(
+            db,
+          )
         : sql`
             update messaging.automations set deleted_at = ${at}, status = 'ARCHIVED'
             where environment_id = ${environmentId} and id = ${state.id}
