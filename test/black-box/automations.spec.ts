@@ -280,7 +280,7 @@ describe('automations over HTTP', () => {
         const found = await mailsTo(email);
         return found.length === 2 && found;
       });
-      expect(mails.map(({ subject }) => subject).sort()).toEqual(['Bye', 'Hello Ada']);
+      expect(new Set(mails.map(({ subject }) => subject))).toEqual(new Set(['Bye', 'Hello Ada']));
       expect((await client.get(`/automations/${id}`)).body).toMatchObject({
         totalEntered: 1,
         totalCompleted: 1,

@@ -9,6 +9,8 @@ export { type AutomationView, AutomationsQuery } from './automations/automations
 export { AutomationsModule, AutomationsWorkerModule } from './automations/automations.module.js';
 export { AutomationEntries } from './automations/runs/automation-entries.service.js';
 export { AutomationRunner } from './automations/runs/automation-runner.js';
+export { automationWebhookSecret } from './automations/webhooks/webhook-secret.js';
+export { WebhookCaller } from './automations/webhooks/webhook-caller.js';
 export { type Execution, EXECUTION_STEP_STATUSES, ExecutionsQuery } from './automations/executions.query.js';
 export { AutomationsService } from './automations/automations.service.js';
 export {

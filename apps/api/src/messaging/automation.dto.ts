@@ -76,8 +76,12 @@ export const automationView = z
 export const automationPage = pageOf(automationView, 'AutomationPage');
 
 export function toAutomationFields(body: CreateAutomationBody): AutomationFields {
-  const { name, description = null, triggerType = null, triggerTopicId = null } = body;
-  return { name, description, triggerType, triggerTopicId };
+  return {
+    name: body.name,
+    description: body.description ?? null,
+    triggerType: body.triggerType ?? null,
+    triggerTopicId: body.triggerTopicId ?? null,
+  };
 }
 
 /** What is absent stays. */

@@ -9,7 +9,7 @@ import { checksOf } from './graph/graph-path.js';
 import { readGraph } from './graph/graph-reader.js';
 import { judgeStructure } from './graph/graph-structure.js';
 import { readConfig } from './graph/node-config.js';
-import { MailChecks, type MailRules } from './mail-checks.service.js';
+import { bodyFaults, MailChecks, type MailRules } from './mail-checks.service.js';
 
 /** What an automation needs, found to be there. */
 export interface ResolvedAutomation {
@@ -54,7 +54,14 @@ export class AutomationChecks {
     if (errors !== undefined) return { checks: checksOf(errors, null) };
     const faults = new GraphFaults();
     const mailRules = await this.mails.rules(scope);
-    const judgement = { scope, state, faults, mailRules, topicIds: new Set<string>(), segmentIds: new Set<string>() };
+    const judgement = {
+      scope,
+      state,
+      faults,
+      mailRules,
+      topicIds: new Set<string>(),
+      segmentIds: new Set<string>(),
+    };
     judgeStructure(graph, faults);
     const resolved = await this.#resolve(judgement, graph);
     return faults.isEmpty ? { resolved } : { checks: checksOf(faults.byPath, graph) };
@@ -109,7 +116,7 @@ export class AutomationChecks {
   }
 
   async #judgeNode(judgement: Judgement, node: AutomationNode, path: string): Promise<void> {
-    const { faults } = judgement;
+    const { faults, mailRules } = judgement;
     if (isOf(node, 'condition') || isOf(node, 'goal')) {
       const config = readConfig<'condition' | 'goal'>(node, path, faults);
       if (config !== null) await this.#judgeRules(judgement, config.rules, `${path}.rules`);
@@ -124,6 +131,10 @@ export class AutomationChecks {
       const segment =
         config === null ? null : await this.#segment(judgement, config.segmentKey, `${path}.segmentKey`);
       if (segment?.type === 'DYNAMIC') faults.add(`${path}.segmentKey`, 'must be a STATIC segment');
+    } else if (isOf(node, 'webhook')) {
+      const config = readConfig(node, path, faults);
+      const found = config === null ? {} : bodyFaults(config.body, mailRules.customKeys);
+      for (const [inner, fault] of Object.entries(found)) faults.add(`${path}.${inner}`, fault);
     } else readConfig(node, path, faults);
   }
 
@@ -148,7 +159,11 @@ export class AutomationChecks {
     else topicIds.add(topic.id);
   }
 
-  async #segment({ scope, faults, segmentIds }: Judgement, key: string, path: string): Promise<Segment | null> {
+  async #segment(
+    { scope, faults, segmentIds }: Judgement,
+    key: string,
+    path: string,
+  ): Promise<Segment | null> {
     try {
       const segment = await this.segments.get(scope, key);
       segmentIds.add(segment.id);

@@ -37,9 +37,8 @@ export class AutomationLifecycle {
     const judged = await this.checks.judge(scope, state);
     if ('checks' in judged) throw new IncompleteAutomationError(state.status, judged.checks);
     const now = this.clock.now();
-    const isNew = state.versionId === null || state.isRevised;
-    const versionId = isNew ? await this.versions.add(scope, state, judged.resolved, now) : state.versionId;
-    automation.activate(versionId!, now);
+    const kept = state.isRevised ? null : state.versionId;
+    automation.activate(kept ?? (await this.versions.add(scope, state, judged.resolved, now)), now);
     const awaited = awaitedBy(state, judged.resolved);
     if (awaited === null) await this.signals.forget(scope, state.id);
     else await this.signals.watch(scope, state.id, awaited);

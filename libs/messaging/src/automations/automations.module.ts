@@ -24,6 +24,9 @@ import { ClosedAutomations } from './runs/closed-automations.service.js';
 import { RunsQuery } from './runs/runs.query.js';
 import { VersionPlans } from './runs/version-plans.service.js';
 import { WaitingWork } from './runs/waiting-work.query.js';
+import { WebhookCaller } from './webhooks/webhook-caller.js';
+import { WebhookCalls } from './webhooks/webhook-calls.service.js';
+import { WebhookClient } from './webhooks/webhook-client.js';
 
 /** What both edges use: writing automations, letting people in, seeing how they went, and the mails behind links. */
 @Module({
@@ -68,7 +71,10 @@ export class AutomationsModule {}
     StepTakers,
     TopicStep,
     WaitingWork,
+    WebhookCaller,
+    WebhookCalls,
+    WebhookClient,
   ],
-  exports: [AutomationRunner, AutomationSteps],
+  exports: [AutomationRunner, AutomationSteps, WebhookCaller],
 })
 export class AutomationsWorkerModule {}

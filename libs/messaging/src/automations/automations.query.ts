@@ -6,7 +6,10 @@ import { Database, type Sql } from '#platform';
 import type { AutomationState, AutomationStatus } from './automation.js';
 import { automationColumns, isAutomation } from './automation.repository.js';
 
-export interface AutomationView extends Omit<AutomationState, 'number' | 'versionId' | 'isRevised' | 'isClosing'> {
+export interface AutomationView extends Omit<
+  AutomationState,
+  'number' | 'versionId' | 'isRevised' | 'isClosing'
+> {
   readonly triggerTopicName: string | null;
   readonly totalEntered: number;
   /** Through to the end or to a goal. */

@@ -8,6 +8,7 @@ import { ContentCompileError } from '../content/content-inspection.js';
 import { authoredLinks, isEmptyContent, linkFault } from '../content/content-links.js';
 import { compileMergeTemplate, MergeTemplateError, unknownVariables } from '../content/merge-template.js';
 import type { EmailConfig } from './graph/node-config.js';
+import { bodyTexts } from './webhooks/webhook-message.js';
 
 type Faults = Readonly<Record<string, string>>;
 
@@ -55,6 +56,14 @@ export class MailChecks {
       throw error;
     }
   }
+}
+
+/** What is wrong with the merge tags in a webhook's body, by the path of the text. */
+export function bodyFaults(body: unknown, customKeys: readonly string[]): Faults {
+  return Object.assign(
+    {},
+    ...bodyTexts(body).map(([path, text]) => tagFaults(`body${path}`, text, customKeys)),
+  ) as Faults;
 }
 
 function tagFaults(part: string, source: string, customKeys: readonly string[]): Faults {

@@ -42,7 +42,10 @@ function readDays(until: ConfigReader): ReadonlySet<number> | null {
   const days = value.map((day: unknown) => (typeof day === 'string' ? DAY_NAMES.indexOf(day) + 1 : day));
   for (const [index, day] of days.entries()) {
     if (typeof day !== 'number' || !ALL_DAYS.has(day))
-      until.fault(`daysOfWeek[${index}]`, 'must be 1 (Monday) to 7, or one of MON, TUE, WED, THU, FRI, SAT, SUN');
+      until.fault(
+        `daysOfWeek[${index}]`,
+        'must be 1 (Monday) to 7, or one of MON, TUE, WED, THU, FRI, SAT, SUN',
+      );
   }
   return new Set(days.filter((day) => typeof day === 'number'));
 }

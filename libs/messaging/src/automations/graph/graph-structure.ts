@@ -37,7 +37,10 @@ function judgeWaysOut(
     else if (branches !== null && (branch === null || !branches.includes(branch)))
       faults.add(`edges[${index}].branch`, `must be one of ${branches.join(', ')}`);
     else if (seen.has(branch))
-      faults.add(`edges[${index}]`, branch === null ? 'is a second way out' : `is a second way for ${branch}`);
+      faults.add(
+        `edges[${index}]`,
+        branch === null ? 'is a second way out' : `is a second way for ${branch}`,
+      );
     seen.add(branch);
   }
   for (const branch of branches ?? []) {

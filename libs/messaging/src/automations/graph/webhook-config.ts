@@ -17,7 +17,8 @@ const TOKEN = /^[!#$%&'*+.^_`|~\da-z-]{1,100}$/i;
 /** Visible ASCII, with spaces inside (RFC 9110 §5.5). */
 const HEADER_VALUE = /^[!-~]([ -~]{0,998}[!-~])?$/;
 /** What the request itself decides. */
-const OURS = /^(host|content-.*|connection|transfer-encoding|webhook-.*|user-agent|expect|upgrade|te|trailer|keep-alive|proxy-.*)$/i;
+const OURS =
+  /^(host|content-.*|connection|transfer-encoding|webhook-.*|user-agent|expect|upgrade|te|trailer|keep-alive|proxy-.*)$/i;
 
 export function readWebhook(config: ConfigReader): WebhookConfig | null {
   const url = readUrl(config);

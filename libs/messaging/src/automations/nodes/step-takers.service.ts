@@ -39,7 +39,7 @@ export class StepTakers {
     people: readonly PersonAtStep[],
     context: StepContext,
   ): Promise<readonly StepResult[]> {
-    const taker: StepTaker<Type> = this.#takers[step.type] as unknown as StepTaker<Type>;
+    const taker: StepTaker<Type> = this.#takers[step.type];
     return taker.take(step, people, context);
   }
 }

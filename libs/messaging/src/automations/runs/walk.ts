@@ -65,6 +65,13 @@ export class Walk {
     }
   }
 
+  /** Leaves everybody who stands at a step there, to be taken on from it at once. */
+  park(): void {
+    for (const [place, runs] of this.#at)
+      for (const run of runs) this.#rest(run, place, { wakeAt: this.now });
+    this.#at.clear();
+  }
+
   #applyOne(run: ClaimedRun, place: number, result: StepResult): void {
     switch (result.kind) {
       case 'go':
