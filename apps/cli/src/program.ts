@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import type { CliContext } from './cli-context.js';
+import { addAutomationSecret } from './commands/automation-secret.command.js';
+import { addCheckAutomations } from './commands/check-automations.command.js';
 import { addCheckCounters } from './commands/check-counters.command.js';
 import { addCheckStatistics } from './commands/check-statistics.command.js';
 import { addDemoSeed } from './commands/demo-seed.command.js';
@@ -24,6 +26,8 @@ const COMMANDS = [
   addSubscriberErase,
   addCheckCounters,
   addCheckStatistics,
+  addCheckAutomations,
+  addAutomationSecret,
   addDemoSeed,
 ];
 

@@ -7,6 +7,10 @@ export {
 } from './automations/automation.js';
 export { type AutomationView, AutomationsQuery } from './automations/automations.query.js';
 export { AutomationsModule, AutomationsWorkerModule } from './automations/automations.module.js';
+export {
+  type AutomationDiscrepancy,
+  AutomationsCheckQuery,
+} from './automations/runs/automations-check.query.js';
 export { AutomationEntries } from './automations/runs/automation-entries.service.js';
 export { AutomationRunner } from './automations/runs/automation-runner.js';
 export { automationWebhookSecret } from './automations/webhooks/webhook-secret.js';

@@ -106,19 +106,17 @@ export class AutomationsFixture {
     this.#people += 1;
     const email = `person${this.#people}@example.com`;
     const { topicKeys = [this.topic.topicKey], customFields = {} } = input;
-    const { id } = await this.messaging
-      .get(SubscribersService)
-      .create(
-        this.scope,
-        {
-          address: address(email),
-          topicKeys,
-          source: 'API',
-          firstName: 'Ada',
-          customFields: { ...customFields },
-        },
-        PROOF,
-      );
+    const { id } = await this.messaging.get(SubscribersService).create(
+      this.scope,
+      {
+        address: address(email),
+        topicKeys,
+        source: 'API',
+        firstName: 'Ada',
+        customFields: { ...customFields },
+      },
+      PROOF,
+    );
     return { id, email };
   }
 

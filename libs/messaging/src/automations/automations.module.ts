@@ -18,6 +18,7 @@ import { SegmentStep } from './nodes/segment-step.service.js';
 import { StepTakers } from './nodes/step-takers.service.js';
 import { TopicStep } from './nodes/topic-step.service.js';
 import { AutomationEntries } from './runs/automation-entries.service.js';
+import { AutomationsCheckQuery } from './runs/automations-check.query.js';
 import { AutomationRunner, RunnerWork } from './runs/automation-runner.js';
 import { AutomationSteps } from './runs/automation-steps.service.js';
 import { ClosedAutomations } from './runs/closed-automations.service.js';
@@ -37,6 +38,7 @@ import { WebhookClient } from './webhooks/webhook-client.js';
     AutomationLifecycle,
     AutomationMails,
     AutomationRepository,
+    AutomationsCheckQuery,
     AutomationsQuery,
     AutomationsService,
     AutomationUsageQuery,
@@ -48,6 +50,7 @@ import { WebhookClient } from './webhooks/webhook-client.js';
   exports: [
     AutomationEntries,
     AutomationMails,
+    AutomationsCheckQuery,
     AutomationsQuery,
     AutomationsService,
     ExecutionsQuery,
