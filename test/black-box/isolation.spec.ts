@@ -61,6 +61,14 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   getCampaignTimeline: {},
   getCampaignStatistics: {},
   exportCampaignReport: {},
+  getAutomation: {},
+  updateAutomation: { body: () => ({ name: 'Mine' }) },
+  deleteAutomation: {},
+  updateAutomationContent: { body: () => ({ nodes: '[]', edges: '[]' }) },
+  activateAutomation: {},
+  pauseAutomation: {},
+  enterAutomation: { body: () => ({ email: 'ada@owner.example' }) },
+  listAutomationExecutions: {},
   getTestInboxMessage: {},
   getRawTestInboxMessage: {},
 };
@@ -73,6 +81,7 @@ const UNKNOWN: Ids = {
   id: '019aa3b5-0000-7000-8000-000000000000',
   importId: '019aa3b5-0000-7000-8000-000000000000',
   segmentId: 'APIT-999',
+  automationId: 'APIT-999',
   key: 'nothing_here',
 };
 
@@ -161,6 +170,7 @@ describe('projects and their environments', () => {
       id: inbox.at('data', 0, 'id'),
       importId,
       segmentId: segment.at('id'),
+      automationId: (await owner.post('/automations', { name: 'Secret', triggerType: 'manual' })).at('id'),
       key: 'secret_field',
     };
   }

@@ -1,5 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import type { CliContext } from './cli-context.js';
+import { addAutomationSecret } from './commands/automation-secret.command.js';
+import { addCheckAutomations } from './commands/check-automations.command.js';
 import { addCheckCounters } from './commands/check-counters.command.js';
 import { addCheckCredits } from './commands/check-credits.command.js';
 import { addCheckStatistics } from './commands/check-statistics.command.js';
@@ -67,6 +69,8 @@ const COMMANDS = [
   addWebhookDelete,
   addWebhookLog,
   addWebhookReplay,
+  addCheckAutomations,
+  addAutomationSecret,
   addDemoSeed,
 ];
 

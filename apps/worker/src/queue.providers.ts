@@ -25,6 +25,7 @@ import { createQueueBackend } from '#platform/queue';
 import { audienceWork } from './audience/audience-work.js';
 import { deliverabilityWork } from './deliverability/deliverability-work.js';
 import { billingWork } from './billing/billing-work.js';
+import { automationsWork } from './messaging/automations-work.js';
 import { messagingWork } from './messaging/messaging-work.js';
 import { webhooksWork } from './webhooks/webhooks-work.js';
 import type { WorkerPart } from './context-work.js';
@@ -35,7 +36,14 @@ export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
 /** Injects what runs as long as the worker does. */
 export const WORKER_PARTS = Symbol('mailwright.worker-parts');
 
-const CONTEXTS = [audienceWork, billingWork, deliverabilityWork, messagingWork, webhooksWork];
+const CONTEXTS = [
+  audienceWork,
+  automationsWork,
+  billingWork,
+  deliverabilityWork,
+  messagingWork,
+  webhooksWork,
+];
 const JOBS = CONTEXTS.flatMap(({ jobs }) => jobs);
 const EVENTS = CONTEXTS.flatMap(({ events }) => events);
 const PARTS = CONTEXTS.flatMap(({ parts }) => parts);

@@ -2,7 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AudienceModule } from '#audience';
 import { BouncesModule, DeliverabilityWorkerModule } from '#deliverability';
 import { BillingModule } from '#billing';
-import { MessagingModule, MessagingWorkerModule } from '#messaging';
+import { AutomationsWorkerModule, MessagingModule, MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { WebhooksWorkerModule } from '#webhooks';
 import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
@@ -23,6 +23,7 @@ export class WorkerModule {
         MessagingModule,
         DeliverabilityWorkerModule,
         BillingModule,
+        AutomationsWorkerModule,
         MessagingWorkerModule,
         WebhooksWorkerModule,
         BouncesModule,

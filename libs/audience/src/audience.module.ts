@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AudienceAnnouncements } from './announcements/audience-announcements.service.js';
+import { AutomatedConsents } from './consents/automated-consents.service.js';
 import { ConfirmationRepository } from './consents/confirmation.repository.js';
 import { ConfirmationsQuery } from './consents/confirmations.query.js';
 import { ConfirmationsService } from './consents/confirmations.service.js';
@@ -42,7 +43,9 @@ import { SegmentPredicates } from './segments/segment-predicates.service.js';
 import { SegmentRepository } from './segments/segment.repository.js';
 import { SegmentsQuery } from './segments/segments.query.js';
 import { SegmentsService } from './segments/segments.service.js';
+import { SubscriberRules } from './segments/subscriber-rules.service.js';
 import { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
+import { Signals } from './signals/signals.service.js';
 import { RecipientsQuery } from './subscribers/recipients.query.js';
 import { SubscriberLimit } from './subscribers/subscriber-limit.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
@@ -61,6 +64,7 @@ import { UsageCatalogue } from './usage/usage-catalogue.js';
 const door = [
   ActivityCatalogue,
   AddressDigests,
+  AutomatedConsents,
   ConfirmationsQuery,
   ConfirmationsService,
   ConsentsQuery,
@@ -84,9 +88,11 @@ const door = [
   SegmentMembersService,
   SegmentsQuery,
   SegmentsService,
+  Signals,
   SubscriberEventsService,
   SubscriberLimit,
   LiveSubscribersQuery,
+  SubscriberRules,
   SubscribersQuery,
   SubscribersService,
   SuppressionsQuery,

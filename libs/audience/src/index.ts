@@ -1,4 +1,5 @@
 export { AudienceModule } from './audience.module.js';
+export { AutomatedConsents, type ConsentOutcomes } from './consents/automated-consents.service.js';
 export { ConfirmationsQuery, type ConfirmationMail } from './consents/confirmations.query.js';
 export {
   type ConfirmationDescription,
@@ -82,10 +83,13 @@ export {
   type SegmentPreview,
 } from './segments/segment-members.query.js';
 export { type NamedSubscribers, SegmentMembersService } from './segments/segment-members.service.js';
+export { after as durationAfter, parseDuration, type RuleDuration } from './segments/rule-duration.js';
 export type { MailActivity, MailFilter } from './segments/segment-rules.js';
 export { type NamedSegment, SegmentsQuery } from './segments/segments.query.js';
 export { SegmentsService } from './segments/segments.service.js';
+export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.service.js';
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
+export { type AwaitedSignal, Signals, SIGNALS_CHANNEL } from './signals/signals.service.js';
 export {
   type AudienceBreakdown,
   type ChosenAudience,

@@ -1,4 +1,23 @@
 export {
+  AUTOMATION_STATUSES,
+  type AutomationFields,
+  type AutomationStatus,
+  TRIGGER_TYPES,
+  type TriggerType,
+} from './automations/automation.js';
+export { type AutomationView, AutomationsQuery } from './automations/automations.query.js';
+export { AutomationsModule, AutomationsWorkerModule } from './automations/automations.module.js';
+export {
+  type AutomationDiscrepancy,
+  AutomationsCheckQuery,
+} from './automations/runs/automations-check.query.js';
+export { AutomationEntries } from './automations/runs/automation-entries.service.js';
+export { AutomationRunner } from './automations/runs/automation-runner.js';
+export { automationWebhookSecret } from './automations/webhooks/webhook-secret.js';
+export { WebhookCaller } from './automations/webhooks/webhook-caller.js';
+export { type Execution, EXECUTION_STEP_STATUSES, ExecutionsQuery } from './automations/executions.query.js';
+export { AutomationsService } from './automations/automations.service.js';
+export {
   Campaign,
   CAMPAIGN_STATUSES,
   type CampaignDraft,

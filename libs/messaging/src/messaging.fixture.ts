@@ -9,6 +9,7 @@ import { eventually } from '../../../test/support/eventually.js';
 import { insertSubscribers } from '../../../test/support/subscribers.js';
 import { prepareProject, SECRETS } from '../../../test/support/system.js';
 import { consentProof, SubscribersService, TopicsService } from '#audience';
+import { AutomationsWorkerModule } from './automations/automations.module.js';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
 import { CampaignSendingService } from './campaigns/campaign-sending.service.js';
@@ -87,7 +88,7 @@ export class MessagingFixture {
       entities: [CampaignSchema],
       applicationName: 'spec',
     };
-    @Module({ imports: [PlatformModule.register(options), MessagingWorkerModule] })
+    @Module({ imports: [PlatformModule.register(options), AutomationsWorkerModule, MessagingWorkerModule] })
     class Root {}
     const context = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
     await context.get(Notifications).start();
@@ -100,8 +101,8 @@ export class MessagingFixture {
     await this.test.drop();
   }
 
-  get<T>(type: Type<T>): T {
-    return this.context.get(type, { strict: false });
+  get<T>(type: Type<T> | symbol | { readonly prototype: T }): T {
+    return this.context.get<T>(type as Type<T>, { strict: false });
   }
 
   get engine(): DeliveryEngine {

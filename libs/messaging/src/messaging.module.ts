@@ -5,6 +5,8 @@ import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { DeliverabilityModule, ReturnPathsModule } from '#deliverability';
 import { type Config, CONFIG, MailMetrics } from '#platform';
+import { AutomationMailPreparation } from './automations/automation-mail-preparation.js';
+import { AutomationsModule } from './automations/automations.module.js';
 import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
 import { CampaignAnnouncements } from './campaigns/campaign-announcements.service.js';
 import { CampaignControlService } from './campaigns/campaign-control.service.js';
@@ -24,7 +26,7 @@ import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js
 import { ScheduledCampaignsQuery } from './campaigns/scheduled-campaigns.query.js';
 import { ScheduledCampaignsService } from './campaigns/scheduled-campaigns.service.js';
 import { SendingReadiness } from './campaigns/sending-readiness.service.js';
-import { Senders } from './campaigns/senders.service.js';
+import { SendersModule } from './campaigns/senders.module.js';
 import { CampaignClosingService } from './deliveries/campaign-closing.service.js';
 import { CampaignComposer } from './deliveries/campaign-composer.service.js';
 import { CampaignDepartures } from './deliveries/campaign-departures.service.js';
@@ -54,7 +56,6 @@ import { ReturnedDeliveries } from './deliveries/returned-deliveries.service.js'
 import { TestDeliveriesService } from './deliveries/test-deliveries.service.js';
 import { TestMailPreparation } from './deliveries/test-mail-preparation.js';
 import { TestMailsService } from './deliveries/test-mails.service.js';
-import { MailPagesService } from './mail-pages/mail-pages.service.js';
 import { CampaignReportsService } from './campaign-reports/campaign-reports.service.js';
 import { OpenAiCompatibleModel } from './campaign-reports/language-model/openai-compatible.model.js';
 import { ReportDrafts } from './campaign-reports/report-draft.repository.js';
@@ -62,6 +63,7 @@ import { ReportFactsQuery } from './campaign-reports/report-facts.query.js';
 import { loadReportLocale } from './campaign-reports/report-locales.js';
 import { REPORT_MODEL, ReportWritingService } from './campaign-reports/report-writing.service.js';
 import { RequestDueReports } from './campaign-reports/request-due-reports.task.js';
+import { MailPagesService, MailsOfLinks } from './mail-pages/mail-pages.service.js';
 import { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
 import { RemoveOldExports } from './reports/remove-old-exports.task.js';
 import { ReportExportMaker } from './reports/report-export-maker.js';
@@ -83,7 +85,14 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
 
 /** What both edges use: writing campaigns, their reports, the test inbox, the pages behind mails' links. */
 @Module({
-  imports: [AccessModule, AudienceModule, BillingModule, DeliverabilityModule],
+  imports: [
+    AccessModule,
+    AudienceModule,
+    AutomationsModule,
+    BillingModule,
+    DeliverabilityModule,
+    SendersModule,
+  ],
   providers: [
     CampaignAnalysisService,
     CampaignAnnouncements,
@@ -109,10 +118,10 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     LinkSets,
     MailLinkMaker,
     MailPagesService,
+    MailsOfLinks,
     PreSendAnalysisService,
     PreviewRecipients,
     ReportExportsService,
-    Senders,
     SendingReadiness,
     SendingStops,
     TestDeliveriesService,
@@ -146,7 +155,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     MailPagesService,
     PreSendAnalysisService,
     ReportExportsService,
-    Senders,
+    SendersModule,
     SendingStops,
     TestInboxQuery,
     StatisticsCheckQuery,
@@ -164,6 +173,7 @@ export class MessagingModule {}
     MessagingModule,
     AccessModule,
     AudienceModule,
+    AutomationsModule,
     BillingModule,
     DeliverabilityModule,
     ReturnPathsModule,
@@ -174,6 +184,7 @@ export class MessagingModule {}
       useFactory: (registry: Registry) => new MailMetrics(registry),
       inject: [Registry],
     },
+    AutomationMailPreparation,
     CampaignClosingService,
     CampaignComposer,
     CampaignDepartures,

@@ -6,7 +6,8 @@ export type ConsentActor =
   | 'COMPLAINT'
   | 'BOUNCE'
   | 'OPERATOR'
-  | 'EXPIRY';
+  | 'EXPIRY'
+  | 'AUTOMATION';
 
 /** What the consent record keeps beside a change, so that it can be shown to a regulator (GDPR Art. 7 (1)). */
 export interface ConsentProof {

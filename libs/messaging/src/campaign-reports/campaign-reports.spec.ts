@@ -113,7 +113,7 @@ describe('Reports on campaigns', () => {
         ...range(20, 24).map((reader) => event(reader, 2, 3)),
         event(39, 3, 1),
       ]);
-    await fixture.get(DeliveryFeedback).bounced(scope, mails[38]?.id ?? '', 'SOFT');
+    await fixture.get(DeliveryFeedback).bounced(scope, mails[38]?.id ?? '', 'mailbox');
   }
 
   /** Has a version asked for and gives its id. */

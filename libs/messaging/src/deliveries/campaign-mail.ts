@@ -13,9 +13,10 @@ import type { MailLinkMaker } from './mail-links.js';
 /** The stable last part of Feedback-ID, by which a mailbox provider knows the sending system. */
 const FEEDBACK_SENDER = 'mailwright';
 
-/** A campaign, compiled and with all that its mails have in common. */
+/** A campaign, or a mail of an automation, compiled and with all that its mails have in common. */
 export interface CampaignMail {
   readonly scope: ProjectScope;
+  readonly kind: 'CAMPAIGN' | 'AUTOMATION';
   readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds' | 'queuedAt'>;
   readonly project: Pick<Project, 'projectKey' | 'name'>;
   readonly topics: readonly NamedTopic[];
@@ -77,7 +78,7 @@ export function composeCampaignMail(
     listName: topics[0]?.name ?? project.name,
     unsubscribeUrl: own.unsubscribe,
     unsubscribeMailto: null,
-    feedbackId: `${campaign.campaignKey}:${project.projectKey}:campaign:${FEEDBACK_SENDER}`,
+    feedbackId: `${campaign.campaignKey}:${project.projectKey}:${mail.kind.toLowerCase()}:${FEEDBACK_SENDER}`,
   });
   const { messageId, date } = one;
   const raw = mail.skeleton.build({ to, subject, messageId, date, headers, values });
@@ -85,7 +86,7 @@ export function composeCampaignMail(
     deliveryId: one.deliveryId,
     environmentId: scope.environmentId,
     environment: scope.environment,
-    kind: 'CAMPAIGN',
+    kind: mail.kind,
     from: sender.address,
     to: one.recipient.email,
     subject,

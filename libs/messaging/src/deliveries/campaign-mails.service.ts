@@ -82,6 +82,6 @@ export class CampaignMailsService {
     const template = await compileCampaign(campaign, project, trackingOf({ campaign, project }));
     const { html, text } = template;
     const skeleton = compileMimeSkeleton({ from: sender, headers: [], html, text });
-    return { scope, campaign, project, topics, sender, template, skeleton, linkSet: null };
+    return { scope, kind: 'CAMPAIGN', campaign, project, topics, sender, template, skeleton, linkSet: null };
   }
 }

@@ -23,6 +23,9 @@ export interface ClaimedSingle {
   readonly delivery: ClaimedDelivery;
 }
 
+/** Those of automations may be many at once, and must not hold up a confirmation. */
+export type SinglesKind = 'AUTOMATION' | 'FEW';
+
 interface ScopeColumns {
   readonly tenant_id: number;
   readonly project_id: number;
@@ -91,11 +94,17 @@ export class DeliveryClaimsQuery {
     });
   }
 
-  /** Everything that is not a campaign's, over all projects: few, and soonest due first. */
-  claimSingles(environment: Environment, limit: number, lease: Lease, now: Date): Promise<ClaimedSingle[]> {
+  /** Mails that belong to no campaign's sending, over all projects, soonest due first: those of automations, or the others. */
+  claimSingles(
+    environment: Environment,
+    which: SinglesKind,
+    limit: number,
+    lease: Lease,
+    now: Date,
+  ): Promise<ClaimedSingle[]> {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.possible_duplicate from messaging.deliveries d
-      where d.kind <> 'CAMPAIGN' and ${due(now)}
+      where ${which === 'AUTOMATION' ? sql`d.kind = 'AUTOMATION'` : sql`d.kind in ('OPT_IN', 'TEST')`} and ${due(now)}
         and exists (select from access.find_environment(d.environment_id) e where e.environment = ${environment})
       order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked
     `;

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock, type Environment } from '#kernel';
 import { LOGGER, MailMetrics, Notifications } from '#platform';
+import { AutomationMailPreparation } from '../automations/automation-mail-preparation.js';
 import { CampaignFinishQuery } from './campaign-finish.query.js';
 import { CampaignPreparation } from './campaign-preparation.js';
 import { CampaignSource } from './campaign-source.js';
@@ -15,7 +16,7 @@ import { OptInPreparation } from './opt-in-preparation.js';
 import { SinglesSource } from './singles-source.js';
 import { TestMailPreparation } from './test-mail-preparation.js';
 
-/** What there is to send. Confirmations and campaigns apart, so that a campaign never holds up a confirmation. */
+/** What there is to send. Confirmations, automations and campaigns apart, so that neither holds up a confirmation. */
 @Injectable()
 export class DeliverySources {
   constructor(
@@ -24,11 +25,13 @@ export class DeliverySources {
     @Inject(CampaignPreparation) private readonly campaigns: CampaignPreparation,
     @Inject(OptInPreparation) private readonly optIns: OptInPreparation,
     @Inject(TestMailPreparation) private readonly testMails: TestMailPreparation,
+    @Inject(AutomationMailPreparation) private readonly automations: AutomationMailPreparation,
   ) {}
 
   of(environment: Environment): DeliverySource[] {
     return [
-      new SinglesSource(environment, this.claims, { OPT_IN: this.optIns, TEST: this.testMails }),
+      new SinglesSource(environment, 'FEW', this.claims, { OPT_IN: this.optIns, TEST: this.testMails }),
+      new SinglesSource(environment, 'AUTOMATION', this.claims, { AUTOMATION: this.automations }),
       new CampaignSource(environment, this.claims, this.finish, this.campaigns),
     ];
   }

@@ -18,6 +18,9 @@ export interface JournalEntry {
   readonly usagePeriod: Date | null;
 }
 
+/** The topic of an automation's mail, of a version called `v`, as `uuid[]`. */
+const TOPIC_OF_STEP = sql`array[v.mail_topic_ids[messaging.place_of_step(d.source_id) + 1]]`;
+
 interface WrittenOutcome {
   readonly id: string;
   readonly state: DeliveryOutcome['state'];
@@ -45,7 +48,10 @@ export class DeliveryJournal {
     return this.database.transaction(scope, async ({ db }) => {
       if (entry.outcomes.length > 0) await this.#record(scope, db, entry, lease, now);
       if (entry.starting.length === 0) return new Set<string>();
-      const wanted = this.recipients.mayReceive(sql`d.subscriber_id`, sql`c.topic_ids`, now);
+      const wanted = {
+        ofCampaign: this.recipients.mayReceive(sql`d.subscriber_id`, sql`c.topic_ids`, now),
+        ofAutomation: this.recipients.mayReceive(sql`d.subscriber_id`, TOPIC_OF_STEP, now),
+      };
       return markSending(db, entry.starting, lease, wanted);
     });
   }
@@ -127,13 +133,22 @@ async function markSending(
   db: Sql,
   starting: readonly ClaimedDelivery[],
   lease: Lease,
-  wanted: RawBuilder<unknown>,
+  wanted: Readonly<Record<'ofCampaign' | 'ofAutomation', RawBuilder<unknown>>>,
 ): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1 from ${keysOf(starting)}
     where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = ${lease.token} and d.state = 'CLAIMED'
-      and (d.kind <> 'CAMPAIGN'
-        or exists (select from messaging.campaigns c where c.id = d.source_id and c.status = 'SENDING' and ${wanted}))
+      and case d.kind
+        when 'CAMPAIGN' then exists (
+          select from messaging.campaigns c
+          where c.id = d.source_id and c.status = 'SENDING' and ${wanted.ofCampaign}
+        )
+        when 'AUTOMATION' then exists (
+          select from messaging.automation_runs r join messaging.automation_versions v on v.id = r.version_id
+          where r.id = messaging.run_of_step(d.source_id) and ${wanted.ofAutomation}
+        )
+        else true
+      end
     returning d.id
   `.execute(db);
   return new Set(rows.map(({ id }) => id));

@@ -1,5 +1,5 @@
 import type { Environment } from '#kernel';
-import type { DeliveryClaimsQuery } from './delivery-claims.query.js';
+import type { DeliveryClaimsQuery, SinglesKind } from './delivery-claims.query.js';
 import type { DeliveryKind } from './delivery.js';
 import type {
   DeliverySource,
@@ -16,12 +16,13 @@ export type SinglesPreparations = Readonly<Partial<Record<DeliveryKind, SinglesP
 export class SinglesSource implements DeliverySource {
   constructor(
     private readonly environment: Environment,
+    private readonly which: SinglesKind,
     private readonly claims: DeliveryClaimsQuery,
     private readonly preparations: SinglesPreparations,
   ) {}
 
   async claim(limit: number, lease: Lease, now: Date): Promise<DeliveryWork[]> {
-    const singles = await this.claims.claimSingles(this.environment, limit, lease, now);
+    const singles = await this.claims.claimSingles(this.environment, this.which, limit, lease, now);
     return singles.map((single) => ({ ...single, ambiguousPolicy: 'RESEND', usagePeriod: null }));
   }
 

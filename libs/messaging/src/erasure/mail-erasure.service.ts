@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { AddressDigests } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import type { Sql } from '#platform';
+import { eraseRuns } from '../automations/runs/erase-runs.query.js';
 import { wakeSenders } from '../deliveries/deliveries.channel.js';
 
 /** Somebody who was erased: no address, only what finds the rows. */
@@ -39,6 +40,7 @@ export class MailErasureService {
       update messaging.delivery_events set subscriber_id = null
       where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
     `.execute(db);
+    await eraseRuns(db, scope, subscriberId, this.clock.now());
     await wakeSenders(db);
   }
 }

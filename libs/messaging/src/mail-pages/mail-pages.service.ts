@@ -3,8 +3,9 @@ import { sql } from 'kysely';
 import { RecipientsQuery, TopicsQuery, UnsubscribesService } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
+import { AutomationMails } from '../automations/automation-mails.service.js';
 import { CampaignMailsService } from '../deliveries/campaign-mails.service.js';
-import { renderCampaignMail } from '../deliveries/campaign-mail.js';
+import { type CampaignMail, renderCampaignMail } from '../deliveries/campaign-mail.js';
 import { MailLinkMaker } from '../deliveries/mail-links.js';
 import { DeliveryFeedback } from '../tracking/delivery-feedback.service.js';
 
@@ -29,11 +30,29 @@ interface MailRow {
   readonly subscriber_id: string | null;
   readonly address: string;
   readonly message_id: string;
-  readonly campaign_id: string;
+  /** Null for a mail of an automation. */
+  readonly campaign_id: string | null;
+  readonly version_id: number | null;
+  readonly place: number | null;
   readonly topic_ids: string[];
 }
 
-/** What the links in a campaign's mail do. The delivery's id comes from a signed token. */
+/** What was sent: the campaign, or the step of an automation. */
+@Injectable()
+export class MailsOfLinks {
+  constructor(
+    @Inject(CampaignMailsService) private readonly campaigns: CampaignMailsService,
+    @Inject(AutomationMails) private readonly automations: AutomationMails,
+  ) {}
+
+  of(scope: ProjectScope, mail: MailRow): Promise<CampaignMail> {
+    if (mail.campaign_id !== null) return this.campaigns.ofQueued(scope, mail.campaign_id, mail.queued_on);
+    if (mail.version_id === null || mail.place === null) throw new Error('The mail belongs to nothing.');
+    return this.automations.of(scope, { versionId: mail.version_id, place: mail.place });
+  }
+}
+
+/** What the links in the mails of campaigns and automations do. The delivery's id comes from a signed token. */
 @Injectable()
 export class MailPagesService {
   constructor(
@@ -41,7 +60,7 @@ export class MailPagesService {
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
     @Inject(UnsubscribesService) private readonly unsubscribes: UnsubscribesService,
-    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
+    @Inject(MailsOfLinks) private readonly mails: MailsOfLinks,
     @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
     @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
     @Inject(Clock) private readonly clock: Clock,
@@ -85,7 +104,7 @@ export class MailPagesService {
     const found = await this.recipients.lookUp(scope, mail.topic_ids, [mail.subscriber_id], this.clock.now());
     const recipient = found.get(mail.subscriber_id);
     if (recipient === undefined) return null;
-    const compiled = await this.mails.ofQueued(scope, mail.campaign_id, mail.queued_on);
+    const compiled = await this.mails.of(scope, mail);
     return { html: renderCampaignMail(compiled, { deliveryId, recipient }, this.links).html };
   }
 
@@ -108,9 +127,14 @@ async function findMail(
   lock?: 'lock',
 ): Promise<MailRow | null> {
   const { rows } = await sql<MailRow>`
-    select d.id, d.queued_on, d.subscriber_id, d.address, d.message_id, c.id as campaign_id, c.topic_ids
-    from messaging.deliveries d join messaging.campaigns c on c.id = d.source_id
-    where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId} and d.kind = 'CAMPAIGN'
+    select d.id, d.queued_on, d.subscriber_id, d.address, d.message_id, c.id as campaign_id, v.id as version_id, p.place,
+      coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1]], null)) as topic_ids
+    from messaging.deliveries d
+    left join messaging.campaigns c on d.kind = 'CAMPAIGN' and c.id = d.source_id
+    left join messaging.automation_runs r on d.kind = 'AUTOMATION' and r.id = messaging.run_of_step(d.source_id)
+    left join messaging.automation_versions v on v.id = r.version_id
+    cross join lateral (select messaging.place_of_step(d.source_id) as place) p
+    where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId} and (c.id is not null or v.id is not null)
     ${lock === undefined ? sql`` : sql`for update of d`}
   `.execute(db);
   return rows[0] ?? null;

@@ -10,6 +10,7 @@ const PARTITIONED = [
   'messaging.deliveries',
   'messaging.delivery_events',
   'messaging.delivery_engagement',
+  'messaging.automation_steps',
   'audience.consent_ledger',
   'audience.subscriber_events',
 ];

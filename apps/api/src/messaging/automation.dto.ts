@@ -1,0 +1,152 @@
+import { z } from 'zod';
+import {
+  AUTOMATION_STATUSES,
+  type AutomationFields,
+  type AutomationView,
+  type Execution,
+  EXECUTION_STEP_STATUSES,
+  TRIGGER_TYPES,
+} from '#messaging';
+import { emailField, int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
+import { jsonObject } from '../json-object.js';
+import { prose, requiredLine } from '../text-fields.js';
+
+const MAX_GRAPH = 4_000_000;
+export const MAX_GRAPH_BYTES = 10 * 1024 * 1024;
+
+const name = requiredLine(200);
+const description = prose(1_000).nullish();
+const triggerType = z.enum(TRIGGER_TYPES).nullish();
+const triggerTopicId = z
+  .uuid()
+  .nullish()
+  .meta({ description: 'For `subscriber_joins_list`; and the topic of mails that name none themselves.' });
+
+export const createAutomationBody = strictBody({ name, description, triggerType, triggerTopicId }).meta({
+  id: 'CreateAutomation',
+});
+export type CreateAutomationBody = z.output<typeof createAutomationBody>;
+
+export const updateAutomationBody = strictBody({
+  name: name.optional(),
+  description,
+  status: z.enum(AUTOMATION_STATUSES).optional(),
+  triggerType,
+  triggerTopicId,
+}).meta({ id: 'UpdateAutomation' });
+export type UpdateAutomationBody = z.output<typeof updateAutomationBody>;
+
+const nodes = z.string().max(MAX_GRAPH).meta({
+  description: 'The steps as JSON in a string: `[{"id","type","config","position"?}]`, at most 200.',
+  example:
+    '[{"id":"start","type":"trigger","config":{}},{"id":"wait","type":"delay","config":{"duration":"P3D"}}]',
+});
+const edges = z.string().max(MAX_GRAPH).meta({
+  description: 'The ways between them as JSON in a string: `[{"id","source","target","branch"?}]`.',
+  example: '[{"id":"e1","source":"start","target":"wait"}]',
+});
+
+export const automationContentBody = strictBody({
+  nodes: nodes.optional(),
+  edges: edges.optional(),
+}).meta({ id: 'AutomationContent' });
+
+export const automationListQuery = pageQuery.extend({ status: z.enum(AUTOMATION_STATUSES).optional() });
+
+export const automationView = z
+  .object({
+    id: uuid,
+    automationKey: z.string().nullable().meta({ example: 'APIT-1' }),
+    name: z.string(),
+    description: z.string().nullable(),
+    status: z.enum(AUTOMATION_STATUSES),
+    triggerType: z.enum(TRIGGER_TYPES).nullable(),
+    triggerTopicId: uuid.nullable(),
+    triggerTopicName: z.string().nullable(),
+    nodeCount: z.int().nullable(),
+    totalEntered: int64.nullable(),
+    totalCompleted: int64.nullable().meta({ description: 'Came to the end, or reached a goal.' }),
+    currentlyActive: int64.nullable(),
+    nodes: z.string().nullable(),
+    edges: z.string().nullable(),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: 'Automation' });
+export const automationPage = pageOf(automationView, 'AutomationPage');
+
+export function toAutomationFields(body: CreateAutomationBody): AutomationFields {
+  return {
+    name: body.name,
+    description: body.description ?? null,
+    triggerType: body.triggerType ?? null,
+    triggerTopicId: body.triggerTopicId ?? null,
+  };
+}
+
+/** What is absent stays. */
+export function toAutomationPatch(body: UpdateAutomationBody): UpdateAutomationBody {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+}
+
+export function toAutomationView(view: AutomationView): z.output<typeof automationView> {
+  return {
+    id: view.id,
+    automationKey: view.automationKey,
+    name: view.name,
+    description: view.description,
+    status: view.status,
+    triggerType: view.triggerType,
+    triggerTopicId: view.triggerTopicId,
+    triggerTopicName: view.triggerTopicName,
+    nodeCount: view.nodeCount,
+    totalEntered: view.totalEntered,
+    totalCompleted: view.totalCompleted,
+    currentlyActive: view.currentlyActive,
+    nodes: view.nodes,
+    edges: view.edges,
+    createdAt: view.createdAt.toISOString(),
+    updatedAt: view.updatedAt.toISOString(),
+  };
+}
+
+const MAX_DATA_BYTES = 8 * 1024;
+
+export const enterAutomationBody = strictBody({
+  email: emailField,
+  data: jsonObject(MAX_DATA_BYTES)
+    .nullish()
+    .meta({ description: 'What is to be known of it, at most 8 KB of JSON: webhooks pass it on.' }),
+}).meta({ id: 'EnterAutomation' });
+
+export const enteredView = z.object({ id: uuid }).meta({ id: 'EnteredAutomation' });
+
+const executionView = z
+  .object({
+    id: uuid,
+    email: z.string().nullable().meta({ description: 'Null when the subscriber was erased.' }),
+    status: z.enum(['ACTIVE', 'COMPLETED', 'CONVERTED', 'FAILED', 'CANCELLED']),
+    currentNodeId: z.string().nullable(),
+    enteredAt: timestamp,
+    completedAt: timestamp.nullable().meta({ description: 'When it ended, in whatever way.' }),
+    steps: z.array(
+      z.object({
+        nodeId: z.string(),
+        status: z.enum(EXECUTION_STEP_STATUSES),
+        at: timestamp,
+        detail: z.string().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'AutomationExecution' });
+export const executionPage = pageOf(executionView, 'AutomationExecutionPage');
+
+export function toExecutionView(execution: Execution): z.output<typeof executionView> {
+  const { enteredAt, completedAt, steps, ...plain } = execution;
+  return {
+    ...plain,
+    enteredAt: enteredAt.toISOString(),
+    completedAt: completedAt?.toISOString() ?? null,
+    steps: steps.map((step) => ({ ...step, at: step.at.toISOString() })),
+  };
+}

@@ -1,0 +1,49 @@
+import { Body, Get, Inject, Param, Post, Query } from '@nestjs/common';
+import type { z } from 'zod';
+import type { ProjectScope } from '#kernel';
+import { AutomationEntries, ExecutionsQuery } from '#messaging';
+import { ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
+import { enterAutomationBody, enteredView, executionPage, toExecutionView } from './automation.dto.js';
+
+/** People's ways through an automation. */
+@ApiController('automations/:automationId/executions', { tag: 'Automations' })
+export class ExecutionsController {
+  constructor(
+    @Inject(AutomationEntries) private readonly entries: AutomationEntries,
+    @Inject(ExecutionsQuery) private readonly executions: ExecutionsQuery,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'listAutomationExecutions',
+    summary: 'List who went through an automation and how, the latest first',
+    scope: 'automations:read',
+    response: { status: 200, schema: executionPage },
+  })
+  async list(
+    @InScope() scope: ProjectScope,
+    @Param('automationId') automationId: string,
+    @Query({ schema: pageQuery }) query: z.output<typeof pageQuery>,
+  ): Promise<z.output<typeof executionPage>> {
+    return toPage(query, await this.executions.page(scope, automationId, query), toExecutionView);
+  }
+
+  @Post()
+  @Operation({
+    operationId: 'enterAutomation',
+    summary: 'Let a subscriber into an automation that is ACTIVE',
+    description:
+      'Whatever its trigger is. Where `reEntry` does not let the subscriber in again, 409 `already-exists`.',
+    scope: 'automations:write',
+    body: enterAutomationBody,
+    response: { status: 202, schema: enteredView },
+    problems: [409],
+  })
+  async enter(
+    @InScope() scope: ProjectScope,
+    @Param('automationId') automationId: string,
+    @Body({ schema: enterAutomationBody }) { email, data }: z.output<typeof enterAutomationBody>,
+  ): Promise<z.output<typeof enteredView>> {
+    return { id: await this.entries.enter(scope, automationId, email, data ?? null) };
+  }
+}

@@ -1,0 +1,56 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { RuleCatalogueQuery } from './rule-catalogue.query.js';
+import { parseRuleText, readRules, referencesIn, type RuleErrors } from './rule-reader.js';
+import { prepareForSets } from './segment-evaluations.service.js';
+import { SegmentPredicates } from './segment-predicates.service.js';
+
+/** What rules come to: what is wrong with them, or the segments that they name. */
+export type JudgedRules = { readonly errors: RuleErrors } | { readonly segmentIds: readonly string[] };
+
+/** Rules of others than segments, in the same grammar. */
+@Injectable()
+export class SubscriberRules {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(RuleCatalogueQuery) private readonly catalogue: RuleCatalogueQuery,
+    @Inject(SegmentPredicates) private readonly predicates: SegmentPredicates,
+  ) {}
+
+  /** Every fault by its path, which begins with `root`. */
+  async judge(scope: ProjectScope, text: string, root: string): Promise<JudgedRules> {
+    const parsed = parseRuleText(text, root);
+    if ('errors' in parsed) return parsed;
+    const catalogue = await this.catalogue.find(scope, referencesIn(parsed.json), null);
+    const result = readRules(parsed.json, catalogue, { root });
+    return 'errors' in result ? result : { segmentIds: result.rules.segmentIds };
+  }
+
+  /**
+   * Those of the subscribers for whom the rules, which were judged before, hold at `now`. Where they no longer make
+   * sense they hold for nobody.
+   */
+  async holdingFor(
+    scope: ProjectScope,
+    text: string,
+    subscriberIds: readonly string[],
+    now: Date,
+  ): Promise<ReadonlySet<string>> {
+    const parsed = parseRuleText(text);
+    if ('errors' in parsed) return new Set();
+    const catalogue = await this.catalogue.find(scope, referencesIn(parsed.json), null);
+    const result = readRules(parsed.json, catalogue, { stored: true });
+    if ('errors' in result) return new Set();
+    const predicate = await this.predicates.ofRules(scope, result.rules, now);
+    return this.database.transaction(scope, async ({ db }) => {
+      await prepareForSets(db);
+      const { rows } = await sql<{ id: string }>`
+        select b.id from audience.scoped_subscribers b
+        where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[]) and ${predicate}
+      `.execute(db);
+      return new Set(rows.map(({ id }) => id));
+    });
+  }
+}

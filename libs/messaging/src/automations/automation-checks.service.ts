@@ -1,0 +1,180 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type NamedTopic, type Segment, SegmentsQuery, SubscriberRules, TopicsQuery } from '#audience';
+import { NotFoundError, type ProjectScope } from '#kernel';
+import type { AutomationState } from './automation.js';
+import type { AutomationCheck } from './automation.errors.js';
+import type { AutomationGraph, AutomationNode, NodeType } from './graph/automation-graph.js';
+import { GraphFaults } from './graph/graph-faults.js';
+import { checksOf } from './graph/graph-path.js';
+import { readGraph } from './graph/graph-reader.js';
+import { judgeStructure } from './graph/graph-structure.js';
+import { readConfig } from './graph/node-config.js';
+import { bodyFaults, MailChecks, type MailRules } from './mail-checks.service.js';
+
+/** What an automation needs, found to be there. */
+export interface ResolvedAutomation {
+  /** By the place of the node: the topic that its mail is for; null where it sends none. */
+  readonly mailTopicIds: readonly (string | null)[];
+  readonly topicIds: readonly string[];
+  readonly segmentIds: readonly string[];
+  readonly eventName: string | null;
+  readonly triggerSegmentId: string | null;
+}
+
+/** One look at an automation: what it names, as it is found, and what is wrong. */
+interface Judgement {
+  readonly scope: ProjectScope;
+  readonly state: AutomationState;
+  readonly faults: GraphFaults;
+  readonly mailRules: MailRules;
+  readonly topicIds: Set<string>;
+  readonly segmentIds: Set<string>;
+}
+
+type NodeOf<Type extends NodeType> = AutomationNode & { readonly type: Type };
+
+/** Whether an automation can run: all at once, before anybody is let in. */
+@Injectable()
+export class AutomationChecks {
+  constructor(
+    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
+    @Inject(SubscriberRules) private readonly rules: SubscriberRules,
+    @Inject(MailChecks) private readonly mails: MailChecks,
+  ) {}
+
+  /** In the transaction that activates it: the topics that it needs are held until then. */
+  async judge(
+    scope: ProjectScope,
+    state: AutomationState,
+  ): Promise<{ readonly resolved: ResolvedAutomation } | { readonly checks: readonly AutomationCheck[] }> {
+    const { nodes, edges } = state;
+    if (nodes === null || edges === null) return { checks: checksOf({ nodes: 'is required' }, null) };
+    const { graph, errors } = readGraph({ nodes, edges });
+    if (errors !== undefined) return { checks: checksOf(errors, null) };
+    const faults = new GraphFaults();
+    const mailRules = await this.mails.rules(scope);
+    const judgement = {
+      scope,
+      state,
+      faults,
+      mailRules,
+      topicIds: new Set<string>(),
+      segmentIds: new Set<string>(),
+    };
+    judgeStructure(graph, faults);
+    const resolved = await this.#resolve(judgement, graph);
+    return faults.isEmpty ? { resolved } : { checks: checksOf(faults.byPath, graph) };
+  }
+
+  async #resolve(judgement: Judgement, graph: AutomationGraph): Promise<ResolvedAutomation> {
+    const { faults, state, topicIds, segmentIds } = judgement;
+    const { triggerType, triggerTopicId } = state;
+    if (triggerType === null) faults.add('triggerType', 'is required');
+    if (triggerType === 'subscriber_joins_list' && triggerTopicId === null)
+      faults.add('triggerTopicId', 'is required for subscriber_joins_list');
+    if (triggerTopicId !== null) await this.#topicById(judgement, triggerTopicId);
+    const mailTopicIds: (string | null)[] = [];
+    let trigger: Pick<ResolvedAutomation, 'eventName' | 'triggerSegmentId'> = {
+      eventName: null,
+      triggerSegmentId: null,
+    };
+    for (const [place, node] of graph.nodes.entries()) {
+      const path = `nodes[${place}].config`;
+      if (isOf(node, 'trigger')) trigger = await this.#judgeTrigger(judgement, node, path);
+      else if (!isOf(node, 'email')) await this.#judgeNode(judgement, node, path);
+      mailTopicIds.push(isOf(node, 'email') ? await this.#judgeMail(judgement, node, path) : null);
+    }
+    return { ...trigger, mailTopicIds, topicIds: [...topicIds], segmentIds: [...segmentIds] };
+  }
+
+  async #judgeTrigger(judgement: Judgement, node: NodeOf<'trigger'>, path: string) {
+    const { faults, state } = judgement;
+    const config = readConfig(node, path, faults);
+    const isBySegment = state.triggerType === 'segment_entered' || state.triggerType === 'segment_left';
+    if (isBySegment && config !== null && config.segmentKey === null)
+      faults.add(`${path}.segmentKey`, `is required for ${state.triggerType}`);
+    if (state.triggerType === 'custom_event' && config !== null && config.eventName === null)
+      faults.add(`${path}.eventName`, 'is required for custom_event');
+    const key = config?.segmentKey ?? null;
+    const segment = key === null ? null : await this.#segment(judgement, key, `${path}.segmentKey`);
+    return { eventName: config?.eventName ?? null, triggerSegmentId: segment?.id ?? null };
+  }
+
+  /** The topic of the mail; null with a fault. */
+  async #judgeMail(judgement: Judgement, node: NodeOf<'email'>, path: string): Promise<string | null> {
+    const { faults, state, mailRules } = judgement;
+    const config = readConfig(node, path, faults);
+    if (config === null) return null;
+    for (const [inner, fault] of Object.entries(await this.mails.faults(config, mailRules)))
+      faults.add(`${path}.${inner}`, fault);
+    if (config.topicKey !== null)
+      return (await this.#topic(judgement, config.topicKey, `${path}.topicKey`))?.id ?? null;
+    if (state.triggerTopicId === null)
+      return faults.add(`${path}.topicKey`, 'is required where the automation has no triggerTopicId');
+    return state.triggerTopicId;
+  }
+
+  async #judgeNode(judgement: Judgement, node: AutomationNode, path: string): Promise<void> {
+    const { faults, mailRules } = judgement;
+    if (isOf(node, 'condition') || isOf(node, 'goal')) {
+      const config = readConfig<'condition' | 'goal'>(node, path, faults);
+      if (config !== null) await this.#judgeRules(judgement, config.rules, `${path}.rules`);
+    } else if (isOf(node, 'topic_action')) {
+      const config = readConfig(node, path, faults);
+      const topic =
+        config === null ? null : await this.#topic(judgement, config.topicKey, `${path}.topicKey`);
+      if (topic !== null && topic.status !== 'ACTIVE' && config?.action === 'subscribe')
+        faults.add(`${path}.topicKey`, 'is not an active topic');
+    } else if (isOf(node, 'segment_action')) {
+      const config = readConfig(node, path, faults);
+      const segment =
+        config === null ? null : await this.#segment(judgement, config.segmentKey, `${path}.segmentKey`);
+      if (segment?.type === 'DYNAMIC') faults.add(`${path}.segmentKey`, 'must be a STATIC segment');
+    } else if (isOf(node, 'webhook')) {
+      const config = readConfig(node, path, faults);
+      const found = config === null ? {} : bodyFaults(config.body, mailRules.customKeys);
+      for (const [inner, fault] of Object.entries(found)) faults.add(`${path}.${inner}`, fault);
+    } else readConfig(node, path, faults);
+  }
+
+  async #judgeRules({ scope, faults, segmentIds }: Judgement, rules: string, path: string): Promise<void> {
+    const judged = await this.rules.judge(scope, rules, path);
+    if ('errors' in judged) faults.addAll(judged.errors);
+    else for (const id of judged.segmentIds) segmentIds.add(id);
+  }
+
+  async #topic(judgement: Judgement, key: string, path: string): Promise<NamedTopic | null> {
+    const { scope, faults, topicIds } = judgement;
+    const id = await this.topics.idOf(scope, key);
+    const [topic] = id === null ? [] : await this.topics.held(scope, [id]);
+    if (topic === undefined) return faults.add(path, 'is not a known topic');
+    topicIds.add(topic.id);
+    return topic;
+  }
+
+  async #topicById({ scope, faults, topicIds }: Judgement, id: string): Promise<void> {
+    const [topic] = await this.topics.held(scope, [id]);
+    if (topic === undefined) faults.add('triggerTopicId', 'is not a known topic');
+    else topicIds.add(topic.id);
+  }
+
+  async #segment(
+    { scope, faults, segmentIds }: Judgement,
+    key: string,
+    path: string,
+  ): Promise<Segment | null> {
+    try {
+      const segment = await this.segments.get(scope, key);
+      segmentIds.add(segment.id);
+      return segment.status === 'ACTIVE' ? segment : faults.add(path, 'is not an active segment');
+    } catch (error) {
+      if (error instanceof NotFoundError) return faults.add(path, 'is not a known segment');
+      throw error;
+    }
+  }
+}
+
+function isOf<Type extends NodeType>(node: AutomationNode, type: Type): node is NodeOf<Type> {
+  return node.type === type;
+}

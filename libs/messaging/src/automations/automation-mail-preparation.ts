@@ -1,0 +1,101 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { RecipientsQuery } from '#audience';
+import { Clock, type ProjectScope } from '#kernel';
+import { Database, describeError } from '#platform';
+import { composeCampaignMail } from '../deliveries/campaign-mail.js';
+import { notComposed, outcomeOfInterruption, skipped } from '../deliveries/delivery-outcome.js';
+import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../deliveries/delivery-source.js';
+import { MailLinkMaker } from '../deliveries/mail-links.js';
+import { MailSealing } from '../deliveries/mail-sealing.service.js';
+import { AutomationMails, type AutomationMailStep } from './automation-mails.service.js';
+
+/** Makes the mails of automations' steps, looking once more whether each person still wants it. */
+@Injectable()
+export class AutomationMailPreparation implements SinglesPreparation {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(AutomationMails) private readonly mails: AutomationMails,
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(MailSealing) private readonly sealing: MailSealing,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  async prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
+    const prepared: PreparedDelivery[] = [];
+    for (const ofScope of Map.groupBy(works, ({ scope }) => scope.environmentId).values()) {
+      const steps = await this.#stepsOf(ofScope[0]!.scope, ofScope);
+      const key = ({ delivery }: DeliveryWork) => {
+        const step = steps.get(delivery.sourceId);
+        return step === undefined ? '' : `${step.versionId}/${step.place}`;
+      };
+      for (const ofStep of Map.groupBy(ofScope, key).values())
+        prepared.push(...(await this.#prepareStep(ofStep, steps.get(ofStep[0]!.delivery.sourceId))));
+    }
+    return prepared;
+  }
+
+  /** By the deliveries' source: which step of which version it is. */
+  #stepsOf(
+    scope: ProjectScope,
+    works: readonly DeliveryWork[],
+  ): Promise<ReadonlyMap<string, AutomationMailStep>> {
+    const sources = works.map(({ delivery }) => delivery.sourceId);
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<AutomationMailStep & { sourceId: string }>`
+        select s.id as "sourceId", r.version_id as "versionId", messaging.place_of_step(s.id) as place
+        from unnest(${sources}::uuid[]) s(id)
+        join messaging.automation_runs r on r.id = messaging.run_of_step(s.id)
+        where r.environment_id = ${scope.environmentId}
+      `.execute(db);
+      return new Map(rows.map(({ sourceId, ...step }) => [sourceId, step]));
+    });
+  }
+
+  async #prepareStep(
+    works: readonly DeliveryWork[],
+    step: AutomationMailStep | undefined,
+  ): Promise<readonly PreparedDelivery[]> {
+    const now = this.clock.now();
+    try {
+      if (step === undefined) throw new Error('The run of the mail is gone.');
+      const scope = works[0]!.scope;
+      const mail = await this.mails.of(scope, step);
+      const ids = works.flatMap(({ delivery }) => delivery.subscriberId ?? []);
+      const recipients = await this.recipients.lookUp(scope, mail.campaign.topicIds, ids, now);
+      return await Promise.all(works.map((work) => this.#prepareOne(work, { mail, recipients, now })));
+    } catch (error) {
+      return works.map((work) => ({
+        ...work,
+        outcome: notComposed(work.delivery, describeError(error), now, Math.random),
+      }));
+    }
+  }
+
+  async #prepareOne(
+    work: DeliveryWork,
+    {
+      mail,
+      recipients,
+      now,
+    }: {
+      readonly mail: Awaited<ReturnType<AutomationMails['of']>>;
+      readonly recipients: Awaited<ReturnType<RecipientsQuery['lookUp']>>;
+      readonly now: Date;
+    },
+  ): Promise<PreparedDelivery> {
+    const { delivery } = work;
+    const interrupted = outcomeOfInterruption(delivery, work.ambiguousPolicy);
+    if (interrupted !== null) return { ...work, outcome: interrupted };
+    const recipient = recipients.get(delivery.subscriberId ?? '');
+    if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
+    if (recipient.obstacle !== null) return { ...work, outcome: skipped(delivery, recipient.obstacle) };
+    try {
+      const one = { deliveryId: delivery.id, messageId: delivery.messageId, recipient, date: now };
+      return await this.sealing.sealOne(work, composeCampaignMail(mail, one, this.links), mail.sender.domain);
+    } catch (error) {
+      return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };
+    }
+  }
+}

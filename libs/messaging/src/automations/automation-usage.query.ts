@@ -1,0 +1,37 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { sql } from 'kysely';
+import { UsageCatalogue, type UsedKind } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+
+const COLUMNS: Record<UsedKind, string> = { topic: 'topic_ids', segment: 'segment_ids' };
+
+/** Tells the audience which topics and segments must not go: those that active automations need. */
+@Injectable()
+export class AutomationUsageQuery implements OnModuleInit {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+  ) {}
+
+  onModuleInit(): void {
+    for (const kind of ['topic', 'segment'] as const)
+      this.usage.register(kind, 'an active automation', (scope, ids) => this.#used(scope, kind, ids));
+  }
+
+  /** What people come in by, and what those who are inside still pass. */
+  #used(scope: ProjectScope, kind: UsedKind, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ id: string }>`
+        select distinct used.id
+        from messaging.automations a join messaging.automation_versions v on v.automation_id = a.id
+        cross join unnest(v.${sql.ref(COLUMNS[kind])}) as used(id)
+        where a.environment_id = ${scope.environmentId} and a.status = 'ACTIVE'
+          and used.id = any(${[...ids]}::uuid[])
+          and (v.id = a.version_id
+            or exists (select from messaging.automation_runs r where r.version_id = v.id and r.wake_at is not null))
+      `.execute(db);
+      return new Set(rows.map(({ id }) => id));
+    });
+  }
+}

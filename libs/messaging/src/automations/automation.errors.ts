@@ -1,0 +1,40 @@
+import { DomainError } from '#kernel';
+import { ALLOWED_STATUSES, type AutomationStatus } from './automation-status.js';
+
+/** One thing that an automation lacks before it can run. */
+export interface AutomationCheck {
+  /** `trigger`, `graph`, or the type of the step. */
+  readonly code: string;
+  readonly severity: 'CRITICAL';
+  readonly result: 'FAIL';
+  /** `nodes[3].config.duration`, `triggerType` … */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** It cannot be activated; `checks` tells all that is missing or wrong. */
+export class IncompleteAutomationError extends DomainError {
+  override readonly code = 'invalid-state';
+
+  constructor(
+    private readonly status: AutomationStatus,
+    readonly checks: readonly AutomationCheck[],
+  ) {
+    const [first] = checks;
+    const others = checks.length > 1 ? ` (and ${checks.length - 1} more)` : '';
+    super(`The automation cannot be activated: ${first?.message ?? ''}${others}`);
+  }
+
+  override get members(): Readonly<Record<string, unknown>> {
+    return { currentState: this.status, allowedStates: ALLOWED_STATUSES.activate, checks: this.checks };
+  }
+}
+
+/** The person is in it, or was, and the rule of re-entry lets nobody in twice. */
+export class AlreadyInsideError extends DomainError {
+  override readonly code = 'already-exists';
+
+  constructor() {
+    super('The subscriber is or was in this automation, whose trigger does not let them in again.');
+  }
+}

@@ -1,0 +1,84 @@
+import { Module } from '@nestjs/common';
+import { AccessModule } from '#access';
+import { AudienceModule } from '#audience';
+import { BillingModule } from '#billing';
+import { SendersModule } from '../campaigns/senders.module.js';
+import { AutomationChecks } from './automation-checks.service.js';
+import { AutomationLifecycle } from './automation-lifecycle.service.js';
+import { AutomationMails } from './automation-mails.service.js';
+import { AutomationRepository } from './automation.repository.js';
+import { AutomationsQuery } from './automations.query.js';
+import { AutomationsService } from './automations.service.js';
+import { AutomationUsageQuery } from './automation-usage.query.js';
+import { AutomationVersions } from './automation-versions.query.js';
+import { ExecutionsQuery } from './executions.query.js';
+import { MailChecks } from './mail-checks.service.js';
+import { EmailStep } from './nodes/email-step.service.js';
+import { RuleSteps } from './nodes/rule-steps.service.js';
+import { SegmentStep } from './nodes/segment-step.service.js';
+import { StepTakers } from './nodes/step-takers.service.js';
+import { TopicStep } from './nodes/topic-step.service.js';
+import { AutomationEntries } from './runs/automation-entries.service.js';
+import { AutomationsCheckQuery } from './runs/automations-check.query.js';
+import { AutomationRunner, RunnerWork } from './runs/automation-runner.js';
+import { AutomationSteps } from './runs/automation-steps.service.js';
+import { ClosedAutomations } from './runs/closed-automations.service.js';
+import { RunsQuery } from './runs/runs.query.js';
+import { VersionPlans } from './runs/version-plans.service.js';
+import { WaitingWork } from './runs/waiting-work.query.js';
+import { WebhookCaller } from './webhooks/webhook-caller.js';
+import { WebhookCalls } from './webhooks/webhook-calls.service.js';
+import { WebhookClient } from './webhooks/webhook-client.js';
+
+/** What both edges use: writing automations, letting people in, seeing how they went, and the mails behind links. */
+@Module({
+  imports: [AccessModule, AudienceModule, SendersModule],
+  providers: [
+    AutomationChecks,
+    AutomationEntries,
+    AutomationLifecycle,
+    AutomationMails,
+    AutomationRepository,
+    AutomationsCheckQuery,
+    AutomationsQuery,
+    AutomationsService,
+    AutomationUsageQuery,
+    AutomationVersions,
+    ExecutionsQuery,
+    MailChecks,
+    VersionPlans,
+  ],
+  exports: [
+    AutomationEntries,
+    AutomationMails,
+    AutomationsCheckQuery,
+    AutomationsQuery,
+    AutomationsService,
+    ExecutionsQuery,
+    VersionPlans,
+  ],
+})
+export class AutomationsModule {}
+
+/** What only the worker has: taking people's steps. */
+@Module({
+  imports: [AutomationsModule, AudienceModule, BillingModule, SendersModule],
+  providers: [
+    AutomationRunner,
+    AutomationSteps,
+    ClosedAutomations,
+    EmailStep,
+    RuleSteps,
+    RunnerWork,
+    RunsQuery,
+    SegmentStep,
+    StepTakers,
+    TopicStep,
+    WaitingWork,
+    WebhookCaller,
+    WebhookCalls,
+    WebhookClient,
+  ],
+  exports: [AutomationRunner, AutomationSteps, WebhookCaller],
+})
+export class AutomationsWorkerModule {}

@@ -1,0 +1,44 @@
+export const NODE_TYPES = [
+  'trigger',
+  'email',
+  'delay',
+  'condition',
+  'ab_split',
+  'goal',
+  'webhook',
+  'topic_action',
+  'segment_action',
+] as const;
+export type NodeType = (typeof NODE_TYPES)[number];
+
+/** A step, as its author wrote it: what is in `config` is judged when the automation is activated. */
+export interface AutomationNode {
+  readonly id: string;
+  readonly type: NodeType;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** The way from one step to the next. */
+export interface AutomationEdge {
+  readonly id: string;
+  readonly source: string;
+  readonly target: string;
+  /** Of a step with several ways out. */
+  readonly branch: string | null;
+}
+
+/** Steps and the ways between them; without a circle. */
+export interface AutomationGraph {
+  readonly nodes: readonly AutomationNode[];
+  readonly edges: readonly AutomationEdge[];
+}
+
+const BRANCHES: Partial<Record<NodeType, readonly string[]>> = {
+  condition: ['yes', 'no'],
+  ab_split: ['a', 'b'],
+};
+
+/** The names of the ways out of a step of this type; null when it has one way, without a name. */
+export function branchesOf(type: NodeType): readonly string[] | null {
+  return BRANCHES[type] ?? null;
+}

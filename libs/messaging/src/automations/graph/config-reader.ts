@@ -1,0 +1,81 @@
+import { GraphFaults, isObject, isText, type JsonObject, member } from './graph-faults.js';
+
+export interface TextBounds {
+  readonly max: number;
+  /** Without line breaks and other control characters. */
+  readonly oneLine?: boolean;
+}
+
+const CONTROL = /\p{Cc}/u;
+const CONTROL_BUT_LAYOUT = /[^\P{Cc}\t\n\r]/u;
+
+/** Reads the members of one object and names what is wrong with each. */
+export class ConfigReader {
+  constructor(
+    private readonly object: JsonObject,
+    readonly path: string,
+    readonly faults: GraphFaults,
+    known: readonly string[],
+  ) {
+    for (const name of Object.keys(object)) {
+      if (!known.includes(name)) faults.add(this.at(name), 'is not a known field');
+    }
+  }
+
+  at(name: string): string {
+    return `${this.path}.${name}`;
+  }
+
+  has(name: string): boolean {
+    return this.value(name) !== null;
+  }
+
+  /** Null also where it is absent. */
+  value(name: string): unknown {
+    return member(this.object, name) ?? null;
+  }
+
+  fault(name: string, fault: string): null {
+    return this.faults.add(this.at(name), fault);
+  }
+
+  required(name: string, bounds: TextBounds): string | null {
+    if (!this.has(name)) return this.fault(name, 'is required');
+    const text = this.text(name, bounds);
+    return text !== null && text.trim() === '' ? this.fault(name, 'must not be empty') : text;
+  }
+
+  text(name: string, { max, oneLine = true }: TextBounds): string | null {
+    const value = this.value(name);
+    if (value === null) return null;
+    if (typeof value !== 'string') return this.fault(name, 'must be a string');
+    if (!isText(value)) return this.fault(name, 'is not valid Unicode text');
+    if (value.length > max) return this.fault(name, `must be at most ${max} characters`);
+    if ((oneLine ? CONTROL : CONTROL_BUT_LAYOUT).test(value))
+      return this.fault(name, 'must not contain control characters');
+    return value;
+  }
+
+  oneOf<Choice extends string>(name: string, choices: readonly Choice[]): Choice | null {
+    const value = this.value(name);
+    const found = choices.find((choice) => choice === value);
+    if (found !== undefined) return found;
+    return this.fault(name, value === null ? 'is required' : `must be one of ${choices.join(', ')}`);
+  }
+
+  /** A reader of an object inside; null without one. */
+  inner(name: string, known: readonly string[]): ConfigReader | null {
+    const value = this.value(name);
+    if (value === null) return null;
+    if (!isObject(value)) return this.fault(name, 'must be an object');
+    return new ConfigReader(value, this.at(name), this.faults, known);
+  }
+
+  /** JSON as an object or as the text of one, as text; null without. */
+  json(name: string): string | null {
+    const value = this.value(name);
+    if (value === null) return this.fault(name, 'is required');
+    if (isObject(value)) return JSON.stringify(value);
+    return isText(value) ? value : this.fault(name, 'must be an object');
+  }
+}

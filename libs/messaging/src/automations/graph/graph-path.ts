@@ -1,0 +1,24 @@
+import type { AutomationCheck } from '../automation.errors.js';
+import type { AutomationGraph } from './automation-graph.js';
+
+const IN_CONFIG = /^nodes\[(\d+)\]\.config/;
+
+/** The faults of a graph, as an activation that is refused tells them. */
+export function checksOf(
+  faults: Readonly<Record<string, string>>,
+  graph: AutomationGraph | null,
+): readonly AutomationCheck[] {
+  return Object.entries(faults).map(([path, fault]) => ({
+    code: codeOf(path, graph),
+    severity: 'CRITICAL',
+    result: 'FAIL',
+    path,
+    message: `${path} ${fault}.`,
+  }));
+}
+
+function codeOf(path: string, graph: AutomationGraph | null): string {
+  const place = IN_CONFIG.exec(path)?.[1];
+  if (place !== undefined) return graph?.nodes[Number(place)]?.type ?? 'graph';
+  return path.startsWith('trigger') ? 'trigger' : 'graph';
+}

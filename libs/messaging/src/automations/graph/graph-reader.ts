@@ -1,0 +1,137 @@
+import {
+  type AutomationEdge,
+  type AutomationGraph,
+  type AutomationNode,
+  NODE_TYPES,
+} from './automation-graph.js';
+import { GraphFaults, isObject, isText, type JsonObject, member } from './graph-faults.js';
+import { nodesOnCycles } from './graph-walk.js';
+
+export const MAX_NODES = 200;
+const MAX_EDGES = 400;
+const MAX_ID = 100;
+
+export interface GraphTexts {
+  readonly nodes: string;
+  readonly edges: string;
+}
+
+/**
+ * Reads `nodes` and `edges`, each a JSON array in a string. What is no graph is named by its path
+ * (`nodes[3].type`); what is one, but cannot be activated yet, is read.
+ */
+export function readGraph(
+  texts: GraphTexts,
+):
+  | { readonly graph: AutomationGraph; readonly errors?: never }
+  | { readonly errors: Readonly<Record<string, string>>; readonly graph?: never } {
+  const faults = new GraphFaults();
+  const nodes = readList(texts.nodes, 'nodes', MAX_NODES, faults, readNode);
+  const edges = readList(texts.edges, 'edges', MAX_EDGES, faults, readEdge);
+  refuseDoubles('nodes', nodes, faults);
+  refuseDoubles('edges', edges, faults);
+  refuseLooseEnds(nodes, edges, faults);
+  if (!faults.isEmpty) return { errors: faults.byPath };
+  const graph = { nodes: nodes.filter(isKnown), edges: edges.filter(isKnown) };
+  for (const place of nodesOnCycles(graph)) faults.add(`nodes[${place}]`, 'is on a cycle');
+  return faults.isEmpty ? { graph } : { errors: faults.byPath };
+}
+
+function readList<Item>(
+  text: string,
+  path: string,
+  max: number,
+  faults: GraphFaults,
+  item: (value: JsonObject, path: string, faults: GraphFaults) => Item | null,
+): readonly (Item | null)[] {
+  const list = parse(text);
+  if (list === undefined) faults.add(path, 'is not valid JSON');
+  else if (!Array.isArray(list)) faults.add(path, 'must be an array');
+  else if (list.length > max) faults.add(path, `must hold at most ${max} entries`);
+  else
+    return list.map((value: unknown, index) =>
+      isObject(value)
+        ? item(value, `${path}[${index}]`, faults)
+        : faults.add(`${path}[${index}]`, 'must be an object'),
+    );
+  return [];
+}
+
+/** Undefined for what is no JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function readNode(value: JsonObject, path: string, faults: GraphFaults): AutomationNode | null {
+  onlyMembers(value, ['id', 'type', 'config', 'position'], path, faults);
+  const id = readId(member(value, 'id'), `${path}.id`, faults);
+  const given = member(value, 'type');
+  const type = NODE_TYPES.find((known) => known === given);
+  if (type === undefined)
+    faults.add(
+      `${path}.type`,
+      given === undefined ? 'is required' : `must be one of ${NODE_TYPES.join(', ')}`,
+    );
+  const config = member(value, 'config') ?? {};
+  if (!isObject(config)) faults.add(`${path}.config`, 'must be an object');
+  const position = member(value, 'position') ?? {};
+  if (!isObject(position)) faults.add(`${path}.position`, 'must be an object');
+  return id === null || type === undefined || !isObject(config) ? null : { id, type, config };
+}
+
+function readEdge(value: JsonObject, path: string, faults: GraphFaults): AutomationEdge | null {
+  onlyMembers(value, ['id', 'source', 'target', 'branch'], path, faults);
+  const id = readId(member(value, 'id'), `${path}.id`, faults);
+  const source = readId(member(value, 'source'), `${path}.source`, faults);
+  const target = readId(member(value, 'target'), `${path}.target`, faults);
+  const branch = member(value, 'branch') ?? null;
+  if (branch !== null && !isText(branch)) faults.add(`${path}.branch`, 'must be a string');
+  if (id === null || source === null || target === null) return null;
+  return { id, source, target, branch: isText(branch) ? branch : null };
+}
+
+function readId(value: unknown, path: string, faults: GraphFaults): string | null {
+  if (value === undefined || value === null || value === '') return faults.add(path, 'is required');
+  if (!isText(value)) return faults.add(path, 'must be a string');
+  if (value.length > MAX_ID) return faults.add(path, `must be at most ${MAX_ID} characters`);
+  return value;
+}
+
+function onlyMembers(value: JsonObject, known: readonly string[], path: string, faults: GraphFaults): void {
+  for (const name of Object.keys(value)) {
+    if (!known.includes(name)) faults.add(`${path}.${name}`, 'is not a known field');
+  }
+}
+
+function refuseDoubles(path: string, items: readonly ({ id: string } | null)[], faults: GraphFaults): void {
+  const seen = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    if (item === null) continue;
+    if (seen.has(item.id)) faults.add(`${path}[${index}].id`, 'is used twice');
+    seen.add(item.id);
+  }
+}
+
+function refuseLooseEnds(
+  nodes: readonly (AutomationNode | null)[],
+  edges: readonly (AutomationEdge | null)[],
+  faults: GraphFaults,
+): void {
+  // What is wrong with a node itself is told there.
+  if (nodes.some((node) => node === null)) return;
+  const ids = new Set(nodes.map((node) => node?.id));
+  for (const [index, edge] of edges.entries()) {
+    for (const end of ['source', 'target'] as const) {
+      if (edge !== null && !ids.has(edge[end]))
+        faults.add(`edges[${index}].${end}`, 'is not the id of a node');
+    }
+  }
+}
+
+function isKnown<Item>(item: Item | null): item is Item {
+  return item !== null;
+}

@@ -1,0 +1,77 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type Project, ProjectsQuery } from '#access';
+import { CustomFieldsQuery } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { compileSources } from '../campaigns/campaign-template.js';
+import { parseContentDocument } from '../content/content-document.js';
+import { ContentCompileError } from '../content/content-inspection.js';
+import { authoredLinks, isEmptyContent, linkFault } from '../content/content-links.js';
+import { compileMergeTemplate, MergeTemplateError, unknownVariables } from '../content/merge-template.js';
+import type { EmailConfig } from './graph/node-config.js';
+import { bodyTexts } from './webhooks/webhook-message.js';
+
+type Faults = Readonly<Record<string, string>>;
+
+/** What mails of this project may hold. */
+export interface MailRules {
+  readonly project: Project;
+  readonly customKeys: readonly string[];
+}
+
+/** Looks at the mails of an automation before anybody gets them. */
+@Injectable()
+export class MailChecks {
+  constructor(
+    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
+    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
+  ) {}
+
+  async rules(scope: ProjectScope): Promise<MailRules> {
+    const project = await this.projects.ofScope(scope);
+    if (project === null) throw new Error('The project of this scope is gone.');
+    const definitions = await this.customFields.definitions(scope);
+    return { project, customKeys: definitions.map(({ key }) => key) };
+  }
+
+  /** Every fault of the content by its path inside of the config. */
+  async faults(mail: EmailConfig, { project, customKeys }: MailRules): Promise<Faults> {
+    const parsed = parseContentDocument(mail.contentJson);
+    if (parsed.errors !== undefined) return parsed.errors;
+    const bad = authoredLinks(parsed.document).find((url) => linkFault(url) !== null);
+    if (bad !== undefined) return { contentJson: `has a link that ${linkFault(bad) ?? ''}` };
+    try {
+      const sources = await compileSources(mail, project);
+      if (isEmptyContent(sources.html, sources.text)) return { contentJson: 'is empty' };
+      // The HTML shows the subject as its title: what is wrong with that is told there.
+      const inSubject = tagFaults('contentJson', sources.subject, customKeys);
+      const inHtml = tagFaults('contentJson', sources.html, customKeys);
+      return {
+        ...tagFaults('subject', sources.subject, customKeys),
+        ...tagFaults('contentText', mail.contentText ?? '', customKeys),
+        ...(inHtml['contentJson'] === inSubject['contentJson'] ? {} : inHtml),
+      };
+    } catch (error) {
+      if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
+        return { contentJson: `cannot be made into a mail: ${error.message}` };
+      throw error;
+    }
+  }
+}
+
+/** What is wrong with the merge tags in a webhook's body, by the path of the text. */
+export function bodyFaults(body: unknown, customKeys: readonly string[]): Faults {
+  return Object.assign(
+    {},
+    ...bodyTexts(body).map(([path, text]) => tagFaults(`body${path}`, text, customKeys)),
+  ) as Faults;
+}
+
+function tagFaults(part: string, source: string, customKeys: readonly string[]): Faults {
+  try {
+    const [unknown] = unknownVariables(compileMergeTemplate(source, 'none'), customKeys);
+    return unknown === undefined ? {} : { [part]: `has {{ ${unknown} }}, which is not known` };
+  } catch (error) {
+    if (!(error instanceof MergeTemplateError)) throw error;
+    return { [part]: `has a merge tag that is wrong: ${error.message}` };
+  }
+}

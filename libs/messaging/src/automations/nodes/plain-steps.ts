@@ -1,0 +1,56 @@
+import { durationAfter } from '#audience';
+import {
+  onwards,
+  type PersonAtStep,
+  type StepContext,
+  type StepResult,
+  type StepTaker,
+} from '../runs/step.js';
+import type { PlannedStep } from '../runs/version-plan.js';
+import { nextLocalTime } from './local-time.js';
+import { splitSide } from './split-side.js';
+
+/** Where everybody begins. */
+export class TriggerStep implements StepTaker<'trigger'> {
+  take(_step: PlannedStep<'trigger'>, people: readonly PersonAtStep[]): Promise<readonly StepResult[]> {
+    return Promise.resolve(people.map(() => onwards()));
+  }
+}
+
+/** Waits for so long, or until a time of day somewhere. */
+export class DelayStep implements StepTaker<'delay'> {
+  take(
+    { config }: PlannedStep<'delay'>,
+    people: readonly PersonAtStep[],
+    { now }: StepContext,
+  ): Promise<readonly StepResult[]> {
+    const until = 'until' in config ? nextLocalTime(config.until, now) : durationAfter(now, config.duration);
+    return Promise.resolve(
+      people.map(() => ({ kind: 'wait', until, detail: `until ${until.toISOString()}` })),
+    );
+  }
+}
+
+/** Two ways, by weight; the same person always goes the same. */
+export class SplitStep implements StepTaker<'ab_split'> {
+  take(
+    { id, config: { weights } }: PlannedStep<'ab_split'>,
+    people: readonly PersonAtStep[],
+    { plan }: StepContext,
+  ): Promise<readonly StepResult[]> {
+    const node = `${plan.automationId}/${id}`;
+    return Promise.resolve(
+      people.map(({ subscriberId }) => {
+        const side = splitSide(weights, subscriberId, node);
+        return onwards(side, 'DONE', side);
+      }),
+    );
+  }
+}
+
+/** Calls somebody outside, which may take long and fail: it is done by the caller, not here. */
+export class WebhookStep implements StepTaker<'webhook'> {
+  take(_step: PlannedStep<'webhook'>, people: readonly PersonAtStep[]): Promise<readonly StepResult[]> {
+    return Promise.resolve(people.map(() => ({ kind: 'call' })));
+  }
+}

@@ -1,0 +1,38 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AutomatedConsents, type ConsentOutcomes } from '#audience';
+import {
+  onwards,
+  type PersonAtStep,
+  type StepContext,
+  type StepResult,
+  type StepTaker,
+} from '../runs/step.js';
+import type { PlannedStep } from '../runs/version-plan.js';
+
+type Outcome = ConsentOutcomes extends ReadonlyMap<string, infer One> ? One : never;
+
+const SKIPPED: Partial<Record<Outcome, string>> = {
+  refused: 'unsubscribed before, and stays so',
+  suppressed: 'suppressed',
+  'no-topic': 'the topic is gone or not active',
+};
+
+/** Subscribes people to a topic, or takes them off it. */
+@Injectable()
+export class TopicStep implements StepTaker<'topic_action'> {
+  constructor(@Inject(AutomatedConsents) private readonly consents: AutomatedConsents) {}
+
+  async take(
+    { config: { action, topicKey } }: PlannedStep<'topic_action'>,
+    people: readonly PersonAtStep[],
+    { plan }: StepContext,
+  ): Promise<readonly StepResult[]> {
+    const ids = people.map(({ subscriberId }) => subscriberId);
+    const outcomes = await this.consents[action](plan.scope, ids, topicKey, plan.automationId);
+    return people.map(({ subscriberId }) => {
+      const outcome = outcomes.get(subscriberId);
+      const reason = outcome === undefined ? 'erased' : SKIPPED[outcome];
+      return reason === undefined ? onwards(outcome) : onwards(reason, 'SKIPPED');
+    });
+  }
+}

@@ -1,0 +1,136 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { Signals, SubscribersQuery } from '#audience';
+import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
+import { Database, type Sql } from '#platform';
+import { AlreadyInsideError } from '../automation.errors.js';
+import { AutomationRepository, isAutomation } from '../automation.repository.js';
+import { Automation, type AutomationState } from '../automation.js';
+import type { ReEntry } from '../graph/node-config.js';
+import { holdSteps, lockEntry } from './run-locks.query.js';
+import { wakeRunners } from './runs.channel.js';
+import { VersionPlans } from './version-plans.service.js';
+
+/** People a transaction. */
+const CHUNK = 10_000;
+
+interface Entered {
+  readonly taken: number;
+  readonly ids: string[] | null;
+}
+
+/** Lets people into automations: those of whom something was noted, and those whom a client names. */
+@Injectable()
+export class AutomationEntries {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(AutomationRepository) private readonly automations: AutomationRepository,
+    @Inject(VersionPlans) private readonly plans: VersionPlans,
+    @Inject(Signals) private readonly signals: Signals,
+    @Inject(SubscribersQuery) private readonly subscribers: SubscribersQuery,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Lets in those of whom something was noted, in one statement; resolves to how many notes that used up. */
+  drain(scope: ProjectScope, automationId: string): Promise<number> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const automation = await this.#open(scope, db, automationId);
+      if (automation?.status !== 'ACTIVE') return 0;
+      const noted = this.signals.taking(scope, automationId, CHUNK);
+      return (await this.#enter(scope, db, automation, noted)).taken;
+    });
+  }
+
+  /**
+   * Lets one person in, whatever the trigger is; resolves to the run's id. Throws NotFoundError, InvalidStateError
+   * unless it is ACTIVE, DomainValidationError for an unknown subscriber, AlreadyInsideError.
+   */
+  enter(
+    scope: ProjectScope,
+    idOrKey: string,
+    address: EmailAddress,
+    data: Readonly<Record<string, unknown>> | null,
+  ): Promise<string> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const state = await this.#open(scope, db, idOrKey);
+      if (state === null) throw new NotFoundError();
+      const subscriberId = await this.#subscriber(scope, address);
+      new Automation(state).refuseUnlessAllowed('enter');
+      const json = data === null ? null : JSON.stringify(data);
+      const named = sql`select 1::bigint as id, ${subscriberId}::uuid as subscriber_id, ${json}::jsonb as data`;
+      const { ids } = await this.#enter(scope, db, state, named);
+      const [id] = ids ?? [];
+      if (id === undefined) throw new AlreadyInsideError();
+      return id;
+    });
+  }
+
+  async #open(scope: ProjectScope, db: Sql, idOrKey: string): Promise<AutomationState | null> {
+    const isWanted = isAutomation(idOrKey);
+    if (isWanted === null) return null;
+    const { rows } = await sql<{ id: string }>`
+      select a.id from messaging.automations a where a.environment_id = ${scope.environmentId} and ${isWanted}
+    `.execute(db);
+    const id = rows[0]?.id;
+    if (id === undefined) return null;
+    await lockEntry(db, id);
+    await holdSteps(db, id);
+    return this.automations.find(scope, id);
+  }
+
+  async #subscriber(scope: ProjectScope, address: EmailAddress): Promise<string> {
+    try {
+      return (await this.subscribers.byAddress(scope, address)).id;
+    } catch (error) {
+      if (error instanceof NotFoundError)
+        throw new DomainValidationError({ email: 'is not a known subscriber' });
+      throw error;
+    }
+  }
+
+  /** `noted`: `id, subscriber_id, data`, a row for each time. */
+  async #enter(
+    scope: ProjectScope,
+    db: Sql,
+    { number, versionId }: AutomationState,
+    noted: RawBuilder<unknown>,
+  ): Promise<Entered> {
+    if (versionId === null) throw new Error('An active automation has no version.');
+    const { trigger } = await this.plans.of(scope, versionId);
+    const now = this.clock.now();
+    const { rows } = await sql<Entered>`
+      with noted as (${noted}),
+      entering as materialized (
+        select messaging.new_run_id() as run_id, n.subscriber_id, n.data
+        from (${admitted(trigger.config.reEntry, number, this.signals.isThere(sql`n.subscriber_id`))}) n
+      ), entered as (
+        insert into messaging.automation_runs (environment_id, automation_number, version_id, wake_at, entered_at, id,
+          subscriber_id, position)
+        select ${scope.environmentId}, ${number}, ${versionId}, ${now}, ${now}, run_id, subscriber_id, ${trigger.place}
+        from entering
+      ), kept as (
+        insert into messaging.automation_run_data (run_id, environment_id, data)
+        select run_id, ${scope.environmentId}, data from entering where data is not null and data <> '{}'
+      )
+      select (select count(*) from noted) as taken,
+        (select array_agg(run_id) from (select run_id from entering limit 1) e) as ids
+    `.execute(db);
+    await wakeRunners(db);
+    return rows[0]!;
+  }
+}
+
+/** Of those noted who are still there, whom the rule of re-entry lets in. */
+function admitted(
+  reEntry: ReEntry,
+  automationNumber: number,
+  isThere: RawBuilder<boolean>,
+): RawBuilder<unknown> {
+  if (reEntry === 'ALWAYS')
+    return sql`select n.subscriber_id, n.data from noted n where ${isThere} order by n.id`;
+  const isHere = sql`select from messaging.automation_runs r
+    where r.subscriber_id = n.subscriber_id and r.automation_number = ${automationNumber}`;
+  const isIn = reEntry === 'ONCE' ? isHere : sql`${isHere} and r.wake_at is not null`;
+  return sql`select distinct on (n.subscriber_id) n.subscriber_id, n.data from noted n
+    where ${isThere} and not exists (${isIn}) order by n.subscriber_id, n.id`;
+}

@@ -1,0 +1,112 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { SIGNALS_CHANNEL } from '#audience';
+import { Clock } from '#kernel';
+import { describeError, LOGGER, Loop, Notifications } from '#platform';
+import { AutomationEntries } from './automation-entries.service.js';
+import { AutomationSteps } from './automation-steps.service.js';
+import { ClosedAutomations } from './closed-automations.service.js';
+import { RUNS_CHANNEL } from './runs.channel.js';
+import { RunsQuery } from './runs.query.js';
+import { WaitingWork } from './waiting-work.query.js';
+
+/** How late a step may be because nobody looked. */
+const POLL_MS = 500;
+
+/** What a runner does for one automation at a time. */
+@Injectable()
+export class RunnerWork {
+  constructor(
+    @Inject(WaitingWork) private readonly waiting: WaitingWork,
+    @Inject(AutomationEntries) private readonly entries: AutomationEntries,
+    @Inject(ClosedAutomations) private readonly closed: ClosedAutomations,
+    @Inject(RunsQuery) private readonly runs: RunsQuery,
+    @Inject(AutomationSteps) private readonly steps: AutomationSteps,
+  ) {}
+
+  /** Everything there is to do now, a piece each: true while there is more of it. */
+  async pieces(now: Date): Promise<readonly (() => Promise<boolean>)[]> {
+    const entering = await this.waiting.entries();
+    const closing = await this.waiting.closings();
+    const due = await this.runs.due(now, false);
+    return [
+      ...entering.map(
+        ({ scope, id }) =>
+          async () =>
+            (await this.entries.drain(scope, id)) > 0,
+      ),
+      ...closing.map(
+        ({ scope, id }) =>
+          () =>
+            this.closed.close(scope, id),
+      ),
+      ...due.map(
+        ({ scope, versionId }) =>
+          async () =>
+            (await this.steps.takeBatch(scope, versionId)) > 0,
+      ),
+    ];
+  }
+}
+
+/**
+ * Keeps people in automations moving, in every worker: lets them in, takes their steps when their time has come, sends
+ * them off. The tables are asked, not timers, so whoever waits costs nothing but a row, and what was due while
+ * everything was down is done.
+ */
+@Injectable()
+export class AutomationRunner {
+  readonly #loop: Loop;
+  #stopListening: readonly (() => void)[] = [];
+  #stopping = false;
+
+  constructor(
+    @Inject(RunnerWork) private readonly work: RunnerWork,
+    @Inject(Notifications) private readonly notifications: Notifications,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#loop = new Loop(
+      POLL_MS,
+      () => this.pass(),
+      (error) => this.#complain(error),
+    );
+  }
+
+  start(): void {
+    this.#stopListening = [SIGNALS_CHANNEL, RUNS_CHANNEL].map((channel) =>
+      this.notifications.listen(channel, () => this.#loop.wake()),
+    );
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const stop of this.#stopListening) stop();
+    await this.#loop.stop();
+  }
+
+  /** Does all that is due, a piece of each automation at a time. One that fails does not keep the others. */
+  async pass(): Promise<void> {
+    for (let isMore = true; isMore && !this.#stopping;) {
+      isMore = false;
+      for (const piece of await this.work.pieces(this.clock.now())) {
+        if (await this.#try(piece)) isMore = true;
+      }
+    }
+  }
+
+  async #try(piece: () => Promise<boolean>): Promise<boolean> {
+    if (this.#stopping) return false;
+    try {
+      return await piece();
+    } catch (error) {
+      this.#complain(error);
+      return false;
+    }
+  }
+
+  #complain(error: unknown): void {
+    this.logger.error({ error: describeError(error) }, 'an automation could not go on');
+  }
+}

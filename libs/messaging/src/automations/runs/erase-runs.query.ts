@@ -1,0 +1,22 @@
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import type { Sql } from '#platform';
+
+/** Ends an erased person's runs where they stand; they stay as rows that tell of nobody. */
+export async function eraseRuns(
+  db: Sql,
+  { environmentId }: ProjectScope,
+  subscriberId: string,
+  now: Date,
+): Promise<void> {
+  await sql`
+    with ended as (
+      update messaging.automation_runs
+      set subscriber_id = null, wake_at = null, finished_at = coalesce(finished_at, ${now}),
+        status = case when status = 'ACTIVE' then 'CANCELLED' else status end
+      where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
+      returning id
+    )
+    delete from messaging.automation_run_data d using ended where d.run_id = ended.id
+  `.execute(db);
+}

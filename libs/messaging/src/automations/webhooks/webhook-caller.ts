@@ -1,0 +1,79 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { Clock } from '#kernel';
+import { describeError, LOGGER, Loop, Notifications } from '#platform';
+import { RUNS_CHANNEL } from '../runs/runs.channel.js';
+import { type DueVersion, RunsQuery } from '../runs/runs.query.js';
+import { type WebhookCall, WebhookCalls } from './webhook-calls.service.js';
+import { WebhookClient } from './webhook-client.js';
+
+const POLL_MS = 500;
+/** Calls at once, of one automation. */
+const AT_ONCE = 32;
+
+/** Makes the calls of webhook steps, in every worker: apart from all other steps, which no slow answer holds up. */
+@Injectable()
+export class WebhookCaller {
+  readonly #loop: Loop;
+  #stopListening: () => void = () => undefined;
+  #stopping = false;
+
+  constructor(
+    @Inject(RunsQuery) private readonly runs: RunsQuery,
+    @Inject(WebhookCalls) private readonly calls: WebhookCalls,
+    @Inject(WebhookClient) private readonly client: WebhookClient,
+    @Inject(Notifications) private readonly notifications: Notifications,
+    @Inject(LOGGER) private readonly logger: Logger,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {
+    this.#loop = new Loop(
+      POLL_MS,
+      () => this.pass(),
+      (error) => this.#complain(error),
+    );
+  }
+
+  start(): void {
+    this.#stopListening = this.notifications.listen(RUNS_CHANNEL, () => this.#loop.wake());
+    this.#loop.start();
+  }
+
+  /** Calls that are being made end, within the time that each may take. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#stopListening();
+    await this.#loop.stop();
+  }
+
+  /** Makes all calls that are due. */
+  async pass(): Promise<void> {
+    for (let made = 1; made > 0 && !this.#stopping;) {
+      const due = await this.runs.due(this.clock.now(), true);
+      made = (await Promise.all(due.map((version) => this.#callAll(version)))).reduce((a, b) => a + b, 0);
+    }
+  }
+
+  async #callAll({ scope, versionId }: DueVersion): Promise<number> {
+    try {
+      const calls = await this.calls.claim(scope, versionId, AT_ONCE);
+      await Promise.all(calls.map((call) => this.#call(call)));
+      return calls.length;
+    } catch (error) {
+      this.#complain(error);
+      return 0;
+    }
+  }
+
+  /** What fails here, and not there, is repeated when the lease ends. */
+  async #call(call: WebhookCall): Promise<void> {
+    try {
+      await this.calls.settle(call, await this.client.call(call));
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  #complain(error: unknown): void {
+    this.logger.error({ error: describeError(error) }, 'the webhook of an automation could not be called');
+  }
+}

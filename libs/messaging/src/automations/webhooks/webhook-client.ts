@@ -1,0 +1,53 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ProjectsQuery } from '#access';
+import { RecipientsQuery } from '#audience';
+import { Clock } from '#kernel';
+import { type Config, CONFIG, OutgoingHttp, webhookHeaders } from '#platform';
+import type { WebhookCall } from './webhook-calls.service.js';
+import { webhookMessage } from './webhook-message.js';
+import { outcomeOfAnswer, outcomeOfError, type WebhookOutcome } from './webhook-outcome.js';
+import { automationWebhookSecret } from './webhook-secret.js';
+
+/** Makes the calls of webhook steps: signed (Standard Webhooks 1.0), and to public addresses only. */
+@Injectable()
+export class WebhookClient {
+  readonly #masterKey: string;
+
+  constructor(
+    @Inject(OutgoingHttp) private readonly http: OutgoingHttp,
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(CONFIG) { MASTER_KEY }: Config,
+  ) {
+    this.#masterKey = MASTER_KEY;
+  }
+
+  async call({ id: executionId, subscriberId, position, plan, data }: WebhookCall): Promise<WebhookOutcome> {
+    const { scope } = plan;
+    const step = plan.steps[position];
+    if (step?.type !== 'webhook') throw new Error('The step calls nobody.');
+    const at = this.clock.now();
+    const person = (await this.recipients.lookUp(scope, [], [subscriberId], at)).get(subscriberId);
+    if (person === undefined) return { kind: 'refused', detail: 'erased', isFinal: true };
+    const projectName = (await this.projects.ofScope(scope))?.name ?? '';
+    const automation = { id: plan.automationId, key: plan.automationKey };
+    const subject = { automation, executionId, nodeId: step.id, person, projectName, data, at };
+    const { body, contentType } = webhookMessage(step.config, subject);
+    const secret = automationWebhookSecret(this.#masterKey, scope.environmentId);
+    const signed = webhookHeaders([secret], { id: stepId(executionId, position), at, body });
+    const headers = { ...step.config.headers, 'content-type': contentType, ...signed };
+    try {
+      return outcomeOfAnswer(
+        await this.http.request({ method: 'POST', url: step.config.url, headers, body }),
+      );
+    } catch (error) {
+      return outcomeOfError(error);
+    }
+  }
+}
+
+/** What messaging.step_id makes: the run's id with the place of the node. */
+function stepId(runId: string, place: number): string {
+  return runId.slice(0, -2) + (place + 1).toString(16).padStart(2, '0');
+}

@@ -1,0 +1,75 @@
+import type { Recipient } from '#audience';
+import { compileMergeTemplate, type MergeValues } from '../../content/merge-template.js';
+import type { WebhookConfig } from '../graph/webhook-config.js';
+
+/** Whom and what a webhook tells of. */
+export interface WebhookSubject {
+  readonly automation: { readonly id: string; readonly key: string };
+  readonly executionId: string;
+  readonly nodeId: string;
+  readonly person: Recipient;
+  readonly projectName: string;
+  /** What came with the person; null for nothing. */
+  readonly data: unknown;
+  readonly at: Date;
+}
+
+/** The author's own body with its merge tags filled in, or else all that is known, in the form of Standard Webhooks. */
+export function webhookMessage(
+  { body }: Pick<WebhookConfig, 'body'>,
+  subject: WebhookSubject,
+): { readonly contentType: string; readonly body: string } {
+  if (body === null) return { contentType: 'application/json', body: JSON.stringify(described(subject)) };
+  const values = valuesOf(subject);
+  const filled = mapTexts(body, (text) => compileMergeTemplate(text, 'none').render(values));
+  if (typeof filled === 'string') return { contentType: 'text/plain; charset=utf-8', body: filled };
+  return { contentType: 'application/json', body: JSON.stringify(filled) };
+}
+
+/** The texts of a body, with their paths behind `body`. */
+export function bodyTexts(body: unknown, path = ''): readonly (readonly [path: string, text: string])[] {
+  if (typeof body === 'string') return [[path, body]];
+  if (Array.isArray(body))
+    return body.flatMap((item: unknown, index) => bodyTexts(item, `${path}[${index}]`));
+  if (typeof body !== 'object' || body === null) return [];
+  return Object.entries(body).flatMap(([name, value]) => bodyTexts(value, `${path}.${name}`));
+}
+
+function mapTexts(body: unknown, map: (text: string) => string): unknown {
+  if (typeof body === 'string') return map(body);
+  if (Array.isArray(body)) return body.map((item: unknown) => mapTexts(item, map));
+  if (typeof body !== 'object' || body === null) return body;
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, mapTexts(value, map)]));
+}
+
+function described({ automation, executionId, nodeId, person, data, at }: WebhookSubject): object {
+  const { subscriberId: id, email, firstName, lastName, phone, customFields } = person;
+  return {
+    type: 'automation.webhook',
+    timestamp: at.toISOString(),
+    data: {
+      automationId: automation.id,
+      automationKey: automation.key,
+      executionId,
+      nodeId,
+      subscriber: { id, email, firstName, lastName, phone, customFields },
+      data,
+    },
+  };
+}
+
+function valuesOf({ automation, person, projectName }: WebhookSubject): MergeValues {
+  return {
+    subscriber: {
+      email: person.email,
+      first_name: person.firstName,
+      last_name: person.lastName,
+      phone: person.phone,
+    },
+    custom: person.customFields,
+    topic: { name: '', key: '' },
+    campaign: { name: '', key: automation.key },
+    project: { name: projectName },
+    links: { unsubscribe: '', preferences: '', view: '' },
+  };
+}

@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { CONFIG, type Config } from '#platform';
+import { AutomationsFixture, chain, delay, trigger } from '../automations.fixture.js';
+import { automationWebhookSecret } from './webhook-secret.js';
+
+const MINUTE = 60_000;
+
+interface Call {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+describe('webhooks of automations', () => {
+  let fixture: AutomationsFixture;
+  let server: Server;
+  let url: string;
+  const calls: Call[] = [];
+  let answers: number[] = [];
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      void text(request).then((body) => {
+        calls.push({ headers: request.headers, body });
+        response.writeHead(answers.shift() ?? 200).end();
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+    fixture = await AutomationsFixture.open({ OUTGOING_PRIVATE_ADDRESSES: 'true' });
+  });
+  beforeEach(() => {
+    calls.length = 0;
+    answers = [];
+  });
+  afterAll(async () => {
+    await fixture?.close();
+    server?.close();
+  });
+
+  const hook = (config: object = {}) => ({ id: 'hook', type: 'webhook', config: { url, ...config } });
+
+  async function entered(config: object, data: Record<string, unknown> | null = null) {
+    const id = await fixture.active(chain(trigger(), hook(config), delay('wait', 'P1D')));
+    const person = await fixture.person();
+    const executionId = await fixture.enter(id, person.email, data);
+    await fixture.run();
+    return { id, executionId, email: person.email };
+  }
+
+  function verified({ body, headers }: Call): unknown {
+    const { MASTER_KEY } = fixture.messaging.get<Config>(CONFIG);
+    const webhook = new Webhook(automationWebhookSecret(MASTER_KEY, fixture.scope.environmentId));
+    return webhook.verify(body, headers as Record<string, string>);
+  }
+
+  it('tell who came by and what came with them, signed', async () => {
+    const { id, executionId, email } = await entered({ headers: { 'X-Shop': 'acme' } }, { order: 17 });
+    expect(await fixture.paths(id, email)).toEqual(['ACTIVE: start, hook, wait WAITING']);
+    expect(calls).toHaveLength(1);
+    expect(calls[0]?.headers).toMatchObject({ 'x-shop': 'acme', 'content-type': 'application/json' });
+    expect(verified(calls[0]!)).toMatchObject({
+      type: 'automation.webhook',
+      data: {
+        automationId: id,
+        executionId,
+        nodeId: 'hook',
+        subscriber: { email, firstName: 'Ada' },
+        data: { order: 17 },
+      },
+    });
+  });
+
+  it("send the author's own body, its merge tags filled in", async () => {
+    const { email } = await entered({
+      body: { who: '{{ subscriber.email }}', n: [1, '{{ project.name }}'] },
+    });
+    expect(verified(calls[0]!)).toEqual({ who: email, n: [1, 'Acme News'] });
+  });
+
+  it('are repeated with the same id until they are accepted, and the person goes on then', async () => {
+    answers = [500, 503];
+    const { id, email } = await entered({});
+    expect(await fixture.paths(id, email)).toEqual(['ACTIVE: start']);
+    await fixture.later(10_000);
+    expect(calls).toHaveLength(2);
+    await fixture.later(MINUTE);
+    expect(await fixture.paths(id, email)).toEqual(['ACTIVE: start, hook, wait WAITING']);
+    expect(new Set(calls.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    await fixture.later(MINUTE);
+    expect(calls).toHaveLength(3);
+  });
+
+  it('fail after six tries, or at once where nobody will ever answer; the person goes on', async () => {
+    answers = [500, 500, 500, 500, 500, 500];
+    const patient = await entered({});
+    for (const minutes of [1, 1, 5, 30, 120]) await fixture.later(minutes * MINUTE);
+    expect(calls).toHaveLength(6);
+    expect(await fixture.paths(patient.id, patient.email)).toEqual([
+      'ACTIVE: start, hook FAILED, wait WAITING',
+    ]);
+    answers = [410];
+    const gone = await entered({});
+    expect(await fixture.paths(gone.id, gone.email)).toEqual(['ACTIVE: start, hook FAILED, wait WAITING']);
+  });
+
+  it('are held while the automation is paused', async () => {
+    answers = [500];
+    const { id, email } = await entered({});
+    await fixture.automations.pause(fixture.scope, id);
+    await fixture.later(MINUTE);
+    expect(calls).toHaveLength(1);
+    await fixture.automations.activate(fixture.scope, id);
+    await fixture.run();
+    expect([calls.length, await fixture.paths(id, email)]).toEqual([
+      2,
+      ['ACTIVE: start, hook, wait WAITING'],
+    ]);
+  });
+});
+
+describe('webhooks of automations of people who are not trusted with the network', () => {
+  let fixture: AutomationsFixture;
+  beforeAll(async () => {
+    fixture = await AutomationsFixture.open();
+  });
+  afterAll(() => fixture?.close());
+
+  it.each(['http://127.0.0.1:9/', 'http://[::ffff:10.0.0.1]/', 'http://169.254.169.254/latest/meta-data/'])(
+    'never reach %s: the step fails and the person goes on',
+    async (url) => {
+      const id = await fixture.active(chain(trigger(), { id: 'hook', type: 'webhook', config: { url } }));
+      const { email } = await fixture.person();
+      await fixture.enter(id, email);
+      await fixture.run();
+      const [execution] = await fixture.executions(id);
+      expect(execution?.steps[1]).toMatchObject({
+        status: 'FAILED',
+        detail: expect.stringMatching(/^address: /),
+      });
+      expect(execution?.status).toBe('COMPLETED');
+    },
+  );
+});

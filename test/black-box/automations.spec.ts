@@ -1,0 +1,305 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ApiAnswer, ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { type RunningSystem, startSystem } from '../support/system.js';
+
+const STRANGE_ID = '019aa3b5-0000-7000-8000-000000000000';
+const contentJson = JSON.stringify({
+  blocks: [{ type: 'text', html: '<p>Hello {{ subscriber.first_name | default: "you" }}!</p>' }],
+});
+const trigger = { id: 'start', type: 'trigger', config: {} };
+const mail = (id: string, subject = 'Hello') => ({ id, type: 'email', config: { subject, contentJson } });
+const delay = (id: string, duration: string) => ({ id, type: 'delay', config: { duration } });
+const edge = (source: string, target: string, branch?: string) => ({
+  id: `${source}-${target}`,
+  source,
+  target,
+  branch,
+});
+/** Steps one behind the other. */
+const chain = (...nodes: readonly { readonly id: string }[]) => ({
+  nodes: JSON.stringify(nodes),
+  edges: JSON.stringify(nodes.slice(1).map((node, index) => edge(nodes[index]!.id, node.id))),
+});
+
+describe('automations over HTTP', () => {
+  let system: RunningSystem;
+  let client: ApiClient;
+  let topicId: string;
+  let topicKey: string;
+
+  beforeAll(async () => {
+    system = await startSystem();
+    client = await (await system.project()).client('TEST');
+    const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
+    topicId = topic.at('id');
+    topicKey = topic.at('topicKey');
+  });
+  afterAll(() => system?.stop());
+
+  async function create(fields: object = {}): Promise<ApiAnswer> {
+    const created = await client.post('/automations', {
+      name: 'Welcome',
+      triggerType: 'subscriber_joins_list',
+      triggerTopicId: topicId,
+      ...fields,
+    });
+    expect(created.status).toBe(201);
+    return created;
+  }
+
+  async function active(content: object, fields: object = {}): Promise<string> {
+    const id = (await create(fields)).at('id');
+    expect((await client.patch(`/automations/${id}/content`, content)).status).toBe(200);
+    const activated = await client.post(`/automations/${id}/activate`);
+    expect([activated.status, activated.at('checks')]).toEqual([200, undefined]);
+    return id;
+  }
+
+  describe('their definition', () => {
+    it('is made as a DRAFT, read by id and by key, listed newest first, and changed', async () => {
+      const created = await create({ description: 'For the new ones' });
+      expect(created.body).toEqual({
+        id: expect.any(String),
+        automationKey: expect.stringMatching(/^APIT-\d+$/),
+        name: 'Welcome',
+        description: 'For the new ones',
+        status: 'DRAFT',
+        triggerType: 'subscriber_joins_list',
+        triggerTopicId: topicId,
+        triggerTopicName: 'News',
+        nodeCount: null,
+        totalEntered: 0,
+        totalCompleted: 0,
+        currentlyActive: 0,
+        nodes: null,
+        edges: null,
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
+      });
+      const [id, key] = [created.at('id'), created.at('automationKey')];
+      expect(created.headers.get('location')).toBe(`/api/v1/automations/${id}`);
+      expect((await client.get(`/automations/${id}`)).body).toEqual(created.body);
+      expect((await client.get(`/automations/${key}`)).body).toEqual(created.body);
+      const list = await client.get('/automations?size=1');
+      expect([list.at('data', 0), list.at('pagination', 'totalElements')]).toEqual([created.body, 1]);
+      expect((await client.patch(`/automations/${key}`, {})).body).toEqual(created.body);
+      const changed = await client.patch(`/automations/${key}`, {
+        name: 'Hello',
+        description: null,
+        triggerTopicId: null,
+      });
+      expect(changed.body).toMatchObject({
+        name: 'Hello',
+        description: null,
+        triggerTopicId: null,
+        triggerTopicName: null,
+      });
+      expect((await client.delete(`/automations/${id}`)).status).toBe(204);
+      expect((await client.get(`/automations/${id}`)).status).toBe(404);
+    });
+
+    it('refuses what is malformed, unknown or not allowed', async () => {
+      const refused = await client.post('/automations', {
+        name: ' ',
+        triggerType: 'noon',
+        nodes: '[]',
+        triggerTopicId: 'x',
+      });
+      expect([refused.status, Object.keys(refused.at<object>('errors')).sort()]).toEqual([
+        400,
+        ['name', 'nodes', 'triggerTopicId', 'triggerType'],
+      ]);
+      const unknown = await client.post('/automations', { name: 'x', triggerTopicId: STRANGE_ID });
+      expect([unknown.status, unknown.at('errors')]).toEqual([
+        422,
+        { triggerTopicId: 'is not a known topic' },
+      ]);
+      for (const id of [STRANGE_ID, 'APIT-9999', 'nonsense'])
+        expect((await client.get(`/automations/${id}`)).status).toBe(404);
+    });
+
+    it('takes an incomplete graph and refuses what is none, naming every fault', async () => {
+      const id = (await create()).at('id');
+      const draft = await client.patch(`/automations/${id}/content`, {
+        nodes: JSON.stringify([{ id: 'wait', type: 'delay' }]),
+        edges: '[]',
+      });
+      expect([draft.status, draft.at('nodeCount')]).toEqual([200, 1]);
+      const refused = await client.patch(`/automations/${id}/content`, {
+        nodes: JSON.stringify([trigger, { id: 'x', type: 'fax' }, { ...delay('x', 'P1D'), color: 'red' }]),
+        edges: '{',
+      });
+      expect([refused.status, refused.at('errors')]).toEqual([
+        422,
+        {
+          'nodes[1].type': expect.stringMatching(/^must be one of trigger, email/),
+          'nodes[2].color': 'is not a known field',
+          edges: 'is not valid JSON',
+        },
+      ]);
+      const circle = await client.patch(`/automations/${id}/content`, {
+        nodes: JSON.stringify([trigger, delay('a', 'P1D'), delay('b', 'P1D')]),
+        edges: JSON.stringify([edge('start', 'a'), edge('a', 'b'), edge('b', 'a')]),
+      });
+      expect([circle.status, circle.at('errors')]).toEqual([
+        422,
+        { 'nodes[1]': 'is on a cycle', 'nodes[2]': 'is on a cycle' },
+      ]);
+      expect((await client.get(`/automations/${id}`)).at('nodes')).toBe(draft.at('nodes'));
+    });
+
+    it('names all that is missing at once when it is activated', async () => {
+      const id = (await create({ triggerType: 'segment_entered', triggerTopicId: null })).at('id');
+      await client.patch(`/automations/${id}/content`, {
+        nodes: JSON.stringify([
+          trigger,
+          delay('wait', 'three days'),
+          {
+            id: 'if',
+            type: 'condition',
+            config: { rules: { version: 1, where: { field: 'custom.none', op: 'eq', value: 1 } } },
+          },
+          mail('mail', 'Hi {{ subscriber.nickname }}'),
+          delay('lost', 'P1D'),
+          { id: 'sub', type: 'topic_action', config: { action: 'subscribe', topicKey: 'APIT-999' } },
+        ]),
+        edges: JSON.stringify([
+          edge('start', 'wait'),
+          edge('wait', 'if'),
+          edge('if', 'mail', 'yes'),
+          edge('if', 'sub', 'maybe'),
+        ]),
+      });
+      const refused = await client.post(`/automations/${id}/activate`);
+      expect([refused.status, refused.at('type')]).toEqual([409, expect.stringMatching(/invalid-state$/)]);
+      expect(refused.body).toMatchObject({ currentState: 'DRAFT', allowedStates: ['DRAFT', 'PAUSED'] });
+      const paths = refused
+        .at<{ path: string; code: string }[]>('checks')
+        .map(({ path, code }) => `${code} ${path}`);
+      expect(paths.sort()).toEqual(
+        [
+          'trigger nodes[0].config.segmentKey',
+          'delay nodes[1].config.duration',
+          'condition nodes[2].config.rules.where.field',
+          'graph nodes[2]',
+          'email nodes[3].config.subject',
+          'email nodes[3].config.topicKey',
+          'graph nodes[4]',
+          'topic_action nodes[5].config.topicKey',
+          'graph edges[3].branch',
+        ].sort(),
+      );
+      expect((await client.get(`/automations/${id}`)).at('status')).toBe('DRAFT');
+    });
+
+    it('goes from DRAFT to ACTIVE to PAUSED and back, and ends as ARCHIVED', async () => {
+      const id = await active(chain(trigger, mail('hello')));
+      const at = (path: string) => `/automations/${id}${path}`;
+      const refusedWhileActive = await Promise.all([
+        client.post(at('/activate')),
+        client.delete(at('')),
+        client.patch(at('/content'), chain(trigger)),
+        client.patch(at(''), { triggerType: 'manual' }),
+        client.patch(at(''), { status: 'ARCHIVED' }),
+        client.patch(at(''), { status: 'DRAFT' }),
+      ]);
+      expect(refusedWhileActive.map(({ status }) => status)).toEqual([409, 409, 409, 409, 409, 409]);
+      expect(refusedWhileActive[2]?.body).toMatchObject({
+        currentState: 'ACTIVE',
+        allowedStates: ['DRAFT', 'PAUSED'],
+      });
+      const inUse = await client.delete(`/topics/${topicKey}`);
+      expect([inUse.status, inUse.at('type')]).toEqual([409, expect.stringMatching(/in-use$/)]);
+      expect((await client.patch(at(''), { name: 'Renamed' })).at('status')).toBe('ACTIVE');
+      expect((await client.patch(at(''), { status: 'PAUSED' })).at('status')).toBe('PAUSED');
+      expect((await client.post(at('/pause'))).status).toBe(409);
+      expect((await client.patch(at(''), { status: 'ACTIVE' })).at('status')).toBe('ACTIVE');
+      expect((await client.post(at('/pause'))).at('status')).toBe('PAUSED');
+      expect((await client.patch(at(''), { status: 'ARCHIVED' })).at('status')).toBe('ARCHIVED');
+      expect((await client.post(at('/activate'))).status).toBe(409);
+      expect((await client.delete(at(''))).status).toBe(204);
+    });
+  });
+
+  describe('their people', () => {
+    let people = 0;
+
+    async function person(fields: object = {}): Promise<string> {
+      const email = `person${(people += 1)}@example.com`;
+      const created = await client.post('/subscribers', { email, firstName: 'Ada', ...fields });
+      expect(created.status).toBe(201);
+      return email;
+    }
+
+    const subscribed = () => person({ topicKeys: [topicKey], consent: { source: 'form' } });
+
+    interface Execution {
+      readonly id: string;
+      readonly email: string;
+      readonly status: string;
+      readonly currentNodeId: string | null;
+      readonly steps: readonly {
+        readonly nodeId: string;
+        readonly status: string;
+        readonly detail: string | null;
+      }[];
+    }
+
+    const executions = async (id: string): Promise<readonly Execution[]> =>
+      (await client.get(`/automations/${id}/executions?size=100`)).at<Execution[]>('data');
+
+    const ended = (id: string, email: string) =>
+      eventually(`the run of ${email} has ended`, async () => {
+        const execution = (await executions(id)).find((each) => each.email === email);
+        return execution?.status !== 'ACTIVE' && execution;
+      });
+
+    const mailsTo = async (email: string): Promise<Record<string, never>[]> =>
+      (await client.get(`/test-inbox/messages?kind=AUTOMATION&to=${encodeURIComponent(email)}`)).at('data');
+
+    it('come in when they join the topic, wait, and get their mails', async () => {
+      const id = await active(
+        chain(
+          trigger,
+          mail('hello', 'Hello {{ subscriber.first_name }}'),
+          delay('wait', 'PT1S'),
+          mail('bye', 'Bye'),
+        ),
+      );
+      const email = await subscribed();
+      const execution = await ended(id, email);
+      expect(execution).toMatchObject({ email, status: 'COMPLETED', currentNodeId: null });
+      expect(execution.steps.map(({ nodeId, status }) => `${nodeId} ${status}`)).toEqual([
+        'start DONE',
+        'hello DONE',
+        'wait DONE',
+        'bye DONE',
+      ]);
+      const mails = await eventually('both mails', async () => {
+        const found = await mailsTo(email);
+        return found.length === 2 && found;
+      });
+      expect(new Set(mails.map(({ subject }) => subject))).toEqual(new Set(['Bye', 'Hello Ada']));
+      expect((await client.get(`/automations/${id}`)).body).toMatchObject({
+        totalEntered: 1,
+        totalCompleted: 1,
+        currentlyActive: 0,
+      });
+      // The unsubscribe link of the mail takes the person off the topic.
+      const { unsubscribe } = mails[0]!['links'] as unknown as Record<string, string>;
+      expect(
+        (
+          await fetch(unsubscribe!, {
+            method: 'POST',
+            body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }),
+          })
+        ).status,
+      ).toBe(200);
+      const consents = await client.get(`/subscribers/${encodeURIComponent(email)}/consents`);
+      expect(consents.at('consents', 0, 'status')).toBe('UNSUBSCRIBED');
+      const view = (mails[0]!['links'] as unknown as Record<string, string>)['view']!;
+      expect(await (await fetch(view)).text()).toContain('Hello Ada!');
+    });
+  });
+});
