@@ -6,7 +6,7 @@ export {
   type ConfirmingPerson,
 } from './consents/confirmations.service.js';
 export { CONSENT_STATUSES, type ConsentStatus } from './consents/consent.js';
-export { ConfirmationRequested } from './consents/consent.events.js';
+export { ConfirmationRequested, ConfirmationsRequested } from './consents/consent.events.js';
 export {
   type ConsentActor,
   type ConsentDetails,

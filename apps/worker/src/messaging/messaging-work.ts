@@ -17,6 +17,7 @@ import { ExportDeliveries } from './export-deliveries.job.js';
 import { ExportReport } from './export-report.job.js';
 import { RetryFailedDeliveries } from './retry-failed-deliveries.job.js';
 import { SendConfirmationMail } from './send-confirmation-mail.job.js';
+import { SendConfirmationMails } from './send-confirmation-mails.job.js';
 
 export const messagingWork: ContextWork = {
   jobs: [
@@ -26,6 +27,7 @@ export const messagingWork: ContextWork = {
     ExportReport,
     RetryFailedDeliveries,
     SendConfirmationMail,
+    SendConfirmationMails,
   ],
   events: [
     CampaignQueued,

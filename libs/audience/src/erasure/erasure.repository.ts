@@ -43,7 +43,8 @@ async function removeFromImports(db: Sql, { environmentId }: ProjectScope, email
     delete from audience.import_errors where environment_id = ${environmentId} and email_key = ${emailKey}
   `.execute(db);
   await sql`
-    update audience.import_rows r set email_key = null, cells = '[]', fault = 'was erased before it was imported'
+    update audience.import_rows r set email_key = null, cells = '[]', fault = 'was erased before it was imported',
+      email = null, first_name = null, last_name = null, phone = null, custom_fields = null
     from (
       select import_id, row_number from audience.import_rows
       where environment_id = ${environmentId} and email_key = ${emailKey} for update skip locked

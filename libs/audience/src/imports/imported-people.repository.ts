@@ -2,20 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { CustomFieldValues } from '../custom-fields/custom-field.js';
-import type { SubscriberFields, SubscriberStatus } from '../subscribers/subscriber.js';
-import { SubscriberLimit } from '../subscribers/subscriber-limit.service.js';
+import type { SubscriberStatus } from '../subscribers/subscriber.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
-
-/** What an import can change of a subscriber. */
-export interface ImportedFields extends SubscriberFields {
-  readonly customFields: CustomFieldValues;
-}
-
-/** A subscriber who was there before. */
-export interface KnownPerson extends ImportedFields {
-  readonly id: string;
-}
+import type { ImportedFields, KnownPerson } from './import-decisions.js';
 
 /** Subscribers by the thousand: each method is one statement. */
 @Injectable()
@@ -23,19 +12,7 @@ export class ImportedPeople {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
-    @Inject(SubscriberLimit) private readonly limit: SubscriberLimit,
   ) {}
-
-  /** Lets nobody else decide about these addresses, as `SubscriberRepository.lockAddress` does for one. */
-  lockAddresses(scope: ProjectScope, emailKeys: readonly string[]): Promise<void> {
-    // In one order, so that two imports wait for each other and not in a circle.
-    const names = emailKeys.map((key) => `${scope.environmentId}:${key}`).sort();
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        select count(pg_advisory_xact_lock(hashtextextended(n.name, 0))) from unnest(${names}::text[]) n(name)
-      `.execute(db);
-    });
-  }
 
   /** Those of the addresses that are subscribers', by key, locked until the transaction ends. */
   known(scope: ProjectScope, emailKeys: readonly string[]): Promise<ReadonlyMap<string, KnownPerson>> {
@@ -65,11 +42,6 @@ export class ImportedPeople {
       `.execute(db);
       return new Set(rows.map(({ key }) => key));
     });
-  }
-
-  /** How many of `wanted` new subscribers the plan allows. */
-  room(scope: ProjectScope, wanted: number): Promise<number> {
-    return wanted === 0 ? Promise.resolve(0) : this.limit.reserve(scope, wanted);
   }
 
   /** Makes subscribers, whose addresses are locked and nobody's; returns their ids. */

@@ -33,9 +33,13 @@ export class SuppressionRepository {
       exists (
         select from audience.suppressions s
         where s.environment_id = ${scope.environmentId} and s.email_key = ${emailKey}
-      ) or exists (
-        select from audience.erased_suppressions s
-        where s.environment_id = ${scope.environmentId} and s.address_digest = ${this.digests.ofColumn(scope, emailKey)}
+      ) or (
+        -- once for all rows: without any, no address is digested
+        exists (select from audience.erased_suppressions s where s.environment_id = ${scope.environmentId})
+        and exists (
+          select from audience.erased_suppressions s
+          where s.environment_id = ${scope.environmentId} and s.address_digest = ${this.digests.ofColumn(scope, emailKey)}
+        )
       )
     )`;
   }
