@@ -2,6 +2,8 @@ import type { ArrivedRow } from './import.js';
 
 /** Bytes of one COPY: what a request holds of its rows, twice. */
 const BATCH_BYTES = 512 * 1024;
+/** Of UTF-8, for a unit of a JavaScript string. */
+const MOST_BYTES = 3;
 
 /** Its columns in the order of `copyLine`. */
 export const STAGED_COLUMNS =
@@ -9,13 +11,15 @@ export const STAGED_COLUMNS =
 
 /**
  * Gathers rows and sends them in batches: while the database takes one, the next is gathered. When that is full
- * first, it waits, and so makes the client wait.
+ * first, it waits, and so makes the client wait. The two buffers serve the whole file: new ones for each batch, and
+ * rows kept as strings until then, would make Node's memory grow by far more than they hold.
  */
 export class StagingWriter {
-  #lines: string[] = [];
+  #gathered = Buffer.allocUnsafeSlow(BATCH_BYTES);
+  #spare = Buffer.allocUnsafeSlow(BATCH_BYTES);
   #length = 0;
   #rows = 0;
-  #sent: Promise<unknown> = Promise.resolve();
+  #sent: Promise<{ readonly error: unknown } | null> = Promise.resolve(null);
 
   constructor(
     private readonly copy: (data: Buffer) => Promise<void>,
@@ -30,16 +34,17 @@ export class StagingWriter {
   async write(rows: readonly ArrivedRow[]): Promise<void> {
     for (const row of rows) {
       const line = copyLine(this.importId, row);
-      this.#lines.push(line);
-      this.#length += line.length;
       this.#rows += 1;
-      if (this.#length > BATCH_BYTES) await this.#send();
+      const most = line.length * MOST_BYTES;
+      if (this.#length + most > BATCH_BYTES) await this.#sendGathered();
+      if (most > BATCH_BYTES) await this.#send(Buffer.from(line));
+      else this.#length += this.#gathered.write(line, this.#length);
     }
   }
 
   /** Resolves when the database has all rows. */
   async flush(): Promise<void> {
-    await this.#send();
+    await this.#sendGathered();
     await this.#settled();
   }
 
@@ -48,19 +53,26 @@ export class StagingWriter {
     await this.#sent;
   }
 
-  async #send(): Promise<void> {
-    await this.#settled();
-    if (this.#lines.length === 0) return;
-    const data = Buffer.from(this.#lines.join(''));
-    this.#lines = [];
+  async #sendGathered(): Promise<void> {
+    if (this.#length === 0) return;
+    await this.#send(this.#gathered.subarray(0, this.#length));
+    [this.#gathered, this.#spare] = [this.#spare, this.#gathered];
     this.#length = 0;
+  }
+
+  /** When it resolves, what was sent before has arrived, and `data` is on its way. */
+  async #send(data: Buffer): Promise<void> {
+    await this.#settled();
     // A failure is told to the next who asks; until then it must not count as unhandled.
-    this.#sent = this.copy(data).catch((error: unknown) => ({ error }));
+    this.#sent = this.copy(data).then(
+      () => null,
+      (error: unknown) => ({ error }),
+    );
   }
 
   async #settled(): Promise<void> {
-    const failure = (await this.#sent) as { readonly error: unknown } | undefined;
-    if (failure !== undefined) throw failure.error;
+    const failure = await this.#sent;
+    if (failure !== null) throw failure.error;
   }
 }
 
