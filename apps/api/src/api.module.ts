@@ -1,12 +1,13 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { EntitySchema } from '@mikro-orm/postgresql';
+import { SubscriberAllowanceModule } from '#audience';
+import { BillingModule, SubscriberLimitQuery } from '#billing';
 import { CampaignSchema } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
 import { AccessApiModule } from './access/access-api.module.js';
 import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
-import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
 import { MessagingApiModule } from './messaging/messaging-api.module.js';
 import { ReferenceModule } from './openapi/reference.module.js';
 import { OperationsController } from './operations/operations.controller.js';
@@ -21,7 +22,7 @@ const STATEMENT_TIMEOUT_MS = 20_000;
 /** The contexts over HTTP. */
 const EDGES = [
   AccessApiModule,
-  SubscriberAllowanceModule,
+  SubscriberAllowanceModule.by(BillingModule, SubscriberLimitQuery),
   AudienceApiModule,
   MessagingApiModule,
   PublicPagesModule,

@@ -1,8 +1,8 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { AudienceModule } from '#audience';
+import { AudienceModule, SubscriberAllowanceModule } from '#audience';
+import { BillingModule, SubscriberLimitQuery } from '#billing';
 import { MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
-import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
 import { queueProviders } from './queue.providers.js';
 import { Worker } from './worker.js';
 
@@ -14,7 +14,7 @@ export class WorkerModule {
       module: WorkerModule,
       imports: [
         PlatformModule.register(options),
-        SubscriberAllowanceModule,
+        SubscriberAllowanceModule.by(BillingModule, SubscriberLimitQuery),
         AudienceModule,
         MessagingWorkerModule,
       ],

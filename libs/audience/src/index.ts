@@ -86,12 +86,8 @@ export type { MailActivity, MailFilter } from './segments/segment-rules.js';
 export { type NamedSegment, SegmentsQuery } from './segments/segments.query.js';
 export { SegmentsService } from './segments/segments.service.js';
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
-export {
-  type AudienceBreakdown,
-  type ChosenAudience,
-  type Recipient,
-  RecipientsQuery,
-} from './subscribers/recipients.query.js';
+export type { AudienceBreakdown, ChosenAudience, Recipient } from './subscribers/recipient.js';
+export { RecipientsQuery } from './subscribers/recipients.query.js';
 export {
   type Subscriber,
   SUBSCRIBER_STATUSES,
@@ -99,6 +95,7 @@ export {
   type SubscriberStatus,
 } from './subscribers/subscriber.js';
 export { SubscriberAllowance } from './subscribers/subscriber-allowance.js';
+export { SubscriberAllowanceModule } from './subscribers/subscriber-allowance.module.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
 export {
   type NewSubscriberInput,

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database, prepared, type Sql } from '#platform';
 import type { Subscriber, SubscriberFields, SubscriberSource, SubscriberStatus } from './subscriber.js';
 
 /** The values of active fields of a table called `b`: those of archived ones stay in the row, unseen. */
@@ -32,7 +32,7 @@ export class SubscriberRepository {
   insert(scope: ProjectScope, subscriber: NewSubscriber, at: Date): Promise<Subscriber> {
     const { id, address, firstName, lastName, phone, customFields, source, status } = subscriber;
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Subscriber>`
+      const { rows } = await sql<Subscriber>`${prepared}
         insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name, last_name,
           phone, custom_fields, source, status, created_at, updated_at)
         values (${id}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key}, ${firstName},
@@ -60,7 +60,7 @@ export class SubscriberRepository {
 
   find(scope: ProjectScope, emailKey: string): Promise<Subscriber | null> {
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Subscriber>`
+      const { rows } = await sql<Subscriber>`${prepared}
         select ${subscriberColumns} from audience.subscribers b
         where b.environment_id = ${scope.environmentId} and b.email_key = ${emailKey}
       `.execute(db);
@@ -127,7 +127,7 @@ export class SubscriberRepository {
   /** The id of the subscriber with this address, locked until the transaction ends; null when there is none. */
   lockByKey(scope: ProjectScope, emailKey: string): Promise<string | null> {
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ id: string }>`
+      const { rows } = await sql<{ id: string }>`${prepared}
         select b.id from audience.subscribers b
         where b.environment_id = ${scope.environmentId} and b.email_key = ${emailKey} for update
       `.execute(db);

@@ -4,6 +4,7 @@ import { type Kysely, sql } from 'kysely';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
 import { copyIn } from './copy-in.js';
+import { keepPrepared } from './prepared-statements.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 
 /** SQL bound to one transaction. */
@@ -65,7 +66,10 @@ export class Database {
     });
     // An idle client whose server went away emits 'error'; the pool has dropped it already.
     pool.on('error', () => undefined);
-    pool.on('connect', (client) => client.on('error', () => undefined));
+    pool.on('connect', (client) => {
+      client.on('error', () => undefined);
+      keepPrepared(client);
+    });
     const dialect = new ScopedPostgresDialect({ pool });
     const orm = await MikroORM.init({
       entities: [...options.entities],
