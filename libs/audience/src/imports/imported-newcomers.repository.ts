@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { environmentOf } from '../environment-of.query.js';
 import { CONFIRMATION_VALID_MS } from '../consents/consent.js';
 import type { ConsentOccasion } from '../consents/consent-changes.service.js';
 import type { SubscriberStatus } from '../subscribers/subscriber.js';
@@ -60,7 +61,7 @@ export class ImportedNewcomers {
       where r.import_id = ${importId} and r.row_number between ${first} and ${last} and r.email is not null
         and (
           select b.id from audience.subscribers b
-          where b.environment_id = ${environmentId} and b.email_key = r.email_key
+          where b.environment_id = ${environmentOf({ environmentId })} and b.email_key = r.email_key
         ) is null
         and (${isSuppressed}) is false
       returning r.row_number, r.email, r.email_key, r.first_name, r.last_name, r.phone, r.custom_fields

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { environmentOf } from '../environment-of.query.js';
 import type { SubscriberStatus } from '../subscribers/subscriber.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import type { ImportedFields, KnownPerson } from './import-decisions.js';
@@ -25,7 +26,7 @@ export class ImportedPeople {
           select b.id, b.email_key as "emailKey", b.first_name as "firstName", b.last_name as "lastName", b.phone,
             b.custom_fields as "customFields"
           from audience.subscribers b
-          where b.environment_id = ${scope.environmentId} and b.email_key = k.key collate "C"
+          where b.environment_id = ${environmentOf(scope)} and b.email_key = k.key collate "C"
           limit 1 for update
         ) b
       `.execute(db);
@@ -82,7 +83,7 @@ export class ImportedPeople {
           ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
           ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[])
           as n(id, first_name, last_name, phone, custom_fields)
-        where b.environment_id = ${scope.environmentId} and b.id = n.id
+        where b.environment_id = ${environmentOf(scope)} and b.id = n.id
       `.execute(db);
     });
   }

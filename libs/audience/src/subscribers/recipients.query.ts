@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { environmentOf } from '../environment-of.query.js';
 import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { prepareForSets } from '../segments/segment-evaluations.service.js';
@@ -155,7 +156,7 @@ export class RecipientsQuery {
           from audience.consents c join audience.topics t on t.id = c.topic_id
           where c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
         ) c on true
-        where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[])
+        where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...subscriberIds]}::uuid[])
       `.execute(db);
       const defaults = templateDefaults(await this.fields.definitions(scope));
       return new Map(
