@@ -225,6 +225,28 @@ describe('importing subscribers', () => {
     await eventually('nothing is left', async () => (await imports()) === 0 && (await stored()) === 0);
   });
 
+  it('sends one mail to each person who has to confirm', async () => {
+    const topics = await Promise.all(
+      ['Offers', 'Tips'].map(async (name) => (await client.post('/topics', { name })).at('topicKey')),
+    );
+    const people = Array.from({ length: 40 }, (_, index) => `asked-${index}@example.com`);
+    const { id } = (await importCsv(`email\n${people.join('\n')}`, `&topicKeys=${topics.join(',')}`))
+      .body as {
+      id: string;
+    };
+    await ended(id);
+    const mails = () =>
+      system.database.query<{ address: string }>(
+        `select address from messaging.deliveries where kind = 'OPT_IN' and address like 'asked-%'`,
+      );
+    await eventually(
+      'all mails are on their way',
+      async () => (await mails()).length >= people.length,
+      30_000,
+    );
+    expect((await mails()).map(({ address }) => address).sort()).toEqual(people.toSorted());
+  });
+
   it('does every row once when the worker is killed in the middle', async () => {
     const doubleOptIn = (await client.post('/topics', { name: 'Offers' })).at('topicKey');
     await importCsv(

@@ -1,5 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { EntitySchema } from '@mikro-orm/postgresql';
+import { SubscriberAllowanceModule } from '#audience';
+import { BillingModule, SubscriberLimitQuery } from '#billing';
 import { CampaignSchema } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
@@ -7,7 +9,6 @@ import { WebhookAnnouncer } from '#webhooks';
 import { AccessApiModule } from './access/access-api.module.js';
 import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
-import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
 import { DeliverabilityApiModule } from './deliverability/deliverability-api.module.js';
 import { DomainUsageModule } from './deliverability/domain-usage.module.js';
 import { BillingApiModule } from './billing/billing-api.module.js';
@@ -26,7 +27,7 @@ const STATEMENT_TIMEOUT_MS = 20_000;
 /** The contexts over HTTP. */
 const EDGES = [
   AccessApiModule,
-  SubscriberAllowanceModule,
+  SubscriberAllowanceModule.by(BillingModule, SubscriberLimitQuery),
   AudienceApiModule,
   MessagingApiModule,
   DomainUsageModule,

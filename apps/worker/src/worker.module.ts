@@ -1,11 +1,10 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { AudienceModule } from '#audience';
+import { AudienceModule, SubscriberAllowanceModule } from '#audience';
 import { BouncesModule, DeliverabilityWorkerModule } from '#deliverability';
-import { BillingModule } from '#billing';
+import { BillingModule, SubscriberLimitQuery } from '#billing';
 import { AutomationsWorkerModule, MessagingModule, MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { WebhooksWorkerModule } from '#webhooks';
-import { SubscriberAllowanceModule } from './audience/subscriber-allowance.module.js';
 import { BounceServer } from './deliverability/bounce-server.js';
 import { queueProviders } from './queue.providers.js';
 import { Worker } from './worker.js';
@@ -18,7 +17,7 @@ export class WorkerModule {
       module: WorkerModule,
       imports: [
         PlatformModule.register(options),
-        SubscriberAllowanceModule,
+        SubscriberAllowanceModule.by(BillingModule, SubscriberLimitQuery),
         AudienceModule,
         MessagingModule,
         DeliverabilityWorkerModule,

@@ -106,8 +106,12 @@ export class AudienceFixture {
   /** The ids of the confirmations that a mail was asked for, oldest first. */
   async requestedMails(scope: ProjectScope): Promise<string[]> {
     const rows = await this.test.query<{ id: string }>(
-      `select payload ->> 'confirmationId' as id from platform.outbox
-       where environment_id = $1 and event_name = 'audience.confirmation_requested.v1' order by id`,
+      `select c.id from platform.outbox o cross join lateral (
+         select o.payload ->> 'confirmationId' as id where o.event_name = 'audience.confirmation_requested.v1'
+         union all
+         select jsonb_array_elements_text(o.payload -> 'confirmationIds')
+         where o.event_name = 'audience.confirmations_requested.v1'
+       ) c where o.environment_id = $1 order by c.id`,
       [scope.environmentId],
     );
     return rows.map(({ id }) => id);

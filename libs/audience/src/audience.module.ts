@@ -24,11 +24,13 @@ import { SubscriberEventsService } from './events/subscriber-events.service.js';
 import { PreferencesQuery } from './preferences/preferences.query.js';
 import { PreferencesService } from './preferences/preferences.service.js';
 import { ImportChunks } from './imports/import-chunks.service.js';
-import { ImportReader } from './imports/import-reader.service.js';
+import { ImportTermsService } from './imports/import-terms.service.js';
 import { ImportRepository } from './imports/import.repository.js';
 import { ImportRuns } from './imports/import-runs.service.js';
 import { ImportedConsents } from './imports/imported-consents.repository.js';
+import { ImportedNewcomers } from './imports/imported-newcomers.repository.js';
 import { ImportedPeople } from './imports/imported-people.repository.js';
+import { ImportedRows } from './imports/imported-rows.service.js';
 import { ImportsQuery } from './imports/imports.query.js';
 import { ImportsService } from './imports/imports.service.js';
 import { RemoveOldImports } from './imports/remove-old-imports.task.js';
@@ -116,10 +118,12 @@ const door = [
     CustomFieldRepository,
     ErasureRepository,
     ImportChunks,
-    ImportReader,
+    ImportTermsService,
     ImportRepository,
     ImportedConsents,
+    ImportedNewcomers,
     ImportedPeople,
+    ImportedRows,
     OptIns,
     RuleCatalogueQuery,
     SegmentEvaluations,

@@ -7,7 +7,7 @@ export {
   type ConfirmingPerson,
 } from './consents/confirmations.service.js';
 export { CONSENT_STATUSES, type ConsentStatus } from './consents/consent.js';
-export { ConfirmationRequested } from './consents/consent.events.js';
+export { ConfirmationRequested, ConfirmationsRequested } from './consents/consent.events.js';
 export {
   type ConsentActor,
   type ConsentDetails,
@@ -90,12 +90,8 @@ export { SegmentsService } from './segments/segments.service.js';
 export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.service.js';
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
 export { type AwaitedSignal, Signals, SIGNALS_CHANNEL } from './signals/signals.service.js';
-export {
-  type AudienceBreakdown,
-  type ChosenAudience,
-  type Recipient,
-  RecipientsQuery,
-} from './subscribers/recipients.query.js';
+export type { AudienceBreakdown, ChosenAudience, Recipient } from './subscribers/recipient.js';
+export { RecipientsQuery } from './subscribers/recipients.query.js';
 export {
   type Subscriber,
   SUBSCRIBER_STATUSES,
@@ -104,6 +100,7 @@ export {
 } from './subscribers/subscriber.js';
 export { LiveSubscribersQuery } from './subscribers/live-subscribers.query.js';
 export { SubscriberAllowance } from './subscribers/subscriber-allowance.js';
+export { SubscriberAllowanceModule } from './subscribers/subscriber-allowance.module.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
 export {
   type NewSubscriberInput,

@@ -32,6 +32,9 @@ export function addCheckCounters(program: Command, cli: CliContext): void {
       if (result.statusDifferences.length > 0) {
         throw new OperatorError('statuses-differ', 'Some subscribers do not have the status that follows.');
       }
+      if (result.strayConsents.length > 0) {
+        throw new OperatorError('consents-stray', 'Some consents are of nobody, or to no topic.');
+      }
     });
 }
 
@@ -52,7 +55,7 @@ async function check(cli: CliContext, repair: boolean): Promise<Result> {
   );
 }
 
-function asText({ counters, differences, statusDifferences, repaired }: Result): string {
+function asText({ counters, differences, statusDifferences, strayConsents, repaired }: Result): string {
   const parts = [`${counters} counters were compared with what they count.`];
   if (differences.length > 0) {
     const rows = differences.map(({ environmentId, kind, key, state, counter, counted }) =>
@@ -65,6 +68,12 @@ function asText({ counters, differences, statusDifferences, repaired }: Result):
       [environmentId, status, derived, subscribers].map(String),
     );
     parts.push(table(['ENVIRONMENT', 'STATUS', 'SHOULD BE', 'SUBSCRIBERS'], rows));
+  }
+  if (strayConsents.length > 0) {
+    const rows = strayConsents.map(({ environmentId, missing, consents }) =>
+      [environmentId, missing, consents].map(String),
+    );
+    parts.push(table(['ENVIRONMENT', 'WITHOUT ITS', 'CONSENTS'], rows));
   }
   if (repaired > 0) parts.push(`Repaired ${repaired}.`);
   return parts.join('\n\n');

@@ -31,6 +31,7 @@ describe('check:counters', () => {
       counters: 3,
       differences: [],
       statusDifferences: [],
+      strayConsents: [],
       repaired: 0,
     });
   });
@@ -61,5 +62,19 @@ describe('check:counters', () => {
     const { exitCode, stdout } = await run();
     expect(exitCode).toBe(1);
     expect(stdout).toMatch(/ACTIVE +UNSUBSCRIBED +1/);
+    await test.query(`update audience.consents set status = 'SUBSCRIBED'`);
+  });
+
+  it('ends with 1 when there are consents of nobody or to no topic', async () => {
+    await test.query(
+      `insert into audience.consents (subscriber_id, topic_id, environment_id, status, subscriber_status, subscriber_created_at)
+       select platform.new_id(), $1::uuid, $2::bigint, 'UNSUBSCRIBED', 'ACTIVE', now() from generate_series(1, 3)
+       union all select id, platform.new_id(), environment_id, 'UNSUBSCRIBED', status, created_at from audience.subscribers`,
+      [TOPIC, environmentId],
+    );
+    const { exitCode, stdout } = await run();
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/SUBSCRIBER +3/);
+    expect(stdout).toMatch(/TOPIC +10/);
   });
 });

@@ -1,5 +1,6 @@
 import {
   ConfirmationRequested,
+  ConfirmationsRequested,
   EvaluateSegments,
   ExpireConfirmations,
   FoldCounters,
@@ -16,7 +17,7 @@ import { RemoveTopicConsents } from './remove-topic-consents.job.js';
 
 export const audienceWork: ContextWork = {
   jobs: [EraseMail, ImportSubscribers, RemoveTopicConsents],
-  events: [ConfirmationRequested, ImportQueued, SubscriberErased, TopicDeleted],
+  events: [ConfirmationRequested, ConfirmationsRequested, ImportQueued, SubscriberErased, TopicDeleted],
   tasks: [ExpireConfirmations, FoldCounters, RemoveOldImports, EvaluateSegments, TrimSegmentHistory],
   parts: [],
 };

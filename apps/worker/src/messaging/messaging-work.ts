@@ -21,6 +21,7 @@ import { ExportReport } from './export-report.job.js';
 import { RetryFailedDeliveries } from './retry-failed-deliveries.job.js';
 import { SendConfirmationMail } from './send-confirmation-mail.job.js';
 import { WriteCampaignReport } from './write-campaign-report.job.js';
+import { SendConfirmationMails } from './send-confirmation-mails.job.js';
 
 export const messagingWork: ContextWork = {
   jobs: [
@@ -31,6 +32,7 @@ export const messagingWork: ContextWork = {
     RetryFailedDeliveries,
     SendConfirmationMail,
     WriteCampaignReport,
+    SendConfirmationMails,
   ],
   events: [
     CampaignQueued,

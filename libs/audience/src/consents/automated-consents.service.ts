@@ -1,12 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database, publish, type Sql } from '#platform';
 import { ImportedConsents } from '../imports/imported-consents.repository.js';
 import { refreshStatuses } from '../subscribers/subscriber.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
+import { ConfirmationsRequested } from './consent.events.js';
 import { consentProof, type ConsentProof } from './consent-proof.js';
 
 /** What became of each person; who is missing was erased. */
@@ -48,8 +49,15 @@ export class AutomatedConsents {
         return new Map(people.map(({ id }) => [id, 'no-topic'] as const));
       const ids = people.filter(({ suppressed }) => !suppressed).map(({ id }) => id);
       const occasion = { at: this.clock.now(), proof: proofOf(automationId) };
-      const granted = new Set(await this.consents.grant(scope, ids, [topic], occasion));
-      if (granted.size > 0) await refreshStatuses(db, [...granted], occasion.at);
+      const { subscriberIds: changed, confirmationIds } = await this.consents.grant(
+        scope,
+        ids,
+        [topic],
+        occasion,
+      );
+      if (changed.length > 0) await refreshStatuses(db, changed, occasion.at);
+      if (confirmationIds.length > 0) await publish(db, scope, ConfirmationsRequested({ confirmationIds }));
+      const granted = new Set(changed);
       const refusals = await this.consents.refused(scope, ids, [topic]);
       const refused = new Set(refusals.map(({ subscriberId }) => subscriberId));
       const outcomeOf = ({ id, suppressed }: LockedPerson) => {

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
+import { environmentOf } from '../environment-of.query.js';
 import { repeatsCountSince } from './confirmation.js';
 import { CONFIRMATION_VALID_MS } from './consent.js';
 import { ConfirmationRequested } from './consent.events.js';
@@ -45,7 +46,7 @@ export class ConfirmationRepository {
       const { rows } = await sql<{ topicId: string; times: Date[] }>`
         select t.id as "topicId", array_agg(f.created_at) as times
         from audience.confirmations f cross join unnest(f.topic_ids) as t(id)
-        where f.environment_id = ${scope.environmentId} and f.subscriber_id = ${subscriberId}
+        where f.environment_id = ${environmentOf(scope)} and f.subscriber_id = ${subscriberId}
           and f.is_repeat and f.created_at > ${repeatsCountSince(now)}
         group by t.id
       `.execute(db);

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, isUuid, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { environmentOf } from '../environment-of.query.js';
 import { TopicsQuery } from '../topics/topics.query.js';
 import { type Confirmation, confirmationState, type ConfirmationState, coveredBy } from './confirmation.js';
 import type { Consent } from './consent.js';
@@ -89,7 +90,7 @@ export class ConfirmationsQuery {
         from audience.confirmations f
         join audience.subscribers b on b.id = f.subscriber_id
         left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
-        where f.environment_id = ${scope.environmentId} and f.id = ${confirmationId}
+        where f.environment_id = ${environmentOf(scope)} and f.id = ${confirmationId}
       `.execute(db);
       return rows[0] ?? null;
     });

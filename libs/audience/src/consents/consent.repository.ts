@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
+import { environmentOf } from '../environment-of.query.js';
 import { Consent, type ConsentState } from './consent.js';
 import { consentProof, type ConsentProof } from './consent-proof.js';
 import { record } from './ledger.repository.js';
@@ -38,7 +39,7 @@ export class ConsentRepository {
         select topic_id as "topicId", status, granted_at as "grantedAt", confirmed_at as "confirmedAt",
           revoked_at as "revokedAt", token_expires_at as "tokenExpiresAt", subscribed_at as "subscribedAt"
         from audience.consents
-        where environment_id = ${scope.environmentId} and subscriber_id = ${subscriberId}
+        where environment_id = ${environmentOf(scope)} and subscriber_id = ${subscriberId}
       `.execute(db);
       return new SubscriberConsents(rows.map(({ topicId, ...state }) => new Consent(topicId, state)));
     });

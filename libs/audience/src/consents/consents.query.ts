@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { environmentOf } from '../environment-of.query.js';
 import type { ConsentStatus } from './consent.js';
 
 export interface ConsentPreference {
@@ -36,7 +37,7 @@ export class ConsentsQuery {
         left join (
           audience.consents c join audience.topics t on t.id = c.topic_id and t.deleted_at is null
         ) on c.subscriber_id = b.id
-        where b.environment_id = ${scope.environmentId} and b.email_key = ${address.key}
+        where b.environment_id = ${environmentOf(scope)} and b.email_key = ${address.key}
         order by t.created_at desc, t.id desc
       `.execute(db);
       const [subscriber] = rows;

@@ -22,11 +22,19 @@ export interface StatusDifference {
   readonly subscribers: number;
 }
 
+/** Consents of a subscriber or to a topic that is not there: no foreign key refuses them. */
+export interface StrayConsents {
+  readonly environmentId: number;
+  readonly missing: 'SUBSCRIBER' | 'TOPIC';
+  readonly consents: number;
+}
+
 export interface CounterCheck {
   /** How many counters were compared. */
   readonly counters: number;
   readonly differences: readonly CounterDifference[];
   readonly statusDifferences: readonly StatusDifference[];
+  readonly strayConsents: readonly StrayConsents[];
 }
 
 /** Holds the counters against what they count, for the operator. Exact while others write: each reads one snapshot. */
@@ -39,8 +47,9 @@ export class CounterCheckService {
     return this.database.system(async ({ db }) => {
       const { rows: counters } = await compared.execute(db);
       const { rows: statusDifferences } = await staleStatuses.execute(db);
+      const { rows: strayConsents } = await strays.execute(db);
       const differences = counters.filter(({ counter, counted }) => counter !== counted);
-      return { counters: counters.length, differences, statusDifferences };
+      return { counters: counters.length, differences, statusDifferences, strayConsents };
     });
   }
 
@@ -86,4 +95,15 @@ const staleStatuses = sql<StatusDifference>`
   where d.status <> d.derived
   group by d.environment_id, d.status, d.derived
   order by d.environment_id, d.status, d.derived
+`;
+
+const strays = sql<StrayConsents>`
+  select c.environment_id as "environmentId", m.missing, count(*) as consents
+  from audience.consents c
+  left join audience.subscribers b on b.id = c.subscriber_id and b.environment_id = c.environment_id
+  left join audience.topics t on t.id = c.topic_id and t.environment_id = c.environment_id
+  cross join lateral (select case when b.id is null then 'SUBSCRIBER' else 'TOPIC' end as missing) m
+  where b.id is null or t.id is null
+  group by c.environment_id, m.missing
+  order by c.environment_id, m.missing
 `;

@@ -21,9 +21,14 @@ export function parseDateTime(input: unknown): ParsedValue {
   return { fault: 'must be a date and time in ISO 8601 with a time zone' };
 }
 
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const FEBRUARY = 2;
+
 function isDay(text: string): boolean {
   const parts = DATE.exec(text);
   if (parts === null || parts[1] === '0000') return false;
-  const date = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+  const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])];
+  const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const last = month === FEBRUARY && isLeapYear ? 29 : (DAYS[month - 1] ?? 0);
+  return day >= 1 && day <= last;
 }

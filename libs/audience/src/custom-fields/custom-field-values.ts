@@ -19,7 +19,7 @@ export function applyCustomFields(
   changes: Readonly<Record<string, unknown>>,
   mode: 'create' | 'update',
 ): { readonly values: CustomFieldValues } | { readonly errors: CustomFieldErrors } {
-  const known = new Map(definitions.filter(isActive).map((definition) => [definition.key, definition]));
+  const known = activeByKey(definitions);
   const values = new Map(Object.entries(current));
   const errors = new Map<string, string>();
   for (const [key, input] of Object.entries(changes)) {
@@ -31,7 +31,7 @@ export function applyCustomFields(
       if (isRequired && !values.has(key) && !errors.has(key)) errors.set(key, 'is required');
     }
   }
-  if (errors.size === 0 && Object.keys(changes).length > 0 && octetsOf(values, known) > MAX_VALUES_OCTETS) {
+  if (errors.size === 0 && Object.keys(changes).length > 0 && isTooMuch(values, known)) {
     errors.set(WHOLE_SUBSCRIBER, 'must be at most 16 KB in all');
   }
   return errors.size > 0 ? { errors: Object.fromEntries(errors) } : { values: Object.fromEntries(values) };
@@ -60,6 +60,20 @@ function defaultOf(definition: CustomFieldDefinition): CustomFieldValue | null {
   return 'value' in parsed ? parsed.value : null;
 }
 
+/** Rows of an import are held against the same list by the thousand. */
+const indexed = new WeakMap<readonly CustomFieldDefinition[], ReadonlyMap<string, CustomFieldDefinition>>();
+
+function activeByKey(
+  definitions: readonly CustomFieldDefinition[],
+): ReadonlyMap<string, CustomFieldDefinition> {
+  let known = indexed.get(definitions);
+  if (known === undefined) {
+    known = new Map(definitions.filter(isActive).map((definition) => [definition.key, definition]));
+    indexed.set(definitions, known);
+  }
+  return known;
+}
+
 function isActive({ status }: CustomFieldDefinition): boolean {
   return status === 'ACTIVE';
 }
@@ -85,10 +99,23 @@ function isBlank(value: CustomFieldValue | null): boolean {
   return typeof value === 'string' ? value.trim() === '' : Array.isArray(value) && value.length === 0;
 }
 
-function octetsOf(
+/** Of JSON, for a unit of a JavaScript string: an escape such as \u0000. */
+const MOST_OCTETS = 6;
+/** Of JSON, for a number or truth value, and beside each key. */
+const SMALL_VALUE = 32;
+
+function isTooMuch(
   values: ReadonlyMap<string, CustomFieldValue>,
   known: ReadonlyMap<string, CustomFieldDefinition>,
-): number {
+): boolean {
+  let most = 0;
+  for (const [key, value] of values) most += MOST_OCTETS * (key.length + unitsOf(value)) + SMALL_VALUE;
+  if (most <= MAX_VALUES_OCTETS) return false;
   const active = [...values].filter(([key]) => known.has(key));
-  return Buffer.byteLength(JSON.stringify(Object.fromEntries(active)));
+  return Buffer.byteLength(JSON.stringify(Object.fromEntries(active))) > MAX_VALUES_OCTETS;
+}
+
+function unitsOf(value: CustomFieldValue): number {
+  if (typeof value === 'string') return value.length;
+  return Array.isArray(value) ? value.reduce((sum: number, item: string) => sum + item.length + 3, 0) : 0;
 }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, publish, type Sql } from '#platform';
+import { environmentOf } from '../environment-of.query.js';
 import { AddressDigests } from './address-digests.service.js';
 import { SubscriberErased } from './erasure.events.js';
 
@@ -25,7 +26,7 @@ export class ErasureRepository {
     return this.database.transaction(scope, async ({ db }) => {
       await removeFromImports(db, scope, emailKey);
       await sql`
-        delete from audience.subscribers where environment_id = ${scope.environmentId} and id = ${subscriberId}
+        delete from audience.subscribers where environment_id = ${environmentOf(scope)} and id = ${subscriberId}
       `.execute(db);
       await sql`select audience.depersonalise_ledger(${subscriberId})`.execute(db);
       const addressDigest = this.digests.of(scope, emailKey).toString('hex');
@@ -40,13 +41,14 @@ export class ErasureRepository {
  */
 async function removeFromImports(db: Sql, { environmentId }: ProjectScope, emailKey: string): Promise<void> {
   await sql`
-    delete from audience.import_errors where environment_id = ${environmentId} and email_key = ${emailKey}
+    delete from audience.import_errors where environment_id = ${environmentOf({ environmentId })} and email_key = ${emailKey}
   `.execute(db);
   await sql`
-    update audience.import_rows r set email_key = null, cells = '[]', fault = 'was erased before it was imported'
+    update audience.import_rows r set email_key = null, cells = '[]', fault = 'was erased before it was imported',
+      email = null, first_name = null, last_name = null, phone = null, custom_fields = null
     from (
       select import_id, row_number from audience.import_rows
-      where environment_id = ${environmentId} and email_key = ${emailKey} for update skip locked
+      where environment_id = ${environmentOf({ environmentId })} and email_key = ${emailKey} for update skip locked
     ) waiting
     where r.import_id = waiting.import_id and r.row_number = waiting.row_number
   `.execute(db);

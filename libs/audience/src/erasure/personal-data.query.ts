@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
+import { environmentOf } from '../environment-of.query.js';
 import { SuppressionsQuery, type SuppressionView } from '../suppressions/suppressions.query.js';
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
@@ -58,7 +59,7 @@ async function rowsOf(db: Sql, query: RawBuilder<Readonly<Record<string, unknown
 const subscriberOf = ({ environmentId }: ProjectScope, { key }: EmailAddress) => sql<Record<string, unknown>>`
   select id, subscriber_key as "subscriberKey", email, first_name as "firstName", last_name as "lastName", phone, status,
     source, custom_fields as "customFields", paused_until as "pausedUntil", created_at as "createdAt", updated_at as "updatedAt"
-  from audience.subscribers where environment_id = ${environmentId} and email_key = ${key}
+  from audience.subscribers where environment_id = ${environmentOf({ environmentId })} and email_key = ${key}
 `;
 
 const consentsOf = (id: string) => sql<Record<string, unknown>>`
@@ -73,7 +74,7 @@ const consentRecordOf = ({ environmentId }: ProjectScope, id: string) => sql<Rec
     l.to_status as "to", l.actor, l.actor_id as "actorId", l.source, l.source_url as "sourceUrl", l.ip_address as "ipAddress",
     l.user_agent as "userAgent", l.consent_text as "consentText", l.form_version as "formVersion", l.message_id as "messageId"
   from audience.consent_ledger l join audience.topics t on t.id = l.topic_id
-  where l.environment_id = ${environmentId} and l.subscriber_id = ${id} order by l.position
+  where l.environment_id = ${environmentOf({ environmentId })} and l.subscriber_id = ${id} order by l.position
 `;
 
 const confirmationsOf = (id: string) => sql<Record<string, unknown>>`
@@ -98,5 +99,5 @@ const importErrorsOf = ({ environmentId }: ProjectScope, { key }: EmailAddress) 
 >`
   select e.import_id as "importId", i.created_at as "importedAt", e.row_number as "row", e.email, e.errors
   from audience.import_errors e join audience.imports i on i.id = e.import_id
-  where e.environment_id = ${environmentId} and e.email_key = ${key} order by i.created_at, e.row_number
+  where e.environment_id = ${environmentOf({ environmentId })} and e.email_key = ${key} order by i.created_at, e.row_number
 `;

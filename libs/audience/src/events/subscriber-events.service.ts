@@ -9,6 +9,7 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { Database } from '#platform';
+import { environmentOf } from '../environment-of.query.js';
 import { occurrenceFault, type ReportedEvent } from './subscriber-event.js';
 
 /** Keeps what subscribers did outside of mail, for segments and automations. */
@@ -32,7 +33,7 @@ export class SubscriberEventsService {
       // Held, so that an event of somebody who is erased at this moment is not left behind.
       const { rows } = await sql<{ id: string }>`
         select id from audience.subscribers
-        where environment_id = ${scope.environmentId} and email_key = ${key} for key share
+        where environment_id = ${environmentOf(scope)} and email_key = ${key} for key share
       `.execute(db);
       const subscriberId = rows[0]?.id;
       if (subscriberId === undefined) throw new NotFoundError();

@@ -1,12 +1,14 @@
 import { type EmailAddress, parseEmailAddress } from '#kernel';
+import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
+import { applyCustomFields } from '../custom-fields/custom-field-values.js';
 import { type ColumnTarget, customFieldOf } from './import-columns.js';
-import { type StagedRow, WHOLE_ROW } from './import.js';
+import { type ArrivedRow, type StagedNewcomer, type StagedRow, WHOLE_ROW } from './import.js';
 
 /** What a row says of a person. A field that it says nothing of is absent; null clears. */
 export interface ReadRow {
   readonly row: number;
   readonly address: EmailAddress;
-  readonly fields: { readonly [Field in 'firstName' | 'lastName' | 'phone']?: string | null };
+  readonly fields: { readonly [Field in keyof typeof MAX_LENGTH]?: string | null };
   readonly customFields: Readonly<Record<string, unknown>>;
 }
 
@@ -18,29 +20,38 @@ export interface FaultyRow {
   readonly errors: Readonly<Record<string, string>>;
 }
 
+/** What cells say, and all that is wrong with them. */
+interface ReadCells extends Omit<ReadRow, 'row' | 'address'> {
+  readonly address: EmailAddress | null;
+  readonly errors: Readonly<Record<string, string>>;
+}
+
 /** As the API takes them. */
 const MAX_LENGTH = { firstName: 50, lastName: 50, phone: 20 } as const;
 const CONTROL = /\p{Cc}/u;
 /** RFC 5321 §4.5.3.1.3: what is longer is no address, and nothing to show. */
 const SHOWN_ADDRESS = 254;
 
+/** A row that just came: whose it is, and whom it makes where nobody has the address. */
+export function arrivedRow(
+  columns: readonly ColumnTarget[],
+  definitions: readonly CustomFieldDefinition[],
+  row: number,
+  cells: readonly unknown[],
+): ArrivedRow {
+  const read = readCells(columns, cells);
+  const emailKey = read.address?.key ?? null;
+  return { row, emailKey, cells, fault: null, newcomer: newcomerOf(read, definitions) };
+}
+
 /** Reads the cells of a row; all that is wrong with it is told at once. */
 export function readRow(columns: readonly ColumnTarget[], staged: StagedRow): ReadRow | FaultyRow {
-  const given = valuesOf(columns, staged.cells);
-  const errors: Record<string, string> = {};
-  if (staged.fault !== null) errors[WHOLE_ROW] = staged.fault;
-  const address = staged.fault === null ? addressOf(given.get('email'), errors) : null;
-  const fields: Record<string, string | null> = {};
-  const customFields: Record<string, unknown> = {};
-  for (const [target, value] of given) {
-    const key = customFieldOf(target);
-    if (key !== null) customFields[key] = value;
-    else if (target !== 'email') fields[target] = textOf(target as keyof typeof MAX_LENGTH, value, errors);
-  }
-  const { row, emailKey } = staged;
-  if (address === null || Object.keys(errors).length > 0) {
-    return { row, email: shownAddress(given.get('email')), emailKey, errors };
-  }
+  const { row, emailKey, cells, fault } = staged;
+  if (fault !== null)
+    return { row, email: shownAddress(columns, cells), emailKey, errors: { [WHOLE_ROW]: fault } };
+  const { address, fields, customFields, errors } = readCells(columns, cells);
+  if (address === null || hasAny(errors))
+    return { row, email: shownAddress(columns, cells), emailKey, errors };
   return { row, address, fields, customFields };
 }
 
@@ -49,22 +60,43 @@ export function isReadable(row: ReadRow | FaultyRow): row is ReadRow {
   return 'address' in row;
 }
 
-/** The key of the address in a row that just came; null when there is no valid one. */
-export function emailKeyOf(columns: readonly ColumnTarget[], cells: readonly unknown[]): string | null {
-  const email = cells[columns.indexOf('email')];
-  if (typeof email !== 'string') return null;
-  const parsed = parseEmailAddress(email);
-  return 'address' in parsed ? parsed.address.key : null;
+function newcomerOf(
+  { address, fields, customFields, errors }: ReadCells,
+  definitions: readonly CustomFieldDefinition[],
+): StagedNewcomer | null {
+  if (address === null || hasAny(errors)) return null;
+  const custom = applyCustomFields(definitions, {}, customFields, 'create');
+  if ('errors' in custom) return null;
+  const { firstName = null, lastName = null, phone = null } = fields;
+  return { email: address.value, firstName, lastName, phone, customFields: custom.values };
 }
 
-function valuesOf(columns: readonly ColumnTarget[], cells: readonly unknown[]): Map<string, unknown> {
-  const values = new Map<string, unknown>();
+function readCells(columns: readonly ColumnTarget[], cells: readonly unknown[]): ReadCells {
+  const errors: Record<string, string> = {};
+  const fields: Record<string, string | null> = {};
+  const customFields: Record<string, unknown> = {};
+  const address = addressOf(emailOf(columns, cells), errors);
   columns.forEach((target, index) => {
     const value = cells[index];
-    const isNothing = value === undefined || (typeof value === 'string' && value.trim() === '');
-    if (target !== null && !isNothing) values.set(target, value);
+    if (target === null || target === 'email' || isNothing(value)) return;
+    const key = customFieldOf(target);
+    if (key !== null) customFields[key] = value;
+    else fields[target] = textOf(target as keyof typeof MAX_LENGTH, value, errors);
   });
-  return values;
+  return { address, fields, customFields, errors };
+}
+
+function hasAny(errors: Readonly<Record<string, string>>): boolean {
+  return Object.keys(errors).length > 0;
+}
+
+function isNothing(value: unknown): boolean {
+  return value === undefined || (typeof value === 'string' && value.trim() === '');
+}
+
+function emailOf(columns: readonly ColumnTarget[], cells: readonly unknown[]): unknown {
+  const value = cells[columns.indexOf('email')];
+  return isNothing(value) ? undefined : value;
 }
 
 function addressOf(value: unknown, errors: Record<string, string>): EmailAddress | null {
@@ -95,7 +127,8 @@ function textFault(value: string, max: number): string | null {
   return value.isWellFormed() ? null : 'is not valid Unicode';
 }
 
-function shownAddress(value: unknown): string | null {
+function shownAddress(columns: readonly ColumnTarget[], cells: readonly unknown[]): string | null {
+  const value = emailOf(columns, cells);
   if (typeof value !== 'string') return null;
   const text = value.trim().slice(0, SHOWN_ADDRESS);
   return text.replaceAll(/\p{Cc}/gu, '\ufffd').toWellFormed();

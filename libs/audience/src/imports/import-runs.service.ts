@@ -1,13 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { ImportChunks } from './import-chunks.service.js';
-import { ImportReader } from './import-reader.service.js';
 import { type ImportPlan, ImportRepository } from './import.repository.js';
 import { RowRanges } from './row-ranges.js';
 
 /** Rows of one transaction. Each locks its address, and a default PostgreSQL has some 8 000 locks for everybody. */
 const CHUNK_ROWS = 1_000;
-/** Chunks at once: while PostgreSQL writes one, the rows of the other are read and checked. */
+/** Chunks at once: more than two wait for each other in the indexes. */
 const LANES = 2;
 
 /** Works imports off, chunk by chunk. What a chunk changes and that its rows are done is one transaction. */
@@ -15,7 +14,6 @@ const LANES = 2;
 export class ImportRuns {
   constructor(
     @Inject(ImportRepository) private readonly imports: ImportRepository,
-    @Inject(ImportReader) private readonly reader: ImportReader,
     @Inject(ImportChunks) private readonly chunks: ImportChunks,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -52,12 +50,11 @@ export class ImportRuns {
   async #lane(scope: ProjectScope, plan: ImportPlan, ranges: RowRanges): Promise<string | null> {
     try {
       for (let range = ranges.take(); range !== null; range = ranges.take()) {
-        const chunk = await this.reader.read(scope, plan, range);
-        if ('refusal' in chunk) {
+        const refusal = await this.chunks.apply(scope, plan, range);
+        if (refusal !== null) {
           ranges.stop();
-          return chunk.refusal;
+          return refusal;
         }
-        if (chunk.rows.length > 0) await this.chunks.apply(scope, plan, chunk);
       }
       return null;
     } catch (error) {

@@ -18,6 +18,8 @@ export interface ImportPlan {
   readonly topicKeys: readonly string[];
   readonly proof: ConsentProof;
   readonly columns: readonly ColumnTarget[];
+  /** Of the custom fields by which the rows were read as they came; null: by none. */
+  readonly definitionsDigest: string | null;
   readonly total: number;
   /** Of those that are not done; beyond the last when there are none. */
   readonly firstRow: number;
@@ -51,12 +53,12 @@ export class ImportRepository {
   queue(
     scope: ProjectScope,
     importId: string,
-    columns: readonly ColumnTarget[],
-    total: number,
+    { columns, definitionsDigest, total }: Pick<ImportPlan, 'columns' | 'definitionsDigest' | 'total'>,
   ): Promise<boolean> {
     return this.database.transaction(scope, async ({ db }) => {
       const { numAffectedRows } = await sql`
-        update audience.imports set status = 'QUEUED', columns = ${[...columns]}::text[], total = ${total}
+        update audience.imports set status = 'QUEUED', columns = ${[...columns]}::text[], total = ${total},
+          definitions_digest = ${definitionsDigest}
         where id = ${importId} and status = 'RECEIVING'
       `.execute(db);
       if (numAffectedRows !== 1n) return false;
@@ -106,7 +108,8 @@ export class ImportRepository {
   begin(scope: ProjectScope, importId: string): Promise<ImportPlan | null> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<Omit<ImportPlan, 'firstRow'>>`
-        select id as "importId", status, on_conflict as "onConflict", topic_keys as "topicKeys", proof, columns, total
+        select id as "importId", status, on_conflict as "onConflict", topic_keys as "topicKeys", proof, columns,
+          definitions_digest as "definitionsDigest", total
         from audience.imports where id = ${importId} and status in ('QUEUED', 'IN_PROGRESS') for update
       `.execute(db);
       const [plan] = rows;
@@ -121,9 +124,9 @@ export class ImportRepository {
     });
   }
 
-  /** Takes the rows of a range out, as done, each with the fault that it has by now. */
-  take(scope: ProjectScope, importId: string, range: RowRange): Promise<ReadonlyMap<number, string | null>> {
-    return this.staged.take(scope, importId, range);
+  /** Lets nobody else decide about the addresses in these rows until the transaction ends; how many rows they are. */
+  lockAddresses(scope: ProjectScope, importId: string, range: RowRange): Promise<number> {
+    return this.staged.lockAddresses(scope, importId, range);
   }
 
   /** Ends it, if it has not ended: COMPLETED, or FAILED for a reason, with what was not done left out. */

@@ -1,3 +1,5 @@
+import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+
 export const IMPORT_STATUSES = ['QUEUED', 'IN_PROGRESS', 'COMPLETED', 'FAILED'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
@@ -38,6 +40,15 @@ export interface ImportError {
   readonly errors: Readonly<Record<string, string>>;
 }
 
+/** What a row makes of an address that is new. */
+export interface StagedNewcomer {
+  readonly email: string;
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+  readonly phone: string | null;
+  readonly customFields: CustomFieldValues;
+}
+
 /** A row as it waits for the worker. */
 export interface StagedRow {
   readonly row: number;
@@ -47,6 +58,12 @@ export interface StagedRow {
   readonly cells: readonly unknown[];
   /** Why the row cannot be read. */
   readonly fault: string | null;
+}
+
+/** A row as it came. */
+export interface ArrivedRow extends StagedRow {
+  /** By the custom fields of that moment; null where the row makes nobody. */
+  readonly newcomer: StagedNewcomer | null;
 }
 
 /** Where an error of a whole row stands in its `errors`. */

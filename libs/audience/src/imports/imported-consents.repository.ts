@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, publish } from '#platform';
+import { Database } from '#platform';
 import { CONFIRMATION_VALID_MS } from '../consents/consent.js';
-import { ConfirmationRequested } from '../consents/consent.events.js';
 import type { ConsentOccasion } from '../consents/consent-changes.service.js';
 import type { Topic } from '../topics/topic.js';
 
@@ -13,10 +12,15 @@ export interface RefusedConsent {
   readonly topicId: string;
 }
 
-interface Row {
-  readonly granted: string[] | null;
-  readonly confirmations: string[] | null;
+/** What became of a grant. */
+export interface GrantedConsents {
+  /** Whose consents changed. */
+  readonly subscriberIds: readonly string[];
+  /** Requests to confirm, whose mails are still to be asked for. */
+  readonly confirmationIds: readonly string[];
 }
+
+type Row = { readonly [Field in keyof GrantedConsents]: string[] | null };
 
 /** Consents by the thousand. */
 @Injectable()
@@ -26,15 +30,15 @@ export class ImportedConsents {
   /**
    * What `Consent.grant` does, for subscribers who are locked: consents that were never given or have expired are
    * granted, with one confirmation mail a person for those on double opt-in topics. Those that stand or wait stay
-   * as they are, and so do those that the person took back: an import lifts no "no". Returns whose consents changed.
+   * as they are, and so do those that the person took back: an import lifts no "no".
    */
   async grant(
     scope: ProjectScope,
     subscriberIds: readonly string[],
     topics: readonly Topic[],
     { at, proof }: ConsentOccasion,
-  ): Promise<readonly string[]> {
-    if (subscriberIds.length === 0) return [];
+  ): Promise<GrantedConsents> {
+    if (subscriberIds.length === 0) return { subscriberIds: [], confirmationIds: [] };
     const expiresAt = new Date(at.getTime() + CONFIRMATION_VALID_MS);
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<Row>`
@@ -68,13 +72,11 @@ export class ImportedConsents {
           from granted where status = 'PENDING_CONFIRMATION' group by subscriber_id
           returning id
         )
-        select (select array_agg(distinct subscriber_id) from granted) as granted,
-          (select array_agg(id) from asked) as confirmations
+        select (select array_agg(distinct subscriber_id) from granted) as "subscriberIds",
+          (select array_agg(id) from asked) as "confirmationIds"
       `.execute(db);
-      const { granted, confirmations } = rows[0]!;
-      const events = (confirmations ?? []).map((confirmationId) => ConfirmationRequested({ confirmationId }));
-      await publish(db, scope, ...events);
-      return granted ?? [];
+      const { subscriberIds: granted, confirmationIds } = rows[0]!;
+      return { subscriberIds: granted ?? [], confirmationIds: confirmationIds ?? [] };
     });
   }
 

@@ -2,20 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { CustomFieldValues } from '../custom-fields/custom-field.js';
-import type { SubscriberFields, SubscriberStatus } from '../subscribers/subscriber.js';
-import { SubscriberLimit } from '../subscribers/subscriber-limit.service.js';
+import { environmentOf } from '../environment-of.query.js';
+import type { SubscriberStatus } from '../subscribers/subscriber.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
-
-/** What an import can change of a subscriber. */
-export interface ImportedFields extends SubscriberFields {
-  readonly customFields: CustomFieldValues;
-}
-
-/** A subscriber who was there before. */
-export interface KnownPerson extends ImportedFields {
-  readonly id: string;
-}
+import type { ImportedFields, KnownPerson } from './import-decisions.js';
 
 /** Subscribers by the thousand: each method is one statement. */
 @Injectable()
@@ -23,19 +13,7 @@ export class ImportedPeople {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
-    @Inject(SubscriberLimit) private readonly limit: SubscriberLimit,
   ) {}
-
-  /** Lets nobody else decide about these addresses, as `SubscriberRepository.lockAddress` does for one. */
-  lockAddresses(scope: ProjectScope, emailKeys: readonly string[]): Promise<void> {
-    // In one order, so that two imports wait for each other and not in a circle.
-    const names = emailKeys.map((key) => `${scope.environmentId}:${key}`).sort();
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        select count(pg_advisory_xact_lock(hashtextextended(n.name, 0))) from unnest(${names}::text[]) n(name)
-      `.execute(db);
-    });
-  }
 
   /** Those of the addresses that are subscribers', by key, locked until the transaction ends. */
   known(scope: ProjectScope, emailKeys: readonly string[]): Promise<ReadonlyMap<string, KnownPerson>> {
@@ -48,7 +26,7 @@ export class ImportedPeople {
           select b.id, b.email_key as "emailKey", b.first_name as "firstName", b.last_name as "lastName", b.phone,
             b.custom_fields as "customFields"
           from audience.subscribers b
-          where b.environment_id = ${scope.environmentId} and b.email_key = k.key collate "C"
+          where b.environment_id = ${environmentOf(scope)} and b.email_key = k.key collate "C"
           limit 1 for update
         ) b
       `.execute(db);
@@ -65,11 +43,6 @@ export class ImportedPeople {
       `.execute(db);
       return new Set(rows.map(({ key }) => key));
     });
-  }
-
-  /** How many of `wanted` new subscribers the plan allows. */
-  room(scope: ProjectScope, wanted: number): Promise<number> {
-    return wanted === 0 ? Promise.resolve(0) : this.limit.reserve(scope, wanted);
   }
 
   /** Makes subscribers, whose addresses are locked and nobody's; returns their ids. */
@@ -110,7 +83,7 @@ export class ImportedPeople {
           ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
           ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[])
           as n(id, first_name, last_name, phone, custom_fields)
-        where b.environment_id = ${scope.environmentId} and b.id = n.id
+        where b.environment_id = ${environmentOf(scope)} and b.id = n.id
       `.execute(db);
     });
   }

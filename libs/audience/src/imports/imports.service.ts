@@ -3,6 +3,7 @@ import { Clock, DomainValidationError, newId, type ProjectScope, UnavailableErro
 import { type ConsentDetails, consentProof } from '../consents/consent-proof.js';
 import { OptIns } from '../consents/opt-ins.service.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
+import { definitionsDigest } from '../custom-fields/definitions-digest.js';
 import { csvRows } from './csv-rows.js';
 import type { ColumnRules, ImportBatch } from './import-batch.js';
 import type { ColumnMapping, ColumnTarget } from './import-columns.js';
@@ -23,6 +24,11 @@ export interface ImportOptions {
 export type ImportContent =
   | { readonly csv: AsyncIterable<Uint8Array> }
   | { readonly rows: readonly JsonRow[] };
+
+interface OpenedImport {
+  readonly batches: AsyncIterable<ImportBatch> | Iterable<ImportBatch>;
+  readonly definitionsDigest: string;
+}
 
 /** Takes imports in: their rows are stored, and a worker applies them. */
 @Injectable()
@@ -45,7 +51,7 @@ export class ImportsService {
     content: ImportContent,
     signal: AbortSignal,
   ): Promise<Import> {
-    const batches = await this.#open(scope, options, content);
+    const opened = await this.#open(scope, options, content);
     const importId = newId();
     const createdAt = this.clock.now();
     const { topicKeys, onConflict, consent } = options;
@@ -56,7 +62,7 @@ export class ImportsService {
       createdAt,
     );
     try {
-      const total = await this.#store(scope, importId, batches, signal);
+      const total = await this.#store(scope, importId, opened, signal);
       const counts = { total, created: 0, updated: 0, skipped: 0, failed: 0 };
       return { id: importId, status: 'QUEUED', counts, failureReason: null, createdAt, completedAt: null };
     } catch (error) {
@@ -70,34 +76,41 @@ export class ImportsService {
     scope: ProjectScope,
     { topicKeys, mapping }: ImportOptions,
     content: ImportContent,
-  ): Promise<AsyncIterable<ImportBatch> | Iterable<ImportBatch>> {
+  ): Promise<OpenedImport> {
     const { faults } = await this.optIns.choose(scope, topicKeys);
     const errors = faults.flatMap((fault, index) => (fault === null ? [] : [[`topicKeys[${index}]`, fault]]));
     const rules: ColumnRules = { mapping, definitions: await this.customFields.definitions(scope) };
     if (errors.length > 0)
       throw new DomainValidationError(Object.fromEntries(errors) as Record<string, string>);
-    return 'csv' in content ? csvRows(content.csv, rules) : [jsonRows(content.rows, rules)];
+    const batches = 'csv' in content ? csvRows(content.csv, rules) : [jsonRows(content.rows, rules)];
+    return { batches, definitionsDigest: definitionsDigest(rules.definitions) };
   }
 
   async #store(
     scope: ProjectScope,
     importId: string,
-    batches: AsyncIterable<ImportBatch> | Iterable<ImportBatch>,
+    { batches, definitionsDigest: digest }: OpenedImport,
     signal: AbortSignal,
   ): Promise<number> {
     const writer = this.staged.writer(scope, importId);
     let columns: readonly ColumnTarget[] = [];
-    for await (const batch of batches) {
-      refuseAborted(signal);
-      columns = batch.columns;
-      await writer.write(batch.rows);
+    try {
+      for await (const batch of batches) {
+        refuseAborted(signal);
+        columns = batch.columns;
+        await writer.write(batch.rows);
+      }
+      await writer.flush();
+    } finally {
+      // What is on its way to the database must be there before it can be removed.
+      await writer.abandon();
     }
-    await writer.flush();
     refuseAborted(signal);
-    if (!(await this.imports.queue(scope, importId, columns, writer.rows))) {
+    const total = writer.rows;
+    if (!(await this.imports.queue(scope, importId, { columns, definitionsDigest: digest, total }))) {
       throw new UnavailableError('The rows took too long to arrive.', 1);
     }
-    return writer.rows;
+    return total;
   }
 }
 

@@ -115,6 +115,42 @@ describe('an import', () => {
     expect(await fixture.statusOf(scope, 'ada@example.com')).toBe('ACTIVE');
   });
 
+  it('asks for the mails of many people at once, a mail for each', async () => {
+    const offers = await fixture.topic(scope, { name: 'Offers', doubleOptInEnabled: true });
+    await fixture.subscribe(scope, 'person-7@example.com', news);
+    const people = Array.from({ length: 1_200 }, (_, index) => `person-${index}@example.com`);
+    await run(csv(`email\n${people.join('\n')}\n`), { topicKeys: [offers.topicKey] });
+    expect(new Set(await fixture.requestedMails(scope)).size).toBe(1_200);
+    const events = await fixture.test.query(
+      `select jsonb_array_length(payload -> 'confirmationIds') as mails from platform.outbox
+       where environment_id = $1 and event_name = 'audience.confirmations_requested.v1' order by mails`,
+      [scope.environmentId],
+    );
+    expect(events).toEqual([{ mails: 200 }, { mails: 1_000 }]);
+  });
+
+  it.each(['archived', 'made anew with another type', 'made required'])(
+    'goes by the custom fields as they are when a row is applied, after one was %s',
+    async (change) => {
+      await makeField('plan', 'TEXT');
+      const { id } = await accept(csv('email,plan\nada@example.com,pro\ngrace@example.com,\n'));
+      const fields = fixture.get(CustomFieldsService);
+      if (change === 'made required') await fields.updateDetails(scope, 'plan', { isRequired: true });
+      else await fields.archive(scope, 'plan');
+      if (change === 'made anew with another type') await makeField('plan', 'NUMBER');
+      await fixture.get(ImportRuns).run(scope, id, never);
+      const ended = await fixture.get(ImportsQuery).byId(scope, id);
+      expect(ended.counts).toMatchObject({ created: 1, failed: 1 });
+      expect(await errorsOf(ended)).toEqual([
+        {
+          archived: [1, { 'customFields.plan': 'is not a known field' }],
+          'made anew with another type': [1, { 'customFields.plan': 'must be a whole number' }],
+          'made required': [2, { 'customFields.plan': 'is required' }],
+        }[change],
+      ]);
+    },
+  );
+
   it('changes what a row names and leaves the rest, for subscribers who are there', async () => {
     await makeField('plan', 'TEXT');
     await run(csv('email,firstName,phone,plan\nada@example.com,Ada,123,pro\n'));

@@ -4,19 +4,21 @@ import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { type StagedRow, WHOLE_ROW } from './import.js';
 import type { RowRange } from './row-ranges.js';
+import { STAGED_COLUMNS, StagingWriter } from './staging-writer.js';
 
-/** Bytes of one COPY: what a request holds of its rows. */
-const BATCH_BYTES = 512 * 1024;
-const COPY = 'copy audience.import_rows_staged (import_id, row_number, email_key, cells, fault) from stdin';
+const COPY = `copy audience.import_rows_staged (${STAGED_COLUMNS}) from stdin`;
 
 /** Rows between the request that brought them and the worker that applies them. */
 @Injectable()
 export class StagedRows {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** Takes the rows of an import as they come. Each batch is committed on its own, so that no connection waits for a client. */
+  /**
+   * Takes the rows of an import as they come. Each batch is committed on its own, so that no connection waits for a
+   * client; not durably before the import is queued, which is durable with all that was committed before it.
+   */
   writer(scope: ProjectScope, importId: string): StagingWriter {
-    return new StagingWriter((data) => this.database.copy(scope, COPY, data), importId);
+    return new StagingWriter((data) => this.database.copy(scope, COPY, data, { isDurable: false }), importId);
   }
 
   /** The first row that is left, or null. */
@@ -29,14 +31,35 @@ export class StagedRows {
     });
   }
 
-  /** The rows of a range that are left, in their order. */
-  read(scope: ProjectScope, importId: string, { first, last }: RowRange): Promise<StagedRow[]> {
+  /**
+   * Lets nobody else decide about the addresses in these rows until the transaction ends, as
+   * `SubscriberRepository.lockAddress` does for one. How many rows they are.
+   */
+  lockAddresses(scope: ProjectScope, importId: string, { first, last }: RowRange): Promise<number> {
+    return this.database.transaction(scope, async ({ db }) => {
+      // In one order, so that two imports wait for each other and not in a circle.
+      const { rows } = await sql<{ rows: number }>`
+        select count(pg_advisory_xact_lock(hashtextextended(${`${scope.environmentId}:`}::text || r.email_key, 0))) as locked,
+          count(*) as rows
+        from (
+          select email_key from audience.import_rows
+          where import_id = ${importId} and row_number between ${first} and ${last} order by email_key
+        ) r
+      `.execute(db);
+      return rows[0]!.rows;
+    });
+  }
+
+  /** Takes the rows of a range out that are left, as done, in their order. */
+  async take(scope: ProjectScope, importId: string, { first, last }: RowRange): Promise<StagedRow[]> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<StagedRow & { cells: string }>`
-        select row_number as "row", email_key as "emailKey", cells, fault from audience.import_rows
-        where import_id = ${importId} and row_number between ${first} and ${last} order by row_number
+        delete from audience.import_rows where import_id = ${importId} and row_number between ${first} and ${last}
+        returning row_number as "row", email_key as "emailKey", cells, fault
       `.execute(db);
-      return rows.map((row) => ({ ...row, cells: JSON.parse(row.cells) as unknown[] }));
+      return rows
+        .map((row) => ({ ...row, cells: JSON.parse(row.cells) as unknown[] }))
+        .sort((one, other) => one.row - other.row);
     });
   }
 
@@ -69,73 +92,9 @@ export class StagedRows {
     });
   }
 
-  /**
-   * Takes the rows of a range out, as done. Returns each with the fault that it has by now: somebody may have been
-   * erased since it was read.
-   */
-  take(
-    scope: ProjectScope,
-    importId: string,
-    { first, last }: RowRange,
-  ): Promise<ReadonlyMap<number, string | null>> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Pick<StagedRow, 'row' | 'fault'>>`
-        delete from audience.import_rows where import_id = ${importId} and row_number between ${first} and ${last}
-        returning row_number as "row", fault
-      `.execute(db);
-      return new Map(rows.map(({ row, fault }) => [row, fault]));
-    });
-  }
-
   removeAll(scope: ProjectScope, importId: string): Promise<void> {
     return this.database.transaction(scope, async ({ db }) => {
       await sql`delete from audience.import_rows where import_id = ${importId}`.execute(db);
     });
   }
-}
-
-/** Gathers rows and sends them in batches; waits for the database, and so makes the client wait. */
-export class StagingWriter {
-  #lines: string[] = [];
-  #length = 0;
-  #rows = 0;
-
-  constructor(
-    private readonly copy: (data: Buffer) => Promise<void>,
-    private readonly importId: string,
-  ) {}
-
-  /** How many rows it took. */
-  get rows(): number {
-    return this.#rows;
-  }
-
-  async write(rows: readonly StagedRow[]): Promise<void> {
-    for (const row of rows) {
-      const line = copyLine(this.importId, row);
-      this.#lines.push(line);
-      this.#length += line.length;
-      this.#rows += 1;
-      if (this.#length > BATCH_BYTES) await this.flush();
-    }
-  }
-
-  async flush(): Promise<void> {
-    if (this.#lines.length === 0) return;
-    const data = Buffer.from(this.#lines.join(''));
-    this.#lines = [];
-    this.#length = 0;
-    await this.copy(data);
-  }
-}
-
-/** COPY's text format: tabs between columns, `\N` for null, and a backslash before what would mean something. */
-function copyLine(importId: string, { row, emailKey, cells, fault }: StagedRow): string {
-  const columns = [importId, String(row), emailKey, JSON.stringify(cells), fault];
-  return `${columns.map((text) => (text === null ? '\\N' : escaped(text))).join('\t')}\n`;
-}
-
-function escaped(text: string): string {
-  // Control characters do not occur: JSON escapes them, an address has none.
-  return text.includes('\\') ? text.replaceAll('\\', '\\\\') : text;
 }

@@ -2,57 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+import { environmentOf } from '../environment-of.query.js';
 import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { prepareForSets } from '../segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../segments/segment-predicates.service.js';
+import type { AudienceBreakdown, AudienceWalk, ChosenAudience, Recipient } from './recipient.js';
+import { FIRST_ID, oneOf, recipientsAmong, standings } from './recipient-sets.query.js';
 import { activeValues } from './subscriber.repository.js';
-
-/** Who a claimed mail goes to, with what its merge tags need. */
-export interface Recipient {
-  readonly subscriberId: string;
-  readonly email: string;
-  readonly firstName: string | null;
-  readonly lastName: string | null;
-  readonly phone: string | null;
-  /** The values of active fields by key, the field's default where the person has none. */
-  readonly customFields: CustomFieldValues;
-  /** Those of the asked topics that the person is subscribed to, by name. */
-  readonly topicNames: readonly string[];
-  /** Why no mail may go now; the first that applies. */
-  readonly obstacle: 'suppressed' | 'unsubscribed' | 'paused' | null;
-}
-
-/** Who a campaign would reach, each person counted once: `matched` is the sum of the others. */
-export interface AudienceBreakdown {
-  /** Asked for mail to a topic, whether they confirmed it or not. */
-  readonly matched: number;
-  readonly unconfirmed: number;
-  /** On the suppression list by their own wish or by complaint. */
-  readonly suppressed: number;
-  readonly bounced: number;
-  /** Held back for now: they paused all mail. */
-  readonly capped: number;
-  readonly willReceive: number;
-}
-
-/** Comes before every id (RFC 9562 §5.9). */
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-
-/** Whom a mail is for: the topics, and the segments if any are named. */
-export interface ChosenAudience {
-  readonly topicIds: readonly string[];
-  readonly segmentIds: readonly string[];
-}
-
-/** How an audience is walked. */
-export interface AudienceWalk {
-  /** The last of the subscribers that were seen. */
-  readonly after?: string | undefined;
-  /** The id of a frozen audience. */
-  readonly frozen?: string | undefined;
-}
 
 /** Who gets mail to topics: subscribed to at least one, not suppressed, not paused. */
 @Injectable()
@@ -152,27 +109,7 @@ export class RecipientsQuery {
         segmentIds.length === 0
           ? sql`audience.subscribers b on true`
           : sql`audience.scoped_subscribers b on ${await this.segments.anyOf(scope, segmentIds, asOf)}`;
-      const { rows } = await sql<AudienceBreakdown>`
-        select count(*) as matched,
-          count(*) filter (where p.standing = 'bounced') as bounced,
-          count(*) filter (where p.standing = 'suppressed') as suppressed,
-          count(*) filter (where p.standing = 'unconfirmed') as unconfirmed,
-          count(*) filter (where p.standing = 'paused') as capped,
-          count(*) filter (where p.standing is null) as "willReceive"
-        from (
-          select case when s.reason = 'HARD_BOUNCE' then 'bounced' when s.reason is not null then 'suppressed'
-            when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing
-          from (
-            select c.subscriber_id, bool_or(c.status = 'SUBSCRIBED') as subscribed
-            from audience.consents c
-            where c.environment_id = ${scope.environmentId} and ${oneOf(topicIds)}
-              and (c.status = 'PENDING_CONFIRMATION' or (c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}))
-            group by c.subscriber_id
-          ) k
-          join ${people} and b.id = k.subscriber_id and b.environment_id = ${scope.environmentId}
-          left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
-        ) p
-      `.execute(db);
+      const { rows } = await standings(people, scope, topicIds, asOf).execute(db);
       return rows[0]!;
     });
   }
@@ -219,7 +156,7 @@ export class RecipientsQuery {
           from audience.consents c join audience.topics t on t.id = c.topic_id
           where c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
         ) c on true
-        where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[])
+        where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...subscriberIds]}::uuid[])
       `.execute(db);
       const defaults = templateDefaults(await this.fields.definitions(scope));
       return new Map(
@@ -230,34 +167,4 @@ export class RecipientsQuery {
       );
     });
   }
-}
-
-/** `people` is a FROM with the beginning of its WHERE, whose `b` is a subscriber. */
-function recipientsAmong(
-  people: RawBuilder<unknown>,
-  { environmentId }: ProjectScope,
-  topicIds: readonly string[],
-  { asOf, after }: { readonly asOf: Date; readonly after: string },
-): RawBuilder<unknown> {
-  return sql`
-    select b.id as subscriber_id, b.email as address, b.email_key as address_key
-    from ${people} b.environment_id = ${environmentId} and b.id > ${after}::uuid
-      and (b.paused_until is null or b.paused_until <= ${asOf})
-      and exists (
-        select from audience.consents c
-        where c.environment_id = ${environmentId} and c.subscriber_id = b.id and ${oneOf(topicIds)}
-          and c.subscriber_id > ${after}::uuid and c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}
-      )
-      and not exists (
-        select from audience.suppressions s
-        where s.environment_id = ${environmentId} and s.email_key = b.email_key
-      )
-  `;
-}
-
-/** One topic is compared directly: the planner then knows that a subscriber has one consent to it. */
-function oneOf(topicIds: readonly string[]): RawBuilder<unknown> {
-  const [only, ...others] = topicIds;
-  if (only !== undefined && others.length === 0) return sql`c.topic_id = ${only}::uuid`;
-  return sql`c.topic_id = any(${[...topicIds]}::uuid[])`;
 }

@@ -14,3 +14,6 @@ export const UNLIMITED = -1;
  * moment, and so more than can be on their way past a count.
  */
 export const ROOM_FOR_ALL = 1_000;
+
+/** The same for whoever makes thousands at a time: some tens of such transactions, and those who make one beside them. */
+export const ROOM_FOR_IMPORTS = 50_000;

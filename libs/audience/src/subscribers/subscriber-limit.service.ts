@@ -2,7 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { sql } from 'kysely';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
-import { ROOM_FOR_ALL, SubscriberAllowance, UNLIMITED } from './subscriber-allowance.js';
+import { ROOM_FOR_ALL, ROOM_FOR_IMPORTS, SubscriberAllowance, UNLIMITED } from './subscriber-allowance.js';
 
 interface Reservation {
   readonly granted: number;
@@ -43,7 +43,8 @@ export class SubscriberLimit {
     const max = await this.allowance.max(scope);
     if (max === UNLIMITED) return { granted: wanted, max };
     return this.database.transaction(scope, async ({ db }) => {
-      if (wanted === 1 && (await isAdmittedBesideOthers(db, scope, max))) return { granted: 1, max };
+      const room = wanted === 1 ? ROOM_FOR_ALL : ROOM_FOR_IMPORTS;
+      if (await isAdmittedBesideOthers(db, scope, max, room)) return { granted: wanted, max };
       await sql`select pg_advisory_xact_lock(${lockOf(scope)})`.execute(db);
       return { granted: Math.min(wanted, Math.max(0, max - (await subscribersOf(db)))), max };
     });
@@ -54,11 +55,16 @@ export class SubscriberLimit {
  * Far from the limit the lock is shared. It is taken before the count and given back with the savepoint: two
  * who share it must not both wait to have it alone.
  */
-async function isAdmittedBesideOthers(db: Sql, scope: ProjectScope, max: number): Promise<boolean> {
-  if (max <= ROOM_FOR_ALL) return false;
+async function isAdmittedBesideOthers(
+  db: Sql,
+  scope: ProjectScope,
+  max: number,
+  room: number,
+): Promise<boolean> {
+  if (max <= room) return false;
   await sql`savepoint beside_others`.execute(db);
   await sql`select pg_advisory_xact_lock_shared(${lockOf(scope)})`.execute(db);
-  if ((await subscribersOf(db)) + ROOM_FOR_ALL < max) return true;
+  if ((await subscribersOf(db)) + room < max) return true;
   await sql`rollback to savepoint beside_others`.execute(db);
   return false;
 }

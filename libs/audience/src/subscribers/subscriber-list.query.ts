@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { hostName, type PageRequest, type ProjectScope } from '#kernel';
+import type { PageRequest, ProjectScope } from '#kernel';
 import {
   changedCount,
   createdCount,
@@ -7,6 +7,7 @@ import {
   topicSubscriberCount,
 } from '../counters/counters.query.js';
 import type { SubscriberStatus } from './subscriber.js';
+import { everyoneFound, searched } from './subscriber-search.query.js';
 
 export interface SubscriberFilter {
   readonly status?: SubscriberStatus | undefined;
@@ -37,6 +38,8 @@ export function listed(
   if (q === undefined || q === '') {
     return sql`n as materialized (select ${total(scope, filter)} as total), p as (${walk(scope, filter, request)})`;
   }
+  if (Object.values({ ...filter, q: undefined }).every((value) => value === undefined))
+    return searched(scope, q, request);
   const { page, size } = request;
   return sql`
     f as materialized (${found(scope, filter, q)}), n as materialized (select count(*) as total from f),
@@ -126,34 +129,16 @@ function topicId(scope: ProjectScope, topicKey: string): RawBuilder<unknown> {
   )`;
 }
 
-/** Everyone whose address or name begins so, by the index of each; their rows only for conditions on these. */
+/** Those who are found by `q`, for whom the other conditions hold too; their rows only for conditions on these. */
 function found(scope: ProjectScope, filter: SubscriberFilter, q: string): RawBuilder<unknown> {
   const { status, topicKey, updatedAfter } = filter;
-  const email = addressPrefix(q);
-  const begins = (column: RawBuilder<unknown>, from: RawBuilder<unknown>) => sql`
-    select b.id, b.created_at from audience.subscribers b
-    where b.environment_id = ${scope.environmentId} and ${column} >= ${from} and ${column} < ${from} || ${LAST_CHARACTER}
-  `;
   const ofRow = status !== undefined || updatedAfter !== undefined;
   return sql`
     select f.id, f.created_at
-    from (
-      ${begins(sql`b.email_key`, sql`${email}::text`)} union ${begins(sql`b.first_name_key`, sql`lower(${q})`)}
-      union ${begins(sql`b.last_name_key`, sql`lower(${q})`)}
-    ) f
+    from (${everyoneFound(scope, q)}) f
     ${ofRow ? sql`join audience.subscribers b on b.id = f.id` : sql``}
     ${topicKey === undefined ? sql`` : sql`join audience.consents c on c.subscriber_id = f.id and ${inTopic(scope, topicKey)}`}
     where true ${conditionsOf(filter, { status: sql`b.status`, createdAt: sql`f.created_at` })}
       ${updatedAfter === undefined ? sql`` : sql`and b.updated_at > ${updatedAfter}`}
   `;
-}
-
-/** No text of these columns sorts behind a prefix followed by this character, and before the next prefix. */
-const LAST_CHARACTER = '\u{10ffff}';
-
-/** How the key of an address begins that begins with `q`: a whole international domain becomes its A-labels. */
-function addressPrefix(q: string): string {
-  const at = q.lastIndexOf('@');
-  const domain = at === -1 ? null : hostName(q.slice(at + 1));
-  return domain === null ? q.toLowerCase() : `${q.slice(0, at).toLowerCase()}@${domain}`;
 }

@@ -71,6 +71,7 @@ describe('a long list of subscribers', () => {
     ],
     ['those who changed since a moment', () => ({ updatedAfter: new Date('2026-01-01') }), () => true],
     ['those whose address begins so', () => ({ q: 'reader-' }), () => true],
+    ['those whose address and first name begin so', () => ({ q: 'READER' }), () => true],
   ])('has %s once, in order, from whichever end a page is looked for', async (_name, filter, matches) => {
     const { items, totals } = await pages(filter());
     const wanted = everyone.filter((person) => matches(person)).map(({ id }) => id);

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database, prepared, type Sql } from '#platform';
+import { environmentOf } from '../environment-of.query.js';
 import type { Subscriber, SubscriberFields, SubscriberSource, SubscriberStatus } from './subscriber.js';
 
 /** The values of active fields of a table called `b`: those of archived ones stay in the row, unseen. */
@@ -32,7 +33,7 @@ export class SubscriberRepository {
   insert(scope: ProjectScope, subscriber: NewSubscriber, at: Date): Promise<Subscriber> {
     const { id, address, firstName, lastName, phone, customFields, source, status } = subscriber;
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Subscriber>`
+      const { rows } = await sql<Subscriber>`${prepared}
         insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name, last_name,
           phone, custom_fields, source, status, created_at, updated_at)
         values (${id}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key}, ${firstName},
@@ -51,7 +52,7 @@ export class SubscriberRepository {
           phone = ${fields.phone}, updated_at = ${at},
           custom_fields = (b.custom_fields - array(select jsonb_object_keys(${activeValues})))
             || ${JSON.stringify(fields.customFields)}::jsonb
-        where b.environment_id = ${scope.environmentId} and b.id = ${id}
+        where b.environment_id = ${environmentOf(scope)} and b.id = ${id}
         returning ${subscriberColumns}
       `.execute(db);
       return rows[0]!;
@@ -60,9 +61,9 @@ export class SubscriberRepository {
 
   find(scope: ProjectScope, emailKey: string): Promise<Subscriber | null> {
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Subscriber>`
+      const { rows } = await sql<Subscriber>`${prepared}
         select ${subscriberColumns} from audience.subscribers b
-        where b.environment_id = ${scope.environmentId} and b.email_key = ${emailKey}
+        where b.environment_id = ${environmentOf(scope)} and b.email_key = ${emailKey}
       `.execute(db);
       return rows[0] ?? null;
     });
@@ -73,7 +74,7 @@ export class SubscriberRepository {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<{ value: string; key: string }>`
         select b.email as value, b.email_key as key from audience.subscribers b
-        where b.environment_id = ${scope.environmentId} and b.id = ${subscriberId}
+        where b.environment_id = ${environmentOf(scope)} and b.id = ${subscriberId}
       `.execute(db);
       return rows[0] ?? null;
     });
@@ -127,9 +128,9 @@ export class SubscriberRepository {
   /** The id of the subscriber with this address, locked until the transaction ends; null when there is none. */
   lockByKey(scope: ProjectScope, emailKey: string): Promise<string | null> {
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ id: string }>`
+      const { rows } = await sql<{ id: string }>`${prepared}
         select b.id from audience.subscribers b
-        where b.environment_id = ${scope.environmentId} and b.email_key = ${emailKey} for update
+        where b.environment_id = ${environmentOf(scope)} and b.email_key = ${emailKey} for update
       `.execute(db);
       return rows[0]?.id ?? null;
     });
@@ -140,7 +141,7 @@ export class SubscriberRepository {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql`
         select b.id from audience.subscribers b
-        where b.environment_id = ${scope.environmentId} and b.id = ${subscriberId} for update
+        where b.environment_id = ${environmentOf(scope)} and b.id = ${subscriberId} for update
       `.execute(db);
       return rows.length === 1;
     });
@@ -151,7 +152,7 @@ export class SubscriberRepository {
     return this.database.transaction(scope, async ({ db }) => {
       await sql`
         update audience.subscribers set paused_until = ${until}
-        where environment_id = ${scope.environmentId} and id = ${subscriberId}
+        where environment_id = ${environmentOf(scope)} and id = ${subscriberId}
       `.execute(db);
     });
   }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { environmentOf } from '../environment-of.query.js';
 import { AddressDigests } from '../erasure/address-digests.service.js';
 import type { StandingSuppression, Suppression, SuppressionReason } from './suppression.js';
 
@@ -18,10 +19,10 @@ export class SuppressionRepository {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<StandingSuppression>`
         select email, reason, suppressed_at as "suppressedAt" from audience.suppressions
-        where environment_id = ${scope.environmentId} and email_key = ${emailKey}
+        where environment_id = ${environmentOf(scope)} and email_key = ${emailKey}
         union all
         select null, reason, suppressed_at from audience.erased_suppressions
-        where environment_id = ${scope.environmentId} and address_digest = ${digest}
+        where environment_id = ${environmentOf(scope)} and address_digest = ${digest}
       `.execute(db);
       return rows[0] ?? null;
     });
@@ -32,10 +33,14 @@ export class SuppressionRepository {
     return sql<boolean>`(
       exists (
         select from audience.suppressions s
-        where s.environment_id = ${scope.environmentId} and s.email_key = ${emailKey}
-      ) or exists (
-        select from audience.erased_suppressions s
-        where s.environment_id = ${scope.environmentId} and s.address_digest = ${this.digests.ofColumn(scope, emailKey)}
+        where s.environment_id = ${environmentOf(scope)} and s.email_key = ${emailKey}
+      ) or (
+        -- once for all rows: without any, no address is digested
+        exists (select from audience.erased_suppressions s where s.environment_id = ${environmentOf(scope)})
+        and exists (
+          select from audience.erased_suppressions s
+          where s.environment_id = ${environmentOf(scope)} and s.address_digest = ${this.digests.ofColumn(scope, emailKey)}
+        )
       )
     )`;
   }
@@ -54,7 +59,7 @@ export class SuppressionRepository {
         select ${scope.environmentId}, ${address.key}, ${address.value}, ${reason}, ${at}::timestamptz
         where not exists (
           select from audience.erased_suppressions
-          where environment_id = ${scope.environmentId} and address_digest = ${digest}
+          where environment_id = ${environmentOf(scope)} and address_digest = ${digest}
         )
         on conflict (environment_id, email_key) do nothing returning 1
       `.execute(db);
@@ -70,10 +75,10 @@ export class SuppressionRepository {
       const { rows } = await sql`
         with known as (
           delete from audience.suppressions
-          where environment_id = ${scope.environmentId} and email_key = ${emailKey} returning 1
+          where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} returning 1
         ), erased as (
           delete from audience.erased_suppressions
-          where environment_id = ${scope.environmentId} and address_digest = ${digest} returning 1
+          where environment_id = ${environmentOf(scope)} and address_digest = ${digest} returning 1
         )
         select from known union all select from erased
       `.execute(db);
@@ -88,7 +93,7 @@ export class SuppressionRepository {
       await sql`
         with known as (
           delete from audience.suppressions
-          where environment_id = ${scope.environmentId} and email_key = ${emailKey} returning reason, suppressed_at
+          where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} returning reason, suppressed_at
         )
         insert into audience.erased_suppressions (environment_id, address_digest, reason, suppressed_at, erased_at)
         select ${scope.environmentId}, ${digest}, reason, suppressed_at, ${at}::timestamptz from known

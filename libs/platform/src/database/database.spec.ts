@@ -4,6 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { Database } from './database.js';
 import { pendingMigrations } from './migrations.js';
+import { prepared } from './prepared-statements.js';
 
 const scopeOf = (environmentId: number): ProjectScope => ({
   tenantId: 1,
@@ -48,6 +49,31 @@ describe('Database', () => {
     const { rows } = await database.system(({ db }) => countTopics.execute(db));
     expect(rows[0]?.count).toBeGreaterThan(0);
     expect((await countTopics.execute(database.unscoped)).rows).toEqual([{ count: 0 }]);
+  });
+
+  it('plans a statement that is marked as prepared once for a connection, and shows each scope its own rows', async () => {
+    const single = await Database.connect({
+      url: test.url,
+      poolSize: 1,
+      applicationName: 'spec',
+      entities: [],
+    });
+    const topics = (environmentId: number) =>
+      single.transaction(scopeOf(environmentId), async ({ db }) => {
+        const keys = await sql<{ id: number }>`${prepared} select environment_id as id from audience.topics
+          where topic_key = ${'T-1'}`.execute(db);
+        const kept = await sql<{ count: number }>`select count(*) from pg_prepared_statements`.execute(db);
+        return { found: keys.rows.map(({ id }) => id), kept: kept.rows[0]?.count };
+      });
+    try {
+      await topicIn(51);
+      await topicIn(52);
+      for (const environmentId of [51, 52, 51, 52, 51, 52, 51, 52]) {
+        expect(await topics(environmentId)).toEqual({ found: [environmentId], kept: 1 });
+      }
+    } finally {
+      await single.close();
+    }
   });
 
   it('refuses to write into another scope', async () => {

@@ -4,6 +4,7 @@ import { type Kysely, sql } from 'kysely';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
 import { copyIn } from './copy-in.js';
+import { keepPrepared } from './prepared-statements.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 
 /** SQL bound to one transaction. */
@@ -65,7 +66,10 @@ export class Database {
     });
     // An idle client whose server went away emits 'error'; the pool has dropped it already.
     pool.on('error', () => undefined);
-    pool.on('connect', (client) => client.on('error', () => undefined));
+    pool.on('connect', (client) => {
+      client.on('error', () => undefined);
+      keepPrepared(client);
+    });
     const dialect = new ScopedPostgresDialect({ pool });
     const orm = await MikroORM.init({
       entities: [...options.entities],
@@ -91,12 +95,19 @@ export class Database {
 
   /**
    * Runs one `COPY … FROM STDIN` with `data` in a transaction of its own, also inside of another one. It cannot
-   * write to a table with row-level security.
+   * write to a table with row-level security. Where a later commit says that the data is there, this one need not be
+   * durable: what is committed later never survives a crash without it.
    */
-  async copy(scope: ProjectScope, statement: string, data: Buffer): Promise<void> {
+  async copy(
+    scope: ProjectScope,
+    statement: string,
+    data: Buffer,
+    { isDurable = true }: { readonly isDurable?: boolean } = {},
+  ): Promise<void> {
     const client = await this.pool.connect();
+    const commits = isDurable ? '' : '; set local synchronous_commit = off';
     try {
-      await client.query(`begin; ${scopePreamble(scope)}`);
+      await client.query(`begin; ${scopePreamble(scope)}${commits}`);
       await copyIn(client, statement, data);
       await client.query('commit');
       client.release();

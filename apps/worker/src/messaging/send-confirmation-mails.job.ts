@@ -1,0 +1,30 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ConfirmationsRequested } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { OptInDeliveriesService } from '#messaging';
+import { done, type JobResult, type Transaction, TransactionalJob } from '#platform';
+
+interface Requests {
+  readonly confirmationIds: readonly string[];
+}
+
+/** The same as `SendConfirmationMail` for all of a list: all mails, or none and the list again. */
+@Injectable()
+export class SendConfirmationMails extends TransactionalJob<Requests> {
+  override readonly name = 'send-confirmation-mails';
+  override readonly queue = 'imports';
+  override readonly on = ConfirmationsRequested;
+
+  constructor(@Inject(OptInDeliveriesService) private readonly deliveries: OptInDeliveriesService) {
+    super();
+  }
+
+  override async handle(
+    scope: ProjectScope,
+    { confirmationIds }: Requests,
+    tx: Transaction,
+  ): Promise<JobResult> {
+    for (const confirmationId of confirmationIds) await this.deliveries.add(scope, tx, confirmationId);
+    return done;
+  }
+}

@@ -1,0 +1,11 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+
+/**
+ * The environment, for a statement that looks up single rows by an address or an id. The planner must not know which
+ * one it is: of an environment that has grown since the table was analysed it believes that it has no rows, any index
+ * that begins with the environment then seems as good as the right one, and a look-up reads all of its rows.
+ */
+export function environmentOf({ environmentId }: Pick<ProjectScope, 'environmentId'>): RawBuilder<number> {
+  return sql<number>`(select ${environmentId}::bigint)`;
+}

@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { EmailAddress } from '#kernel';
+import type { CustomFieldDefinition, CustomFieldValues } from '../custom-fields/custom-field.js';
+import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
+import type { SubscriberFields } from '../subscribers/subscriber.js';
+import type { Topic } from '../topics/topic.js';
+import type { FaultyRow, ReadRow } from './import-row.js';
+import { WHOLE_ROW } from './import.js';
+
+/** What an import can change of a subscriber. */
+export interface ImportedFields extends SubscriberFields {
+  readonly customFields: CustomFieldValues;
+}
+
+/** A subscriber who was there before. */
+export interface KnownPerson extends ImportedFields {
+  readonly id: string;
+}
+
+type Newcomer = ImportedFields & { readonly address: EmailAddress; readonly source: ReadRow };
+type Returner = KnownPerson & { readonly source: ReadRow; readonly isChanged: boolean };
+
+/** What is to be done with some rows. */
+export class ImportDecisions {
+  newcomers: Newcomer[] = [];
+  readonly returners: Returner[] = [];
+  readonly notes: FaultyRow[] = [];
+  skipped = 0;
+  failed = 0;
+
+  constructor(private readonly definitions: readonly CustomFieldDefinition[]) {}
+
+  fail(row: FaultyRow): void {
+    this.notes.push(row);
+    this.failed += 1;
+  }
+
+  /** Leaves the row out; with a note when its owner could not know why. */
+  skip(row: ReadRow, errors: FaultyRow['errors'] | null): void {
+    if (errors !== null) this.notes.push(noteOf(row, errors));
+    this.skipped += 1;
+  }
+
+  addNewcomer(row: ReadRow): void {
+    const custom = applyCustomFields(this.definitions, {}, row.customFields, 'create');
+    if ('errors' in custom) return this.fail(noteOf(row, customFieldPaths(custom.errors)));
+    const { firstName = null, lastName = null, phone = null } = row.fields;
+    const fields = { firstName, lastName, phone, customFields: custom.values };
+    this.newcomers.push({ source: row, address: row.address, ...fields });
+  }
+
+  addReturner(row: ReadRow, person: KnownPerson): void {
+    const custom = applyCustomFields(this.definitions, person.customFields, row.customFields, 'update');
+    if ('errors' in custom) return this.fail(noteOf(row, customFieldPaths(custom.errors)));
+    const next: KnownPerson = { ...person, ...row.fields, customFields: custom.values };
+    this.returners.push({ ...next, source: row, isChanged: !isDeepStrictEqual(next, person) });
+  }
+
+  /** Keeps to the number of newcomers that the plan allows. */
+  refuseBeyond(room: number): void {
+    for (const { source } of this.newcomers.slice(room)) {
+      this.fail(noteOf(source, { [WHOLE_ROW]: "is beyond the plan's limit of subscribers" }));
+    }
+    this.newcomers = this.newcomers.slice(0, room);
+  }
+
+  /** Notes who took a consent back: it stays so. */
+  noteRefusals(
+    refused: readonly { readonly subscriberId: string; readonly topicId: string }[],
+    topics: readonly Topic[],
+    topicKeys: readonly string[],
+  ): void {
+    if (refused.length === 0) return;
+    const keyOf = new Map(topics.map(({ id, topicKey }) => [id, topicKey]));
+    const topicsOf = Map.groupBy(refused, ({ subscriberId }) => subscriberId);
+    for (const { id, source } of this.returners) {
+      const left = (topicsOf.get(id) ?? []).map(({ topicId }) => keyOf.get(topicId) ?? '');
+      const errors = left.map((key) => [
+        `topicKeys[${topicKeys.indexOf(key)}]`,
+        'was unsubscribed before, and stays so',
+      ]);
+      if (left.length > 0) this.notes.push(noteOf(source, Object.fromEntries(errors) as FaultyRow['errors']));
+    }
+  }
+}
+
+function noteOf({ row, address }: ReadRow, errors: FaultyRow['errors']): FaultyRow {
+  return { row, email: address.value, emailKey: address.key, errors };
+}

@@ -1,0 +1,54 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock, type ProjectScope } from '#kernel';
+import type { ConsentOccasion } from '../consents/consent-changes.service.js';
+import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
+import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
+import { definitionsDigest } from '../custom-fields/definitions-digest.js';
+import { SubscriberLimit } from '../subscribers/subscriber-limit.service.js';
+import { grantFault, type Topic } from '../topics/topic.js';
+import { TopicRepository } from '../topics/topic.repository.js';
+import type { ImportPlan } from './import.repository.js';
+
+/** What rows are applied by: the project as it stays until the transaction ends. */
+export interface ImportTerms {
+  readonly topics: readonly Topic[];
+  readonly definitions: readonly CustomFieldDefinition[];
+  /** Whether rows that came checked were checked by these definitions. */
+  readonly areAsChecked: boolean;
+  /** How many new subscribers the plan allows of as many as there are rows. */
+  readonly room: number;
+  readonly occasion: ConsentOccasion;
+}
+
+/** Finds out what the rows of a chunk are applied by. */
+@Injectable()
+export class ImportTermsService {
+  constructor(
+    @Inject(TopicRepository) private readonly topics: TopicRepository,
+    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
+    @Inject(SubscriberLimit) private readonly limit: SubscriberLimit,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** For `rows` rows, whose addresses are locked; or why the import cannot go on. */
+  async of(
+    scope: ProjectScope,
+    { topicKeys, definitionsDigest: digest, proof }: ImportPlan,
+    rows: number,
+  ): Promise<ImportTerms | { readonly refusal: string }> {
+    const topics = await this.topics.named(scope, topicKeys);
+    const refusals = topicKeys.flatMap((key) => {
+      const fault = grantFault(topics.get(key));
+      return fault === null ? [] : [`${key} ${fault}`];
+    });
+    if (refusals.length > 0) return { refusal: refusals.join(', ') };
+    const definitions = await this.customFields.definitionsToWrite(scope);
+    return {
+      topics: [...topics.values()],
+      definitions,
+      areAsChecked: digest === definitionsDigest(definitions),
+      room: await this.limit.reserve(scope, rows),
+      occasion: { at: this.clock.now(), proof },
+    };
+  }
+}

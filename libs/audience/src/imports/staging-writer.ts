@@ -1,0 +1,91 @@
+import type { ArrivedRow } from './import.js';
+
+/** Bytes of one COPY: what a request holds of its rows, twice. */
+const BATCH_BYTES = 512 * 1024;
+/** Of UTF-8, for a unit of a JavaScript string. */
+const MOST_BYTES = 3;
+
+/** Its columns in the order of `copyLine`. */
+export const STAGED_COLUMNS =
+  'import_id, row_number, email_key, cells, fault, email, first_name, last_name, phone, custom_fields';
+
+/**
+ * Gathers rows and sends them in batches: while the database takes one, the next is gathered. When that is full
+ * first, it waits, and so makes the client wait. The two buffers serve the whole file: new ones for each batch, and
+ * rows kept as strings until then, would make Node's memory grow by far more than they hold.
+ */
+export class StagingWriter {
+  #gathered = Buffer.allocUnsafeSlow(BATCH_BYTES);
+  #spare = Buffer.allocUnsafeSlow(BATCH_BYTES);
+  #length = 0;
+  #rows = 0;
+  #sent: Promise<{ readonly error: unknown } | null> = Promise.resolve(null);
+
+  constructor(
+    private readonly copy: (data: Buffer) => Promise<void>,
+    private readonly importId: string,
+  ) {}
+
+  /** How many rows it took. */
+  get rows(): number {
+    return this.#rows;
+  }
+
+  async write(rows: readonly ArrivedRow[]): Promise<void> {
+    for (const row of rows) {
+      const line = copyLine(this.importId, row);
+      this.#rows += 1;
+      const most = line.length * MOST_BYTES;
+      if (this.#length + most > BATCH_BYTES) await this.#sendGathered();
+      if (most > BATCH_BYTES) await this.#send(Buffer.from(line));
+      else this.#length += this.#gathered.write(line, this.#length);
+    }
+  }
+
+  /** Resolves when the database has all rows. */
+  async flush(): Promise<void> {
+    await this.#sendGathered();
+    await this.#settled();
+  }
+
+  /** Resolves when the database is done with what it was sent, well or badly. */
+  async abandon(): Promise<void> {
+    await this.#sent;
+  }
+
+  async #sendGathered(): Promise<void> {
+    if (this.#length === 0) return;
+    await this.#send(this.#gathered.subarray(0, this.#length));
+    [this.#gathered, this.#spare] = [this.#spare, this.#gathered];
+    this.#length = 0;
+  }
+
+  /** When it resolves, what was sent before has arrived, and `data` is on its way. */
+  async #send(data: Buffer): Promise<void> {
+    await this.#settled();
+    // A failure is told to the next who asks; until then it must not count as unhandled.
+    this.#sent = this.copy(data).then(
+      () => null,
+      (error: unknown) => ({ error }),
+    );
+  }
+
+  async #settled(): Promise<void> {
+    const failure = await this.#sent;
+    if (failure !== null) throw failure.error;
+  }
+}
+
+/** COPY's text format: tabs between columns, `\N` for null, and a backslash before what would mean something. */
+function copyLine(importId: string, { row, emailKey, cells, fault, newcomer }: ArrivedRow): string {
+  const line = `${importId}\t${row}\t${shown(emailKey)}\t${shown(JSON.stringify(cells))}\t${shown(fault)}`;
+  if (newcomer === null) return `${line}\t\\N\t\\N\t\\N\t\\N\t\\N\n`;
+  const { email, firstName, lastName, phone, customFields } = newcomer;
+  return `${line}\t${shown(email)}\t${shown(firstName)}\t${shown(lastName)}\t${shown(phone)}\t${shown(JSON.stringify(customFields))}\n`;
+}
+
+function shown(text: string | null): string {
+  if (text === null) return '\\N';
+  // Control characters do not occur: JSON escapes them, a fault has none, and where a field has some there is no newcomer.
+  return text.includes('\\') ? text.replaceAll('\\', '\\\\') : text;
+}

@@ -1,0 +1,69 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import type { AudienceBreakdown } from './recipient.js';
+
+/** Comes before every id (RFC 9562 §5.9). */
+export const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/** `people` is a FROM with the beginning of its WHERE, whose `b` is a subscriber. */
+export function recipientsAmong(
+  people: RawBuilder<unknown>,
+  { environmentId }: ProjectScope,
+  topicIds: readonly string[],
+  { asOf, after }: { readonly asOf: Date; readonly after: string },
+): RawBuilder<unknown> {
+  return sql`
+    select b.id as subscriber_id, b.email as address, b.email_key as address_key
+    from ${people} b.environment_id = ${environmentId} and b.id > ${after}::uuid
+      and (b.paused_until is null or b.paused_until <= ${asOf})
+      and exists (
+        select from audience.consents c
+        where c.environment_id = ${environmentId} and c.subscriber_id = b.id and ${oneOf(topicIds)}
+          and c.subscriber_id > ${after}::uuid and c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}
+      )
+      and not exists (
+        select from audience.suppressions s
+        where s.environment_id = ${environmentId} and s.email_key = b.email_key
+      )
+  `;
+}
+
+/**
+ * How many of those who asked for mail to the topics would get it, and what keeps it from the others. `people` is
+ * what a JOIN names, with the beginning of its ON, whose `b` is a subscriber.
+ */
+export function standings(
+  people: RawBuilder<unknown>,
+  { environmentId }: ProjectScope,
+  topicIds: readonly string[],
+  asOf: Date,
+): RawBuilder<AudienceBreakdown> {
+  return sql<AudienceBreakdown>`
+        select count(*) as matched,
+          count(*) filter (where p.standing = 'bounced') as bounced,
+          count(*) filter (where p.standing = 'suppressed') as suppressed,
+          count(*) filter (where p.standing = 'unconfirmed') as unconfirmed,
+          count(*) filter (where p.standing = 'paused') as capped,
+          count(*) filter (where p.standing is null) as "willReceive"
+        from (
+          select case when s.reason = 'HARD_BOUNCE' then 'bounced' when s.reason is not null then 'suppressed'
+            when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing
+          from (
+            select c.subscriber_id, bool_or(c.status = 'SUBSCRIBED') as subscribed
+            from audience.consents c
+            where c.environment_id = ${environmentId} and ${oneOf(topicIds)}
+              and (c.status = 'PENDING_CONFIRMATION' or (c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}))
+            group by c.subscriber_id
+          ) k
+          join ${people} and b.id = k.subscriber_id and b.environment_id = ${environmentId}
+          left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
+        ) p
+      `;
+}
+
+/** One topic is compared directly: the planner then knows that a subscriber has one consent to it. */
+export function oneOf(topicIds: readonly string[]): RawBuilder<unknown> {
+  const [only, ...others] = topicIds;
+  if (only !== undefined && others.length === 0) return sql`c.topic_id = ${only}::uuid`;
+  return sql`c.topic_id = any(${[...topicIds]}::uuid[])`;
+}

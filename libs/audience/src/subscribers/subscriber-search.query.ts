@@ -1,0 +1,102 @@
+import { type RawBuilder, sql } from 'kysely';
+import { hostName, type PageRequest, type ProjectScope } from '#kernel';
+
+/** More than this are not sorted for the first page: among so many it is soon found by walking the list. */
+const MANY = 20_000;
+/** So far the list is walked at most. */
+const WALK = 5_000;
+
+/** Where what is searched for begins, by the column of `b` that has it and the index that finds it. */
+interface Place {
+  readonly place: 'address' | 'first name' | 'last name';
+  readonly begins: RawBuilder<boolean>;
+}
+
+/**
+ * The rest of a WITH: `n`, one row with the `total` of whose address or name begins with `q`, and `p`, the `id`s on
+ * the page in no order. Each place is counted in its index alone. Who is found in two would count twice: they are among
+ * the two places that fewer are found in, and only of those the rows are read.
+ */
+export function searched(scope: ProjectScope, q: string, { page, size }: PageRequest): RawBuilder<unknown> {
+  const places = placesOf(q);
+  const count = ({ place, begins }: Place) =>
+    sql`select ${place}::text as place, count(*) as found from ${subscribers(scope)} and ${begins}`;
+  const doubles = places.map(
+    ({ place, begins }) =>
+      sql`select b.id from ${subscribers(scope)} and ${begins} and ${place}::text <> (select place from most)`,
+  );
+  return sql`
+    found as materialized (${sql.join(places.map(count), sql` union all `)}),
+    most as materialized (select place from found order by found desc, place limit 1),
+    n as materialized (select (select sum(found) from found)::bigint - (
+      select coalesce(sum(x.times - 1), 0) from (${sql.join(doubles, sql` union `)}) s
+      cross join lateral (
+        select ${sql.join(
+          places.map(({ begins }) => sql`coalesce(${begins}, false)::int`),
+          sql` + `,
+        )} as times
+        from audience.subscribers b where b.id = s.id offset 0
+      ) x
+    )::bigint as total),
+    ${page === 0 ? walked(scope, places, size) : sql`w as (select null::uuid as id where false)`},
+    p as (
+      select id from w where (select count(*) from w) = ${size}
+      union all
+      select id from (
+        select f.id, f.created_at from (${foundIn(scope, places)}) f where (select count(*) from w) < ${size}
+        order by f.created_at desc, f.id desc limit ${size} offset ${page * size}
+      ) sorted
+    )
+  `;
+}
+
+/** Everyone whose address or name begins so, once, as `id` and `created_at`. */
+export function everyoneFound(scope: ProjectScope, q: string): RawBuilder<unknown> {
+  return foundIn(scope, placesOf(q));
+}
+
+/** Where many are found, those among the newest of all. */
+function walked(scope: ProjectScope, places: readonly Place[], size: number): RawBuilder<unknown> {
+  return sql`w as materialized (
+    select b.id from (
+      select * from ${subscribers(scope)} and (select total from n) > ${MANY}
+      order by b.created_at desc, b.id desc limit ${WALK}
+    ) b
+    where ${sql.join(
+      places.map(({ begins }) => begins),
+      sql` or `,
+    )}
+    order by b.created_at desc, b.id desc limit ${size}
+  )`;
+}
+
+function foundIn(scope: ProjectScope, places: readonly Place[]): RawBuilder<unknown> {
+  return sql.join(
+    places.map(({ begins }) => sql`select b.id, b.created_at from ${subscribers(scope)} and ${begins}`),
+    sql` union `,
+  );
+}
+
+function subscribers({ environmentId }: ProjectScope): RawBuilder<unknown> {
+  return sql`audience.subscribers b where b.environment_id = ${environmentId}`;
+}
+
+/** No text of these columns sorts behind a prefix followed by this character, and before the next prefix. */
+const LAST_CHARACTER = '\u{10ffff}';
+
+function placesOf(q: string): readonly Place[] {
+  const begins = (column: RawBuilder<unknown>, from: RawBuilder<unknown>) =>
+    sql<boolean>`(${column} >= ${from} and ${column} < ${from} || ${LAST_CHARACTER})`;
+  return [
+    { place: 'address', begins: begins(sql`b.email_key`, sql`${addressPrefix(q)}::text`) },
+    { place: 'first name', begins: begins(sql`b.first_name_key`, sql`lower(${q})`) },
+    { place: 'last name', begins: begins(sql`b.last_name_key`, sql`lower(${q})`) },
+  ];
+}
+
+/** How the key of an address begins that begins with `q`: a whole international domain becomes its A-labels. */
+function addressPrefix(q: string): string {
+  const at = q.lastIndexOf('@');
+  const domain = at === -1 ? null : hostName(q.slice(at + 1));
+  return domain === null ? q.toLowerCase() : `${q.slice(0, at).toLowerCase()}@${domain}`;
+}
