@@ -43,7 +43,7 @@ const claim = (candidates: RawBuilder<unknown>, lease: Lease): RawBuilder<unknow
       possible_duplicate = d.possible_duplicate or due.state = 'SENDING'
     from due where d.id = due.id and d.queued_on = due.queued_on
     returning d.id, d.queued_on as "queuedOn", d.kind, d.source_id as "sourceId", d.subscriber_id as "subscriberId",
-      d.address, d.message_id as "messageId", d.attempt, d.created_at as "createdAt", d.environment_id,
+      d.address, d.message_id as "messageId", d.lease_token as "leaseToken", d.attempt, d.created_at as "createdAt", d.environment_id,
       due.state = 'SENDING' as interrupted, due.possible_duplicate as "possibleDuplicate"
   )
 `;
@@ -73,8 +73,9 @@ export class DeliveryClaimsQuery {
     });
   }
 
+  /** None when the campaign has been stopped, or sent anew, since it was seen under way. */
   claimCampaign(
-    { scope, id, queuedOn }: CampaignUnderWay,
+    { scope, id, queuedOn, usagePeriod }: CampaignUnderWay,
     limit: number,
     lease: Lease,
     now: Date,
@@ -82,6 +83,10 @@ export class DeliveryClaimsQuery {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.possible_duplicate from messaging.deliveries d
       where d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and ${due(now)}
+        and exists (
+          select from messaging.campaigns c
+          where c.id = ${id} and c.status = 'SENDING' and c.usage_period is not distinct from ${usagePeriod}::timestamptz
+        )
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async ({ db }) => {

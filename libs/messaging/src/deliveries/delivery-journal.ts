@@ -7,7 +7,6 @@ import { Database, type Sql } from '#platform';
 import { countingSent } from '../tracking/campaign-counters.query.js';
 import type { ClaimedDelivery } from './delivery.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
-import type { Lease } from './lease.js';
 
 /** What one exchange writes: how attempts ended, and which deliveries go on the wire next. */
 export interface JournalEntry {
@@ -40,46 +39,40 @@ export class DeliveryJournal {
    * Resolves to the ids of `starting` that may be sent now: still leased, their campaign still sending, and still
    * wanted. A pause or an unsubscription that has been committed before counts.
    */
-  write(scope: ProjectScope, entry: JournalEntry, lease: Lease, now: Date): Promise<ReadonlySet<string>> {
+  write(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<ReadonlySet<string>> {
     return this.database.transaction(scope, async ({ db }) => {
-      if (entry.outcomes.length > 0) await this.#record(scope, db, entry, lease, now);
+      if (entry.outcomes.length > 0) await this.#record(scope, db, entry, now);
       if (entry.starting.length === 0) return new Set<string>();
       const wanted = this.recipients.mayReceive(sql`d.subscriber_id`, sql`c.topic_ids`, now);
-      return markSending(db, entry.starting, lease, wanted);
+      return markSending(db, entry.starting, wanted);
     });
   }
 
   /** Lengthens the lease on deliveries in hand. */
-  async renew(scope: ProjectScope, deliveries: readonly ClaimedDelivery[], lease: Lease): Promise<void> {
+  async renew(scope: ProjectScope, deliveries: readonly ClaimedDelivery[], until: Date): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
       await sql`
-        update messaging.deliveries d set lease_until = ${lease.until} from ${keysOf(deliveries)}
-        where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = ${lease.token}
+        update messaging.deliveries d set lease_until = ${until} from ${keysOf(deliveries)}
+        where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = k.lease_token
       `.execute(db);
     });
   }
 
   /** Gives back what was claimed and never put on a wire. */
-  async release(scope: ProjectScope, deliveries: readonly ClaimedDelivery[], lease: Lease): Promise<void> {
+  async release(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): Promise<void> {
     if (deliveries.length === 0) return;
     await this.database.transaction(scope, async ({ db }) => {
       await sql`
         update messaging.deliveries d set lease_token = null, lease_until = null,
           state = case when d.attempt = 0 then 'PENDING' else 'DEFERRED' end
         from ${keysOf(deliveries)}
-        where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = ${lease.token} and d.state = 'CLAIMED'
+        where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = k.lease_token and d.state = 'CLAIMED'
       `.execute(db);
     });
   }
 
-  async #record(
-    scope: ProjectScope,
-    db: Sql,
-    { outcomes, usagePeriod }: JournalEntry,
-    lease: Lease,
-    now: Date,
-  ) {
-    const written = await recordOutcomes(db, outcomes, lease, now);
+  async #record(scope: ProjectScope, db: Sql, { outcomes, usagePeriod }: JournalEntry, now: Date) {
+    const written = await recordOutcomes(db, outcomes, now);
     await this.#suppressHardBounces(scope, outcomes, written);
     if (usagePeriod === null) return;
     const used = written.filter(({ state }) => state === 'SENT' || state === 'AMBIGUOUS').length;
@@ -120,12 +113,12 @@ function inLockOrder(outcomes: readonly DeliveryOutcome[]) {
 async function recordOutcomes(
   db: Sql,
   outcomes: readonly DeliveryOutcome[],
-  lease: Lease,
   now: Date,
 ): Promise<WrittenOutcome[]> {
   const values = outcomes.map(({ delivery, ...outcome }) => ({
     id: delivery.id,
     queued_on: delivery.queuedOn,
+    lease_token: delivery.leaseToken,
     state: outcome.state,
     reason: outcome.reason,
     last_error: outcome.lastError,
@@ -141,9 +134,9 @@ async function recordOutcomes(
       sent_at = case when o.state = 'SENT' then ${now}::timestamptz else d.sent_at end,
       finished_at = case when o.state = 'DEFERRED' then null else ${now}::timestamptz end,
       lease_token = null, lease_until = null
-    from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as o(id uuid, queued_on date, state text, reason text,
+    from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as o(id uuid, queued_on date, lease_token uuid, state text, reason text,
       last_error text, next_attempt_at timestamptz, possible_duplicate boolean, uncounted int)
-    where d.id = o.id and d.queued_on = o.queued_on and d.lease_token = ${lease.token}
+    where d.id = o.id and d.queued_on = o.queued_on and d.lease_token = o.lease_token
     returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id
     ), ${countingSent('written', now)}
     select id, state, reason from written
@@ -154,12 +147,11 @@ async function recordOutcomes(
 async function markSending(
   db: Sql,
   starting: readonly ClaimedDelivery[],
-  lease: Lease,
   wanted: RawBuilder<unknown>,
 ): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1 from ${keysOf(starting)}
-    where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = ${lease.token} and d.state = 'CLAIMED'
+    where d.id = k.id and d.queued_on = k.queued_on and d.lease_token = k.lease_token and d.state = 'CLAIMED'
       and (d.kind <> 'CAMPAIGN'
         or exists (select from messaging.campaigns c where c.id = d.source_id and c.status = 'SENDING' and ${wanted}))
     returning d.id
@@ -168,6 +160,10 @@ async function markSending(
 }
 
 function keysOf(deliveries: readonly ClaimedDelivery[]) {
-  const keys = deliveries.map(({ id, queuedOn }) => ({ id, queued_on: queuedOn }));
-  return sql`jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as k(id uuid, queued_on date)`;
+  const keys = deliveries.map(({ id, queuedOn, leaseToken }) => ({
+    id,
+    queued_on: queuedOn,
+    lease_token: leaseToken,
+  }));
+  return sql`jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as k(id uuid, queued_on date, lease_token uuid)`;
 }

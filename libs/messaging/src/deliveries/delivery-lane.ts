@@ -5,7 +5,7 @@ import type { DeliveryJournal } from './delivery-journal.js';
 import { type DeliveryOutcome, outcomeOf } from './delivery-outcome.js';
 import type { DeliverySource, DeliveryWork, PreparedDelivery } from './delivery-source.js';
 import type { DeliveryTransport } from './delivery-transport.js';
-import { type Lease, LEASE_MS, RENEW_EVERY_MS } from './lease.js';
+import { LEASE_MS, RENEW_EVERY_MS } from './lease.js';
 import { exchangesOf, groupByScope } from './exchange-groups.js';
 import { RoutePause } from './route-pause.js';
 
@@ -33,7 +33,6 @@ interface FinishedWork extends DeliveryWork {
  * its place is free only after its outcome is. So a killed sender leaves at most `capacity` mails in doubt.
  */
 export class DeliveryLane {
-  readonly #token = newId();
   readonly #loop: Loop;
   readonly #onWire = new Map<string, DeliveryWork>();
   readonly #pause = new RoutePause();
@@ -105,7 +104,11 @@ export class DeliveryLane {
 
   async #claim(limit: number): Promise<void> {
     try {
-      const works = await this.parts.source.claim(limit, this.#lease(), this.parts.clock.now());
+      const works = await this.parts.source.claim(
+        limit,
+        { token: newId(), until: this.#leaseEnd() },
+        this.parts.clock.now(),
+      );
       if (works.length === 0) this.#exhausted = true;
       this.#ready.push(...(await this.parts.source.prepare(works)));
     } catch (error) {
@@ -138,11 +141,11 @@ export class DeliveryLane {
     const mails = group.filter((work) => 'mail' in work);
     const starting = mails.map(({ delivery }) => delivery);
     const entry = { outcomes, starting, usagePeriod: first.usagePeriod };
-    const marked = await this.parts.journal.write(first.scope, entry, this.#lease(), this.parts.clock.now());
+    const marked = await this.parts.journal.write(first.scope, entry, this.parts.clock.now());
     for (const { delivery, state } of outcomes) this.parts.metrics.count(delivery.kind, state);
     for (const work of mails) if (marked.has(work.delivery.id)) void this.#send(work);
     const refused = starting.filter(({ id }) => !marked.has(id));
-    await this.parts.journal.release(first.scope, refused, this.#lease());
+    await this.parts.journal.release(first.scope, refused);
   }
 
   async #send(work: Extract<PreparedDelivery, { mail: unknown }>): Promise<void> {
@@ -177,7 +180,7 @@ export class DeliveryLane {
     for (const group of groupByScope(ready)) {
       const [first] = group;
       const deliveries = group.map(({ delivery }) => delivery);
-      if (first !== undefined) await this.parts.journal.release(first.scope, deliveries, this.#lease());
+      if (first !== undefined) await this.parts.journal.release(first.scope, deliveries);
     }
   }
 
@@ -187,15 +190,15 @@ export class DeliveryLane {
       for (const group of groupByScope(held)) {
         const [first] = group;
         const deliveries = group.map(({ delivery }) => delivery);
-        if (first !== undefined) await this.parts.journal.renew(first.scope, deliveries, this.#lease());
+        if (first !== undefined) await this.parts.journal.renew(first.scope, deliveries, this.#leaseEnd());
       }
     } catch (error) {
       this.#complain('renewing leases failed', error);
     }
   }
 
-  #lease(): Lease {
-    return { token: this.#token, until: new Date(this.#nowMs() + LEASE_MS) };
+  #leaseEnd(): Date {
+    return new Date(this.#nowMs() + LEASE_MS);
   }
 
   #nowMs(): number {

@@ -27,6 +27,8 @@ export interface ClaimedDelivery {
   readonly subscriberId: string | null;
   readonly address: string;
   readonly messageId: string;
+  /** This claim's own: what its sender writes counts only while the row has it. */
+  readonly leaseToken: string;
   /** Attempts begun before this one. */
   readonly attempt: number;
   readonly createdAt: Date;
