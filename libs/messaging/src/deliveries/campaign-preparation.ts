@@ -48,7 +48,7 @@ export class CampaignPreparation {
     if (recipient.obstacle !== null) return { ...work, outcome: skipped(delivery, recipient.obstacle) };
     try {
       const one = { deliveryId: delivery.id, messageId: delivery.messageId, recipient, date: now };
-      return { ...work, mail: composeCampaignMail(mail, one, this.links), preparedAt: performance.now() };
+      return { ...work, mail: composeCampaignMail(mail, one, this.links) };
     } catch (error) {
       return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };
     }

@@ -92,8 +92,10 @@ describe('a campaign that not all goes well with', () => {
       const fresh = await claim((await claims.campaignsUnderWay('LIVE'))[0]);
       expect(fresh.map(({ id }) => id).sort()).toEqual(stale.map(({ id }) => id).sort());
 
-      const start = (starting: typeof fresh) =>
-        journal.write(scope, { outcomes: [], starting, usagePeriod: null }, fixture.clock.now());
+      const start = async (starting: typeof fresh) => {
+        const entry = { outcomes: [], starting, usagePeriod: null, flushed: true };
+        return (await journal.write(scope, entry, fixture.clock.now())).marked;
+      };
       expect([...(await start(stale))]).toEqual([]);
       await journal.release(scope, stale);
       expect(states(await fixture.deliveries())).toEqual({ CLAIMED: 3 });

@@ -13,7 +13,7 @@ export interface DeliveryWork {
 
 /** Ready for the wire, or decided without one. */
 export type PreparedDelivery = DeliveryWork &
-  ({ readonly mail: OutgoingMail; readonly preparedAt: number } | { readonly outcome: DeliveryOutcome });
+  ({ readonly mail: OutgoingMail } | { readonly outcome: DeliveryOutcome });
 
 /** One kind of work for a lane. */
 export interface DeliverySource {

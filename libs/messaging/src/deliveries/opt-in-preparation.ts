@@ -44,7 +44,7 @@ export class OptInPreparation implements SinglesPreparation {
         const until = new Date(now.getTime() + DOMAIN_LOOK_AGAIN_MS);
         return { ...work, outcome: postponed(delivery, 'sender-domain-not-verified', until) };
       }
-      return { ...work, mail, preparedAt: performance.now() };
+      return { ...work, mail };
     } catch (error) {
       return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };
     }

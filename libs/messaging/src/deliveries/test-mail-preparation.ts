@@ -39,7 +39,7 @@ export class TestMailPreparation implements SinglesPreparation {
       const { id: deliveryId, messageId } = delivery;
       const one = { deliveryId, messageId, recipient, date: this.clock.now() };
       const composed = { ...composeCampaignMail(mail, one, this.links), kind: delivery.kind };
-      return { ...work, mail: composed, preparedAt: performance.now() };
+      return { ...work, mail: composed };
     } catch (error) {
       const now = this.clock.now();
       return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };

@@ -170,9 +170,9 @@ describe('erasure from mail', () => {
       expect.objectContaining({ mail: expect.objectContaining({ to: ada.address.value }) }),
     ]);
     await erase(ada);
-    const marked = await journal.write(
+    const { marked } = await journal.write(
       scope,
-      { outcomes: [], starting: claimed, usagePeriod: null },
+      { outcomes: [], starting: claimed, usagePeriod: null, flushed: true },
       clock.now(),
     );
     expect([...marked]).toEqual([]);
@@ -183,7 +183,7 @@ describe('erasure from mail', () => {
     const [prepared] = await get(CampaignPreparation).prepare([{ ...work[0]!, delivery: again! }]);
     expect(prepared).toMatchObject({ outcome: { state: 'SKIPPED', reason: 'erased' } });
     const outcomes = [(prepared as { outcome: DeliveryOutcome }).outcome];
-    await journal.write(scope, { outcomes, starting: [], usagePeriod: null }, clock.now());
+    await journal.write(scope, { outcomes, starting: [], usagePeriod: null, flushed: true }, clock.now());
     expect(await deliveries(ids)).toEqual([{ state: 'SKIPPED', reason: 'erased', ...nobody(ids[0]!) }]);
   });
 
@@ -194,7 +194,7 @@ describe('erasure from mail', () => {
     const claimed = await get(DeliveryClaimsQuery).claimCampaign(under, 10, lease(), clock.now());
     await get(DeliveryJournal).write(
       scope,
-      { outcomes: [], starting: claimed, usagePeriod: null },
+      { outcomes: [], starting: claimed, usagePeriod: null, flushed: true },
       clock.now(),
     );
     await erase(ada);
@@ -209,7 +209,7 @@ describe('erasure from mail', () => {
     };
     await get(DeliveryJournal).write(
       scope,
-      { outcomes: [bounce], starting: [], usagePeriod: null },
+      { outcomes: [bounce], starting: [], usagePeriod: null, flushed: true },
       clock.now(),
     );
     expect(await deliveries(ids)).toEqual([
