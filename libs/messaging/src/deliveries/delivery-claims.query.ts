@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { ClaimedDelivery } from './delivery.js';
-import type { AmbiguousPolicy } from './delivery-outcome.js';
+import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
 import type { Lease } from './lease.js';
 
 /** A campaign that the engine is sending. */

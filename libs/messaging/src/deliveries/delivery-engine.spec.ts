@@ -88,8 +88,10 @@ describe('the delivery engine', () => {
 
   it('sends at most once under the policy HOLD, and shows what is unknown', async () => {
     sink.behave({ at: 'body', action: 'drop', times: 1 });
+    await fixture.close();
+    fixture = await MessagingFixture.open({ SMTP_URL: sink.url, AMBIGUOUS_POLICY: 'HOLD' });
+    scope = await fixture.scope();
     await fixture.queuedCampaign(scope, 1);
-    await fixture.test.query(`update messaging.campaigns set ambiguous_policy = 'HOLD'`);
     fixture.engine.start();
     const [row] = await fixture.settled('it is held', ({ state }) => state === 'AMBIGUOUS');
     expect(row).toMatchObject({ attempt: 1, reason: 'no-reply' });

@@ -1,6 +1,7 @@
 import type { ProjectScope } from '#kernel';
 import type { ClaimedDelivery, OutgoingMail } from './delivery.js';
-import type { AmbiguousPolicy, DeliveryOutcome } from './delivery-outcome.js';
+import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
+import type { DeliveryOutcome } from './delivery-outcome.js';
 import type { Lease } from './lease.js';
 
 /** A claimed delivery with what its sender must know beside it. */
