@@ -115,7 +115,8 @@ export class DeliveryLane {
       const era = works[0]?.delivery.leaseEra ?? null;
       if (era !== null) this.#unflushed.flushed(era, begun);
       if (works.length === 0) this.#exhausted = true;
-      this.#ready.push(...(await this.parts.source.prepare(works)));
+      const prepared = await this.parts.source.prepare(works);
+      this.#ready.push(...prepared);
     } catch (error) {
       // What was claimed in vain comes back when its lease ends.
       this.#exhausted = true;
