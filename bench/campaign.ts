@@ -12,7 +12,7 @@ import { eventually } from '../test/support/eventually.js';
 import { insertSubscribers } from '../test/support/subscribers.js';
 import { startSystemOn } from '../test/support/system.js';
 import { spread } from './support/figures.js';
-import { cpuSeconds, memoryMb } from './support/process-usage.js';
+import { cpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js';
 import { startSinkProcess } from './support/sink-process.js';
 
 /**
@@ -38,7 +38,18 @@ const contentJson = JSON.stringify({
 interface Measured {
   readonly perSecond: number;
   readonly cpuMsPerMail: number;
+  /** What the other programs used meanwhile, ms a mail. */
+  readonly postgres: number;
+  readonly sink: number;
 }
+
+/** CPU seconds so far of everything that takes part. */
+const usage = () => ({
+  at: performance.now(),
+  worker: cpuSeconds(system.worker.pid),
+  postgres: treeCpuSeconds(postgres.pid),
+  sink: cpuSeconds(sink.pid),
+});
 
 const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
 const postgres = await startPostgres({ directory: join(directory, 'postgres') });
@@ -50,6 +61,8 @@ const system = await startSystemOn(database, {
   SMTP_URL: sink.url,
   SMTP_CONNECTIONS: CONNECTIONS,
   REQUIRE_VERIFIED_DOMAIN: 'false',
+  // To look where the time goes: `NODE_OPTIONS_OF_PROGRAMS='--cpu-prof --cpu-prof-dir=…'`.
+  NODE_OPTIONS: process.env['NODE_OPTIONS_OF_PROGRAMS'] ?? '',
 });
 
 try {
@@ -68,6 +81,7 @@ try {
   for (let pair = 0; pair <= PAIRS; pair += 1) {
     const ours = await sendCampaign(client, topic.at('id'));
     const reference = await sendReference(sample);
+    process.stdout.write(`pair ${pair}: ${ours.perSecond.toFixed(0)} / ${reference.perSecond.toFixed(0)}\n`);
     if (pair > 0) pairs.push({ ours, reference });
   }
   const table = (pick: (measured: Measured) => number) =>
@@ -76,6 +90,8 @@ try {
     );
   process.stdout.write(`mails/s: ${table(({ perSecond }) => perSecond)}\n`);
   process.stdout.write(`CPU ms a mail (worker, program): ${table(({ cpuMsPerMail }) => cpuMsPerMail)}\n`);
+  process.stdout.write(`CPU ms a mail (PostgreSQL): ${table(({ postgres: cpu }) => cpu)}\n`);
+  process.stdout.write(`CPU ms a mail (sink): ${table(({ sink: cpu }) => cpu)}\n`);
   process.stdout.write(
     `ratio: ${spread(pairs.map(({ ours, reference }) => ours.perSecond / reference.perSecond))}\n`,
   );
@@ -97,7 +113,7 @@ async function sendCampaign(client: ApiClient, topicId: string): Promise<Measure
     topicIds: [topicId],
   });
   const key = created.at('campaignKey');
-  const before = { cpu: cpuSeconds(system.worker.pid), at: performance.now() };
+  const before = usage();
   const queued = await client.post(`/campaigns/${key}/send`);
   if (queued.status !== 200) throw new Error(queued.text);
   await eventually(
@@ -105,14 +121,18 @@ async function sendCampaign(client: ApiClient, topicId: string): Promise<Measure
     async () => (await client.get(`/campaigns/${key}`)).at('status') === 'SENT',
     600_000,
   );
-  const seconds = (performance.now() - before.at) / 1_000;
+  const after = usage();
+  const each = (part: 'worker' | 'postgres' | 'sink') => ((after[part] - before[part]) * 1_000) / RECIPIENTS;
   return {
-    perSecond: RECIPIENTS / seconds,
-    cpuMsPerMail: ((cpuSeconds(system.worker.pid) - before.cpu) * 1_000) / RECIPIENTS,
+    perSecond: (RECIPIENTS * 1_000) / (after.at - before.at),
+    cpuMsPerMail: each('worker'),
+    postgres: each('postgres'),
+    sink: each('sink'),
   };
 }
 
 async function sendReference(raw: Buffer): Promise<Measured> {
+  const sinkBefore = cpuSeconds(sink.pid);
   const program = fileURLToPath(new URL('reference/nodemailer-pool.js', import.meta.url));
   const { stdout } = await run(process.execPath, [
     program,
@@ -122,7 +142,13 @@ async function sendReference(raw: Buffer): Promise<Measured> {
     raw.toString('base64'),
   ]);
   const { seconds, cpuSeconds: cpu } = JSON.parse(stdout) as { seconds: number; cpuSeconds: number };
-  return { perSecond: RECIPIENTS / seconds, cpuMsPerMail: (cpu * 1_000) / RECIPIENTS };
+  const sinkCpu = ((cpuSeconds(sink.pid) - sinkBefore) * 1_000) / RECIPIENTS;
+  return {
+    perSecond: RECIPIENTS / seconds,
+    cpuMsPerMail: (cpu * 1_000) / RECIPIENTS,
+    postgres: 0,
+    sink: sinkCpu,
+  };
 }
 
 /** One mail of the campaign, as the test environment keeps it. */

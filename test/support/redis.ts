@@ -7,12 +7,13 @@ import { freePort, isListening } from './ports.js';
 /** A Redis of one test file, on loopback and empty. */
 export interface TestRedis {
   readonly url: string;
+  readonly port: number;
   stop(): Promise<void>;
 }
 
 /** `redis-server` when it is on the path, else Valkey in this process. */
-export async function startRedis(): Promise<TestRedis> {
-  const port = await freePort();
+export async function startRedis(wantedPort?: number): Promise<TestRedis> {
+  const port = wantedPort ?? (await freePort());
   const url = `redis://127.0.0.1:${port}`;
   if (spawnSync('redis-server', ['--version']).error === undefined) {
     const child = spawn('redis-server', [
@@ -28,6 +29,7 @@ export async function startRedis(): Promise<TestRedis> {
     await eventually('redis-server listens', () => isListening(port));
     return {
       url,
+      port,
       stop: async () => {
         const exit = once(child, 'exit');
         child.kill('SIGTERM');
@@ -36,5 +38,5 @@ export async function startRedis(): Promise<TestRedis> {
     };
   }
   const server = await new ValkeyServer({ port }).start();
-  return { url, stop: () => server.stop() };
+  return { url, port, stop: () => server.stop() };
 }

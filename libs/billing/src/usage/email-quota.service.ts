@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { UNLIMITED } from '../plans/plan.js';
@@ -83,6 +83,15 @@ export class EmailQuota {
         db,
       ),
     );
+  }
+
+  /** `settle` as an expression for a statement of the caller's, with SQL for the numbers. */
+  settling(
+    scope: ProjectScope,
+    periodStart: RawBuilder<unknown>,
+    change: { readonly used: RawBuilder<unknown>; readonly released: RawBuilder<unknown> },
+  ): RawBuilder<unknown> {
+    return sql`billing.settle_emails(${scope.tenantId}, ${periodStart}, ${change.used}, ${change.released})`;
   }
 
   async #allowance(scope: ProjectScope, now: Date): Promise<Allowance> {

@@ -18,6 +18,9 @@ export interface CampaignDraft {
   readonly scheduledAt: Date | null;
 }
 
+/** What to do with a mail that was handed over without a final reply: send it once more, or leave it at that. */
+export type AmbiguousPolicy = 'RESEND' | 'HOLD';
+
 export interface CampaignIdentity {
   readonly id: string;
   readonly environmentId: number;

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { EmailQuota } from '#billing';
 import { type PreSendCheck, summarise } from '#deliverability';
-import { publish, type Transaction } from '#platform';
+import { type Config, CONFIG, publish, type Transaction } from '#platform';
 import type { Campaign } from './campaign.js';
 import { CampaignAnalysisService, type CampaignAnalysis } from './campaign-analysis.service.js';
 import { CampaignAnnouncements } from './campaign-announcements.service.js';
@@ -15,6 +15,7 @@ export class CampaignStarter {
     @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
     @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
@@ -42,15 +43,16 @@ export class CampaignStarter {
     now: Date,
   ): Promise<CampaignAnalysis> {
     const { recipients } = analysis;
+    const { AMBIGUOUS_POLICY } = this.config;
     // The test environment is not metered.
     if (scope.environment === 'TEST') {
-      campaign.queue({ recipients, usagePeriod: null }, now);
+      campaign.queue({ recipients, usagePeriod: null }, now, AMBIGUOUS_POLICY);
     } else {
       const { granted, periodStart, remaining } = await this.quota.reserve(scope, recipients, now);
       // Another campaign was faster between the check and the reservation.
       if (!granted)
         return { ...analysis, ...summarise(withoutQuota(analysis.checks, recipients, remaining)) };
-      campaign.queue({ recipients, usagePeriod: periodStart }, now);
+      campaign.queue({ recipients, usagePeriod: periodStart }, now, AMBIGUOUS_POLICY);
     }
     await publish(tx.db, scope, CampaignQueued({ campaignId: campaign.id }));
     await this.announcements.tell(scope, 'campaign.queued', campaign);

@@ -30,6 +30,7 @@ export const CampaignSchema = defineEntity({
     audienceAt: p.datetime(3).nullable(),
     expansionCursor: p.uuid().nullable(),
     expandedAt: p.datetime(3).nullable(),
+    ambiguousPolicy: p.enum(['RESEND', 'HOLD'] as const),
     usagePeriod: p.datetime(3).nullable(),
     reservedEmails: p.bigint('number'),
     expandedEmails: p.bigint('number'),

@@ -1,5 +1,6 @@
 import { InvalidStateError, UnavailableError } from '#kernel';
 import type {
+  AmbiguousPolicy,
   CampaignDraft,
   CampaignIdentity,
   PreSendStatus,
@@ -65,6 +66,7 @@ export class Campaign {
   audienceAt: Date | null = null;
   expansionCursor: string | null = null;
   expandedAt: Date | null = null;
+  ambiguousPolicy: AmbiguousPolicy = 'RESEND';
   usagePeriod: Date | null = null;
   reservedEmails = 0;
   expandedEmails = 0;
@@ -152,7 +154,7 @@ export class Campaign {
   }
 
   /** `send`: from now on the audience is frozen and the worker has it. */
-  queue({ recipients, usagePeriod }: Queueing, now: Date): void {
+  queue({ recipients, usagePeriod }: Queueing, now: Date, policy: AmbiguousPolicy = 'RESEND'): void {
     this.refuseUnlessSendable();
     this.status = 'QUEUED_FOR_SENDING';
     this.failureReason = null;
@@ -162,6 +164,7 @@ export class Campaign {
     this.expansionCursor = null;
     this.expandedAt = null;
     this.expandedEmails = 0;
+    this.ambiguousPolicy = policy;
     this.usagePeriod = usagePeriod;
     this.reservedEmails = usagePeriod === null ? 0 : recipients;
     this.updatedAt = now;

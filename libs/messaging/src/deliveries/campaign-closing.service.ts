@@ -4,6 +4,7 @@ import { EmailQuota } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import type { CampaignStatus } from '../campaigns/campaign-status.js';
+import { isInDoubt } from './delivery-claims.query.js';
 
 const CHUNK = 5_000;
 
@@ -72,16 +73,17 @@ const openOf = ({ id, queued_on }: ClosingCampaign) => sql`
  */
 async function endOpen(db: Sql, campaign: ClosingCampaign, now: Date): Promise<ClosedChunk> {
   const reason = campaign.status === 'FAILED' ? 'campaign-failed' : 'campaign-cancelled';
+  const inDoubt = sql`coalesce(${isInDoubt('d', sql`(select era from present)`)}, false)`;
   const { rows } = await sql<ClosedChunk>`
-    with open as materialized (
-      select d.id, d.queued_on, d.state from messaging.deliveries d
-      where ${openOf(campaign)} and (d.state <> 'SENDING' or d.lease_until <= ${now})
-      limit ${CHUNK} for update skip locked
+    with present as materialized (select messaging.current_era() as era), open as materialized (
+      select d.id, d.queued_on, ${inDoubt} as in_doubt from messaging.deliveries d
+      where ${openOf(campaign)} and (not ${inDoubt} or d.lease_until <= ${now})
+      limit ${CHUNK} for update of d skip locked
     ), ended as (
       update messaging.deliveries d set
-        state = case when open.state = 'SENDING' then 'AMBIGUOUS' else 'CANCELLED' end,
-        reason = case when open.state = 'SENDING' then 'no-reply' else ${reason} end,
-        finished_at = ${now}, lease_token = null, lease_until = null
+        state = case when open.in_doubt then 'AMBIGUOUS' else 'CANCELLED' end,
+        reason = case when open.in_doubt then 'no-reply' else ${reason} end,
+        finished_at = ${now}, lease_token = null, lease_until = null, lease_era = null
       from open where d.id = open.id and d.queued_on = open.queued_on
       returning d.state
     )

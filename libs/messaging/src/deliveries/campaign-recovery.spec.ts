@@ -10,6 +10,8 @@ import { CampaignSendingService } from '../campaigns/campaign-sending.service.js
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { CampaignClosingService } from './campaign-closing.service.js';
 import { CampaignRetryDeliveriesService } from './campaign-retry-deliveries.service.js';
+import { type CampaignUnderWay, DeliveryClaimsQuery } from './delivery-claims.query.js';
+import { DeliveryJournal } from './delivery-journal.js';
 
 /** The large form: `LIFECYCLE_READERS=20000 npm run jest -- campaign-recovery`. */
 const READERS = Number(process.env['LIFECYCLE_READERS'] ?? 300);
@@ -68,6 +70,36 @@ describe('a campaign that not all goes well with', () => {
       expect(mailedOnce()).toHaveLength(30);
       expect(await fixture.usage(scope)).toEqual({ used: 30, reserved: 0 });
       expect((await fixture.campaign(campaign.id)).failure_reason).toBeNull();
+    });
+
+    it('is sent again by new claims alone: those of the failed sending mark nothing and free nothing', async () => {
+      const campaign = await fixture.queuedCampaign(scope, 3);
+      const [claims, journal] = [fixture.get(DeliveryClaimsQuery), fixture.get(DeliveryJournal)];
+      const claim = async (under: CampaignUnderWay | undefined) => {
+        if (under === undefined) throw new Error('No campaign is under way.');
+        const lease = { token: newId(), until: new Date(fixture.clock.now().getTime() + MINUTE) };
+        return claims.claimCampaign(under, 10, lease, fixture.clock.now());
+      };
+      const [before] = await claims.campaignsUnderWay('LIVE');
+      const stale = await claim(before);
+      expect(stale).toHaveLength(3);
+      await fixture.get(CampaignFailureService).fail(scope, campaign.id, 'The sky fell.');
+      expect(await closing(campaign.id)).toBe('closed');
+      fixture.clock.advance(40 * 24 * 60 * MINUTE);
+      await fixture.get(CampaignSendingService).send(scope, campaign.campaignKey);
+      await expand(campaign.id);
+      expect(await claim(before)).toEqual([]);
+      const fresh = await claim((await claims.campaignsUnderWay('LIVE'))[0]);
+      expect(fresh.map(({ id }) => id).sort()).toEqual(stale.map(({ id }) => id).sort());
+
+      const start = async (starting: typeof fresh) => {
+        const entry = { outcomes: [], starting, usagePeriod: null, flushed: true };
+        return (await journal.write(scope, entry, fixture.clock.now())).marked;
+      };
+      expect([...(await start(stale))]).toEqual([]);
+      await journal.release(scope, stale);
+      expect(states(await fixture.deliveries())).toEqual({ CLAIMED: 3 });
+      expect((await start(fresh)).size).toBe(3);
     });
   });
 

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { ClaimedDelivery } from './delivery.js';
-import type { AmbiguousPolicy } from './delivery-outcome.js';
+import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
 import type { Lease } from './lease.js';
 
 /** A campaign that the engine is sending. */
@@ -39,15 +39,32 @@ const due = (now: Date): RawBuilder<unknown> => sql`
   and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${now}))
 `;
 
-const claim = (candidates: RawBuilder<unknown>, lease: Lease): RawBuilder<unknown> => sql`
-  due as materialized (${candidates}),
+/** What may have been on a wire when its sender died: marked so, or of an era whose last marks may be missing. */
+export const isInDoubt = (row: 'd' | 'due', era: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  (${sql.ref(row)}.state = 'SENDING' or (${sql.ref(row)}.state = 'CLAIMED' and ${sql.ref(row)}.lease_era <> ${era}))
+`;
+
+/** `inEra`: the marks that follow are not waited for. */
+const claim = (
+  candidates: RawBuilder<unknown>,
+  lease: Lease,
+  { inEra }: { readonly inEra: boolean },
+): RawBuilder<unknown> => sql`
+  present as materialized (select messaging.current_era() as era),
+  due as materialized (
+    select due.id, due.queued_on, coalesce(${isInDoubt('due', sql`present.era`)}, false) as in_doubt,
+      due.possible_duplicate, present.era
+    from (${candidates}) due cross join present
+  ),
   claimed as (
     update messaging.deliveries d set state = 'CLAIMED', lease_token = ${lease.token}, lease_until = ${lease.until},
-      possible_duplicate = d.possible_duplicate or due.state = 'SENDING'
+      lease_era = case when ${inEra}::boolean then due.era end,
+      possible_duplicate = d.possible_duplicate or due.in_doubt
     from due where d.id = due.id and d.queued_on = due.queued_on
     returning d.id, d.queued_on as "queuedOn", d.kind, d.source_id as "sourceId", d.subscriber_id as "subscriberId",
-      d.address, d.message_id as "messageId", d.attempt, d.created_at as "createdAt", d.environment_id,
-      due.state = 'SENDING' as interrupted, due.possible_duplicate as "possibleDuplicate"
+      d.address, d.message_id as "messageId", d.lease_token as "leaseToken",
+      d.lease_era as "leaseEra", d.attempt, d.created_at as "createdAt", d.environment_id,
+      due.in_doubt as interrupted, due.possible_duplicate as "possibleDuplicate"
   )
 `;
 
@@ -76,20 +93,25 @@ export class DeliveryClaimsQuery {
     });
   }
 
+  /** None when the campaign has been stopped, or sent anew, since it was seen under way. */
   claimCampaign(
-    { scope, id, queuedOn }: CampaignUnderWay,
+    { scope, id, queuedOn, usagePeriod, ambiguousPolicy }: CampaignUnderWay,
     limit: number,
     lease: Lease,
     now: Date,
   ): Promise<ClaimedDelivery[]> {
     const candidates = sql`
-      select d.id, d.queued_on, d.state, d.possible_duplicate from messaging.deliveries d
+      select d.id, d.queued_on, d.state, d.lease_era, d.possible_duplicate from messaging.deliveries d
       where d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and ${due(now)}
+        and exists (
+          select from messaging.campaigns c
+          where c.id = ${id} and c.status = 'SENDING' and c.usage_period is not distinct from ${usagePeriod}::timestamptz
+        )
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } =
-        await sql<ClaimedDelivery>`with ${claim(candidates, lease)} select * from claimed`.execute(db);
+      const claimed = claim(candidates, lease, { inEra: ambiguousPolicy === 'RESEND' });
+      const { rows } = await sql<ClaimedDelivery>`with ${claimed} select * from claimed`.execute(db);
       return rows;
     });
   }
@@ -103,14 +125,14 @@ export class DeliveryClaimsQuery {
     now: Date,
   ): Promise<ClaimedSingle[]> {
     const candidates = sql`
-      select d.id, d.queued_on, d.state, d.possible_duplicate from messaging.deliveries d
+      select d.id, d.queued_on, d.state, d.lease_era, d.possible_duplicate from messaging.deliveries d
       where ${which === 'AUTOMATION' ? sql`d.kind = 'AUTOMATION'` : sql`d.kind in ('OPT_IN', 'TEST')`} and ${due(now)}
         and exists (select from access.find_environment(d.environment_id) e where e.environment = ${environment})
       order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked
     `;
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<ScopeColumns & ClaimedDelivery>`
-        with ${claim(candidates, lease)}
+        with ${claim(candidates, lease, { inEra: false })}
         select c.*, e.tenant_id, e.project_id, e.environment
         from claimed c cross join lateral access.find_environment(c.environment_id) e
       `.execute(db);

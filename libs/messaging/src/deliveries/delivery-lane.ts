@@ -5,13 +5,16 @@ import type { DeliveryJournal } from './delivery-journal.js';
 import { type DeliveryOutcome, outcomeOf } from './delivery-outcome.js';
 import type { DeliverySource, DeliveryWork, PreparedDelivery } from './delivery-source.js';
 import type { DeliveryTransport } from './delivery-transport.js';
-import { type Lease, LEASE_MS, RENEW_EVERY_MS } from './lease.js';
+import { LEASE_MS, RENEW_EVERY_MS } from './lease.js';
 import { exchangesOf, groupByScope } from './exchange-groups.js';
 import { RoutePause } from './route-pause.js';
+import { UnflushedOutcomes } from './unflushed-outcomes.js';
 
 const POLL_MS = 1_000;
-/** A mail that has waited longer is prepared anew, so that a consent revoked meanwhile counts. */
-const FRESH_MS = 2_000;
+/** How many exchanges are prepared ahead, at least. */
+const AHEAD = 5;
+/** Nothing that is written stays unflushed longer. */
+const FLUSHED_AFTER_MS = 3_000;
 
 export interface LaneParts {
   readonly source: DeliverySource;
@@ -29,16 +32,16 @@ interface FinishedWork extends DeliveryWork {
 
 /**
  * Sends one kind of deliveries through one transport. Each exchange with the database records the attempts
- * that ended and marks the next ones SENDING; a mail goes on the wire only after its mark is durable, and
+ * that ended and marks the next ones SENDING; a mail goes on the wire only after its mark is committed, and
  * its place is free only after its outcome is. So a killed sender leaves at most `capacity` mails in doubt.
  */
 export class DeliveryLane {
-  readonly #token = newId();
   readonly #loop: Loop;
   readonly #onWire = new Map<string, DeliveryWork>();
   readonly #pause = new RoutePause();
   #ready: PreparedDelivery[] = [];
   #finished: FinishedWork[] = [];
+  readonly #unflushed = new UnflushedOutcomes<FinishedWork>();
   #claiming = false;
   #exhausted = false;
   #stopping = false;
@@ -71,6 +74,7 @@ export class DeliveryLane {
     this.#signal?.();
     await this.#loop.stop();
     clearInterval(this.#renewal);
+    if (this.#unflushed.size > 0) await this.parts.journal.flush();
   }
 
   async #pass(): Promise<void> {
@@ -94,7 +98,7 @@ export class DeliveryLane {
   }
 
   #refill(): void {
-    const low = this.parts.transport.capacity * 5;
+    const low = this.parts.transport.capacity * AHEAD;
     if (this.#claiming || this.#exhausted || this.#ready.length >= low) return;
     this.#claiming = true;
     void this.#claim(low * 2 - this.#ready.length).finally(() => {
@@ -105,9 +109,14 @@ export class DeliveryLane {
 
   async #claim(limit: number): Promise<void> {
     try {
-      const works = await this.parts.source.claim(limit, this.#lease(), this.parts.clock.now());
+      const [now, begun] = [this.parts.clock.now(), performance.now()];
+      const works = await this.parts.source.claim(limit, { token: newId(), until: this.#leaseEnd() }, now);
+      // A claim is waited for, and with it all that was written before.
+      const era = works[0]?.delivery.leaseEra ?? null;
+      if (era !== null) this.#unflushed.flushed(era, begun);
       if (works.length === 0) this.#exhausted = true;
-      this.#ready.push(...(await this.parts.source.prepare(works)));
+      const prepared = await this.parts.source.prepare(works);
+      this.#ready.push(...prepared);
     } catch (error) {
       // What was claimed in vain comes back when its lease ends.
       this.#exhausted = true;
@@ -117,7 +126,7 @@ export class DeliveryLane {
 
   async #exchange(): Promise<void> {
     const finished = this.#finished;
-    const next = await this.#refresh(this.#stopping ? [] : this.#ready.splice(0, this.#freePlaces()));
+    const next = this.#stopping ? [] : this.#ready.splice(0, this.#freePlaces());
     const decided = next.filter((prepared) => 'outcome' in prepared);
     const mails = next.filter((prepared) => 'mail' in prepared);
     this.#finished = [];
@@ -134,15 +143,29 @@ export class DeliveryLane {
   async #write(group: readonly (FinishedWork | PreparedDelivery)[]): Promise<void> {
     const [first] = group;
     if (first === undefined) return;
-    const outcomes = group.flatMap((work) => ('outcome' in work ? [work.outcome] : []));
+    const ended = group.filter((work) => 'outcome' in work);
+    const outcomes = ended.map(({ outcome }) => outcome);
     const mails = group.filter((work) => 'mail' in work);
     const starting = mails.map(({ delivery }) => delivery);
-    const entry = { outcomes, starting, usagePeriod: first.usagePeriod };
-    const marked = await this.parts.journal.write(first.scope, entry, this.#lease(), this.parts.clock.now());
+    const flushed = first.delivery.leaseEra === null;
+    const entry = { outcomes, starting, usagePeriod: first.usagePeriod, flushed };
+    const { marked, era } = await this.parts.journal.write(first.scope, entry, this.parts.clock.now());
+    this.#writeAgain(this.#unflushed.written(era, flushed ? [] : ended, performance.now()));
     for (const { delivery, state } of outcomes) this.parts.metrics.count(delivery.kind, state);
     for (const work of mails) if (marked.has(work.delivery.id)) void this.#send(work);
     const refused = starting.filter(({ id }) => !marked.has(id));
-    await this.parts.journal.release(first.scope, refused, this.#lease());
+    await this.parts.journal.release(first.scope, refused);
+  }
+
+  /** What a crash of the server has undone. */
+  #writeAgain(lost: readonly FinishedWork[]): void {
+    if (lost.length === 0) return;
+    this.parts.logger.warn(
+      { outcomes: lost.length },
+      'the database recovered from a crash; writing once more',
+    );
+    this.#finished.push(...lost);
+    this.#signal?.();
   }
 
   async #send(work: Extract<PreparedDelivery, { mail: unknown }>): Promise<void> {
@@ -162,40 +185,43 @@ export class DeliveryLane {
     return outcomeOf(delivery, result, ambiguousPolicy, this.parts.clock.now(), this.parts.random);
   }
 
-  /** Prepares anew what has waited too long. */
-  async #refresh(next: readonly PreparedDelivery[]): Promise<PreparedDelivery[]> {
-    const oldest = performance.now() - FRESH_MS;
-    const stale = next.filter((prepared) => 'mail' in prepared && prepared.preparedAt < oldest);
-    if (stale.length === 0) return [...next];
-    const fresh = next.filter((prepared) => !stale.includes(prepared));
-    return [...(await this.parts.source.prepare(stale)), ...fresh];
-  }
-
   async #giveBack(): Promise<void> {
     const ready = this.#ready;
     this.#ready = [];
     for (const group of groupByScope(ready)) {
       const [first] = group;
       const deliveries = group.map(({ delivery }) => delivery);
-      if (first !== undefined) await this.parts.journal.release(first.scope, deliveries, this.#lease());
+      if (first !== undefined) await this.parts.journal.release(first.scope, deliveries);
     }
   }
 
   async #renew(): Promise<void> {
+    await this.#lookForCrash().catch((error: unknown) =>
+      this.#complain('the database does not answer', error),
+    );
     const held: DeliveryWork[] = [...this.#ready, ...this.#finished, ...this.#onWire.values()];
     try {
       for (const group of groupByScope(held)) {
         const [first] = group;
         const deliveries = group.map(({ delivery }) => delivery);
-        if (first !== undefined) await this.parts.journal.renew(first.scope, deliveries, this.#lease());
+        if (first !== undefined) await this.parts.journal.renew(first.scope, deliveries, this.#leaseEnd());
       }
     } catch (error) {
       this.#complain('renewing leases failed', error);
     }
   }
 
-  #lease(): Lease {
-    return { token: this.#token, until: new Date(this.#nowMs() + LEASE_MS) };
+  /** The last outcomes of a campaign have no exchange after them that would show it. */
+  async #lookForCrash(): Promise<void> {
+    const [work] = this.#unflushed.newest();
+    if (work === undefined) return;
+    const era = await this.parts.journal.era(work.scope);
+    this.#writeAgain(this.#unflushed.written(era, [], performance.now()));
+    this.#unflushed.flushed(era, performance.now() - FLUSHED_AFTER_MS);
+  }
+
+  #leaseEnd(): Date {
+    return new Date(this.#nowMs() + LEASE_MS);
   }
 
   #nowMs(): number {

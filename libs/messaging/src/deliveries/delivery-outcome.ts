@@ -1,5 +1,6 @@
 import { classifyRefusal, nextAttemptAt } from '#deliverability';
 import { redact, type SendOutcome } from '#platform';
+import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
 import type { ClaimedDelivery, DeliveryState } from './delivery.js';
 
 /** How one attempt, or the decision against one, leaves a delivery. */
@@ -16,9 +17,6 @@ export interface DeliveryOutcome {
   /** The attempt does not count: the route failed before the message had a part in it. */
   readonly uncounted: boolean;
 }
-
-/** What to do with a body that was handed over without a final reply. */
-export type AmbiguousPolicy = 'RESEND' | 'HOLD';
 
 const RESEND_AFTER_MS = 60_000;
 const ROUTE_RETRY_MS = 15_000;

@@ -1,6 +1,7 @@
 import type { ProjectScope } from '#kernel';
 import type { ClaimedDelivery, OutgoingMail } from './delivery.js';
-import type { AmbiguousPolicy, DeliveryOutcome } from './delivery-outcome.js';
+import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
+import type { DeliveryOutcome } from './delivery-outcome.js';
 import type { Lease } from './lease.js';
 
 /** A claimed delivery with what its sender must know beside it. */
@@ -13,7 +14,7 @@ export interface DeliveryWork {
 
 /** Ready for the wire, or decided without one. */
 export type PreparedDelivery = DeliveryWork &
-  ({ readonly mail: OutgoingMail; readonly preparedAt: number } | { readonly outcome: DeliveryOutcome });
+  ({ readonly mail: OutgoingMail } | { readonly outcome: DeliveryOutcome });
 
 /** One kind of work for a lane. */
 export interface DeliverySource {

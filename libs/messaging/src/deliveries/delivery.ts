@@ -27,6 +27,10 @@ export interface ClaimedDelivery {
   readonly subscriberId: string | null;
   readonly address: string;
   readonly messageId: string;
+  /** This claim's own: what its sender writes counts only while the row has it. */
+  readonly leaseToken: string;
+  /** The server's era in which it was claimed; null where its marks are waited for. */
+  readonly leaseEra: number | null;
   /** Attempts begun before this one. */
   readonly attempt: number;
   readonly createdAt: Date;

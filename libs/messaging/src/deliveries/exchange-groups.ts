@@ -1,7 +1,7 @@
 import type { DeliveryWork } from './delivery-source.js';
 
 /**
- * One transaction for one scope. Of several scopes all outcomes are written before any mark: a mail must not
+ * One statement for one scope. Of several all outcomes are written before any mark: a mail must not
  * go on the wire in the place of one whose outcome is still to be written.
  */
 export function exchangesOf<Work extends DeliveryWork>(works: readonly Work[]): Work[][] {
@@ -13,11 +13,12 @@ export function exchangesOf<Work extends DeliveryWork>(works: readonly Work[]): 
   ];
 }
 
-/** Rows of one environment and one period are written in one transaction. */
+/** Rows of one environment, one period and one partition are written in one statement. */
 export function groupByScope<Work extends DeliveryWork>(works: readonly Work[]): Work[][] {
   const groups = Map.groupBy(
     works,
-    ({ scope, usagePeriod }) => `${scope.environmentId}/${usagePeriod?.getTime() ?? ''}`,
+    ({ scope, usagePeriod, delivery, ambiguousPolicy }) =>
+      `${scope.environmentId}/${usagePeriod?.getTime() ?? ''}/${delivery.queuedOn}/${ambiguousPolicy}`,
   );
   return [...groups.values()];
 }

@@ -1,4 +1,7 @@
-/** A sender's hold on the deliveries that it claimed: what it writes later counts only while it stands. */
+/**
+ * A sender's hold on what one claim gave it: what it writes later counts only while it stands. Each claim has a token
+ * of its own, so that what was taken from a sender and claimed by it again is not mistaken for what it had before.
+ */
 export interface Lease {
   readonly token: string;
   readonly until: Date;

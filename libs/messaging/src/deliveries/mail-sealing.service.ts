@@ -37,7 +37,7 @@ export class MailSealing {
         return { ...work, outcome: misconfigured(delivery, departure.fault) };
       case 'open':
         try {
-          return { ...work, mail: await this.#sealed(mail, departure), preparedAt: performance.now() };
+          return { ...work, mail: await this.#sealed(mail, departure) };
         } catch (error) {
           return { ...work, outcome: misconfigured(delivery, describeError(error)) };
         }

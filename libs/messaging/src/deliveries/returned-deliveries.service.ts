@@ -15,7 +15,8 @@ interface ReturnedDelivery {
   readonly bounceClass: Extract<BounceClass, 'hard' | 'mailbox'>;
 }
 
-interface WrittenState {
+/** How a delivery ended, as it was written down. */
+export interface WrittenState {
   readonly id: string;
   readonly state: string;
   readonly reason: string | null;

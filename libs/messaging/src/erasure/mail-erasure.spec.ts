@@ -162,8 +162,7 @@ describe('erasure from mail', () => {
     const ada = await reader('ada');
     const { ids, under } = await send(ada.topicId, [ada]);
     const [claims, journal] = [get(DeliveryClaimsQuery), get(DeliveryJournal)];
-    const first = lease();
-    const claimed = await claims.claimCampaign(under, 10, first, clock.now());
+    const claimed = await claims.claimCampaign(under, 10, lease(), clock.now());
     const work = claimed.map(
       (delivery) => ({ scope, delivery, ambiguousPolicy: 'RESEND', usagePeriod: null }) as const,
     );
@@ -171,34 +170,31 @@ describe('erasure from mail', () => {
       expect.objectContaining({ mail: expect.objectContaining({ to: ada.address.value }) }),
     ]);
     await erase(ada);
-    const marked = await journal.write(
+    const { marked } = await journal.write(
       scope,
-      { outcomes: [], starting: claimed, usagePeriod: null },
-      first,
+      { outcomes: [], starting: claimed, usagePeriod: null, flushed: true },
       clock.now(),
     );
     expect([...marked]).toEqual([]);
-    await journal.release(scope, claimed, first);
+    await journal.release(scope, claimed);
 
-    const second = lease();
-    const [again] = await claims.claimCampaign(under, 10, second, clock.now());
+    const [again] = await claims.claimCampaign(under, 10, lease(), clock.now());
     expect(again).toMatchObject({ id: ids[0], subscriberId: null, address: '' });
     const [prepared] = await get(CampaignPreparation).prepare([{ ...work[0]!, delivery: again! }]);
     expect(prepared).toMatchObject({ outcome: { state: 'SKIPPED', reason: 'erased' } });
     const outcomes = [(prepared as { outcome: DeliveryOutcome }).outcome];
-    await journal.write(scope, { outcomes, starting: [], usagePeriod: null }, second, clock.now());
+    await journal.write(scope, { outcomes, starting: [], usagePeriod: null, flushed: true }, clock.now());
     expect(await deliveries(ids)).toEqual([{ state: 'SKIPPED', reason: 'erased', ...nobody(ids[0]!) }]);
   });
 
   it('is not undone by a bounce of a mail that was on its way', async () => {
     const ada = await reader('ada');
     const { ids, under } = await send(ada.topicId, [ada]);
-    const held = lease();
-    const claimed = await get(DeliveryClaimsQuery).claimCampaign(under, 10, held, clock.now());
+
+    const claimed = await get(DeliveryClaimsQuery).claimCampaign(under, 10, lease(), clock.now());
     await get(DeliveryJournal).write(
       scope,
-      { outcomes: [], starting: claimed, usagePeriod: null },
-      held,
+      { outcomes: [], starting: claimed, usagePeriod: null, flushed: true },
       clock.now(),
     );
     await erase(ada);
@@ -213,8 +209,7 @@ describe('erasure from mail', () => {
     };
     await get(DeliveryJournal).write(
       scope,
-      { outcomes: [bounce], starting: [], usagePeriod: null },
-      held,
+      { outcomes: [bounce], starting: [], usagePeriod: null, flushed: true },
       clock.now(),
     );
     expect(await deliveries(ids)).toEqual([

@@ -46,6 +46,10 @@ export const environmentVariables = z.object({
     .default(100)
     .meta({ description: 'A connection is renewed after this many messages.' }),
   SMTP_EHLO_NAME: z.string().min(1).default('localhost').meta({ description: 'The name given in EHLO.' }),
+  AMBIGUOUS_POLICY: z.enum(['RESEND', 'HOLD']).default('RESEND').meta({
+    description:
+      'What a campaign does with mails that may or may not have arrived, since the relay or the worker stopped in the middle: send each once more, or hold it. It holds for campaigns queued from then on.',
+  }),
   HOST: z
     .string()
     .min(1)

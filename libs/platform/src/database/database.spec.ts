@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { Database } from './database.js';
 import { pendingMigrations } from './migrations.js';
-import { prepared } from './prepared-statements.js';
+import { prepared } from './kept-statements.js';
 
 const scopeOf = (environmentId: number): ProjectScope => ({
   tenantId: 1,

@@ -1,10 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
 import { copyIn } from './copy-in.js';
-import { keepPrepared } from './prepared-statements.js';
+import { keepPrepared } from './kept-statements.js';
+import { PreparedStatements } from './prepared-statements.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 
 /** SQL bound to one transaction. */
@@ -33,6 +34,9 @@ interface OpenTransaction extends Transaction {
 /** To get a connection, waiting for a free one included. */
 const CONNECTION_TIMEOUT_MS = 15_000;
 
+/** For statements of their own; see `statement`. */
+const PREPARED_CONNECTIONS = 2;
+
 const INT8_OID = 20;
 const DATE_OID = 1082;
 
@@ -46,30 +50,19 @@ const DATE_OID = 1082;
 export class Database {
   readonly #orm: MikroORM;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
+  readonly #prepared: PreparedStatements;
 
   private constructor(
     orm: MikroORM,
     readonly pool: pg.Pool,
+    prepared: PreparedStatements,
   ) {
     this.#orm = orm;
+    this.#prepared = prepared;
   }
 
   static async connect(options: DatabaseOptions): Promise<Database> {
-    const pool = new pg.Pool({
-      connectionString: options.url,
-      max: options.poolSize,
-      application_name: options.applicationName,
-      connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
-      statement_timeout: options.statementTimeoutMs ?? 0,
-      options: '-c role=mailwright_app -c timezone=UTC -c idle_in_transaction_session_timeout=60000',
-      types: { getTypeParser: typeParser },
-    });
-    // An idle client whose server went away emits 'error'; the pool has dropped it already.
-    pool.on('error', () => undefined);
-    pool.on('connect', (client) => {
-      client.on('error', () => undefined);
-      keepPrepared(client);
-    });
+    const pool = poolOf(options, options.poolSize);
     const dialect = new ScopedPostgresDialect({ pool });
     const orm = await MikroORM.init({
       entities: [...options.entities],
@@ -80,7 +73,10 @@ export class Database {
       ensureDatabase: false,
       allowGlobalContext: false,
     });
-    return new Database(orm, pool);
+    const prepared = new PreparedStatements(
+      poolOf(options, PREPARED_CONNECTIONS, '-c plan_cache_mode=force_generic_plan'),
+    );
+    return new Database(orm, pool, prepared);
   }
 
   /** Runs `work` in one transaction that sees only the rows of `scope`; commits when it resolves. */
@@ -118,6 +114,25 @@ export class Database {
     }
   }
 
+  /**
+   * Runs one statement that is run very often as a transaction of its own: in one round trip, and planned once a
+   * connection. `name` stands for its text. With `flushed: false` it resolves when everybody sees what was written;
+   * that it outlasts a crash of the server is certain with the next transaction that is waited for, or within a
+   * second. It never joins an open transaction.
+   */
+  statement<Row>(
+    scope: ProjectScope,
+    { name, flushed }: { readonly name: string; readonly flushed: boolean },
+    statement: RawBuilder<Row>,
+  ): Promise<Row[]> {
+    const { sql: text, parameters } = statement.compile(this.unscoped);
+    const settings = `${scopePreamble(scope)}; set synchronous_commit = ${flushed ? 'on' : 'off'}`.replaceAll(
+      'set local',
+      'set',
+    );
+    return this.#prepared.run<Row>(settings, { name, text, values: [...parameters] });
+  }
+
   /** Answers when the server does; rejects otherwise. */
   async ping(): Promise<void> {
     await sql`select 1`.execute(this.unscoped);
@@ -132,6 +147,7 @@ export class Database {
     await this.#orm.close(true);
     // The ORM ends the pool only when it has used it.
     if (!this.pool.ended) await this.pool.end();
+    await this.#prepared.close();
   }
 
   async #run<T>(
@@ -154,6 +170,25 @@ export class Database {
       }),
     );
   }
+}
+
+function poolOf(options: DatabaseOptions, size: number, settings = ''): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: size,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+    statement_timeout: options.statementTimeoutMs ?? 0,
+    options: `-c role=mailwright_app -c timezone=UTC -c idle_in_transaction_session_timeout=60000 ${settings}`,
+    types: { getTypeParser: typeParser },
+  });
+  // An idle client whose server went away emits 'error'; the pool has dropped it already.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    keepPrepared(client);
+  });
+  return pool;
 }
 
 function scopePreamble(scope: ProjectScope): string {

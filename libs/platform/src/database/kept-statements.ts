@@ -1,0 +1,33 @@
+import { type RawBuilder, sql } from 'kysely';
+import type pg from 'pg';
+
+const MARK = '/* prepared */';
+/** More texts than that are no few hot ones: a mark stands where a text changes. */
+const MAX_STATEMENTS = 100;
+
+/**
+ * Begins a statement that is asked for again and again, always by the same text: a connection parses and plans it
+ * once, and not at each time. The plan is made for any values, so each must lead to the same index.
+ */
+export const prepared: RawBuilder<unknown> = sql.raw(MARK);
+
+const names = new Map<string, string>();
+
+/** Lets the connection keep the statements that are marked so. */
+export function keepPrepared(client: pg.ClientBase): void {
+  const query = client.query.bind(client) as (...parameters: unknown[]) => unknown;
+  Object.assign(client, {
+    query: (text: unknown, values: unknown, ...rest: unknown[]) => {
+      const name = typeof text === 'string' && text.startsWith(MARK) ? nameOf(text) : undefined;
+      return name === undefined ? query(text, values, ...rest) : query({ name, text, values }, ...rest);
+    },
+  });
+}
+
+function nameOf(text: string): string | undefined {
+  const known = names.get(text);
+  if (known !== undefined || names.size >= MAX_STATEMENTS) return known;
+  const name = `mailwright_${names.size + 1}`;
+  names.set(text, name);
+  return name;
+}

@@ -1,0 +1,149 @@
+import { ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
+import { type Environment, type RunningProgram, startProgram } from '../support/program.js';
+import { type RawSmtpSink, startRawSmtpSink } from '../support/raw-smtp-sink.js';
+import { insertSubscribers } from '../support/subscribers.js';
+import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+
+/** The whole form is run by `npm run test:chaos`, with CHAOS_RECIPIENTS people; the short one with the other tests. */
+export const IS_WHOLE = process.env['CHAOS'] === 'whole';
+export const inForm = (short: number, whole: number): number => (IS_WHOLE ? whole : short);
+export const RECIPIENTS = Number(process.env['CHAOS_RECIPIENTS'] ?? inForm(2_000, 100_000));
+/** From the send to the end, the leases of dead senders and a minute's lock of a stopped one included. */
+export const DEADLINE_MS = inForm(120_000, 1_800_000);
+
+export interface SentRow {
+  readonly message_id: string;
+  readonly state: string;
+  readonly possible_duplicate: boolean;
+}
+
+/** The built api and workers with a sink, and campaigns that are on their way while the test breaks things. */
+export class CampaignRun {
+  readonly workers: RunningProgram[] = [];
+
+  private constructor(
+    readonly sink: RawSmtpSink,
+    readonly system: RunningSystem,
+    readonly connections: number,
+  ) {
+    this.workers.push(system.worker);
+  }
+
+  static async open(
+    connections: number,
+    variables: Environment = {},
+    start: (variables: Environment) => Promise<RunningSystem> = startSystem,
+  ): Promise<CampaignRun> {
+    const sink = await startRawSmtpSink({ keep: 'index' });
+    const system = await start({
+      SMTP_URL: sink.url,
+      SMTP_CONNECTIONS: String(connections),
+      REQUIRE_VERIFIED_DOMAIN: 'false',
+      ...variables,
+    });
+    return new CampaignRun(sink, system, connections);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker.stop()));
+    await this.system.stop();
+    await this.sink.stop();
+  }
+
+  /** Starts one more worker. */
+  async addWorker(): Promise<RunningProgram> {
+    const worker = await startProgram('worker', this.system.variables);
+    this.workers.push(worker);
+    return worker;
+  }
+
+  /** SIGKILL to the worker with this number, and another one in its place. */
+  async replaceWorker(at: number): Promise<void> {
+    await this.workers[at]?.kill();
+    this.workers[at] = await startProgram('worker', this.system.variables);
+  }
+
+  /** Sends a campaign to so many people of a project of its own. */
+  async send(projectKey: string, recipients: number, policy?: 'HOLD'): Promise<CampaignOnItsWay> {
+    const { database } = this.system;
+    const project = await this.system.project(projectKey);
+    await database.query(`update billing.subscriptions set plan_tier = 'PRO'`);
+    const client = await project.client('LIVE');
+    const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
+    await insertSubscribers(database, project.live, topic.at('id'), recipients);
+    const campaign = await client.post('/campaigns', {
+      name: 'News',
+      subject: 'Hello {{ subscriber.first_name }}',
+      contentText: 'Hello {{ subscriber.first_name }}, here is the news.',
+      topicIds: [topic.at('id')],
+    });
+    const path = `/campaigns/${campaign.at('campaignKey')}`;
+    await this.#queue(client, path, policy);
+    return new CampaignOnItsWay(this, project, client, path);
+  }
+
+  /** The policy is that of the api which queues the campaign. */
+  async #queue(client: ApiClient, path: string, policy: 'HOLD' | undefined): Promise<void> {
+    if (policy === undefined) return expectQueued(await client.post(`${path}/send`));
+    const api = await startProgram('api', { ...this.system.variables, AMBIGUOUS_POLICY: policy });
+    try {
+      expectQueued(await new ApiClient(`http://127.0.0.1:${api.port}`, client.key).post(`${path}/send`));
+    } finally {
+      await api.stop();
+    }
+  }
+}
+
+function expectQueued({ status, text }: { readonly status: number; readonly text: string }): void {
+  if (status !== 200) throw new Error(`The campaign was not queued: ${text}`);
+}
+
+/** One campaign of a run. */
+export class CampaignOnItsWay {
+  constructor(
+    private readonly run: CampaignRun,
+    private readonly project: SystemProject,
+    private readonly client: ApiClient,
+    private readonly path: string,
+  ) {}
+
+  async isSent(): Promise<void> {
+    await eventually(
+      'the campaign is sent',
+      async () => {
+        const answer = await this.client.get(this.path).catch(() => null);
+        return answer?.status === 200 && answer.at('status') === 'SENT';
+      },
+      DEADLINE_MS,
+    );
+  }
+
+  rows(): Promise<SentRow[]> {
+    return this.run.system.database.query<SentRow>(
+      `select message_id, state, possible_duplicate from messaging.deliveries where environment_id = $1`,
+      [this.project.live.environmentId],
+    );
+  }
+
+  /** How often each of its mails was received, by Message-ID. */
+  async received(): Promise<ReadonlyMap<string, number>> {
+    const own = new Set((await this.rows()).map((row) => row.message_id));
+    const counts = new Map<string, number>();
+    for (const { messageId } of this.run.sink.messages)
+      if (messageId !== null && own.has(messageId)) counts.set(messageId, (counts.get(messageId) ?? 0) + 1);
+    return counts;
+  }
+
+  async usage(): Promise<{ readonly used: number; readonly reserved: number }> {
+    const [row] = await this.run.system.database.query<{ used: number; reserved: number }>(
+      `select (u.used + coalesce(sum(s.used), 0))::int as used,
+         (u.reserved - coalesce(sum(s.used + s.released), 0))::int as reserved
+       from billing.email_usage u left join billing.email_settlements s using (tenant_id, period_start)
+       where u.tenant_id = $1 group by u.used, u.reserved`,
+      [this.project.live.tenantId],
+    );
+    if (row === undefined) throw new Error('Nothing was counted.');
+    return row;
+  }
+}
