@@ -161,6 +161,15 @@ describe('the sending domain', () => {
     expect(recordsOf(switched, 'records').map(({ host }) => host)).toContain(waiting[0]?.host);
   });
 
+  it('is shown to the operator with what was seen of its records', async () => {
+    const shown = await runCli(system.variables, ['domain:show', '--project', 'APIT', '--env', 'live']);
+    expect(shown.stdout).toMatch(/^Domain +news\.acme\.example$/m);
+    expect(shown.stdout).toMatch(/^Score +95$/m);
+    expect(shown.stdout).toMatch(/^dmarc +TXT +_dmarc\.news\.acme\.example +verified +p=none asks/m);
+    const none = await runCli(system.variables, ['domain:show', '--project', 'APIT', '--env', 'test']);
+    expect([none.exitCode, none.stderr.trim()]).toEqual([1, 'This environment has no sending domain.']);
+  });
+
   it('keeps its keys through a change of the master key', async () => {
     const next = {
       ...system.variables,
