@@ -48,7 +48,7 @@ describe('Reports on campaigns and AI credits', () => {
     await insertSubscribers(system.database, project[environment], topic.at('id'), 5);
     const draft = { name: 'May', subject: 'May', contentText: 'Hello.', topicIds: [topic.at('id')] };
     const campaign = await client.post('/campaigns', draft);
-    const of = `/campaigns/${campaign.at<string>('campaignKey')}`;
+    const of = `/campaigns/${campaign.at('campaignKey')}`;
     expect((await client.get(`${of}/report`)).status).toBe(404);
     const early = await client.post(`${of}/report`);
     expect([early.status, early.at('currentState')]).toEqual([409, 'DRAFT']);
