@@ -7,6 +7,7 @@ import { addKeyCreate } from './commands/key-create.command.js';
 import { addKeyList } from './commands/key-list.command.js';
 import { addKeyRevoke } from './commands/key-revoke.command.js';
 import { addMigrate } from './commands/migrate.command.js';
+import { addProjectResumeSending } from './commands/project-resume-sending.command.js';
 import { addProjectCreate } from './commands/project-create.command.js';
 import { addSubscriberErase } from './commands/subscriber-erase.command.js';
 import { addSubscriberExport } from './commands/subscriber-export.command.js';
@@ -17,6 +18,7 @@ const COMMANDS = [
   addMigrate,
   addTenantCreate,
   addProjectCreate,
+  addProjectResumeSending,
   addKeyCreate,
   addKeyList,
   addKeyRevoke,

@@ -43,6 +43,8 @@ export { ReportExportRequested } from './reports/report-export.events.js';
 export { ReportExportMaker } from './reports/report-export-maker.js';
 export { ReportExportsService } from './reports/report-exports.service.js';
 export { type TestInboxMessage, type OpenedTestInboxMessage } from './test-inbox/test-inbox-message.js';
+export { GuardSending } from './sending-guard/guard-sending.task.js';
+export { SendingStops } from './sending-guard/sending-stops.service.js';
 export { TestInboxQuery } from './test-inbox/test-inbox.query.js';
 export { TrimTestInboxes } from './test-inbox/trim-test-inboxes.task.js';
 export { type CampaignDiscrepancy, StatisticsCheckQuery } from './reports/statistics-check.query.js';

@@ -48,6 +48,7 @@ import { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.j
 import { OptInPreparation } from './deliveries/opt-in-preparation.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
 import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
+import { ReturnedDeliveries } from './deliveries/returned-deliveries.service.js';
 import { TestDeliveriesService } from './deliveries/test-deliveries.service.js';
 import { TestMailPreparation } from './deliveries/test-mail-preparation.js';
 import { TestMailsService } from './deliveries/test-mails.service.js';
@@ -59,6 +60,8 @@ import { ReportExportsService } from './reports/report-exports.service.js';
 import { DeliveriesExportMaker } from './reports/deliveries-export-maker.js';
 import { StatisticsCheckQuery } from './reports/statistics-check.query.js';
 import { TimelineQuery } from './reports/timeline.query.js';
+import { GuardSending } from './sending-guard/guard-sending.task.js';
+import { SendingStops } from './sending-guard/sending-stops.service.js';
 import { TestInboxQuery } from './test-inbox/test-inbox.query.js';
 import { TrimTestInboxes } from './test-inbox/trim-test-inboxes.task.js';
 import { DeliveryFeedback } from './tracking/delivery-feedback.service.js';
@@ -99,6 +102,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     ReportExportsService,
     Senders,
     SendingReadiness,
+    SendingStops,
     TestDeliveriesService,
     TestInboxQuery,
     TestMailsService,
@@ -128,6 +132,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     PreSendAnalysisService,
     ReportExportsService,
     Senders,
+    SendingStops,
     TestInboxQuery,
     StatisticsCheckQuery,
     TestMailsService,
@@ -172,6 +177,7 @@ export class MessagingModule {}
     DeliveryTransports,
     EngineTools,
     MailDepartures,
+    GuardSending,
     MailErasureService,
     MailSealing,
     MailboxSimulator,
@@ -180,6 +186,7 @@ export class MessagingModule {}
     OptInPreparation,
     RemoveOldExports,
     ReportExportMaker,
+    ReturnedDeliveries,
     ScheduledCampaignsQuery,
     ScheduledCampaignsService,
     SimulatedMailbox,
@@ -193,6 +200,7 @@ export class MessagingModule {}
     CampaignScheduler,
     DeliveriesExportMaker,
     DeliveryEngine,
+    GuardSending,
     MailErasureService,
     MailboxSimulator,
     OptInDeliveriesService,

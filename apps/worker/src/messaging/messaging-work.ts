@@ -5,6 +5,7 @@ import {
   CampaignStopped,
   DeliveriesExportRequested,
   DeliveryEngine,
+  GuardSending,
   MailboxSimulator,
   RemoveOldExports,
   ReportExportRequested,
@@ -34,6 +35,6 @@ export const messagingWork: ContextWork = {
     DeliveriesExportRequested,
     ReportExportRequested,
   ],
-  tasks: [RemoveOldExports, TrimTestInboxes],
+  tasks: [GuardSending, RemoveOldExports, TrimTestInboxes],
   parts: [CampaignScheduler, DeliveryEngine, MailboxSimulator],
 };

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, type ProjectScope } from '#kernel';
+import { Clock, InvalidStateError, type ProjectScope } from '#kernel';
 import { Database, type Transaction } from '#platform';
 import { wakeSenders } from '../deliveries/deliveries.channel.js';
+import { SendingStops } from '../sending-guard/sending-stops.service.js';
 import type { Campaign } from './campaign.js';
 import { CampaignRepository } from './campaign.repository.js';
 import { CampaignStopper } from './campaign-stopper.service.js';
@@ -13,6 +14,7 @@ export class CampaignControlService {
     @Inject(Database) private readonly database: Database,
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(CampaignStopper) private readonly stopper: CampaignStopper,
+    @Inject(SendingStops) private readonly stops: SendingStops,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -29,9 +31,13 @@ export class CampaignControlService {
     return this.#change(scope, campaignKey, (_, campaign, now) => campaign.pause(now));
   }
 
-  /** Lets a paused one go on, or `InvalidStateError`. */
+  /** Lets a paused one go on, or `InvalidStateError`: also while the project’s sending is stopped. */
   resume(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
     return this.#change(scope, campaignKey, async (tx, campaign, now) => {
+      campaign.refuseUnlessAllowed('resume');
+      const stopped = await this.stops.reasonOf(scope);
+      if (stopped !== null)
+        throw new InvalidStateError(`The project’s sending is stopped: ${stopped}`, campaign.status, []);
       campaign.resume(now);
       await wakeSenders(tx.db);
     });

@@ -176,6 +176,7 @@ export class Campaign {
   resume(now: Date): void {
     this.refuseUnlessAllowed('resume');
     this.status = 'SENDING';
+    this.failureReason = null;
     this.updatedAt = now;
   }
 

@@ -83,7 +83,7 @@ export class CampaignExpansionService {
       await this.#adjustReservation(scope, campaign, emails, complete);
       const now = this.clock.now();
       await sql`
-        update messaging.campaigns set status = case when status = 'PAUSED' then status else 'SENDING' end,
+        update messaging.campaigns set status = case when status = 'PAUSED' or ${isStopped(scope)} then 'PAUSED' else 'SENDING' end,
           updated_at = ${now}, expanded_emails = ${emails},
           reserved_emails = ${campaign.usage_period === null ? 0 : complete ? emails : Math.max(emails, campaign.reserved_emails)},
           expansion_cursor = coalesce(${chunk.last}::uuid, expansion_cursor),
@@ -151,7 +151,12 @@ export class CampaignExpansionService {
   }
 }
 
-/** Of a campaign that failed and is sent again: who is in the page and was not reached before, since it could not be signed say. */
+/** A project whose sending is stopped gets no further than this. */
+const isStopped = ({ environmentId }: ProjectScope) => sql`
+  exists (select from messaging.sending_stops s where s.environment_id = ${environmentId} and s.resumed_at is null)
+`;
+
+/** Of a campaign that failed and is sent again: who is in the page and was not reached before, for want of a key say. */
 const reopen = ({ id, queued_at, audience_at }: ExpandingCampaign) => sql`
   update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
     created_at = ${audience_at}, next_attempt_at = ${audience_at}

@@ -1,13 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { consentProof, RecipientsQuery, SuppressionsService } from '#audience';
+import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
-import { parseEmailAddress, type ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { countingSent } from '../tracking/campaign-counters.query.js';
 import type { ClaimedDelivery } from './delivery.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
 import type { Lease } from './lease.js';
+import { ReturnedDeliveries, returnedOf } from './returned-deliveries.service.js';
 
 /** What one exchange writes: how attempts ended, and which deliveries go on the wire next. */
 export interface JournalEntry {
@@ -31,7 +32,7 @@ interface WrittenOutcome {
 export class DeliveryJournal {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
+    @Inject(ReturnedDeliveries) private readonly returned: ReturnedDeliveries,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
   ) {}
@@ -80,41 +81,12 @@ export class DeliveryJournal {
     now: Date,
   ) {
     const written = await recordOutcomes(db, outcomes, lease, now);
-    await this.#suppressHardBounces(scope, outcomes, written);
+    await this.returned.take(scope, db, returnedOf(outcomes, written), now);
     if (usagePeriod === null) return;
     const used = written.filter(({ state }) => state === 'SENT' || state === 'AMBIGUOUS').length;
     const released = written.filter(({ state }) => state === 'FAILED' || state === 'SKIPPED').length;
     if (used + released > 0) await this.quota.settle(scope, usagePeriod, { used, released });
   }
-
-  /** An address that does not exist gets no more mail. */
-  async #suppressHardBounces(
-    scope: ProjectScope,
-    outcomes: readonly DeliveryOutcome[],
-    written: readonly WrittenOutcome[],
-  ) {
-    const hard = new Set(
-      written.filter(({ state, reason }) => state === 'FAILED' && reason === 'hard').map(({ id }) => id),
-    );
-    for (const { delivery, address } of inLockOrder(
-      outcomes.filter((outcome) => hard.has(outcome.delivery.id)),
-    )) {
-      const proof = consentProof('BOUNCE', delivery.id);
-      // By the person, who may have been erased meanwhile and must not come back with an address.
-      if (delivery.subscriberId === null)
-        await this.suppressions.suppress(scope, address, 'HARD_BOUNCE', proof);
-      else await this.suppressions.suppressSubscriber(scope, delivery.subscriberId, 'HARD_BOUNCE', proof);
-    }
-  }
-}
-
-/** In the order of their addresses, in which all take the locks of several. */
-function inLockOrder(outcomes: readonly DeliveryOutcome[]) {
-  const addressed = outcomes.flatMap(({ delivery }) => {
-    const parsed = parseEmailAddress(delivery.address);
-    return 'address' in parsed ? [{ delivery, address: parsed.address }] : [];
-  });
-  return addressed.sort((a, b) => (a.address.key < b.address.key ? -1 : 1));
 }
 
 async function recordOutcomes(

@@ -58,12 +58,13 @@ export class DeliveryFeedback {
     await this.database.transaction(scope, async ({ db }) => {
       const mail = await lockMail(scope, db, deliveryId);
       if (mail === null) return;
+      if (mail.kind === 'CAMPAIGN' && (await this.#add(scope, db, mail, 'COMPLAINED'))) {
+        const now = this.clock.now();
+        const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, complained: 1 };
+        await addToCounters(db, [{ ...change, lastEventAt: now }]);
+        await addToMinutes(db, [{ ...change, at: now }]);
+      }
       await this.#suppress(scope, mail, 'SPAM_COMPLAINT');
-      if (mail.kind !== 'CAMPAIGN' || !(await this.#add(scope, db, mail, 'COMPLAINED'))) return;
-      const now = this.clock.now();
-      const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, complained: 1 };
-      await addToCounters(db, [{ ...change, lastEventAt: now }]);
-      await addToMinutes(db, [{ ...change, at: now }]);
     });
   }
 
