@@ -34,7 +34,7 @@ try {
   await query('delete from messaging.campaigns');
   const client = new ApiClient(system.baseUrl, await addKey(system.database, scope));
   const segment = await client.post('/segments', { name: 'Paying', rules: JSON.stringify(RULES) });
-  for (const segmentIds of [[], [segment.at<string>('id')]]) {
+  for (const segmentIds of [[], [segment.at('id')]]) {
     const campaign = await client.post('/campaigns', {
       name: 'News',
       subject: 'News for {{ subscriber.first_name }}',
@@ -44,7 +44,7 @@ try {
       segmentIds,
     });
     if (campaign.status !== 201) throw new Error(campaign.text);
-    const path = `/campaigns/${campaign.at<string>('campaignKey')}/pre-send-analysis`;
+    const path = `/campaigns/${campaign.at('campaignKey')}/pre-send-analysis`;
     const took: number[] = [];
     const cpu: number[] = [];
     for (let time = 0; time <= TIMES; time += 1) {
