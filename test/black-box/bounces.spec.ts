@@ -5,7 +5,7 @@ import { ReturnPaths } from '../../libs/deliverability/src/bounces/return-path.j
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import type { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
-import { runCliForJson } from '../support/operator-cli.js';
+import { runCli, runCliForJson } from '../support/operator-cli.js';
 import { freePort } from '../support/ports.js';
 import { startProgram } from '../support/program.js';
 import type { SmtpSink } from '../support/sink-rules.js';
@@ -106,7 +106,7 @@ describe('mail that comes back', () => {
       totalDelivered: 0,
     });
     expect(await statusOf('bob@example.com')).toBe('ACTIVE');
-    expect(await runCliForJson(system.variables, ['check:statistics', '--json'])).toEqual({
+    expect(await runCliForJson(system.variables, ['check:statistics'])).toEqual({
       discrepancies: [],
     });
   });
@@ -162,6 +162,17 @@ describe('mail that comes back', () => {
     );
     expect(kept.length).toBeGreaterThanOrEqual(4);
     expect(JSON.stringify(kept)).not.toMatch(/@|ada\b|cleo\b/i);
+  });
+
+  it('has not stopped the project, which an operator is told', async () => {
+    const failed = await runCli(system.variables, ['project:resume-sending', '--project', 'APIT']);
+    expect(failed).toMatchObject({ exitCode: 1 });
+    await system.database.query(
+      "insert into messaging.sending_stops (environment_id, reason, stopped_at) values ($1, 'Too many.', now())",
+      [project.live.environmentId],
+    );
+    const resumed = await runCliForJson(system.variables, ['project:resume-sending', '--project', 'APIT']);
+    expect(resumed).toEqual({ resumed: true });
   });
 
   it('cannot be taken when another program has the port: the worker ends and says so', async () => {

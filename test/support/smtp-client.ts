@@ -48,6 +48,11 @@ export class SmtpClient {
     return this.say(`${stuffed}\r\n.`);
   }
 
+  /** Sends the text and hangs up, without waiting for an answer. */
+  break(text: string): void {
+    this.socket.end(text);
+  }
+
   close(): void {
     this.socket.destroy();
   }

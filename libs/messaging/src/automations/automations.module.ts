@@ -62,7 +62,7 @@ export class AutomationsModule {}
 
 /** What only the worker has: taking people's steps. */
 @Module({
-  imports: [AutomationsModule, AudienceModule, BillingModule, SendersModule],
+  imports: [AccessModule, AutomationsModule, AudienceModule, BillingModule, SendersModule],
   providers: [
     AutomationRunner,
     AutomationSteps,
