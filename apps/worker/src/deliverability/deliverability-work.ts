@@ -1,4 +1,4 @@
-import { BounceReported, ComplaintReported } from '#deliverability';
+import { BounceReported, ComplaintReported, RemoveOldReports } from '#deliverability';
 import type { ContextWork } from '../context-work.js';
 import { BounceServer } from './bounce-server.js';
 import { RecordBounce } from './record-bounce.job.js';
@@ -7,6 +7,6 @@ import { RecordComplaint } from './record-complaint.job.js';
 export const deliverabilityWork: ContextWork = {
   jobs: [RecordBounce, RecordComplaint],
   events: [BounceReported, ComplaintReported],
-  tasks: [],
+  tasks: [RemoveOldReports],
   parts: [BounceServer],
 };
