@@ -1,5 +1,6 @@
 export { classifyRefusal, type Refusal } from './bounces/bounce-class.js';
 export { BouncesModule } from './bounces/bounces.module.js';
+export { RemoveOldReports } from './bounces/remove-old-reports.task.js';
 export { BounceReported, ComplaintReported } from './bounces/report.events.js';
 export { readReport, type Report } from './bounces/report.js';
 export { ReportsService } from './bounces/reports.service.js';

@@ -4,6 +4,7 @@ import {
   DomainVerificationRequested,
   DueDomainChecks,
   RemoveOldDomainData,
+  RemoveOldReports,
 } from '#deliverability';
 import type { ContextWork } from '../context-work.js';
 import { BounceServer } from './bounce-server.js';
@@ -14,6 +15,6 @@ import { RecordComplaint } from './record-complaint.job.js';
 export const deliverabilityWork: ContextWork = {
   jobs: [CheckDomain, RecordBounce, RecordComplaint],
   events: [BounceReported, ComplaintReported, DomainVerificationRequested],
-  tasks: [DueDomainChecks, RemoveOldDomainData],
+  tasks: [DueDomainChecks, RemoveOldDomainData, RemoveOldReports],
   parts: [BounceServer],
 };

@@ -11,7 +11,7 @@ const KEY_ID = 1;
 const CLAIMS_BYTES = 22;
 const MAC_BYTES = 13;
 /** 36 characters of claims, 21 of the MAC. */
-const LOCAL_PART = /^b\+([a-z2-7]{36})\.([a-z2-7]{21})$/;
+const ADDRESS = /^b\+([A-Z2-7]{36})\.([A-Z2-7]{21})@[^@]+$/i;
 
 /**
  * Makes and reads the return paths of mails (VERP): `b+<claims>.<mac>@<return-path host>`. The claims are key id,
@@ -37,8 +37,9 @@ export class ReturnPaths {
 
   /** Whose mail came back to this address, in whatever case; null when the address is none of ours. The host may be any. */
   read(address: string): ReturnPathClaims | null {
-    const [, encoded = '', mac = ''] = LOCAL_PART.exec(localPartOf(address).toLowerCase()) ?? [];
-    if (encoded === '') return null;
+    const match = ADDRESS.exec(address);
+    if (match === null) return null;
+    const [encoded = '', mac = ''] = match.slice(1).map((part) => part.toLowerCase());
     const claims = bytesOfBase32(encoded);
     // The last character has spare bits: one address has one spelling.
     if (base32(claims) !== encoded) return null;
@@ -50,11 +51,6 @@ export class ReturnPaths {
   #macOf(claims: Buffer): string {
     return base32(createHmac('sha256', this.#key).update(claims).digest().subarray(0, MAC_BYTES));
   }
-}
-
-function localPartOf(address: string): string {
-  const at = address.lastIndexOf('@');
-  return at === -1 ? address : address.slice(0, at);
 }
 
 function uuidOf(hex: string): string {
