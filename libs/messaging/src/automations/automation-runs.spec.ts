@@ -6,6 +6,7 @@ import {
   EvaluateSegments,
   SegmentsService,
   SubscriberEventsService,
+  SubscribersQuery,
   SubscribersService,
   SuppressionsService,
   TopicsService,
@@ -23,6 +24,7 @@ import {
   ways,
   where,
 } from './automations.fixture.js';
+import { DeliveryFeedback } from '../tracking/delivery-feedback.service.js';
 import { MailErasureService } from '../erasure/mail-erasure.service.js';
 import { Database } from '#platform';
 
@@ -307,6 +309,27 @@ describe('people in automations', () => {
         [{ node: 1, state: 'PENDING' }],
       ]);
     });
+  });
+
+  it('are suppressed when a mail comes back for good, which counts for no campaign', async () => {
+    const id = await fixture.active(chain(trigger(), mail('hello')));
+    const { email, id: person } = await fixture.person();
+    await fixture.enter(id, email);
+    await fixture.run();
+    const [delivery] = await fixture.messaging.test.query<{ id: string }>(
+      `update messaging.deliveries set state = 'SENT', sent_at = now(), finished_at = now()
+       where subscriber_id = $1 returning id`,
+      [person],
+    );
+    for (let time = 1; time <= 2; time += 1)
+      await get(DeliveryFeedback).bounced(fixture.scope, delivery!.id, 'HARD');
+    const events = await fixture.messaging.test.query(
+      'select type, campaign_id from messaging.delivery_events where subscriber_id = $1',
+      [person],
+    );
+    expect(events).toEqual([{ type: 'BOUNCED', campaign_id: null }]);
+    const { status } = await get(SubscribersQuery).byAddress(fixture.scope, address(email));
+    expect(status).toBe('BOUNCED');
   });
 
   describe('stay', () => {

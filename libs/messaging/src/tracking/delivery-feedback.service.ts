@@ -5,11 +5,12 @@ import { Clock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { addToCounters, addToMinutes } from './campaign-counters.query.js';
 
-/** A campaign's mail that something came back of. */
+/** A mail of a campaign or an automation that something came back of. */
 interface AnsweredMail {
   readonly deliveryId: string;
   readonly queuedOn: string;
-  readonly campaignId: string;
+  /** Null for an automation's, which has no statistics of its own. */
+  readonly campaignId: string | null;
   readonly subscriberId: string | null;
   readonly address: string;
   readonly sentAt: Date | null;
@@ -40,6 +41,7 @@ export class DeliveryFeedback {
       if (bounceType === 'HARD') await this.#suppress(scope, mail, 'HARD_BOUNCE');
       const { campaignId } = mail;
       const { environmentId } = scope;
+      if (campaignId === null) return;
       const counted = bounceType === 'HARD' ? { hardBounced: 1 } : { softBounced: 1 };
       await addToCounters(db, [{ campaignId, environmentId, ...counted, lastEventAt: now }]);
       await addToMinutes(db, [
@@ -56,6 +58,7 @@ export class DeliveryFeedback {
       if (mail === null || !(await this.#add(scope, db, mail, 'COMPLAINED'))) return;
       await this.#suppress(scope, mail, 'SPAM_COMPLAINT');
       const { campaignId } = mail;
+      if (campaignId === null) return;
       const change = { campaignId, environmentId: scope.environmentId, complained: 1 };
       await addToCounters(db, [{ ...change, lastEventAt: this.clock.now() }]);
     });
@@ -67,6 +70,7 @@ export class DeliveryFeedback {
       const mail = await lockMail(scope, db, deliveryId);
       if (mail === null || !(await this.#add(scope, db, mail, 'UNSUBSCRIBED'))) return;
       const { campaignId } = mail;
+      if (campaignId === null) return;
       const change = { campaignId, environmentId: scope.environmentId, unsubscribed: 1 };
       await addToCounters(db, [{ ...change, lastEventAt: this.clock.now() }]);
     });
@@ -85,7 +89,7 @@ export class DeliveryFeedback {
       select ${newId()}, ${this.clock.now()}, ${environmentId}, ${campaignId}, ${deliveryId}, ${subscriberId}, ${type}, ${bounceType}
       where not exists (
         select from messaging.delivery_events e
-        where e.campaign_id = ${campaignId} and e.delivery_id = ${deliveryId} and e.type = ${type}
+        where ${campaignId === null ? sql`e.campaign_id is null` : sql`e.campaign_id = ${campaignId}`} and e.delivery_id = ${deliveryId} and e.type = ${type}
       )
     `.execute(db);
     return numAffectedRows === 1n;
@@ -106,10 +110,11 @@ export class DeliveryFeedback {
 
 async function lockMail(scope: ProjectScope, db: Sql, deliveryId: string): Promise<AnsweredMail | null> {
   const { rows } = await sql<AnsweredMail>`
-    select d.id as "deliveryId", d.queued_on as "queuedOn", d.source_id as "campaignId", d.subscriber_id as "subscriberId",
+    select d.id as "deliveryId", d.queued_on as "queuedOn",
+      case when d.kind = 'CAMPAIGN' then d.source_id end as "campaignId", d.subscriber_id as "subscriberId",
       d.address, d.sent_at as "sentAt"
     from messaging.deliveries d
-    where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId} and d.kind = 'CAMPAIGN'
+    where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId} and d.kind in ('CAMPAIGN', 'AUTOMATION')
     for update of d
   `.execute(db);
   return rows[0] ?? null;
