@@ -3,6 +3,7 @@ import {
   ConsentsQuery,
   ConsentsService,
   CustomFieldsService,
+  ErasureService,
   EvaluateSegments,
   SegmentsService,
   SubscriberEventsService,
@@ -108,6 +109,16 @@ describe('people in automations', () => {
       for (const name of ['order.completed', 'order.opened', 'order.completed']) await report(name);
       await fixture.run();
       expect(await fixture.totals(id)).toEqual([2, 0, 2]);
+    });
+
+    it('unless they were erased meanwhile', async () => {
+      const id = await fixture.active(waiting({ eventName: 'seen' }), { triggerType: 'custom_event' });
+      const ada = await fixture.person();
+      await get(SubscriberEventsService).record(fixture.scope, address(ada.email), { name: 'seen' });
+      await get(ErasureService).erase(fixture.scope, address(ada.email), PROOF);
+      expect(await fixture.messaging.test.query('select from audience.signals')).toEqual([]);
+      await fixture.run();
+      expect(await fixture.totals(id)).toEqual([0, 0, 0]);
     });
 
     it('once ever, again after they left, or any number at once', async () => {
