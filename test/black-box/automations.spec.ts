@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
+import { runCliForJson } from '../support/operator-cli.js';
 import { type RunningSystem, startSystem } from '../support/system.js';
 
 const STRANGE_ID = '019aa3b5-0000-7000-8000-000000000000';
@@ -300,6 +301,22 @@ describe('automations over HTTP', () => {
       expect(consents.at('consents', 0, 'status')).toBe('UNSUBSCRIBED');
       const view = (mails[0]!['links'] as unknown as Record<string, string>)['view']!;
       expect(await (await fetch(view)).text()).toContain('Hello Ada!');
+    });
+
+    it('are counted as they went, and webhooks are signed with a secret that the operator can print', async () => {
+      const variables = { ...system.variables, PATH: process.env['PATH'] ?? '' };
+      expect(await runCliForJson(variables, ['check:automations'])).toEqual({ discrepancies: [] });
+      await system.database.query('update messaging.automation_counters set entered = entered + 1');
+      await expect(runCliForJson(variables, ['check:automations'])).rejects.toThrow(/discrepancies/);
+      await system.database.query('update messaging.automation_counters set entered = entered - 1');
+      const secretOf = (env: string) =>
+        runCliForJson(variables, ['automation:secret', '--project', 'APIT', '--env', env]);
+      const { secret } = await secretOf('test');
+      expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+      expect([
+        (await secretOf('test'))['secret'] === secret,
+        (await secretOf('live'))['secret'] === secret,
+      ]).toEqual([true, false]);
     });
   });
 });

@@ -113,7 +113,8 @@ export class SegmentsController {
   @Operation({
     operationId: 'deleteSegment',
     summary: 'Delete a segment',
-    description: 'Not while a scheduled or sending campaign or another segment uses it.',
+    description:
+      'Not while a scheduled or sending campaign, an active automation or another segment uses it.',
     scope: 'segments:write',
     response: { status: 204 },
     problems: [409],

@@ -3,9 +3,11 @@ import {
   ConsentsQuery,
   ConsentsService,
   CustomFieldsService,
+  ErasureService,
   EvaluateSegments,
   SegmentsService,
   SubscriberEventsService,
+  SubscribersQuery,
   SubscribersService,
   SuppressionsService,
   TopicsService,
@@ -23,6 +25,7 @@ import {
   ways,
   where,
 } from './automations.fixture.js';
+import { DeliveryFeedback } from '../tracking/delivery-feedback.service.js';
 import { MailErasureService } from '../erasure/mail-erasure.service.js';
 import { Database } from '#platform';
 
@@ -106,6 +109,16 @@ describe('people in automations', () => {
       for (const name of ['order.completed', 'order.opened', 'order.completed']) await report(name);
       await fixture.run();
       expect(await fixture.totals(id)).toEqual([2, 0, 2]);
+    });
+
+    it('unless they were erased meanwhile', async () => {
+      const id = await fixture.active(waiting({ eventName: 'seen' }), { triggerType: 'custom_event' });
+      const ada = await fixture.person();
+      await get(SubscriberEventsService).record(fixture.scope, address(ada.email), { name: 'seen' });
+      await get(ErasureService).erase(fixture.scope, address(ada.email), PROOF);
+      expect(await fixture.messaging.test.query('select from audience.signals')).toEqual([]);
+      await fixture.run();
+      expect(await fixture.totals(id)).toEqual([0, 0, 0]);
     });
 
     it('once ever, again after they left, or any number at once', async () => {
@@ -307,6 +320,27 @@ describe('people in automations', () => {
         [{ node: 1, state: 'PENDING' }],
       ]);
     });
+  });
+
+  it('are suppressed when a mail comes back for good, which counts for no campaign', async () => {
+    const id = await fixture.active(chain(trigger(), mail('hello')));
+    const { email, id: person } = await fixture.person();
+    await fixture.enter(id, email);
+    await fixture.run();
+    const [delivery] = await fixture.messaging.test.query<{ id: string }>(
+      `update messaging.deliveries set state = 'SENT', sent_at = now(), finished_at = now()
+       where subscriber_id = $1 returning id`,
+      [person],
+    );
+    for (let time = 1; time <= 2; time += 1)
+      await get(DeliveryFeedback).bounced(fixture.scope, delivery!.id, 'HARD');
+    const events = await fixture.messaging.test.query(
+      'select type, campaign_id from messaging.delivery_events where subscriber_id = $1',
+      [person],
+    );
+    expect(events).toEqual([{ type: 'BOUNCED', campaign_id: null }]);
+    const { status } = await get(SubscribersQuery).byAddress(fixture.scope, address(email));
+    expect(status).toBe('BOUNCED');
   });
 
   describe('stay', () => {

@@ -1,5 +1,5 @@
 import { consentProof, SubscribersService, TopicsService, type TopicView } from '#audience';
-import { type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
+import { type EmailAddress, type Environment, parseEmailAddress, type ProjectScope } from '#kernel';
 import { createProject } from '../../../../test/support/fixtures.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { AutomationFields } from './automation.js';
@@ -67,9 +67,13 @@ export class AutomationsFixture {
     readonly topic: TopicView,
   ) {}
 
-  static async open(variables: Readonly<Record<string, string>> = {}): Promise<AutomationsFixture> {
+  static async open(
+    variables: Readonly<Record<string, string>> = {},
+    environment: Environment = 'TEST',
+  ): Promise<AutomationsFixture> {
     const messaging = await MessagingFixture.open(variables);
-    const scope = (await createProject(messaging.test)).test;
+    const isLive = environment === 'LIVE';
+    const scope = isLive ? await messaging.scope() : (await createProject(messaging.test)).test;
     const topic = await messaging
       .get(TopicsService)
       .create(scope, { name: 'News', doubleOptInEnabled: false });

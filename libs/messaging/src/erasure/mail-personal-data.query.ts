@@ -10,6 +10,8 @@ export interface MailPersonalData {
   readonly deliveries: Rows;
   /** What the person did with those mails. */
   readonly deliveryEvents: Rows;
+  /** Their ways through automations, with what came with them. */
+  readonly automationRuns: Rows;
   /** Mails of the test environment, whole. */
   readonly testInbox: Rows;
 }
@@ -46,12 +48,24 @@ export class MailPersonalDataQuery {
         from messaging.delivery_events e
         where e.environment_id = ${environmentId} and e.subscriber_id = ${subscriberId} order by e.occurred_at, e.id
       `.execute(db);
+      const automationRuns = await sql<Record<string, unknown>>`
+        select r.id, a.automation_key as "automationKey", r.status, r.entered_at as "enteredAt",
+          r.finished_at as "finishedAt", d.data
+        from messaging.automation_runs r join messaging.automations a on a.number = r.automation_number
+        left join messaging.automation_run_data d on d.run_id = r.id
+        where r.environment_id = ${environmentId} and r.subscriber_id = ${subscriberId} order by r.entered_at, r.id
+      `.execute(db);
       const testInbox = await sql<Record<string, unknown>>`
         select m.id, m.kind, m.to_address as "to", m.subject, m.received_at as "receivedAt", convert_from(m.raw, 'UTF8') as raw
         from messaging.test_inbox_messages m
         where m.environment_id = ${environmentId} and m.to_key = ${address.key} order by m.received_at, m.id
       `.execute(db);
-      return { deliveries: deliveries.rows, deliveryEvents: deliveryEvents.rows, testInbox: testInbox.rows };
+      return {
+        deliveries: deliveries.rows,
+        deliveryEvents: deliveryEvents.rows,
+        automationRuns: automationRuns.rows,
+        testInbox: testInbox.rows,
+      };
     });
   }
 }

@@ -40,7 +40,7 @@ export class DeliveryFeedback {
 
   /**
    * The mail came back. What its class says of the address follows: a hard bounce suppresses it, a mailbox that turns
-   * mail away for weeks does. Only a mail that was sent is counted, and only a campaign's.
+   * mail away for weeks does. Only a mail that was sent is written down, and only a campaign's is counted.
    */
   bounced(scope: ProjectScope, deliveryId: string, bounceClass: BounceClass): Promise<BounceOutcome> {
     return this.database.transaction(scope, async ({ db }) => {
@@ -58,7 +58,7 @@ export class DeliveryFeedback {
     await this.database.transaction(scope, async ({ db }) => {
       const mail = await lockMail(scope, db, deliveryId);
       if (mail === null) return;
-      if (mail.kind === 'CAMPAIGN' && (await this.#add(scope, db, mail, 'COMPLAINED'))) {
+      if ((await this.#add(scope, db, mail, 'COMPLAINED')) && mail.kind === 'CAMPAIGN') {
         const now = this.clock.now();
         const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, complained: 1 };
         await addToCounters(db, [{ ...change, lastEventAt: now }]);
@@ -72,7 +72,8 @@ export class DeliveryFeedback {
   async unsubscribed(scope: ProjectScope, deliveryId: string): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
       const mail = await lockMail(scope, db, deliveryId);
-      if (mail?.kind !== 'CAMPAIGN' || !(await this.#add(scope, db, mail, 'UNSUBSCRIBED'))) return;
+      if (mail === null || !(await this.#add(scope, db, mail, 'UNSUBSCRIBED')) || mail.kind !== 'CAMPAIGN')
+        return;
       const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, unsubscribed: 1 };
       await addToCounters(db, [{ ...change, lastEventAt: this.clock.now() }]);
     });
@@ -92,7 +93,7 @@ export class DeliveryFeedback {
       set bounced_at = ${now}, bounce_type = ${bounceType}, bounce_class = ${bounceClass}
       where id = ${mail.deliveryId} and queued_on = ${mail.queuedOn}::date
     `.execute(db);
-    if (mail.kind !== 'CAMPAIGN' || !(await this.#add(scope, db, mail, 'BOUNCED', bounceType))) return;
+    if (!(await this.#add(scope, db, mail, 'BOUNCED', bounceType)) || mail.kind !== 'CAMPAIGN') return;
     const of = { campaignId: mail.sourceId, environmentId: scope.environmentId };
     const isHard = bounceType === 'HARD';
     await addToCounters(db, [
@@ -104,20 +105,26 @@ export class DeliveryFeedback {
     ]);
   }
 
-  /** False when it was there before. The delivery's lock keeps two of a kind apart. */
+  /**
+   * False when it was there before, or the mail is neither a campaign's nor an automation's. The delivery's lock keeps
+   * two of a kind apart.
+   */
   async #add(
     { environmentId }: ProjectScope,
     db: Sql,
-    { sourceId: campaignId, deliveryId, subscriberId }: AnsweredMail,
+    { kind, sourceId, deliveryId, subscriberId }: AnsweredMail,
     type: FeedbackType,
     bounceType: BounceType | null = null,
   ): Promise<boolean> {
+    if (kind !== 'CAMPAIGN' && kind !== 'AUTOMATION') return false;
+    // An automation has no statistics of its own.
+    const campaignId = kind === 'CAMPAIGN' ? sourceId : null;
     const { numAffectedRows } = await sql`
       insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type, bounce_type)
       select ${newId()}, ${this.clock.now()}, ${environmentId}, ${campaignId}, ${deliveryId}, ${subscriberId}, ${type}, ${bounceType}
       where not exists (
         select from messaging.delivery_events e
-        where e.campaign_id = ${campaignId} and e.delivery_id = ${deliveryId} and e.type = ${type}
+        where ${campaignId === null ? sql`e.campaign_id is null` : sql`e.campaign_id = ${campaignId}`} and e.delivery_id = ${deliveryId} and e.type = ${type}
       )
     `.execute(db);
     return numAffectedRows === 1n;

@@ -1,4 +1,3 @@
-import { durationAfter } from '#audience';
 import {
   onwards,
   type PersonAtStep,
@@ -7,7 +6,7 @@ import {
   type StepTaker,
 } from '../runs/step.js';
 import type { PlannedStep } from '../runs/version-plan.js';
-import { nextLocalTime } from './local-time.js';
+import { delayDetail, delayEnd } from './delay-end.js';
 import { splitSide } from './split-side.js';
 
 /** Where everybody begins. */
@@ -24,10 +23,8 @@ export class DelayStep implements StepTaker<'delay'> {
     people: readonly PersonAtStep[],
     { now }: StepContext,
   ): Promise<readonly StepResult[]> {
-    const until = 'until' in config ? nextLocalTime(config.until, now) : durationAfter(now, config.duration);
-    return Promise.resolve(
-      people.map(() => ({ kind: 'wait', until, detail: `until ${until.toISOString()}` })),
-    );
+    const until = delayEnd(config, now);
+    return Promise.resolve(people.map(() => ({ kind: 'wait', until, detail: delayDetail(until) })));
   }
 }
 

@@ -8,6 +8,7 @@ import { AutomationRepository, isAutomation } from '../automation.repository.js'
 import { Automation, type AutomationState } from '../automation.js';
 import type { ReEntry } from '../graph/node-config.js';
 import { holdSteps, lockEntry } from './run-locks.query.js';
+import { runStart } from './run-start.js';
 import { wakeRunners } from './runs.channel.js';
 import { VersionPlans } from './version-plans.service.js';
 
@@ -96,18 +97,25 @@ export class AutomationEntries {
     noted: RawBuilder<unknown>,
   ): Promise<Entered> {
     if (versionId === null) throw new Error('An active automation has no version.');
-    const { trigger } = await this.plans.of(scope, versionId);
+    const plan = await this.plans.of(scope, versionId);
     const now = this.clock.now();
+    const { position, wakeAt, isWaiting, steps } = runStart(plan, now);
+    const { reEntry } = plan.trigger.config;
     const { rows } = await sql<Entered>`
       with noted as (${noted}),
       entering as materialized (
         select messaging.new_run_id() as run_id, n.subscriber_id, n.data
-        from (${admitted(trigger.config.reEntry, number, this.signals.isThere(sql`n.subscriber_id`))}) n
+        from (${admitted(reEntry, number, this.signals.isThere(sql`n.subscriber_id`))}) n
       ), entered as (
         insert into messaging.automation_runs (environment_id, automation_number, version_id, wake_at, entered_at, id,
-          subscriber_id, position)
-        select ${scope.environmentId}, ${number}, ${versionId}, ${now}, ${now}, run_id, subscriber_id, ${trigger.place}
+          subscriber_id, position, is_waiting)
+        select ${scope.environmentId}, ${number}, ${versionId}, ${wakeAt}, ${now}, run_id, subscriber_id, ${position}, ${isWaiting}
         from entering
+      ), logged as (
+        insert into messaging.automation_steps (environment_id, at, entered_on, position, run_id, status, detail)
+        select ${scope.environmentId}, ${now}, (${now}::timestamptz at time zone 'UTC')::date, s.place, e.run_id, 'DONE', s.detail
+        from entering e cross join unnest(${steps.map(({ place }) => place)}::smallint[],
+          ${steps.map(({ detail }) => detail)}::text[]) s(place, detail)
       ), kept as (
         insert into messaging.automation_run_data (run_id, environment_id, data)
         select run_id, ${scope.environmentId}, data from entering where data is not null and data <> '{}'

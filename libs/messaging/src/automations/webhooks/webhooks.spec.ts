@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -24,10 +30,7 @@ describe('webhooks of automations', () => {
 
   beforeAll(async () => {
     server = createServer((request, response) => {
-      void text(request).then((body) => {
-        calls.push({ headers: request.headers, body });
-        response.writeHead(answers.shift() ?? 200).end();
-      });
+      void answer(request, response);
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -42,6 +45,11 @@ describe('webhooks of automations', () => {
     await fixture?.close();
     server?.close();
   });
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    calls.push({ headers: request.headers, body: await text(request) });
+    response.writeHead(answers.shift() ?? 200).end();
+  }
 
   const hook = (config: object = {}) => ({ id: 'hook', type: 'webhook', config: { url, ...config } });
 
