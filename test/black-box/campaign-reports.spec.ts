@@ -48,7 +48,7 @@ describe('Reports on campaigns and AI credits', () => {
     await insertSubscribers(system.database, project[environment], topic.at('id'), 5);
     const draft = { name: 'May', subject: 'May', contentText: 'Hello.', topicIds: [topic.at('id')] };
     const campaign = await client.post('/campaigns', draft);
-    const of = `/campaigns/${campaign.at<string>('campaignKey')}`;
+    const of = `/campaigns/${campaign.at('campaignKey')}`;
     expect((await client.get(`${of}/report`)).status).toBe(404);
     const early = await client.post(`${of}/report`);
     expect([early.status, early.at('currentState')]).toEqual([409, 'DRAFT']);
@@ -146,6 +146,7 @@ describe('Reports on campaigns and AI credits', () => {
     });
     path = await sentCampaign(live, 'live');
     expect((await report(live, path, 'FAILED')).at('failureReason')).toBe('credits depleted');
+    await eventually('the operator is told', () => system.worker.output().includes('AI credits depleted'));
     expect(await book('grant', 50)).toMatchObject({ balanceAfter: 50 });
     expect((await live.post(`${path}/report`)).status).toBe(202);
     expect((await report(live, path, 'GENERATED')).body).toMatchObject({

@@ -1,10 +1,11 @@
-import { AdvanceSubscriptions, ExpireCredits, SubscriptionPeriodStarted } from '#billing';
+import { AdvanceSubscriptions, CreditsDepleted, ExpireCredits, SubscriptionPeriodStarted } from '#billing';
 import type { ContextWork } from '../context-work.js';
 import { GrantMonthlyCredits } from './grant-monthly-credits.job.js';
+import { WarnOfDepletedCredits } from './warn-of-depleted-credits.job.js';
 
 export const billingWork: ContextWork = {
-  jobs: [GrantMonthlyCredits],
-  events: [SubscriptionPeriodStarted],
+  jobs: [GrantMonthlyCredits, WarnOfDepletedCredits],
+  events: [CreditsDepleted, SubscriptionPeriodStarted],
   tasks: [AdvanceSubscriptions, ExpireCredits],
   parts: [],
 };

@@ -224,7 +224,7 @@ describe('Reports on campaigns', () => {
     const versions = await Promise.all(
       Array.from({ length: 4 }, async () => (await service().request(scope, campaign.campaignKey)).version),
     );
-    expect(versions.sort()).toEqual([3, 4, 5, 6]);
+    expect(versions.toSorted((a, b) => a - b)).toEqual([3, 4, 5, 6]);
     expect(await fixture.test.query('select version, status from messaging.campaign_reports')).toEqual([
       { version: 6, status: 'PENDING' },
     ]);

@@ -47,7 +47,7 @@ export class ReportFactsQuery {
         isTracked,
         counts: countsOf(campaign),
         history: await history(scope, db, campaign),
-        links: isTracked ? await links(db, campaignId) : [],
+        links: isTracked ? await links(db, campaign) : [],
         clickers: campaign.uniqueClicks,
         hours: isTracked ? await hours(scope, db, campaignId) : [],
         domains,
@@ -83,17 +83,17 @@ async function history(scope: ProjectScope, db: Sql, campaign: CampaignRow): Pro
 }
 
 /** A campaign that was sent with other content later has more than one set of links: those that differ are left out. */
-async function links(db: Sql, campaignId: string): Promise<LinkFacts[]> {
+async function links(db: Sql, { id, queuedAt }: CampaignRow): Promise<LinkFacts[]> {
   const { rows } = await sql<LinkFacts>`
     with places as (
       select u.number, min(u.url) as url
       from messaging.link_sets s cross join lateral unnest(s.urls) with ordinality u(url, number)
-      where s.campaign_id = ${campaignId}
+      where s.campaign_id = ${id}
       group by u.number having count(distinct u.url) = 1
     ), clicks as (
       select e.link_number as number, count(distinct e.delivery_id) as clickers
       from messaging.delivery_events e
-      where e.campaign_id = ${campaignId} and e.type = 'CLICKED' and e.classification = 'human'
+      where e.campaign_id = ${id} and e.type = 'CLICKED' and e.classification = 'human' and e.occurred_at >= ${queuedAt}
       group by e.link_number
     )
     select p.url, coalesce(c.clickers, 0)::bigint as clickers from places p left join clicks c using (number)
