@@ -1,9 +1,9 @@
-import { AdvanceSubscriptions } from '#billing';
+import { AdvanceSubscriptions, ApplyStripeEvents } from '#billing';
 import type { ContextWork } from '../context-work.js';
 
 export const billingWork: ContextWork = {
   jobs: [],
   events: [],
-  tasks: [AdvanceSubscriptions],
+  tasks: [AdvanceSubscriptions, ApplyStripeEvents],
   parts: [],
 };
