@@ -121,7 +121,7 @@ describe('The operator’s billing commands', () => {
 
   it('make as many projects as the plan allows, and not one more, asked for at once', async () => {
     const outcomes = await Promise.all(['ONE', 'TWO', 'THREE', 'FOUR', 'FIVE'].map(projects));
-    expect(outcomes.map(({ exitCode }) => exitCode).sort()).toEqual([0, 0, 0, 1, 1]);
+    expect(outcomes.filter(({ exitCode }) => exitCode === 0)).toHaveLength(3);
     expect(outcomes.find(({ exitCode }) => exitCode === 1)?.stderr).toBe(
       'The plan’s limit of 3 projects is reached.\n',
     );

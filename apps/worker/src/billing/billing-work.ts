@@ -1,4 +1,10 @@
-import { AdvanceSubscriptions, CreditsDepleted, ExpireCredits, SubscriptionPeriodStarted } from '#billing';
+import {
+  AdvanceSubscriptions,
+  ApplyStripeEvents,
+  CreditsDepleted,
+  ExpireCredits,
+  SubscriptionPeriodStarted,
+} from '#billing';
 import type { ContextWork } from '../context-work.js';
 import { GrantMonthlyCredits } from './grant-monthly-credits.job.js';
 import { WarnOfDepletedCredits } from './warn-of-depleted-credits.job.js';
@@ -6,6 +12,6 @@ import { WarnOfDepletedCredits } from './warn-of-depleted-credits.job.js';
 export const billingWork: ContextWork = {
   jobs: [GrantMonthlyCredits, WarnOfDepletedCredits],
   events: [CreditsDepleted, SubscriptionPeriodStarted],
-  tasks: [AdvanceSubscriptions, ExpireCredits],
+  tasks: [AdvanceSubscriptions, ApplyStripeEvents, ExpireCredits],
   parts: [],
 };
