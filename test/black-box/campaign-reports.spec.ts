@@ -146,6 +146,7 @@ describe('Reports on campaigns and AI credits', () => {
     });
     path = await sentCampaign(live, 'live');
     expect((await report(live, path, 'FAILED')).at('failureReason')).toBe('credits depleted');
+    await eventually('the operator is told', () => system.worker.output().includes('AI credits depleted'));
     expect(await book('grant', 50)).toMatchObject({ balanceAfter: 50 });
     expect((await live.post(`${path}/report`)).status).toBe(202);
     expect((await report(live, path, 'GENERATED')).body).toMatchObject({

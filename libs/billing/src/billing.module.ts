@@ -12,6 +12,12 @@ import { InvoiceRepository } from './invoices/invoice.repository.js';
 import { InvoicesQuery } from './invoices/invoices.query.js';
 import { OperatorInvoicesQuery } from './invoices/operator-invoices.query.js';
 import { PlansQuery } from './plans/plans.query.js';
+import { ApplyStripeEvents } from './stripe/apply-stripe-events.task.js';
+import { stripeClient } from './stripe/stripe-client.provider.js';
+import { StripeEvents } from './stripe/stripe-events.service.js';
+import { StripeInvoices } from './stripe/stripe-invoices.repository.js';
+import { StripeSubscriptions } from './stripe/stripe-subscriptions.service.js';
+import { StripeSync } from './stripe/stripe-sync.service.js';
 import { AdvanceSubscriptions } from './subscriptions/advance-subscriptions.task.js';
 import { SubscriptionAccounts } from './subscriptions/subscription-accounts.service.js';
 import { SubscriptionChanges } from './subscriptions/subscription-changes.service.js';
@@ -34,6 +40,7 @@ const services = [
   ExpireCredits,
   MonthlyCreditsService,
   AdvanceSubscriptions,
+  ApplyStripeEvents,
   CampaignAllowance,
   EmailQuota,
   InvoiceLinks,
@@ -42,6 +49,8 @@ const services = [
   OperatorInvoicesQuery,
   PlansQuery,
   ProjectAllowance,
+  StripeEvents,
+  StripeSubscriptions,
   SubscriberLimitQuery,
   SubscriptionChanges,
   SubscriptionReportQuery,
@@ -53,7 +62,16 @@ const services = [
 /** What tenants have subscribed to and how much of it they have used. */
 @Module({
   imports: [AccessModule],
-  providers: [...services, InvoiceIssuing, InvoiceRepository, SubscriptionAccounts, SubscriptionRepository],
+  providers: [
+    ...services,
+    InvoiceIssuing,
+    InvoiceRepository,
+    stripeClient,
+    StripeInvoices,
+    StripeSync,
+    SubscriptionAccounts,
+    SubscriptionRepository,
+  ],
   exports: services,
 })
 export class BillingModule {}

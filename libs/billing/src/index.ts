@@ -34,6 +34,9 @@ export {
   UNLIMITED,
 } from './plans/plan.js';
 export { PlansQuery } from './plans/plans.query.js';
+export { ApplyStripeEvents } from './stripe/apply-stripe-events.task.js';
+export { StripeEvents } from './stripe/stripe-events.service.js';
+export { StripeSubscriptions } from './stripe/stripe-subscriptions.service.js';
 export { AdvanceSubscriptions } from './subscriptions/advance-subscriptions.task.js';
 export { type BillingInterval, type BillingPeriod, billingPeriod } from './subscriptions/billing-period.js';
 export {

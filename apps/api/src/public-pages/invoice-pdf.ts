@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import PDFDocument from 'pdfkit';
+import PdfDocument from 'pdfkit';
 import type { Invoice } from '#billing';
 import { projectRoot } from '#platform';
 import {
@@ -30,7 +30,7 @@ const bold = readFileSync(join(FONTS, 'DejaVuSansCondensed-Bold.ttf'));
 
 /** An invoice as a PDF of A4 pages, with text that can be selected and searched. */
 export function invoicePdf(invoice: Invoice, wording: InvoiceWording, now: Date): Promise<Buffer> {
-  const document = new PDFDocument({
+  const document = new PdfDocument({
     size: 'A4',
     margin: MARGIN,
     lang: 'en',

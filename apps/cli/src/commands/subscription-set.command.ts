@@ -15,6 +15,7 @@ interface Options {
   readonly trialDays?: string;
   readonly cancel?: true | 'now';
   readonly reason?: string;
+  readonly provider?: string;
   readonly buyerName?: string;
   readonly buyerAddress?: string;
   readonly buyerTaxId?: string;
@@ -22,6 +23,7 @@ interface Options {
 }
 
 const TIERS = ['FREE', 'STANDARD', 'PRO'] as const;
+const PROVIDERS = ['MANUAL', 'STRIPE'] as const;
 const INTERVALS = ['MONTHLY', 'YEARLY'] as const;
 const OPTIONS = {
   tier: '--plan',
@@ -51,6 +53,7 @@ export function addSubscriptionSet(program: Command, cli: CliContext): void {
     .option('--trial-days <days>', 'days before the first invoice')
     .option('--cancel [when]', 'end it when the period ends, or `now`')
     .option('--reason <text>', 'why it is cancelled')
+    .option('--provider <provider>', 'manual or stripe; what is paid through Stripe stays there')
     .option('--buyer-name <name>', 'to whom invoices are made out, when not to the tenant')
     .option('--buyer-address <address>', 'the buyer’s postal address; | begins a new line')
     .option('--buyer-tax-id <id>', 'the buyer’s tax number')
@@ -73,24 +76,28 @@ export function addSubscriptionSet(program: Command, cli: CliContext): void {
 }
 
 async function apply(
-  { get, database }: OperatorServices,
+  services: OperatorServices,
   tenantId: number,
   options: Options,
   wanted: WantedSubscription,
 ): Promise<keyof typeof OUTCOMES> {
-  const { SubscriptionChanges } = await import('#billing');
-  const changes = get(SubscriptionChanges);
+  const { StripeSubscriptions, SubscriptionChanges } = await import('#billing');
+  const provider = oneOf(PROVIDERS, '--provider', options.provider);
+  const changes = services.get(SubscriptionChanges);
   const buyer = buyerOf(options);
+  if (Object.keys(buyer).length > 0) await changes.setBuyer(tenantId, buyer);
+  const isAtStripe = await changes.isPaidElsewhere(tenantId);
+  if (isAtStripe && provider === 'MANUAL') {
+    throw new UsageError('The subscription is paid through Stripe: cancel it there first, with --cancel');
+  }
+  const target = isAtStripe || provider === 'STRIPE' ? services.get(StripeSubscriptions) : changes;
+  if (options.cancel !== undefined) {
+    const when = options.cancel === 'now' ? 'at-once' : 'at-period-end';
+    await target.cancel(tenantId, when, options.reason ?? null);
+    return 'cancelled';
+  }
   const changesTerms = Object.values(wanted).some((value) => value !== undefined);
-  return database.system(async () => {
-    if (Object.keys(buyer).length > 0) await changes.setBuyer(tenantId, buyer);
-    if (options.cancel !== undefined) {
-      const when = options.cancel === 'now' ? 'at-once' : 'at-period-end';
-      await changes.cancel(tenantId, when, options.reason ?? null);
-      return 'cancelled';
-    }
-    return changesTerms ? changes.set(tenantId, wanted) : 'kept';
-  });
+  return changesTerms ? target.set(tenantId, wanted) : 'kept';
 }
 
 function wantedOf(options: Options): WantedSubscription {

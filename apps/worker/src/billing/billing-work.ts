@@ -1,10 +1,17 @@
-import { AdvanceSubscriptions, ExpireCredits, SubscriptionPeriodStarted } from '#billing';
+import {
+  AdvanceSubscriptions,
+  ApplyStripeEvents,
+  CreditsDepleted,
+  ExpireCredits,
+  SubscriptionPeriodStarted,
+} from '#billing';
 import type { ContextWork } from '../context-work.js';
 import { GrantMonthlyCredits } from './grant-monthly-credits.job.js';
+import { WarnOfDepletedCredits } from './warn-of-depleted-credits.job.js';
 
 export const billingWork: ContextWork = {
-  jobs: [GrantMonthlyCredits],
-  events: [SubscriptionPeriodStarted],
-  tasks: [AdvanceSubscriptions, ExpireCredits],
+  jobs: [GrantMonthlyCredits, WarnOfDepletedCredits],
+  events: [CreditsDepleted, SubscriptionPeriodStarted],
+  tasks: [AdvanceSubscriptions, ApplyStripeEvents, ExpireCredits],
   parts: [],
 };

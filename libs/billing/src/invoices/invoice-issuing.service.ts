@@ -28,6 +28,14 @@ export class InvoiceIssuing {
     this.#settings = invoiceSettings(config);
   }
 
+  get seller(): InvoiceSettings['seller'] {
+    return this.#settings.seller;
+  }
+
+  get paymentDays(): number {
+    return this.#settings.paymentDays;
+  }
+
   /**
    * An open invoice with the next number of its tenant's year, in the caller's transaction of the system: rolled
    * back with it, so that no number is lost. Until that ends, the tenant's next invoice waits. Resolves to its id.

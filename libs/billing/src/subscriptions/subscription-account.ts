@@ -49,6 +49,16 @@ export interface Start {
   readonly trialEndsAt: Date | null;
 }
 
+/** A subscription as a payment provider has it, who renews it. */
+export interface OutsideState {
+  readonly status: SubscriptionStatus;
+  readonly period: BillingPeriod;
+  readonly trialEndsAt: Date | null;
+  readonly cancelAtPeriodEnd: boolean;
+  readonly cancelledAt: Date | null;
+  readonly endedAt: Date | null;
+}
+
 const FRESH = {
   pending: null,
   trialEndsAt: null,
@@ -168,11 +178,46 @@ export class SubscriptionAccount {
     if (status === 'RESTRICTED' && period.end <= now && !isRenewedElsewhere) this.#comeBack(now);
   }
 
+  /** Hands it to a payment provider: from now on that one renews it. */
+  handOver(terms: Terms, outside: OutsideState, now: Date): void {
+    this.#set({ ...FRESH, isRenewedElsewhere: true, status: outside.status, terms });
+    this.#set({ anchoredAt: outside.period.start });
+    this.follow(outside, now);
+  }
+
+  /** What the provider was told already: more holds at once, less when its period ends. */
+  note(terms: Terms, when: 'at-once' | 'at-period-end'): void {
+    this.#set(when === 'at-once' ? { terms, pending: null } : { pending: terms });
+  }
+
+  /**
+   * Takes over how the payment provider has it. How long it may go on unpaid is ours to say: its being behind with
+   * payments ends with `settle`.
+   */
+  follow(outside: OutsideState, now: Date): void {
+    const { status, period, pending, terms, pastDueSince } = this.#state;
+    const hasNewPeriod = outside.period.start.getTime() !== period.start.getTime();
+    const isBehind = status === 'PAST_DUE' || status === 'RESTRICTED' || status === 'EXPIRED';
+    const isLive = outside.status === 'ACTIVE' || outside.status === 'PAST_DUE';
+    const { trialEndsAt, cancelAtPeriodEnd, cancelledAt, endedAt } = outside;
+    this.#set({ period: outside.period, trialEndsAt, cancelAtPeriodEnd, cancelledAt });
+    if (hasNewPeriod) {
+      this.#set({ terms: pending ?? terms, pending: null });
+      this.#effects.push({ kind: 'period-started', period: outside.period });
+      if (status === 'TRIALING') this.#set({ anchoredAt: outside.period.start });
+    }
+    if (isBehind && isLive) return;
+    this.#set({ status: outside.status, endedAt });
+    if (outside.status === 'PAST_DUE') this.#set({ pastDueSince: pastDueSince ?? now });
+    if (outside.status === 'RESTRICTED') this.#set({ restrictedSince: this.#state.restrictedSince ?? now });
+  }
+
   #begin({ terms, trialEndsAt }: Start, now: Date): void {
     const isTrial = trialEndsAt !== null && terms.priceCents > 0;
     const period = isTrial ? { start: now, end: trialEndsAt } : billingPeriod(now, now, terms.interval);
     this.#set({
       ...FRESH,
+      isRenewedElsewhere: false,
       terms,
       anchoredAt: now,
       status: isTrial ? 'TRIALING' : 'ACTIVE',

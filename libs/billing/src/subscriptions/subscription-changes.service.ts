@@ -45,7 +45,7 @@ export class SubscriptionChanges {
   async set(tenantId: number, wanted: WantedSubscription): Promise<ChangeOutcome> {
     if (await this.#begin(tenantId, wanted)) return 'begun';
     return this.accounts.change(tenantId, async ({ account, db, now }) => {
-      const terms = await this.#termsFor(db, account.state.terms, wanted);
+      const terms = await this.termsFor(db, account.state.terms, wanted);
       return account.change({ terms, trialEndsAt: trialEnd(wanted, now) }, now);
     });
   }
@@ -55,6 +55,17 @@ export class SubscriptionChanges {
     await this.accounts.change(tenantId, ({ account, now }) => {
       account.cancel(when, reason, now);
       return Promise.resolve();
+    });
+  }
+
+  /** Whether a payment provider renews it. What ended is nobody's. */
+  isPaidElsewhere(tenantId: number): Promise<boolean> {
+    return this.database.system(async ({ db }) => {
+      const { rows } = await sql`
+        select from billing.subscriptions
+        where tenant_id = ${tenantId} and provider <> 'MANUAL' and status not in ('CANCELLED', 'EXPIRED')
+      `.execute(db);
+      return rows.length > 0;
     });
   }
 
@@ -73,14 +84,15 @@ export class SubscriptionChanges {
   #begin(tenantId: number, wanted: WantedSubscription): Promise<boolean> {
     return this.database.system(async ({ db }) => {
       if (await this.accounts.has(db, tenantId)) return false;
-      const terms = await this.#termsFor(db, null, wanted);
+      const terms = await this.termsFor(db, null, wanted);
       return this.accounts.begin(tenantId, (now) =>
         SubscriptionAccount.begin({ terms, trialEndsAt: trialEnd(wanted, now) }, now),
       );
     });
   }
 
-  async #termsFor(db: Sql, current: Terms | null, wanted: WantedSubscription): Promise<Terms> {
+  /** What `wanted` comes to for a tenant with these terms. Throws `DomainValidationError`. */
+  async termsFor(db: Sql, current: Terms | null, wanted: WantedSubscription): Promise<Terms> {
     const tier = wanted.tier ?? current?.tier ?? 'FREE';
     const isSameTier = tier === current?.tier;
     const asked = {

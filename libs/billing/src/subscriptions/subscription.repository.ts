@@ -127,9 +127,30 @@ export class SubscriptionRepository {
         pending_currency = ${pending?.currency ?? null}, cancel_at_period_end = ${state.cancelAtPeriodEnd},
         cancelled_at = ${state.cancelledAt}, cancellation_reason = ${state.cancellationReason},
         past_due_since = ${state.pastDueSince}, restricted_since = ${state.restrictedSince}, ended_at = ${state.endedAt},
+        provider = ${state.isRenewedElsewhere ? 'STRIPE' : 'MANUAL'},
         next_due_at = coalesce(${nextDueAt}::timestamptz, 'infinity')
       where tenant_id = ${tenantId}
     `.execute(db);
+  }
+
+  /** Whose subscription a payment provider means; null when it is none of ours. */
+  async tenantOfExternal(db: Sql, externalId: string): Promise<number | null> {
+    const { rows } = await sql<{ tenantId: number }>`
+      select tenant_id as "tenantId" from billing.subscriptions where external_id = ${externalId}
+    `.execute(db);
+    return rows[0]?.tenantId ?? null;
+  }
+
+  async noteCustomer(db: Sql, tenantId: number, externalCustomerId: string): Promise<void> {
+    await sql`
+      update billing.subscriptions set external_customer_id = ${externalCustomerId} where tenant_id = ${tenantId}
+    `.execute(db);
+  }
+
+  async noteExternal(db: Sql, tenantId: number, externalId: string): Promise<void> {
+    await sql`update billing.subscriptions set external_id = ${externalId} where tenant_id = ${tenantId}`.execute(
+      db,
+    );
   }
 
   /** Notes that something about it is other than before. */

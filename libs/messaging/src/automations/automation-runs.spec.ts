@@ -333,7 +333,7 @@ describe('people in automations', () => {
       [person],
     );
     for (let time = 1; time <= 2; time += 1)
-      await get(DeliveryFeedback).bounced(fixture.scope, delivery!.id, 'HARD');
+      await get(DeliveryFeedback).bounced(fixture.scope, delivery!.id, 'hard');
     const events = await fixture.messaging.test.query(
       'select type, campaign_id from messaging.delivery_events where subscriber_id = $1',
       [person],

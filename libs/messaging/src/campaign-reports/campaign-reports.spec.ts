@@ -145,6 +145,7 @@ describe('Reports on campaigns', () => {
     expect(facts).toEqual({
       campaign: { name: 'Second', subject: 'Hello {{ subscriber.first_name }}' },
       isTracked: true,
+      isEarly: true,
       counts: expect.objectContaining({ totalSent: 40, softBounced: 1, uniqueOpens: 30, uniqueClicks: 24 }),
       history: [
         {
@@ -229,6 +230,32 @@ describe('Reports on campaigns', () => {
       { version: 6, status: 'PENDING' },
     ]);
     expect(await latest()).toMatchObject({ status: 'PENDING', version: 6 });
+  });
+
+  it('compare a young campaign with what the others had at its age, and a grown-up one with all that they have', async () => {
+    fixture.clock.advance(10 * MINUTE);
+    const third = await sent({ name: 'Third', contentJson });
+    const history = async () => {
+      const facts = await fixture.get(ReportFactsQuery).of(scope, third.id);
+      return facts?.history.map(({ name, counts: { totalSent, uniqueOpens, uniqueClicks, softBounced } }) => [
+        name,
+        totalSent,
+        uniqueOpens,
+        uniqueClicks,
+        softBounced,
+      ]);
+    };
+    // The readers of the second one opened it after an hour and clicked from the second hour on.
+    fixture.clock.advance(30 * MINUTE);
+    expect(await history()).toEqual([
+      ['Second', 40, 0, 0, 1],
+      ['First', 40, 0, 0, 0],
+    ]);
+    fixture.clock.advance(60 * MINUTE);
+    expect((await history())?.[0]).toEqual(['Second', 40, 30, 0, 1]);
+    fixture.clock.advance(72 * 60 * MINUTE);
+    expect((await history())?.[0]).toEqual(['Second', 40, 30, 24, 1]);
+    await fixture.test.query('update messaging.campaigns set deleted_at = now() where id = $1', [third.id]);
   });
 
   describe('by a model', () => {

@@ -60,6 +60,12 @@ export class ReportDrafts {
     request: { readonly credits: number; readonly heldForMs: number },
   ): Promise<{ readonly reservationId: string } | { readonly failureReason: string }> {
     return this.database.transaction(scope, async ({ db }) => {
+      // The version before the credits, here as everywhere: one order of locks.
+      const { rows } = await sql`
+        select from messaging.campaign_reports
+        where id = ${draft.id} and attempt = ${draft.attempt} and status = 'GENERATING' for update
+      `.execute(db);
+      if (rows.length === 0) return { failureReason: 'another try has it' };
       const reservation = await this.credits.reserve(scope, {
         ...request,
         referenceId: draft.id,
@@ -70,8 +76,7 @@ export class ReportDrafts {
         return { failureReason: isLimit ? 'AI requests of the month used up' : 'credits depleted' };
       }
       await sql`
-        update messaging.campaign_reports set reservation_id = ${reservation.id}
-        where id = ${draft.id} and attempt = ${draft.attempt} and status = 'GENERATING'
+        update messaging.campaign_reports set reservation_id = ${reservation.id} where id = ${draft.id}
       `.execute(db);
       return { reservationId: reservation.id };
     });

@@ -27,6 +27,7 @@ export function factsOf(facts: Partial<ReportFacts>): ReportFacts {
   return {
     campaign: { name: 'May', subject: 'News of May' },
     isTracked: true,
+    isEarly: false,
     counts: countsOf({}),
     history: [],
     links: [],

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { ProjectScope } from '#kernel';
+import { Clock, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database, type Sql } from '#platform';
 import type { CampaignCounts } from '../reports/campaign-statistics.js';
 import { countsOf, IS_TRACKED, NUMBERS } from '../reports/campaign-statistics.query.js';
@@ -8,6 +8,7 @@ import {
   type Arrivals,
   type DomainFacts,
   FEWEST_MAILS_OF_DOMAIN,
+  GROWN_UP_MS,
   type HourFacts,
   type LinkFacts,
   MOST_COMPARED,
@@ -23,9 +24,11 @@ interface CampaignRow extends CampaignCounts {
   readonly isTracked: boolean;
   readonly queuedAt: Date;
   readonly queuedOn: string;
+  /** Null before the first mail. */
+  readonly firstSentAt: Date | null;
 }
 
-type PastRow = Pick<CampaignRow, 'name' | 'isTracked'> & CampaignCounts;
+type PastRow = Pick<CampaignRow, 'id' | 'name' | 'isTracked' | 'firstSentAt'> & CampaignCounts;
 
 /** Counts what a campaign's report is made from: one statement for each kind of fact, and nothing about a person. */
 @Injectable()
@@ -33,6 +36,7 @@ export class ReportFactsQuery {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(CONFIG) private readonly config: Config,
+    @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /** Null when the campaign is gone or was never sent. */
@@ -42,12 +46,16 @@ export class ReportFactsQuery {
       if (campaign === null) return null;
       const isTracked = campaign.isTracked && this.config.TRACKING;
       const { domains, arrivals } = await byDomain(db, campaign);
+      const ageMs = this.clock.now().getTime() - (campaign.firstSentAt ?? campaign.queuedAt).getTime();
+      const isEarly = ageMs < GROWN_UP_MS;
+      const past = await history(scope, db, campaign);
       return {
         campaign: { name: campaign.name, subject: campaign.subject },
         isTracked,
+        isEarly,
         counts: countsOf(campaign),
-        history: await history(scope, db, campaign),
-        links: isTracked ? await links(db, campaignId) : [],
+        history: isEarly ? await atAge(db, past, ageMs) : past.map(pastCampaign),
+        links: isTracked ? await links(db, campaign) : [],
         clickers: campaign.uniqueClicks,
         hours: isTracked ? await hours(scope, db, campaignId) : [],
         domains,
@@ -70,30 +78,70 @@ async function campaignRow(scope: ProjectScope, db: Sql, campaignId: string): Pr
 }
 
 /** The campaigns that were queued before it, the latest first. */
-async function history(scope: ProjectScope, db: Sql, campaign: CampaignRow): Promise<PastCampaign[]> {
+async function history(scope: ProjectScope, db: Sql, campaign: CampaignRow): Promise<PastRow[]> {
   const { rows } = await sql<PastRow>`
-    select c.name, ${IS_TRACKED} as "isTracked", n.*
+    select c.id, c.name, ${IS_TRACKED} as "isTracked", n.*
     from messaging.campaigns c
     cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
     where c.environment_id = ${scope.environmentId} and c.queued_at < ${campaign.queuedAt} and c.id <> ${campaign.id}
       and c.deleted_at is null and n."totalSent" > 0
     order by c.queued_at desc limit ${MOST_COMPARED}
   `.execute(db);
-  return rows.map((row) => ({ name: row.name, isTracked: row.isTracked, counts: countsOf(row) }));
+  return rows;
+}
+
+function pastCampaign(row: PastRow): PastCampaign {
+  return { name: row.name, isTracked: row.isTracked, counts: countsOf(row) };
+}
+
+/**
+ * The campaigns as they stood `ageMs` after their first mail, counted from their events as the statistics define it: what
+ * an hour has brought is not compared with what weeks have.
+ */
+async function atAge(db: Sql, past: readonly PastRow[], ageMs: number): Promise<PastCampaign[]> {
+  const moments = past.flatMap(({ id, firstSentAt }) =>
+    firstSentAt === null ? [] : [{ id, from: firstSentAt, until: new Date(firstSentAt.getTime() + ageMs) }],
+  );
+  const isLook = sql`e.type in ('OPENED', 'CLICKED') and e.classification = 'human'`;
+  const { rows } = await sql<CampaignCounts & { readonly id: string }>`
+    select p.id, s.sent as "totalSent", k.*
+    from jsonb_to_recordset(${JSON.stringify(moments)}::jsonb) as p(id uuid, "from" timestamptz, until timestamptz)
+    cross join lateral (
+      select coalesce(sum(m.sent), 0)::bigint as sent from messaging.campaign_minutes m
+      where m.campaign_id = p.id and m.minute <= p.until
+    ) s
+    cross join lateral (
+      select count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'HARD') as "hardBounced",
+        count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'SOFT') as "softBounced",
+        count(*) filter (where ${isLook}) as "totalOpened",
+        count(distinct e.delivery_id) filter (where ${isLook}) as "uniqueOpens",
+        count(*) filter (where ${isLook} and e.type = 'CLICKED') as "totalClicked",
+        count(distinct e.delivery_id) filter (where ${isLook} and e.type = 'CLICKED') as "uniqueClicks",
+        count(*) filter (where e.type = 'UNSUBSCRIBED') as "totalUnsubscribed",
+        count(*) filter (where e.type = 'COMPLAINED') as "spamComplaints"
+      from messaging.delivery_events e
+      where e.campaign_id = p.id and e.occurred_at between p."from" and p.until
+    ) k
+  `.execute(db);
+  const counts = new Map(rows.map((row) => [row.id, countsOf(row)]));
+  return past.flatMap((row) => {
+    const then = counts.get(row.id);
+    return then === undefined || then.totalSent === 0 ? [] : [{ ...pastCampaign(row), counts: then }];
+  });
 }
 
 /** A campaign that was sent with other content later has more than one set of links: those that differ are left out. */
-async function links(db: Sql, campaignId: string): Promise<LinkFacts[]> {
+async function links(db: Sql, { id, queuedAt }: CampaignRow): Promise<LinkFacts[]> {
   const { rows } = await sql<LinkFacts>`
     with places as (
       select u.number, min(u.url) as url
       from messaging.link_sets s cross join lateral unnest(s.urls) with ordinality u(url, number)
-      where s.campaign_id = ${campaignId}
+      where s.campaign_id = ${id}
       group by u.number having count(distinct u.url) = 1
     ), clicks as (
       select e.link_number as number, count(distinct e.delivery_id) as clickers
       from messaging.delivery_events e
-      where e.campaign_id = ${campaignId} and e.type = 'CLICKED' and e.classification = 'human'
+      where e.campaign_id = ${id} and e.type = 'CLICKED' and e.classification = 'human' and e.occurred_at >= ${queuedAt}
       group by e.link_number
     )
     select p.url, coalesce(c.clickers, 0)::bigint as clickers from places p left join clicks c using (number)

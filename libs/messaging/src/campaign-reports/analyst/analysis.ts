@@ -55,9 +55,10 @@ function overview({ counts, isTracked }: ReportFacts): Finding[] {
   ];
 }
 
-function comparedWith({ history }: ReportFacts, compared: readonly MetricComparison[]): Finding[] {
+function comparedWith({ history, isEarly }: ReportFacts, compared: readonly MetricComparison[]): Finding[] {
   if (compared.length === 0) return [finding('summary', 'first')];
-  return [finding('summary', 'compared', { campaigns: count(history.length), chance: share(CHANCE) })];
+  const message = isEarly ? 'comparedAtAge' : 'compared';
+  return [finding('summary', message, { campaigns: count(history.length), chance: share(CHANCE) })];
 }
 
 const SECTION_OF: Readonly<Record<MetricComparison['verdict'], Section>> = {
@@ -129,7 +130,7 @@ function hourFindings(facts: ReportFacts): Finding[] {
   };
   if (isClear || second === null) return [finding('worked', 'bestHour', values)];
   const next = { next: hour(second.hour), nextOpens: count(second.opens) };
-  return [finding('worked', 'bestHourClose', { ...values, ...next })];
+  return [finding('summary', 'bestHourClose', { ...values, ...next })];
 }
 
 function deliveryFindings(facts: ReportFacts): Finding[] {

@@ -85,8 +85,9 @@ const weakLink: Rule = (facts) => {
   });
 };
 
+/** In the first days the best hour is that of the sending. */
 const bestTime: Rule = (facts) => {
-  const found = facts.isTracked ? bestHour(facts) : null;
+  const found = facts.isTracked && !facts.isEarly ? bestHour(facts) : null;
   if (found === null || !found.isClear) return null;
   return advise('hour', { from: hour(found.best.hour), share: share(found.best.opens / found.total) });
 };

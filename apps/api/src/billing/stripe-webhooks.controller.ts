@@ -1,0 +1,27 @@
+import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import { StripeEvents } from '#billing';
+import { NotFoundError } from '#kernel';
+import { ProblemError } from '#platform/http';
+
+/** Where Stripe posts its events. The signature over the body is what lets it in. */
+@ApiExcludeController()
+@Controller('stripe/webhooks')
+export class StripeWebhooksController {
+  constructor(@Inject(StripeEvents) private readonly events: StripeEvents) {}
+
+  /** 200 once the event is kept; a worker looks into it. 404 while Stripe is not configured. */
+  @Post()
+  @HttpCode(200)
+  async receive(@Req() request: FastifyRequest): Promise<{ received: true }> {
+    if (!this.events.isOn) throw new NotFoundError();
+    const signature = request.headers['stripe-signature'];
+    const isGood =
+      request.rawBody instanceof Buffer &&
+      typeof signature === 'string' &&
+      (await this.events.receive(request.rawBody, signature));
+    if (!isGood) throw new ProblemError('unauthorized');
+    return { received: true };
+  }
+}

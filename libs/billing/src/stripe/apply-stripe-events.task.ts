@@ -1,0 +1,77 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Clock } from '#kernel';
+import { Database, describeError, PeriodicTask } from '#platform';
+import { StripeSync } from './stripe-sync.service.js';
+
+const AT_ONCE = 100;
+const MAX_ATTEMPTS = 12;
+const FIRST_RETRY_MS = 2_000;
+/** Stripe sends an event again for up to three days. */
+const KEEP_MS = 30 * 86_400_000;
+
+interface OpenEvent {
+  readonly id: string;
+  readonly objectId: string;
+  readonly attempts: number;
+}
+
+/** Follows up what Stripe told us of. An event that nobody can place is tried for some hours, then left. */
+@Injectable()
+export class ApplyStripeEvents extends PeriodicTask {
+  override readonly name = 'apply-stripe-events';
+  override readonly everyMs = 2_000;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(StripeSync) private readonly sync: StripeSync,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  override async run(): Promise<void> {
+    for (const event of await this.#open()) await this.#apply(event);
+    await this.#forget();
+  }
+
+  #open(): Promise<OpenEvent[]> {
+    return this.database.system(async ({ db }) => {
+      const { rows } = await sql<OpenEvent>`
+        select id, object_id as "objectId", attempts from billing.stripe_events
+        where processed_at is null and retry_at <= ${this.clock.now()} order by retry_at, occurred_at limit ${AT_ONCE}
+      `.execute(db);
+      return rows;
+    });
+  }
+
+  /** The object is looked at as it is now: to do it twice is to do it once. */
+  async #apply(event: OpenEvent): Promise<void> {
+    try {
+      const outcome = await this.sync.sync(event.objectId);
+      await this.#note(event, outcome === 'done' ? null : 'It is about nothing that is known here.');
+    } catch (error) {
+      await this.#note(event, describeError(error));
+    }
+  }
+
+  async #note({ id, attempts }: OpenEvent, fault: string | null): Promise<void> {
+    const now = this.clock.now();
+    const isOver = fault === null || attempts + 1 >= MAX_ATTEMPTS;
+    const retryAt = new Date(now.getTime() + FIRST_RETRY_MS * 2 ** attempts);
+    await this.database.system(({ db }) =>
+      sql`
+        update billing.stripe_events set attempts = attempts + 1, last_error = ${fault}, retry_at = ${retryAt},
+          processed_at = ${isOver ? now : null}
+        where id = ${id}
+      `.execute(db),
+    );
+  }
+
+  async #forget(): Promise<void> {
+    const before = new Date(this.clock.now().getTime() - KEEP_MS);
+    await this.database.system(({ db }) =>
+      sql`delete from billing.stripe_events where processed_at < ${before}`.execute(db),
+    );
+  }
+}

@@ -1,0 +1,99 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Stripe } from 'stripe';
+import { Database } from '#platform';
+import { settle } from '../invoices/invoice-payments.service.js';
+import { InvoiceRepository } from '../invoices/invoice.repository.js';
+import {
+  type OpenSubscription,
+  SubscriptionAccounts,
+} from '../subscriptions/subscription-accounts.service.js';
+import { SubscriptionRepository } from '../subscriptions/subscription.repository.js';
+import { STRIPE } from './stripe-client.provider.js';
+import { type OutsideInvoice, StripeInvoices } from './stripe-invoices.repository.js';
+import {
+  billingReason,
+  invoiceLines,
+  invoiceStatus,
+  moment,
+  momentOrNull,
+  outsideState,
+} from './stripe-mapping.js';
+
+/** What became of one look: `unknown` is not ours, or not yet. */
+export type SyncOutcome = 'done' | 'unknown';
+
+/**
+ * Brings our rows to what Stripe has. The object is fetched while our row is locked, so that of two at once the
+ * later one writes the later state, in whatever order Stripe's events came.
+ */
+@Injectable()
+export class StripeSync {
+  constructor(
+    @Inject(STRIPE) private readonly stripe: Stripe | null,
+    @Inject(Database) private readonly database: Database,
+    @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
+    @Inject(SubscriptionRepository) private readonly subscriptions: SubscriptionRepository,
+    @Inject(InvoiceRepository) private readonly invoices: InvoiceRepository,
+    @Inject(StripeInvoices) private readonly copies: StripeInvoices,
+  ) {}
+
+  /** By the id of a subscription or an invoice of Stripe’s. */
+  async sync(objectId: string): Promise<SyncOutcome> {
+    return objectId.startsWith('in_') ? this.#syncInvoice(objectId) : this.#syncSubscription(objectId);
+  }
+
+  async #syncSubscription(id: string): Promise<SyncOutcome> {
+    return this.#change(id, async (stripe, { account, now }) => {
+      account.follow(outsideState(await stripe.subscriptions.retrieve(id)), now);
+    });
+  }
+
+  async #syncInvoice(id: string): Promise<SyncOutcome> {
+    if (this.stripe === null) return 'unknown';
+    const subscriptionId = subscriptionOf(await this.stripe.invoices.retrieve(id));
+    if (subscriptionId === null) return 'unknown';
+    return this.#change(subscriptionId, async (stripe, open) => {
+      await this.copies.save(open, await outsideInvoice(stripe, id));
+      await settle(open, this.invoices);
+    });
+  }
+
+  async #change(
+    subscriptionId: string,
+    work: (stripe: Stripe, open: OpenSubscription) => Promise<void>,
+  ): Promise<SyncOutcome> {
+    const { stripe } = this;
+    const tenantId = await this.database.system(({ db }) =>
+      this.subscriptions.tenantOfExternal(db, subscriptionId),
+    );
+    if (tenantId === null || stripe === null) return 'unknown';
+    await this.accounts.change(tenantId, (open) => work(stripe, open));
+    return 'done';
+  }
+}
+
+function subscriptionOf({ parent }: Stripe.Invoice): string | null {
+  const subscription = parent?.subscription_details?.subscription ?? null;
+  return typeof subscription === 'string' ? subscription : (subscription?.id ?? null);
+}
+
+async function outsideInvoice(stripe: Stripe, id: string): Promise<OutsideInvoice> {
+  const invoice = await stripe.invoices.retrieve(id);
+  const lines: Stripe.InvoiceLineItem[] = [];
+  for await (const line of stripe.invoices.listLineItems(id, { limit: 100 })) lines.push(line);
+  const sumOf = (amounts: readonly { readonly amount: number }[] | null | undefined) =>
+    (amounts ?? []).reduce((sum, { amount }) => sum + amount, 0);
+  const { finalized_at: finalizedAt, paid_at: paidAt } = invoice.status_transitions;
+  return {
+    externalId: id,
+    status: invoiceStatus(invoice.status),
+    reason: billingReason(invoice.billing_reason),
+    currency: invoice.currency.toUpperCase(),
+    lines: invoiceLines(lines, sumOf(invoice.total_discount_amounts)),
+    taxCents: sumOf(invoice.total_taxes),
+    createdAt: moment(invoice.created),
+    issuedAt: moment(finalizedAt ?? invoice.created),
+    dueAt: momentOrNull(invoice.due_date),
+    paidAt: momentOrNull(paidAt),
+  };
+}

@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { InvalidStateError } from '#kernel';
+import { createProject, type TestProject } from '../../../../test/support/fixtures.js';
+import { type StandInEvent, StripeStandIn } from '../../../../test/support/stripe-stand-in.js';
+import { type BillingFixture, startBilling } from '../billing.fixture.js';
+import { InvoicesQuery } from '../invoices/invoices.query.js';
+import { AdvanceSubscriptions } from '../subscriptions/advance-subscriptions.task.js';
+import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
+import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
+import { ApplyStripeEvents } from './apply-stripe-events.task.js';
+import { StripeEvents } from './stripe-events.service.js';
+import { StripeSubscriptions } from './stripe-subscriptions.service.js';
+
+const DAY_MS = 86_400_000;
+const START = new Date('2026-03-01T12:00:00.000Z');
+
+describe('A subscription that is paid through Stripe', () => {
+  let stripe: StripeStandIn;
+  let billing: BillingFixture;
+  let project: TestProject;
+  let subscriptions: StripeSubscriptions;
+
+  beforeEach(async () => {
+    let now = () => START;
+    stripe = new StripeStandIn(() => now());
+    const base = await stripe.start();
+    billing = await startBilling(START, {
+      STRIPE_SECRET_KEY: 'sk_test_x',
+      STRIPE_WEBHOOK_SECRET: stripe.secret,
+      STRIPE_API_BASE: base,
+    });
+    now = () => billing.clock.now();
+    project = await createProject(billing.test);
+    subscriptions = billing.get(StripeSubscriptions);
+    await billing.get(SubscriptionsService).startFree(project.live.tenantId);
+  });
+  afterEach(async () => {
+    await billing.close();
+    await stripe.stop();
+  });
+
+  const tenant = () => project.live.tenantId;
+  const subscription = () => billing.get(SubscriptionsQuery).ofTenant(project.live);
+  const invoices = async () =>
+    (await billing.get(InvoicesQuery).page(project.live, { page: 0, size: 100 })).items;
+  const receive = ({ payload, signature }: StandInEvent) =>
+    billing.get(StripeEvents).receive(Buffer.from(payload), signature);
+  const apply = () => billing.get(ApplyStripeEvents).run();
+  const events = () =>
+    billing.test.query('select id, processed_at, last_error from billing.stripe_events order by id');
+
+  it('is begun there with a customer of its own and an invoice under our number', async () => {
+    expect(await subscriptions.set(tenant(), { tier: 'STANDARD', currency: 'EUR' })).toBe('begun');
+    expect([...stripe.customers.values()]).toMatchObject([{ name: 'Acme' }]);
+    expect(stripe.subscription).toMatchObject({ amount: 2_700, currency: 'eur', interval: 'month' });
+    expect(await subscription()).toMatchObject({
+      planTier: 'STANDARD',
+      status: 'ACTIVE',
+      currentPeriod: { start: START, end: new Date(START.getTime() + 30 * DAY_MS) },
+    });
+    expect(await invoices()).toMatchObject([
+      { status: 'OPEN', externalId: stripe.subscription.latest_invoice, amountCents: 2_800, currency: 'EUR' },
+    ]);
+    expect((await invoices())[0]?.invoiceNumber).toMatch(/-2026-000001$/);
+  });
+
+  it('is paid when Stripe says so, once, however often it says it', async () => {
+    await subscriptions.set(tenant(), { tier: 'STANDARD' });
+    const [invoice] = [...stripe.invoices.values()];
+    stripe.pay(invoice?.id ?? '');
+    const event = stripe.event('invoice.paid', { id: invoice?.id ?? '' });
+    expect([await receive(event), await receive(event)]).toEqual([true, true]);
+    await apply();
+    await apply();
+    expect(await events()).toHaveLength(1);
+    expect(await invoices()).toMatchObject([{ status: 'PAID', paidAt: START }]);
+  });
+
+  it('takes no event whose signature is wrong, whose body was changed, or that is old', async () => {
+    const { payload, signature } = stripe.event('invoice.paid', { id: 'in_1' });
+    expect(await receive({ payload: payload.replace('in_1', 'in_2'), signature })).toBe(false);
+    expect(
+      await receive({ payload, signature: signature.replace(/.$/, (last) => (last === '0' ? '1' : '0')) }),
+    ).toBe(false);
+    expect(await receive({ payload, signature: '' })).toBe(false);
+    expect(await receive(stripe.event('invoice.paid', { id: 'in_1' }, { age: 600 }))).toBe(false);
+    expect(await events()).toEqual([]);
+    expect(await receive({ payload, signature })).toBe(true);
+  });
+
+  it('takes events about other things without keeping them', async () => {
+    expect(await receive(stripe.event('charge.refunded', { id: 'ch_1' }))).toBe(true);
+    expect(await events()).toEqual([]);
+  });
+
+  it('is renewed by Stripe and not by us', async () => {
+    await subscriptions.set(tenant(), { tier: 'STANDARD' });
+    stripe.pay(stripe.subscription.latest_invoice ?? '');
+    await receive(stripe.event('invoice.paid', { id: stripe.subscription.latest_invoice ?? '' }));
+    await apply();
+    billing.clock.advance(31 * DAY_MS);
+    await billing.get(AdvanceSubscriptions).run();
+    expect(await invoices()).toHaveLength(1);
+    const renewal = stripe.renew();
+    await receive(stripe.event('invoice.finalized', { id: renewal.id }));
+    await receive(stripe.event('customer.subscription.updated', { id: stripe.subscription.id }));
+    await apply();
+    expect((await invoices()).map(({ billingReason, status }) => [billingReason, status])).toEqual([
+      ['subscription_cycle', 'OPEN'],
+      ['subscription_create', 'PAID'],
+    ]);
+    expect((await subscription())?.currentPeriod.start).toEqual(new Date(START.getTime() + 30 * DAY_MS));
+  });
+
+  it('that nobody pays is restricted after our grace, and comes back with the payment at Stripe', async () => {
+    await subscriptions.set(tenant(), { tier: 'STANDARD' });
+    const statuses: unknown[] = [];
+    for (const days of [7, 14]) {
+      billing.clock.advance(days * DAY_MS);
+      await billing.get(AdvanceSubscriptions).run();
+      statuses.push((await subscription())?.status);
+    }
+    expect(statuses).toEqual(['PAST_DUE', 'RESTRICTED']);
+    const id = stripe.subscription.latest_invoice ?? '';
+    stripe.pay(id);
+    await receive(stripe.event('invoice.paid', { id }));
+    await apply();
+    expect((await subscription())?.status).toBe('ACTIVE');
+  });
+
+  it('is upgraded at once with Stripe’s proration, and downgraded when Stripe begins the next period', async () => {
+    await subscriptions.set(tenant(), { tier: 'STANDARD' });
+    expect(await subscriptions.set(tenant(), { tier: 'PRO' })).toBe('at-once');
+    expect((await invoices()).map(({ billingReason, amountCents }) => [billingReason, amountCents])).toEqual([
+      ['subscription_update', 7_100],
+      ['subscription_create', 3_000],
+    ]);
+    expect(await subscriptions.set(tenant(), { tier: 'STANDARD' })).toBe('at-period-end');
+    expect(stripe.subscription.amount).toBe(2_900);
+    expect(await subscription()).toMatchObject({ planTier: 'PRO', pendingPlanTier: 'STANDARD' });
+    stripe.renew();
+    await receive(stripe.event('customer.subscription.updated', { id: stripe.subscription.id }));
+    await apply();
+    expect(await subscription()).toMatchObject({ planTier: 'STANDARD', pendingPlanTier: null });
+  });
+
+  it('has its trial there, and is cancelled there', async () => {
+    await subscriptions.set(tenant(), { tier: 'PRO', interval: 'YEARLY', trialDays: 14 });
+    expect(await subscription()).toMatchObject({ status: 'TRIALING', billingInterval: 'YEARLY' });
+    await subscriptions.cancel(tenant(), 'at-period-end', 'moved');
+    expect(stripe.subscription.cancel_at_period_end).toBe(true);
+    expect(await subscription()).toMatchObject({ cancelAtPeriodEnd: true, cancellationReason: 'moved' });
+    await subscriptions.cancel(tenant(), 'at-once', null);
+    expect(stripe.subscription.status).toBe('canceled');
+    expect((await subscription())?.status).toBe('CANCELLED');
+  });
+
+  it('refuses what Stripe cannot do without paying money back', async () => {
+    await subscriptions.set(tenant(), { tier: 'STANDARD', interval: 'YEARLY' });
+    await expect(subscriptions.set(tenant(), { interval: 'MONTHLY' })).rejects.toThrow(InvalidStateError);
+    await expect(subscriptions.set(tenant(), { currency: 'EUR', tier: 'PRO' })).rejects.toThrow(
+      InvalidStateError,
+    );
+  });
+
+  it('waits with an event for a subscription that is not known yet, and looks again', async () => {
+    await receive(stripe.event('customer.subscription.created', { id: 'sub_77' }));
+    await apply();
+    expect(await events()).toMatchObject([
+      { processed_at: null, last_error: 'It is about nothing that is known here.' },
+    ]);
+    await subscriptions.set(tenant(), { tier: 'STANDARD' });
+    await billing.test.query(`update billing.stripe_events set object_id = $1`, [stripe.subscription.id]);
+    billing.clock.advance(10_000);
+    await apply();
+    expect(await events()).toMatchObject([{ last_error: null }]);
+  });
+
+  it('ends as Stripe has it, in whatever order its events come and however often', async () => {
+    await subscriptions.set(tenant(), { tier: 'STANDARD' });
+    const first = stripe.subscription.latest_invoice ?? '';
+    const told: StandInEvent[] = [stripe.event('invoice.finalized', { id: first })];
+    stripe.pay(first);
+    told.push(stripe.event('invoice.paid', { id: first }));
+    const second = stripe.renew();
+    told.push(
+      stripe.event('customer.subscription.updated', { id: stripe.subscription.id }),
+      stripe.event('invoice.created', { id: second.id }),
+      stripe.event('invoice.finalized', { id: second.id }),
+    );
+    stripe.pay(second.id);
+    told.push(stripe.event('invoice.paid', { id: second.id }));
+    const order = fc.shuffledSubarray([...told, ...told], { minLength: told.length * 2 });
+    await fc.assert(
+      fc.asyncProperty(order, async (shuffled) => {
+        await billing.test.query('delete from billing.stripe_events');
+        for (const event of shuffled) await receive(event);
+        await Promise.all([apply(), apply()]);
+        const kept = await invoices();
+        expect(kept.map(({ status }) => status)).toEqual(['PAID', 'PAID']);
+        expect(new Set(kept.map(({ invoiceNumber }) => invoiceNumber?.slice(-6)))).toEqual(
+          new Set(['000001', '000002']),
+        );
+        expect((await subscription())?.status).toBe('ACTIVE');
+      }),
+      { numRuns: 5 },
+    );
+  });
+});
