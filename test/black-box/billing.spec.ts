@@ -239,6 +239,29 @@ describe('billing', () => {
     await limitTo('maxSubscribers', 10_000);
   });
 
+  it('refuses custom fields and segments with rules where the plan does not include them', async () => {
+    const basic = await (await system.project('BASIC')).client('LIVE');
+    const field = { key: 'plan', displayName: 'Plan', type: 'TEXT' };
+    const rules = JSON.stringify({ where: { field: 'email', op: 'contains', value: 'example' } });
+    const include = (included: boolean) =>
+      system.database.query(
+        `update billing.plan_versions set limits = limits
+           || jsonb_build_object('customFieldsEnabled', $1::boolean, 'advancedSegmentsEnabled', $1::boolean)
+         where tier = 'FREE'`,
+        [included],
+      );
+    await include(false);
+    expectProblem(await basic.post('/custom-fields', field), 422, 'domain-validation', {
+      errors: { plan: 'the plan does not include custom fields' },
+    });
+    expectProblem(await basic.post('/segments', { name: 'Some', rules }), 422, 'domain-validation', {
+      errors: { plan: 'the plan does not include segments with rules' },
+    });
+    expect((await basic.post('/segments', { name: 'Chosen' })).status).toBe(201);
+    await include(true);
+    expect((await basic.post('/custom-fields', field)).status).toBe(201);
+  });
+
   it('refuses to send while nobody has paid', async () => {
     const debtor = await system.project('DEBTOR');
     const test = await debtor.client('TEST');

@@ -98,6 +98,7 @@ export {
   type SubscriberSource,
   type SubscriberStatus,
 } from './subscribers/subscriber.js';
+export { AudienceFeatures } from './features/audience-features.js';
 export { LiveSubscribersQuery } from './subscribers/live-subscribers.query.js';
 export { SubscriberAllowance } from './subscribers/subscriber-allowance.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
