@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import type { EntitySchema } from '@mikro-orm/postgresql';
-import { SubscriberAllowanceModule } from '#audience';
-import { BillingModule, SubscriberLimitQuery } from '#billing';
+import { AudiencePlanModule } from '#audience';
+import { BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
 import { CampaignSchema } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
@@ -27,7 +27,7 @@ const STATEMENT_TIMEOUT_MS = 20_000;
 /** The contexts over HTTP. */
 const EDGES = [
   AccessApiModule,
-  SubscriberAllowanceModule.by(BillingModule, SubscriberLimitQuery),
+  AudiencePlanModule.by(BillingModule, { allowance: SubscriberLimitQuery, features: PlanFeaturesQuery }),
   AudienceApiModule,
   MessagingApiModule,
   DomainUsageModule,

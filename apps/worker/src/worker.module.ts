@@ -1,7 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { AudienceModule, SubscriberAllowanceModule } from '#audience';
+import { AudienceModule, AudiencePlanModule } from '#audience';
 import { BouncesModule, DeliverabilityWorkerModule } from '#deliverability';
-import { BillingModule, SubscriberLimitQuery } from '#billing';
+import { BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
 import { AutomationsWorkerModule, MessagingModule, MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
 import { WebhooksWorkerModule } from '#webhooks';
@@ -17,7 +17,10 @@ export class WorkerModule {
       module: WorkerModule,
       imports: [
         PlatformModule.register(options),
-        SubscriberAllowanceModule.by(BillingModule, SubscriberLimitQuery),
+        AudiencePlanModule.by(BillingModule, {
+          allowance: SubscriberLimitQuery,
+          features: PlanFeaturesQuery,
+        }),
         AudienceModule,
         MessagingModule,
         DeliverabilityWorkerModule,

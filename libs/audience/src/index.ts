@@ -98,9 +98,10 @@ export {
   type SubscriberSource,
   type SubscriberStatus,
 } from './subscribers/subscriber.js';
+export { AudienceFeatures } from './features/audience-features.js';
 export { LiveSubscribersQuery } from './subscribers/live-subscribers.query.js';
 export { SubscriberAllowance } from './subscribers/subscriber-allowance.js';
-export { SubscriberAllowanceModule } from './subscribers/subscriber-allowance.module.js';
+export { AudiencePlanModule } from './subscribers/audience-plan.module.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
 export {
   type NewSubscriberInput,

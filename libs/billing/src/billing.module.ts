@@ -27,6 +27,7 @@ import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 import { CampaignAllowance } from './usage/campaign-allowance.service.js';
 import { EmailQuota } from './usage/email-quota.service.js';
+import { PlanFeaturesQuery } from './usage/plan-features.query.js';
 import { ProjectAllowance } from './usage/project-allowance.service.js';
 import { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
 import { AiCreditUsage } from './usage/usage-sources.js';
@@ -47,6 +48,7 @@ const services = [
   InvoicePayments,
   InvoicesQuery,
   OperatorInvoicesQuery,
+  PlanFeaturesQuery,
   PlansQuery,
   ProjectAllowance,
   StripeEvents,

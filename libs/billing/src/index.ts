@@ -59,6 +59,7 @@ export { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 export { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 export { CampaignAllowance } from './usage/campaign-allowance.service.js';
 export { EmailQuota, type EmailReservation } from './usage/email-quota.service.js';
+export { PlanFeaturesQuery } from './usage/plan-features.query.js';
 export { ProjectAllowance } from './usage/project-allowance.service.js';
 export { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
 export { AiCreditUsage, SubscriberCount } from './usage/usage-sources.js';

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import {
   Clock,
   DomainValidationError,
@@ -8,6 +8,7 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { Database } from '#platform';
+import { AudienceFeatures, refuseUnlessIncluded } from '../features/audience-features.js';
 import { type CustomField, MAX_ACTIVE_FIELDS } from './custom-field.js';
 import { CustomFieldRepository, type CustomFieldSettings } from './custom-field.repository.js';
 import { configFaults, goneOptions } from './custom-field-config.js';
@@ -38,6 +39,7 @@ export class CustomFieldsService {
     @Inject(Database) private readonly database: Database,
     @Inject(CustomFieldRepository) private readonly fields: CustomFieldRepository,
     @Inject(Clock) private readonly clock: Clock,
+    @Optional() @Inject(AudienceFeatures) private readonly features: AudienceFeatures | undefined,
   ) {}
 
   /**
@@ -49,6 +51,7 @@ export class CustomFieldsService {
     const { defaultValue = null, options = [] } = input;
     const field = { id: newId(), key, type, displayName, description, isRequired, defaultValue, options };
     return this.database.transaction(scope, async () => {
+      await refuseUnlessIncluded(this.features, scope, 'customFields');
       await this.fields.lockDefinitions(scope);
       const errors = { ...configFaults(field), ...(await this.#keyFaults(scope, field)) };
       refuse(errors);

@@ -1,6 +1,7 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, DomainValidationError, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { AudienceFeatures, refuseUnlessIncluded } from '../features/audience-features.js';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
 import { InUseError } from '../usage/usage.errors.js';
 import { rulesFault, type Segment, type SegmentFields, type SegmentType } from './segment.js';
@@ -31,6 +32,7 @@ export class SegmentsService {
     @Inject(SegmentEvaluations) private readonly evaluations: SegmentEvaluations,
     @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
     @Inject(Clock) private readonly clock: Clock,
+    @Optional() @Inject(AudienceFeatures) private readonly features: AudienceFeatures | undefined,
   ) {}
 
   /** Throws DomainValidationError. */
@@ -42,6 +44,7 @@ export class SegmentsService {
     const id = newId();
     await this.database.transaction(scope, async () => {
       refuseFault(rulesFault(type, rules));
+      if (type === 'DYNAMIC') await refuseUnlessIncluded(this.features, scope, 'advancedSegments');
       const fields: SegmentFields = { name, description, status: 'ACTIVE', rules };
       await this.segments.lockLinks(scope);
       const read = rules === null ? null : await this.predicates.read(scope, rules, null);
