@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, prepared } from '#platform';
 import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
 import { environmentOf } from '../environment-of.query.js';
 import { Consent, type ConsentState } from './consent.js';
@@ -35,7 +35,7 @@ export class ConsentRepository {
 
   ofSubscriber(scope: ProjectScope, subscriberId: string): Promise<SubscriberConsents> {
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<ConsentState & { topicId: string }>`
+      const { rows } = await sql<ConsentState & { topicId: string }>`${prepared}
         select topic_id as "topicId", status, granted_at as "grantedAt", confirmed_at as "confirmedAt",
           revoked_at as "revokedAt", token_expires_at as "tokenExpiresAt", subscribed_at as "subscribedAt"
         from audience.consents
@@ -57,7 +57,7 @@ export class ConsentRepository {
     if (given.length === 0) return Promise.resolve();
     const column = (field: keyof ConsentState) => given.map((consent) => consent[field]);
     return this.database.transaction(scope, async ({ db }) => {
-      await sql`
+      await sql`${prepared}
         insert into audience.consents (subscriber_id, environment_id, topic_id, status, granted_at, confirmed_at, revoked_at,
           token_expires_at, subscribed_at)
         select ${subscriberId}::uuid, ${scope.environmentId}::bigint, c.*

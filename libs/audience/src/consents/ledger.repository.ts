@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { newId } from '#kernel';
-import type { Sql } from '#platform';
+import { prepared, type Sql } from '#platform';
 import type { ConsentChange } from './consent.js';
 import type { ConsentProof } from './consent-proof.js';
 
@@ -18,7 +18,7 @@ export async function record(
   at: Date,
 ): Promise<void> {
   if (entries.length === 0) return;
-  await sql`
+  await sql`${prepared}
     insert into audience.consent_ledger (id, environment_id, subscriber_id, topic_id, from_status, to_status, occurred_at,
       actor, actor_id, source, source_url, ip_address, user_agent, consent_text, form_version, message_id)
     select e.*, ${at}::timestamptz, ${proof.actor}, ${proof.actorId}, ${proof.source}, ${proof.sourceUrl}, ${proof.ipAddress},

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, prepared } from '#platform';
 import type { CustomField, CustomFieldDefinition } from './custom-field.js';
 import { customFieldColumns, CustomFieldRepository } from './custom-field.repository.js';
 import { SYSTEM_FIELDS, systemFieldOf } from './system-fields.js';
@@ -47,7 +47,7 @@ export class CustomFieldsQuery {
 
   #active(scope: ProjectScope): Promise<readonly CustomField[]> {
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<CustomField>`
+      const { rows } = await sql<CustomField>`${prepared}
         select ${customFieldColumns} from audience.custom_fields
         where environment_id = ${scope.environmentId} and status = 'ACTIVE'
         order by created_at, id

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, prepared } from '#platform';
 import { environmentOf } from '../environment-of.query.js';
 import { AddressDigests } from '../erasure/address-digests.service.js';
 import type { StandingSuppression, Suppression, SuppressionReason } from './suppression.js';
@@ -17,7 +17,7 @@ export class SuppressionRepository {
   find(scope: ProjectScope, emailKey: string): Promise<StandingSuppression | null> {
     const digest = this.digests.of(scope, emailKey);
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<StandingSuppression>`
+      const { rows } = await sql<StandingSuppression>`${prepared}
         select email, reason, suppressed_at as "suppressedAt" from audience.suppressions
         where environment_id = ${environmentOf(scope)} and email_key = ${emailKey}
         union all
