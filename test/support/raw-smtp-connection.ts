@@ -8,6 +8,7 @@ import {
   type SinkStage,
 } from './sink-rules.js';
 
+const TRICKLE_MS = 20;
 const DATA_END = '\r\n.\r\n';
 
 /** What the connections of one sink share. */
@@ -172,8 +173,17 @@ export class RawConnection {
     this.#silent = true;
     if (action === 'hang') return;
     if (action === 'drop') return void this.#socket.destroy();
+    if (action === 'reset') return void this.#socket.resetAndDestroy();
+    if (action === 'trickle') return this.#trickle();
     answer(action.replyThenDrop);
     this.#socket.end();
+  }
+
+  /** A reply of which more and more comes, but never its end. */
+  #trickle(): void {
+    this.#socket.write('250-');
+    const timer = setInterval(() => this.#socket.write('x'), TRICKLE_MS);
+    this.#socket.once('close', () => clearInterval(timer));
   }
 
   #write(reply: string): void {

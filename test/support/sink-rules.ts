@@ -13,13 +13,16 @@ export type SinkStage =
 
 /**
  * What it does there instead of the usual: give this reply (`550 5.1.1 No such user`), give it and end the
- * connection, end the connection without a reply, say nothing for ever, or answer as usual but later.
+ * connection, end the connection without a reply, or with a TCP reset, say nothing for ever, give an octet of a reply
+ * now and then without ever ending it, or answer as usual but later. `reset` and `trickle` need startRawSmtpSink.
  */
 export type SinkAction =
   | { readonly reply: string }
   | { readonly replyThenDrop: string }
   | 'drop'
+  | 'reset'
   | 'hang'
+  | 'trickle'
   | { readonly delayMs: number };
 
 /** The transaction that a rule is asked about. */

@@ -110,12 +110,16 @@ describe('the delivery engine', () => {
     ).toBe(true);
     sink = await startRawSmtpSink({ port: sink.port });
     fixture.later(2 * MINUTE);
-    await eventually('all are sent', async () => {
-      const all = await fixture.deliveries();
-      // Less than a lease: what is claimed meanwhile stays claimed.
-      if (all.every(({ lease_token }) => lease_token === null)) fixture.later(LEASE_MS / 2);
-      return all.every(({ state }) => state === 'SENT');
-    });
+    await eventually(
+      'all are sent',
+      async () => {
+        const all = await fixture.deliveries();
+        // Far less than a lease: what is being claimed meanwhile stays claimed.
+        if (all.every(({ lease_token }) => lease_token === null)) fixture.later(LEASE_MS / 20);
+        return all.every(({ state }) => state === 'SENT');
+      },
+      40_000,
+    );
     expect(sink.count()).toBe(4);
   });
 

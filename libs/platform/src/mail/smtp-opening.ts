@@ -36,6 +36,12 @@ export async function openSession(
 ): Promise<SmtpSession> {
   const connection = connectionTo(route, ehloName, timeouts);
   let authenticating = false;
+  // The limits of nodemailer begin anew with each octet: a relay that dribbles would never run into them.
+  const limitMs = timeouts.connect + timeouts.greeting + timeouts.reply;
+  const deadline = setTimeout(() => {
+    connection.emit('error', new Error(`The relay was not ready within ${limitMs} ms.`));
+    connection.close();
+  }, limitMs);
   try {
     await connected(connection, timeouts.connect);
     // The last reply before AUTH is the one to EHLO, inside TLS where there is any.
@@ -47,6 +53,8 @@ export async function openSession(
     const stage = authenticating ? 'auth' : failedStage(connection, error);
     connection.close();
     throw new RouteUnavailable(stage, detailOf(error));
+  } finally {
+    clearTimeout(deadline);
   }
 }
 
