@@ -98,7 +98,10 @@ export const environmentVariables = z.object({
   STRIPE_SECRET_KEY: z
     .string()
     .optional()
-    .meta({ description: 'Lets subscriptions be paid through Stripe; without it, the operator marks invoices as paid.' }),
+    .meta({
+      description:
+        'Lets subscriptions be paid through Stripe; without it, the operator marks invoices as paid.',
+    }),
   STRIPE_WEBHOOK_SECRET: z
     .string()
     .startsWith('whsec_')
