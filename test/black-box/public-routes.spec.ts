@@ -311,9 +311,9 @@ describe('the routes', () => {
     it('tell nothing about a link that was tampered with, or is of another kind', async () => {
       const { email, links } = await reader();
       const token = links.unsubscribe.split('/').at(-1) ?? '';
-      const flipped = token.slice(0, -2) + (token.endsWith('A') ? 'B' : 'A') + token.slice(-1);
+      const flipped = token.slice(0, -2) + (token.at(-2) === 'A' ? 'B' : 'A') + token.slice(-1);
       const pages = new Set<string>();
-      for (const path of ['/u/', '/c/', '/p/', '/v/']) {
+      for (const path of ['/u/', '/c/', '/p/', '/v/', '/i/']) {
         for (const wrong of [
           'x',
           flipped,
@@ -323,7 +323,7 @@ describe('the routes', () => {
         ]) {
           pages.add(await expectPage(await get(path + wrong), 404));
           // The preference centre asks once more before everything is left; a forged link gets no further with that.
-          for (const field of path === '/v/' ? [] : ['scope', 'confirm']) {
+          for (const field of path === '/v/' || path === '/i/' ? [] : ['scope', 'confirm']) {
             pages.add(
               await expectPage(await press(system.baseUrl + path + wrong, { [field]: 'everything' }), 404),
             );

@@ -1,5 +1,5 @@
 import type { BillingReason, InvoiceLine, InvoiceStatus } from '../invoices/invoice.js';
-import type { OutsideState } from '../subscriptions/subscription-account.js';
+import type { OutsideState } from '../subscriptions/account-state.js';
 
 /** The parts of Stripe's subscription that we follow; times are seconds. */
 export interface StripeSubscription {

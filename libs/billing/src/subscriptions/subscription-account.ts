@@ -1,7 +1,8 @@
 import { InvalidStateError } from '#kernel';
 import type { BillingReason, InvoiceLine } from '../invoices/invoice.js';
+import type { AccountState, Effect, OutsideState, Start } from './account-state.js';
 import { type BillingPeriod, billingPeriod } from './billing-period.js';
-import { share } from './proration.js';
+import { lineOf, upgradeOf } from './proration.js';
 import type { SubscriptionStatus } from './subscription.js';
 import { compareTerms, describeTerms, type Terms } from './terms.js';
 
@@ -10,54 +11,6 @@ const DAY_MS = 86_400_000;
 export const GRACE_DAYS = 14;
 /** Days after the grace in which a payment still brings everything back. */
 export const RESTRICTED_DAYS = 30;
-
-export interface AccountState {
-  readonly status: SubscriptionStatus;
-  readonly terms: Terms;
-  /** What it goes on with after this period; null: the same. */
-  readonly pending: Terms | null;
-  /** Periods are anniversaries of this moment. */
-  readonly anchoredAt: Date;
-  readonly period: BillingPeriod;
-  readonly trialEndsAt: Date | null;
-  readonly cancelAtPeriodEnd: boolean;
-  readonly cancelledAt: Date | null;
-  readonly cancellationReason: string | null;
-  readonly pastDueSince: Date | null;
-  readonly restrictedSince: Date | null;
-  readonly endedAt: Date | null;
-  /** Whether a payment provider renews it and makes its invoices. */
-  readonly isRenewedElsewhere: boolean;
-}
-
-/** What follows from a change, for whoever keeps invoices. */
-export type Effect =
-  | { readonly kind: 'period-started'; readonly period: BillingPeriod }
-  | {
-      readonly kind: 'invoice';
-      readonly reason: BillingReason;
-      readonly currency: string;
-      readonly lines: readonly InvoiceLine[];
-    }
-  /** Open invoices are given up. */
-  | { readonly kind: 'write-off' };
-
-/** What is new in a subscription that begins, or begins again. */
-export interface Start {
-  readonly terms: Terms;
-  /** Null: without a trial. */
-  readonly trialEndsAt: Date | null;
-}
-
-/** A subscription as a payment provider has it, who renews it. */
-export interface OutsideState {
-  readonly status: SubscriptionStatus;
-  readonly period: BillingPeriod;
-  readonly trialEndsAt: Date | null;
-  readonly cancelAtPeriodEnd: boolean;
-  readonly cancelledAt: Date | null;
-  readonly endedAt: Date | null;
-}
 
 const FRESH = {
   pending: null,
@@ -282,23 +235,14 @@ export class SubscriptionAccount {
   /** False when the tenant would get money back, or pays in another currency: then nothing was done. */
   #upgrade(terms: Terms, now: Date): boolean {
     const { terms: current, period } = this.#state;
-    if (terms.currency !== current.currency) return false;
-    const isSamePeriod = terms.interval === current.interval;
-    const next = isSamePeriod ? { start: now, end: period.end } : billingPeriod(now, now, terms.interval);
-    const [left, whole] = [period.end.getTime() - now.getTime(), lengthOf(period)];
-    const unused = share(current.priceCents, left, whole);
-    const added = isSamePeriod ? share(terms.priceCents, left, whole) : terms.priceCents;
-    if (added < unused) return false;
-    const lines = [
-      lineOf(`Unused time of ${describeTerms(current)}`, -unused, { start: now, end: period.end }),
-      lineOf(isSamePeriod ? `Remaining time of ${describeTerms(terms)}` : describeTerms(terms), added, next),
-    ];
+    const upgrade = upgradeOf(current, terms, period, now);
+    if (terms.currency !== current.currency || upgrade === null) return false;
     this.#set({ terms });
-    if (!isSamePeriod) {
+    if (terms.interval !== current.interval) {
       this.#set({ anchoredAt: now });
-      this.#startPeriod(next, null);
+      this.#startPeriod(upgrade.period, null);
     }
-    this.#invoice('subscription_update', lines);
+    this.#invoice('subscription_update', upgrade.lines);
     return true;
   }
 
@@ -342,20 +286,6 @@ export class SubscriptionAccount {
   #set(changes: Partial<AccountState>): void {
     this.#state = { ...this.#state, ...changes };
   }
-}
-
-function lineOf(description: string, amountCents: number, { start, end }: BillingPeriod): InvoiceLine {
-  // A zero that came from a minus sign is still a zero.
-  return {
-    description,
-    amountCents: amountCents === 0 ? 0 : amountCents,
-    periodStart: start,
-    periodEnd: end,
-  };
-}
-
-function lengthOf({ start, end }: BillingPeriod): number {
-  return end.getTime() - start.getTime();
 }
 
 function daysAfter(moment: Date | null, days: number): Date | null {

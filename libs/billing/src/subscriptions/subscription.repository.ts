@@ -5,7 +5,8 @@ import type { InvoiceParty } from '../invoices/invoice.js';
 import { type Plan, type PlanTier, priceIn } from '../plans/plan.js';
 import { PlansQuery } from '../plans/plans.query.js';
 import { type BillingInterval, billingPeriod } from './billing-period.js';
-import { type AccountState, SubscriptionAccount } from './subscription-account.js';
+import type { AccountState } from './account-state.js';
+import { SubscriptionAccount } from './subscription-account.js';
 import type { SubscriptionStatus } from './subscription.js';
 import type { Terms } from './terms.js';
 
