@@ -106,16 +106,19 @@ describe('a delivery to a relay', () => {
       random: () => 0.5,
     });
     lane.start();
-    const row = await eventually('it was tried', async () => {
-      const [found] = await fixture.test.query<DeliveryRow>(
-        'select * from messaging.deliveries where source_id = $1',
-        [campaignId],
-      );
-      const wasTried = found?.last_error !== null || found.state === 'SENT';
-      return found?.lease_token === null && wasTried ? found : null;
-    }).finally(() => lane.stop());
-    await transport.close();
-    return row;
+    try {
+      return await eventually('it was tried', async () => {
+        const [found] = await fixture.test.query<DeliveryRow>(
+          'select * from messaging.deliveries where source_id = $1',
+          [campaignId],
+        );
+        const wasTried = found?.last_error !== null || found.state === 'SENT';
+        return found?.lease_token === null && wasTried ? found : null;
+      });
+    } finally {
+      await lane.stop();
+      await transport.close();
+    }
   }
 
   it.each(CELLS)('that at %s answers with %s is next %j', async (at, behaviour, next) => {
