@@ -179,13 +179,10 @@ export const environmentVariables = z.object({
   INVOICE_PAYMENT_NOTE: z.string().optional().meta({
     description: 'How to pay, on invoices that are not paid yet; `|` begins a new line.',
   }),
-  STRIPE_SECRET_KEY: z
-    .string()
-    .optional()
-    .meta({
-      description:
-        'Lets subscriptions be paid through Stripe; without it, the operator marks invoices as paid.',
-    }),
+  STRIPE_SECRET_KEY: z.string().optional().meta({
+    description:
+      'Lets subscriptions be paid through Stripe; without it, the operator marks invoices as paid.',
+  }),
   STRIPE_WEBHOOK_SECRET: z
     .string()
     .startsWith('whsec_')
