@@ -182,14 +182,20 @@ describe('the sending domain', () => {
       expect.stringContaining('ERASED_ADDRESS_KEY'),
     ]);
     const complete = { ...next, ERASED_ADDRESS_KEY: system.variables['MASTER_KEY'] ?? '' };
-    expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({ sealedAnew: { 'DKIM keys': 2 } });
-    expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({ sealedAnew: { 'DKIM keys': 0 } });
+    expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
+      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0 },
+    });
+    expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
+      sealedAnew: { 'DKIM keys': 0, 'webhook secrets': 0 },
+    });
     const back = {
       ...complete,
       MASTER_KEY: system.variables['MASTER_KEY'] ?? '',
       MASTER_KEY_PREVIOUS: next.MASTER_KEY,
     };
-    expect(await runCliForJson(back, ['master-key:rotate'])).toEqual({ sealedAnew: { 'DKIM keys': 2 } });
+    expect(await runCliForJson(back, ['master-key:rotate'])).toEqual({
+      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0 },
+    });
   });
 
   it('is suspended and resumed by the operator', async () => {

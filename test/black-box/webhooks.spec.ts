@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import type { ApiClient } from '../support/api-client.js';
+import { type DnsServer, startDnsServer } from '../support/dns-server.js';
 import { eventually } from '../support/eventually.js';
 import { runCliForJson } from '../support/operator-cli.js';
+import { publishRecords, type RecordToPublish } from '../support/published-records.js';
 import { type RunningSystem, SECRETS, startSystem } from '../support/system.js';
 import { type ToldEvent, WebhookReceiver } from '../support/webhook-receiver.js';
 
@@ -12,13 +14,15 @@ const consent = { source: 'signup-form' };
 describe('a program that listens to a project', () => {
   let system: RunningSystem;
   let receiver: WebhookReceiver;
+  let dns: DnsServer;
   let client: ApiClient;
   let endpoint: Record<string, unknown>;
   let topicKey: string;
   let cli: (command: string, ...options: string[]) => Promise<Record<string, unknown>>;
 
   beforeAll(async () => {
-    system = await startSystem({ OUTGOING_PRIVATE_ADDRESSES: 'true' });
+    dns = await startDnsServer();
+    system = await startSystem({ OUTGOING_PRIVATE_ADDRESSES: 'true', DNS_SERVERS: dns.address });
     receiver = await WebhookReceiver.open();
     const project = await system.project();
     client = await project.client('TEST');
@@ -37,6 +41,7 @@ describe('a program that listens to a project', () => {
   afterAll(async () => {
     receiver?.close();
     await system?.stop();
+    await dns?.stop();
   });
 
   /** The api looks every 2 seconds who listens: until then nothing is told. */
@@ -110,6 +115,55 @@ describe('a program that listens to a project', () => {
     for (const step of ['scheduled', 'queued', 'sent'])
       await told(`campaign.${step}`, (data) => data['campaignKey'] === campaignKey);
     expect((await told('campaign.sent')).data).toMatchObject({ status: 'SENT', name: 'Spring' });
+  });
+
+  it('hears what becomes of mail, and what people do with it', async () => {
+    const topic = await client.post('/topics', { name: 'Simulated', doubleOptInEnabled: false });
+    for (const mailbox of ['opened', 'clicked', 'bounced', 'complained']) {
+      const email = `${mailbox}+hooks@example.com`;
+      await client.post('/subscribers', { email, topicKeys: [topic.at('topicKey')], consent });
+    }
+    const campaign = await client.post('/campaigns', {
+      name: 'Mailboxes',
+      subject: 'Mailboxes',
+      contentJson: JSON.stringify({
+        blocks: [{ type: 'button', label: 'Read', url: 'https://example.com/read' }],
+      }),
+      topicIds: [topic.at('id')],
+    });
+    const campaignKey = campaign.at('campaignKey');
+    expect((await client.post(`/campaigns/${campaignKey}/send`)).status).toBe(200);
+    const ofMailbox = (mailbox: string) => (data: ToldEvent['data']) =>
+      data['campaignKey'] === campaignKey && data['email'] === `${mailbox}+hooks@example.com`;
+    for (const mailbox of ['opened', 'clicked', 'complained'])
+      expect((await told('email.delivered', ofMailbox(mailbox))).data).toMatchObject({ kind: 'CAMPAIGN' });
+    await told('email.opened', ofMailbox('opened'));
+    expect((await told('email.clicked', ofMailbox('clicked'))).data).toMatchObject({ link: 1 });
+    expect((await told('email.bounced', ofMailbox('bounced'))).data).toMatchObject({ bounceClass: 'hard' });
+    await told('email.complained', ofMailbox('complained'));
+    const delivered = receiver.events.filter(
+      ({ type, data }) => type === 'email.delivered' && ofMailbox('opened')(data),
+    );
+    expect(delivered).toHaveLength(1);
+  });
+
+  it('hears that an import is done, in one event', async () => {
+    const started = await client.post('/subscriber-imports', {
+      rows: [{ email: 'row-1@example.com' }, { email: 'nobody' }],
+      topicKeys: [topicKey],
+      consent,
+    });
+    const { data } = await told('import.completed', ({ id }) => id === started.at('id'));
+    expect(data).toMatchObject({ status: 'COMPLETED', counts: { total: 2, created: 1, failed: 1 } });
+    expect(receiver.events.filter(({ data: of }) => of['email'] === 'row-1@example.com')).toEqual([]);
+  });
+
+  it('hears that the sending domain is verified', async () => {
+    await client.post('/sending-domain', { domainName: 'news.acme.example' });
+    const instructions = await client.get('/sending-domain/dns-instructions');
+    publishRecords(dns, instructions.at<RecordToPublish[]>('requiredRecords'));
+    expect((await client.post('/sending-domain/verify-dns')).at('resultingStatus')).toBe('ACTIVE');
+    expect((await told('domain.verified')).data).toMatchObject({ domainName: 'news.acme.example' });
   });
 
   it('is not told of a change that was refused', async () => {

@@ -78,6 +78,7 @@ import { TrimTestInboxes } from './test-inbox/trim-test-inboxes.task.js';
 import { DeliveryFeedback } from './tracking/delivery-feedback.service.js';
 import { LinkSets } from './tracking/link-sets.service.js';
 import { MailboxSimulator } from './tracking/mailbox-simulator.service.js';
+import { MailAnnouncements } from './tracking/mail-announcements.service.js';
 import { SimulatedMailbox } from './tracking/simulated-mailbox.service.js';
 import { TrackedEvents } from './tracking/tracked-events.service.js';
 import { TrackedLinks } from './tracking/tracked-links.service.js';
@@ -116,6 +117,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     DeliveryFeedback,
     FailedDeliveriesQuery,
     LinkSets,
+    MailAnnouncements,
     MailLinkMaker,
     MailPagesService,
     MailsOfLinks,
@@ -151,6 +153,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     DeliveryFeedback,
     FailedDeliveriesQuery,
     LinkSets,
+    MailAnnouncements,
     MailLinkMaker,
     MailPagesService,
     PreSendAnalysisService,

@@ -2,11 +2,12 @@ import { Module } from '@nestjs/common';
 import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
 import { WebhookLog } from './deliveries/webhook-log.query.js';
 import { WebhookSender } from './deliveries/webhook-sender.service.js';
+import { SealedWebhookSecrets } from './endpoints/sealed-webhook-secrets.query.js';
 import { WebhookEndpoints } from './endpoints/webhook-endpoints.service.js';
 import { TrimWebhookEvents } from './events/trim-webhook-events.task.js';
 import { WebhookPersonalData } from './events/webhook-personal-data.query.js';
 
-const services = [WebhookEndpoints, WebhookLog, WebhookPersonalData];
+const services = [SealedWebhookSecrets, WebhookEndpoints, WebhookLog, WebhookPersonalData];
 
 /** For the operator: endpoints and their log. */
 @Module({ providers: services, exports: services })

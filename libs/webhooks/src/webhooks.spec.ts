@@ -9,6 +9,7 @@ import { WebhookReceiver } from '../../../test/support/webhook-receiver.js';
 import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
 import { WebhookLog } from './deliveries/webhook-log.query.js';
 import { WebhookSender } from './deliveries/webhook-sender.service.js';
+import { SealedWebhookSecrets } from './endpoints/sealed-webhook-secrets.query.js';
 import { WebhookEndpoints } from './endpoints/webhook-endpoints.service.js';
 import { TrimWebhookEvents } from './events/trim-webhook-events.task.js';
 import { WebhookAnnouncer } from './events/webhook-announcer.service.js';
@@ -176,6 +177,19 @@ describe('webhooks', () => {
     expect(await signedWith()).toEqual([true, true]);
     clock.advance(25 * HOUR);
     expect(await signedWith()).toEqual([false, true]);
+  });
+
+  it('keep their secrets through a change of the master key', async () => {
+    const { id, secret } = await listen();
+    const newer = await endpoints.rotateSecret(scope, id, 24);
+    const box = new SecretBox('n'.repeat(32), 'm'.repeat(32));
+    const sealed = new SealedWebhookSecrets(database, box);
+    expect([await sealed.sealAnew(10), await sealed.sealAnew(10)]).toEqual([1, 0]);
+    const afterwards = new WebhookEndpoints(database, new SecretBox('n'.repeat(32)), clock);
+    const [row] = await test.query(
+      'select secret, previous_secret as "previousSecret", environment_id::int as "environmentId", project_id::int as "projectId" from webhooks.endpoints',
+    );
+    expect(afterwards.secretsOf(row as Parameters<typeof afterwards.secretsOf>[0])).toEqual([newer, secret]);
   });
 
   it('can be told again: one, or all that failed since a moment', async () => {

@@ -19,19 +19,20 @@ export function addMasterKeyRotate(program: Command, cli: CliContext): void {
 }
 
 async function rotate(cli: CliContext): Promise<Record<string, number>> {
-  const [{ withServices }, { DeliverabilityModule, SealedDkimKeys }] = await Promise.all([
-    import('../operator-services.js'),
-    import('#deliverability'),
-  ]);
+  const [
+    { withServices },
+    { DeliverabilityModule, SealedDkimKeys },
+    { SealedWebhookSecrets, WebhooksModule },
+  ] = await Promise.all([import('../operator-services.js'), import('#deliverability'), import('#webhooks')]);
   return withServices(
     cli.env,
     async ({ get }) => {
-      const places: SealedSecrets[] = [get(SealedDkimKeys)];
+      const places: SealedSecrets[] = [get(SealedDkimKeys), get(SealedWebhookSecrets)];
       const counts: Record<string, number> = {};
       for (const place of places) counts[place.inWords] = await sealAll(place);
       return counts;
     },
-    [DeliverabilityModule],
+    [DeliverabilityModule, WebhooksModule],
   );
 }
 

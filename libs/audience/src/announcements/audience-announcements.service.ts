@@ -75,6 +75,22 @@ export class AudienceAnnouncements {
     await this.announcer.announce(scope, { type: 'suppression.removed', subscriberId, data: { email } });
   }
 
+  /** By its id, in the transaction that ended it. */
+  async importCompleted(scope: ProjectScope, importId: string): Promise<void> {
+    await this.database.transaction(scope, ({ db }) =>
+      this.announcer.announceRows(
+        db,
+        'import.completed',
+        sql`
+          select i.environment_id, null::uuid as subscriber_id, jsonb_build_object('id', i.id, 'status', i.status,
+            'counts', jsonb_build_object('total', i.total, 'created', i.created, 'updated', i.updated,
+              'skipped', i.skipped, 'failed', i.failed), 'failureReason', i.failure_reason) as data
+          from audience.imports i where i.environment_id = ${scope.environmentId} and i.id = ${importId}
+        `,
+      ),
+    );
+  }
+
   #named(scope: ProjectScope, subscriberId: string, topicIds: readonly string[]): Promise<ChangedConsent[]> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<ChangedConsent>`

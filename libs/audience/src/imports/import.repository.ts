@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
+import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import type { ColumnTarget } from './import-columns.js';
 import { ImportQueued } from './import.events.js';
@@ -36,6 +37,7 @@ export class ImportRepository {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(StagedRows) private readonly staged: StagedRows,
+    @Inject(AudienceAnnouncements) private readonly announcements: AudienceAnnouncements,
   ) {}
 
   /** Makes an import that nobody sees until it is queued. */
@@ -132,12 +134,13 @@ export class ImportRepository {
   /** Ends it, if it has not ended: COMPLETED, or FAILED for a reason, with what was not done left out. */
   end(scope: ProjectScope, importId: string, failureReason: string | null, at: Date): Promise<void> {
     return this.database.transaction(scope, async ({ db }) => {
-      await sql`
+      const { numAffectedRows } = await sql`
         update audience.imports set status = ${failureReason === null ? 'COMPLETED' : 'FAILED'},
           failure_reason = ${failureReason}, completed_at = ${at}
         where id = ${importId} and status in ('QUEUED', 'IN_PROGRESS')
       `.execute(db);
       await this.staged.removeAll(scope, importId);
+      if (numAffectedRows === 1n) await this.announcements.importCompleted(scope, importId);
     });
   }
 }

@@ -1,16 +1,23 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Announcer, Database } from '#platform';
 import { RecordChecks } from '../dns/record-checks.service.js';
 import { failed, type RecordVerdict } from '../dns/record-verdict.js';
 import { DomainCheckRequests } from './domain-check-requests.query.js';
 import { afterLook, type DnsRecord, isRequired, isRight, type RecordPurpose } from './dns-record.js';
 import { DnsRecordRepository } from './dns-record.repository.js';
-import { afterCheck, isVerified, type SendingDomain } from './sending-domain.js';
+import { afterCheck, isVerified, type SendingDomain, type SendingDomainStatus } from './sending-domain.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';
 
 /** By the record's id. */
 type Verdicts = ReadonlyMap<number, { readonly purpose: RecordPurpose; readonly verdict: RecordVerdict }>;
+
+/** Of which is told that the domain's records are not there. */
+const FAILED_STATUSES: ReadonlySet<SendingDomainStatus> = new Set([
+  'VERIFICATION_FAILED',
+  'DEGRADED',
+  'EXPIRED',
+]);
 
 interface Look {
   readonly domain: SendingDomain;
@@ -26,6 +33,7 @@ export class DomainChecksService {
     @Inject(DnsRecordRepository) private readonly records: DnsRecordRepository,
     @Inject(DomainCheckRequests) private readonly requests: DomainCheckRequests,
     @Inject(RecordChecks) private readonly checks: RecordChecks,
+    @Inject(Announcer) private readonly announcer: Announcer,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -60,10 +68,19 @@ export class DomainChecksService {
       const isTaken =
         !isVerified(current.status) && (await this.domains.isVerifiedElsewhere(scope, current.domainName));
       const records = await this.#saveLooks(scope, current, isTaken ? asAnothers(verdicts) : verdicts, now);
-      await this.domains.save(scope, current.id, afterCheck(current, records, now), now);
+      const after = afterCheck(current, records, now);
+      await this.domains.save(scope, current.id, after, now);
+      await this.#announce(scope, current, after.status);
       await this.requests.finish(scope, checkId);
       return true;
     });
+  }
+
+  /** That it may send from now on, or may not any more. */
+  async #announce(scope: ProjectScope, { domainName, status }: SendingDomain, next: SendingDomainStatus) {
+    if (next === status) return;
+    const type = next === 'ACTIVE' ? 'domain.verified' : FAILED_STATUSES.has(next) ? 'domain.failed' : null;
+    if (type !== null) await this.announcer.announce(scope, { type, data: { domainName, status: next } });
   }
 
   /** The records as they stand, with the keys that sign from now on when new ones have been found in DNS. */

@@ -3,11 +3,12 @@ import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, type Sql } from '#platform';
+import { MailAnnouncements } from '../tracking/mail-announcements.service.js';
 import type { ClaimedDelivery } from './delivery.js';
 import { exchangeStatement, isAmong, type JournalEntry, keysOf } from './delivery-exchange.query.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
-import { ReturnedDeliveries, returnedOf } from './returned-deliveries.service.js';
+import { ReturnedDeliveries, returnedOf, type WrittenState } from './returned-deliveries.service.js';
 
 /** The topic of an automation's mail, of a version called `v`, as `uuid[]`. */
 const TOPIC_OF_STEP = sql`array[v.mail_topic_ids[messaging.place_of_step(d.source_id) + 1]]`;
@@ -33,6 +34,7 @@ export class DeliveryJournal {
     @Inject(ReturnedDeliveries) private readonly returned: ReturnedDeliveries,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(MailAnnouncements) private readonly announcements: MailAnnouncements,
   ) {}
 
   /**
@@ -40,8 +42,8 @@ export class DeliveryJournal {
    * pause or an unsubscription that has been committed before counts. All of the entry lies in one partition.
    */
   async write(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<WrittenEntry> {
-    if (!entry.outcomes.some(isReturned)) return this.#exchange(scope, entry, now);
-    await this.#recordReturned(scope, { ...entry, starting: [] }, now);
+    if (!this.#hasConsequences(scope, entry)) return this.#exchange(scope, entry, now);
+    await this.#record(scope, { ...entry, starting: [] }, now);
     return this.#exchange(scope, { ...entry, outcomes: [] }, now);
   }
 
@@ -99,15 +101,37 @@ export class DeliveryJournal {
     });
   }
 
-  async #recordReturned(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<void> {
+  /** Whether more follows from the outcomes: then they are written in a transaction with it. */
+  #hasConsequences(scope: ProjectScope, { outcomes }: JournalEntry): boolean {
+    if (outcomes.some(isReturned)) return true;
+    return this.announcements.hearsDelivered(scope) && outcomes.some(({ state }) => state === 'SENT');
+  }
+
+  async #record(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
       const { rows } = await this.#statementOf(scope, entry, now).execute(db);
-      await this.returned.take(scope, db, returnedOf(entry.outcomes, rows[0]?.returned ?? []), now);
+      const returned = rows[0]?.returned ?? [];
+      await this.#announce(db, entry.outcomes, returned, now);
+      await this.returned.take(scope, db, returnedOf(entry.outcomes, returned), now);
     });
+  }
+
+  async #announce(
+    db: Sql,
+    outcomes: readonly DeliveryOutcome[],
+    returned: readonly WrittenState[],
+    now: Date,
+  ): Promise<void> {
+    const queuedOn = outcomes[0]?.delivery.queuedOn;
+    if (queuedOn === undefined) return;
+    const sent = outcomes.filter(({ state }) => state === 'SENT').map(({ delivery }) => delivery.id);
+    if (sent.length > 0) await this.announcements.delivered(db, { ids: sent, queuedOn }, now);
+    for (const [reason, ofOne] of Map.groupBy(returned, ({ reason: given }) => given ?? 'hard'))
+      await this.announcements.bounced(db, { ids: ofOne.map(({ id }) => id), queuedOn }, reason);
   }
 }
 
-/** What is written in a transaction, since more follows from it. */
+/** What the next hop refused because of the address. */
 function isReturned({ state, reason }: DeliveryOutcome): boolean {
   return state === 'FAILED' && (reason === 'hard' || reason === 'mailbox');
 }

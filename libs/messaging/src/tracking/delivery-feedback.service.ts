@@ -6,6 +6,7 @@ import { Clock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import type { DeliveryKind, DeliveryState } from '../deliveries/delivery.js';
 import { addToCounters, addToMinutes } from './campaign-counters.query.js';
+import { MailAnnouncements } from './mail-announcements.service.js';
 import { isMailboxGivenUp } from './mailbox-streaks.query.js';
 
 /** A mail that something came back of. */
@@ -35,6 +36,7 @@ export class DeliveryFeedback {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
+    @Inject(MailAnnouncements) private readonly announcements: MailAnnouncements,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -48,6 +50,7 @@ export class DeliveryFeedback {
       if (mail === null || mail.bouncedAt !== null) return 'nothing-new';
       if (mail.finishedAt === null) return 'too-early';
       if (mail.sentAt !== null) await this.#countBounce(scope, db, mail, mail.sentAt, bounceClass);
+      await this.announcements.bounced(db, one(mail), bounceClass);
       if (await givesUp(scope, db, mail, bounceClass)) await this.#suppress(scope, mail, 'HARD_BOUNCE');
       return 'taken';
     });
@@ -58,7 +61,9 @@ export class DeliveryFeedback {
     await this.database.transaction(scope, async ({ db }) => {
       const mail = await lockMail(scope, db, deliveryId);
       if (mail === null) return;
-      if ((await this.#add(scope, db, mail, 'COMPLAINED')) && mail.kind === 'CAMPAIGN') {
+      const isNew = await this.#add(scope, db, mail, 'COMPLAINED');
+      if (isNew) await this.announcements.complained(db, one(mail));
+      if (isNew && mail.kind === 'CAMPAIGN') {
         const now = this.clock.now();
         const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, complained: 1 };
         await addToCounters(db, [{ ...change, lastEventAt: now }]);
@@ -142,6 +147,8 @@ export class DeliveryFeedback {
     await this.suppressions.suppress(scope, parsed.address, reason, consentProof(actor, deliveryId));
   }
 }
+
+const one = ({ deliveryId, queuedOn }: AnsweredMail) => ({ ids: [deliveryId], queuedOn });
 
 /** The statistics tell of hard and soft bounces: hard is what suppresses at once. */
 function bounceTypeOf(bounceClass: BounceClass): BounceType {

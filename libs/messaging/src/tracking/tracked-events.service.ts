@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database, type Sql } from '#platform';
 import { burstsOf } from './bursts.js';
+import { MailAnnouncements } from './mail-announcements.service.js';
 import type { TrackedEvent } from './tracked-event.js';
 import {
   type BurstCandidate,
@@ -14,7 +15,10 @@ import {
 /** Writes opens and clicks down, judged, and counts them in the same transaction. */
 @Injectable()
 export class TrackedEvents {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(MailAnnouncements) private readonly announcements: MailAnnouncements,
+  ) {}
 
   /** Events of deliveries that are no campaign's, or are gone, are left out. */
   async write(events: readonly TrackedEvent[]): Promise<void> {
@@ -31,6 +35,7 @@ export class TrackedEvents {
       );
       const mistaken = bursts.filter(({ classification }) => classification === 'human');
       if (mistaken.length > 0) await disownClicks(db, mistaken);
+      await this.announcements.engaged(db, batch);
     });
   }
 }

@@ -1,4 +1,6 @@
+import type { RawBuilder } from 'kysely';
 import type { AnnouncementType, ProjectScope } from '#kernel';
+import type { Sql } from '../database/database.js';
 
 /** Something that happened and that is told outside. */
 export interface Announcement {
@@ -16,6 +18,15 @@ export abstract class Announcer {
 
   /** Kept with the caller's transaction: both are, or neither. */
   abstract announce(scope: ProjectScope, ...announcements: readonly Announcement[]): Promise<void>;
+
+  /** The same as `hears`, for whatever environment. */
+  abstract hearsAnywhere(type: AnnouncementType): boolean;
+
+  /**
+   * Many at once, of any environments, in the transaction of `db`: `rows` is a query of `environment_id`,
+   * `subscriber_id` and `data` (jsonb).
+   */
+  abstract announceRows(db: Sql, type: AnnouncementType, rows: RawBuilder<unknown>): Promise<void>;
 }
 
 /** Where nobody can listen: in commands, and in tests of a context alone. */
@@ -24,5 +35,11 @@ export class SilentAnnouncer extends Announcer {
     return false;
   }
 
+  override hearsAnywhere(): boolean {
+    return false;
+  }
+
   override async announce(): Promise<void> {}
+
+  override async announceRows(): Promise<void> {}
 }

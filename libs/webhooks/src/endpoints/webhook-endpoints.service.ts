@@ -10,8 +10,8 @@ import {
 } from '#kernel';
 import { Database, SecretBox } from '#platform';
 import { type Endpoint, type EndpointStatus, newSecret, urlFault } from './endpoint.js';
+import { webhookSecret } from './webhook-secret.js';
 
-const PURPOSE = 'webhook-secret';
 const HOUR_MS = 3_600_000;
 
 export interface NewEndpoint {
@@ -24,7 +24,7 @@ export interface NewEndpoint {
 export type EndpointPatch = Partial<NewEndpoint & { readonly status: EndpointStatus }>;
 
 /** A secret as it is stored, and whose it is. */
-interface SealedSecrets {
+interface SealedEndpointSecrets {
   readonly environmentId: number;
   readonly projectId: number;
   readonly secret: string;
@@ -125,8 +125,8 @@ export class WebhookEndpoints {
   }
 
   /** With which to sign, the current one first. */
-  secretsOf({ environmentId, projectId, secret, previousSecret }: SealedSecrets): string[] {
-    const context = { purpose: PURPOSE, owner: { environmentId, projectId } };
+  secretsOf({ secret, previousSecret, ...owner }: SealedEndpointSecrets): string[] {
+    const context = webhookSecret(owner);
     const sealed = previousSecret === null ? [secret] : [secret, previousSecret];
     return sealed.map((box) => this.secrets.open(box, context));
   }
@@ -144,8 +144,8 @@ export class WebhookEndpoints {
     );
   }
 
-  #seal({ environmentId, projectId }: ProjectScope, secret: string): string {
-    return this.secrets.seal(secret, { purpose: PURPOSE, owner: { environmentId, projectId } });
+  #seal(scope: ProjectScope, secret: string): string {
+    return this.secrets.seal(secret, webhookSecret(scope));
   }
 
   async #update(scope: ProjectScope, statement: ReturnType<typeof sql>): Promise<void> {

@@ -1,8 +1,8 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
-import { type AnnouncementType, Clock, newId, type ProjectScope } from '#kernel';
-import { type Announcement, Announcer, Database, describeError, LOGGER, Loop } from '#platform';
+import { type AnnouncementType, Clock, type ProjectScope } from '#kernel';
+import { type Announcement, Announcer, Database, describeError, LOGGER, Loop, type Sql } from '#platform';
 
 const REFRESH_MS = 2_000;
 
@@ -63,29 +63,51 @@ export class WebhookAnnouncer extends Announcer implements OnModuleInit, OnAppli
   override async announce(scope: ProjectScope, ...announcements: readonly Announcement[]): Promise<void> {
     const heard = announcements.filter(({ type }) => this.hears(scope, type));
     if (heard.length === 0) return;
-    const now = this.clock.now();
     const events = heard.map(({ type, subscriberId = null, data }) => ({
-      id: newId(),
       type,
       subscriber_id: subscriberId,
       data,
     }));
-    await this.database.transaction(scope, ({ db }) =>
-      sql`
-        with event as (
-          insert into webhooks.events (id, environment_id, type, subscriber_id, data, occurred_at)
-          select e.id, ${scope.environmentId}, e.type, e.subscriber_id, e.data, ${now}
-          from jsonb_to_recordset(${JSON.stringify(events)}::jsonb)
-            as e(id uuid, type text, subscriber_id uuid, data jsonb)
-          returning id, type
-        ), delivery as (
-          insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
-          select platform.new_id(), ${scope.environmentId}, p.id, e.id, ${now}, ${now}
-          from event e join webhooks.endpoints p on p.environment_id = ${scope.environmentId}
-            and p.status = 'ENABLED' and (p.event_types = '{}' or e.type = any (p.event_types))
-        )
-        select pg_notify(${WEBHOOKS_CHANNEL}, '')
-      `.execute(db),
+    const rows = sql`
+      select ${scope.environmentId}::bigint as environment_id, e.type, e.subscriber_id, e.data
+      from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as e(type text, subscriber_id uuid, data jsonb)
+    `;
+    await this.database.transaction(scope, ({ db }) => this.#write(db, rows));
+  }
+
+  override hearsAnywhere(type: AnnouncementType): boolean {
+    return [...this.#listeners.keys()].some((environmentId) => this.hears({ environmentId }, type));
+  }
+
+  override async announceRows(db: Sql, type: AnnouncementType, rows: RawBuilder<unknown>): Promise<void> {
+    if (!this.hearsAnywhere(type)) return;
+    await this.#write(
+      db,
+      sql`select r.environment_id, ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`,
     );
+  }
+
+  /** Of what nobody listens to, nothing is kept. */
+  async #write(db: Sql, rows: RawBuilder<unknown>): Promise<void> {
+    const now = this.clock.now();
+    await sql`
+      with told as materialized (
+        select platform.new_id() as id, r.* from (${rows}) r
+        where exists (
+          select from webhooks.endpoints p
+          where p.environment_id = r.environment_id and p.status = 'ENABLED'
+            and (p.event_types = '{}' or r.type = any (p.event_types))
+        )
+      ), event as (
+        insert into webhooks.events (id, environment_id, type, subscriber_id, data, occurred_at)
+        select id, environment_id, type, subscriber_id, data, ${now} from told
+      ), delivery as (
+        insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
+        select platform.new_id(), e.environment_id, p.id, e.id, ${now}, ${now}
+        from told e join webhooks.endpoints p on p.environment_id = e.environment_id and p.status = 'ENABLED'
+          and (p.event_types = '{}' or e.type = any (p.event_types))
+      )
+      select pg_notify(${WEBHOOKS_CHANNEL}, '')
+    `.execute(db);
   }
 }
