@@ -62,6 +62,10 @@ describe('the SDK against the running api', () => {
     );
     expect((await mailwright.reports.statistics(key)).totalSent).toBe(1);
     expect(await mailwright.reports.export(key)).toMatch(/^campaignKey,name,status/);
+    await mailwright.reports.request(key);
+    await eventually('the report is written', async () =>
+      (await mailwright.reports.get(key)).status === 'GENERATED' ? true : null,
+    );
     const [mail] = await mailwright.testInbox.all({ to: 'ada+sdk@example.com' }).all();
     expect(await mailwright.testInbox.raw(mail?.id ?? '')).toContain('List-Unsubscribe');
     await mailwright.subscribers.erase(ada.email);
@@ -97,6 +101,61 @@ describe('the SDK against the running api', () => {
   it('does a POST once, however often it is called with the same key', async () => {
     const call = () => mailwright.topics.create({ name: 'Once' }, { idempotencyKey: 'the-one' });
     expect((await call()).id).toBe((await call()).id);
+  });
+
+  it('builds an automation, sends a subscriber through it and shows where they are', async () => {
+    const topic = await mailwright.topics.create({ name: 'Welcomed', doubleOptInEnabled: false });
+    const email = 'grace+sdk@example.com';
+    await mailwright.subscribers.create({ email, topicKeys: [topic.topicKey], consent });
+    const { id } = await mailwright.automations.create({
+      name: 'Welcome',
+      triggerType: 'subscriber_joins_list',
+      triggerTopicId: topic.id,
+    });
+    const nodes = [
+      { id: 'start', type: 'trigger', config: {} },
+      { id: 'wait', type: 'delay', config: { duration: 'P3D' } },
+    ];
+    await mailwright.automations.updateContent(id, {
+      nodes: JSON.stringify(nodes),
+      edges: JSON.stringify([{ id: 'e1', source: 'start', target: 'wait' }]),
+    });
+    expect((await mailwright.automations.update(id, { name: 'Hello' })).name).toBe('Hello');
+    expect((await mailwright.automations.activate(id)).status).toBe('ACTIVE');
+    await mailwright.automations.enter(id, { email });
+    await eventually('she waits', async () => {
+      const [execution] = await mailwright.automations.executions(id).all();
+      return execution?.email === email && execution.currentNodeId === 'wait' ? true : null;
+    });
+    expect((await mailwright.automations.pause(id)).status).toBe('PAUSED');
+    expect((await mailwright.automations.get(id)).currentlyActive).toBe(1);
+    const other = await mailwright.automations.create({ name: 'Never' });
+    await mailwright.automations.delete(other.id);
+    expect((await mailwright.automations.all({ status: 'PAUSED' }).all()).map((of) => of.id)).toEqual([id]);
+  });
+
+  it('sets up the domain to send from, and takes it away', async () => {
+    expect((await mailwright.sendingDomain.create({ domainName: 'news.example.com' })).status).toBe(
+      'PENDING_VERIFICATION',
+    );
+    const renamed = await mailwright.sendingDomain.update({ domainName: 'mail.example.com' });
+    expect(renamed.domainName).toBe('mail.example.com');
+    expect((await mailwright.sendingDomain.dnsInstructions()).requiredRecords?.length).toBeGreaterThan(0);
+    expect((await mailwright.sendingDomain.get()).dnsRecords?.length).toBeGreaterThan(0);
+    await mailwright.sendingDomain.delete();
+    const gone = await mailwright.sendingDomain.verifyDns().catch((error: unknown) => error);
+    expect(gone).toMatchObject({ slug: 'not-found' });
+  });
+
+  it('reads the plan, what was used of it, invoices and credits', async () => {
+    expect((await mailwright.billing.subscription()).planTier).toBe('FREE');
+    const [free] = await mailwright.billing.plans({ currency: 'EUR' });
+    expect(free?.tier).toBe('FREE');
+    expect((await mailwright.billing.usage()).projectsCurrent).toBe(1);
+    expect(await mailwright.billing.invoices().all()).toEqual([]);
+    const { balance } = await mailwright.credits.balance();
+    const { pagination } = await mailwright.credits.transactions().page(0);
+    expect([balance, pagination?.totalElements]).toEqual([expect.any(Number), expect.any(Number)]);
   });
 
   it('uploads CSV', async () => {

@@ -25,6 +25,7 @@ const PUBLIC_ROUTES = new Set([
   'GET /o/:token',
   'GET /l/:token',
   'GET /i/:token',
+  'GET /r/:token',
   'POST /stripe/webhooks',
 ]);
 

@@ -23,6 +23,7 @@ import { addProjectResumeSending } from './commands/project-resume-sending.comma
 import { addPlanList } from './commands/plan-list.command.js';
 import { addProjectCreate } from './commands/project-create.command.js';
 import { addProjectSet } from './commands/project-set.command.js';
+import { addReportLink } from './commands/report-link.command.js';
 import { addSubscriberErase } from './commands/subscriber-erase.command.js';
 import { addSubscriberExport } from './commands/subscriber-export.command.js';
 import { addSubscriptionSet } from './commands/subscription-set.command.js';
@@ -55,6 +56,7 @@ const COMMANDS = [
   addInvoiceList,
   addInvoicePay,
   addInvoiceVoid,
+  addReportLink,
   addSubscriberExport,
   addSubscriberErase,
   addCreditsGrant,

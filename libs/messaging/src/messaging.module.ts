@@ -56,11 +56,13 @@ import { ReturnedDeliveries } from './deliveries/returned-deliveries.service.js'
 import { TestDeliveriesService } from './deliveries/test-deliveries.service.js';
 import { TestMailPreparation } from './deliveries/test-mail-preparation.js';
 import { TestMailsService } from './deliveries/test-mails.service.js';
+import { CampaignOverviewQuery } from './campaign-reports/campaign-overview.query.js';
 import { CampaignReportsService } from './campaign-reports/campaign-reports.service.js';
 import { OpenAiCompatibleModel } from './campaign-reports/language-model/openai-compatible.model.js';
 import { ReportDrafts } from './campaign-reports/report-draft.repository.js';
 import { ReportFactsQuery } from './campaign-reports/report-facts.query.js';
 import { loadReportLocale } from './campaign-reports/report-locales.js';
+import { ReportLinks } from './campaign-reports/report-links.service.js';
 import { REPORT_MODEL, ReportWritingService } from './campaign-reports/report-writing.service.js';
 import { RequestDueReports } from './campaign-reports/request-due-reports.task.js';
 import { MailPagesService, MailsOfLinks } from './mail-pages/mail-pages.service.js';
@@ -100,6 +102,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     CampaignControlService,
     CampaignDomainUsageQuery,
     CampaignMailsService,
+    CampaignOverviewQuery,
     CampaignPreviewService,
     CampaignReportsService,
     CampaignRepository,
@@ -124,6 +127,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     PreSendAnalysisService,
     PreviewRecipients,
     ReportExportsService,
+    ReportLinks,
     SendingReadiness,
     SendingStops,
     TestDeliveriesService,
@@ -140,6 +144,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     CampaignControlService,
     CampaignDomainUsageQuery,
     CampaignMailsService,
+    CampaignOverviewQuery,
     CampaignPreviewService,
     CampaignReportsService,
     CampaignRepository,
@@ -158,6 +163,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     MailPagesService,
     PreSendAnalysisService,
     ReportExportsService,
+    ReportLinks,
     SendersModule,
     SendingStops,
     TestInboxQuery,

@@ -478,7 +478,7 @@ export interface paths {
     post?: never;
     /**
      * Delete a segment
-     * @description Not while a scheduled or sending campaign or another segment uses it.
+     * @description Not while a scheduled or sending campaign, an active automation or another segment uses it.
      *
      *     The key needs the scope `segments:write`.
      */
@@ -601,6 +601,134 @@ export interface paths {
      *     The key needs the scope `suppressions:manage`.
      */
     delete: operations['unsuppress'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/automations': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List automations, newest first
+     * @description List automations, newest first.
+     *
+     *     The key needs the scope `automations:read`.
+     */
+    get: operations['listAutomations'];
+    put?: never;
+    /**
+     * Create an automation
+     * @description Always a DRAFT, without steps.
+     *
+     *     The key needs the scope `automations:write`.
+     */
+    post: operations['createAutomation'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/automations/{automationId}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get an automation
+     * @description Get an automation.
+     *
+     *     The key needs the scope `automations:read`.
+     */
+    get: operations['getAutomation'];
+    put?: never;
+    post?: never;
+    /**
+     * Delete an automation
+     * @description Not while it is ACTIVE or anybody is inside. Links in mails that went out keep working.
+     *
+     *     The key needs the scope `automations:write`.
+     */
+    delete: operations['deleteAutomation'];
+    options?: never;
+    head?: never;
+    /**
+     * Change an automation
+     * @description JSON merge-patch (RFC 7396). `status` ACTIVE activates and PAUSED pauses, as the operations of that name do; ARCHIVED ends it for good, from DRAFT or PAUSED, and with it the runs of people inside. The trigger cannot be changed while it is ACTIVE.
+     *
+     *     The key needs the scope `automations:write`.
+     */
+    patch: operations['updateAutomation'];
+    trace?: never;
+  };
+  '/api/v1/automations/{automationId}/content': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    /**
+     * Replace the steps of an automation
+     * @description Not while it is ACTIVE. What is no graph is refused with 422; what is missing or wrong in the steps may wait until it is activated. People inside go on in the steps that they began with.
+     *
+     *     The key needs the scope `automations:write`.
+     */
+    patch: operations['updateAutomationContent'];
+    trace?: never;
+  };
+  '/api/v1/automations/{automationId}/activate': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Activate an automation that is DRAFT or PAUSED
+     * @description People come in from now on, and those inside go on. An automation that is not complete is refused with `checks`, which name every fault by its path.
+     *
+     *     The key needs the scope `automations:write`.
+     */
+    post: operations['activateAutomation'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/automations/{automationId}/pause': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Pause an automation that is ACTIVE
+     * @description Nobody comes in, and people inside stay where they are until it is activated again.
+     *
+     *     The key needs the scope `automations:write`.
+     */
+    post: operations['pauseAutomation'];
+    delete?: never;
     options?: never;
     head?: never;
     patch?: never;
@@ -888,6 +1016,62 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/automations/{automationId}/executions': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List who went through an automation and how, the latest first
+     * @description List who went through an automation and how, the latest first.
+     *
+     *     The key needs the scope `automations:read`.
+     */
+    get: operations['listAutomationExecutions'];
+    put?: never;
+    /**
+     * Let a subscriber into an automation that is ACTIVE
+     * @description Whatever its trigger is. Where `reEntry` does not let the subscriber in again, 409 `already-exists`.
+     *
+     *     The key needs the scope `automations:write`.
+     */
+    post: operations['enterAutomation'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/campaigns/{campaignKey}/report': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get the report on a campaign in words
+     * @description The latest version. 404 before the campaign was sent; it is written an hour later.
+     *
+     *     The key needs the scope `reports:read`.
+     */
+    get: operations['getCampaignReport'];
+    put?: never;
+    /**
+     * Have a new version of the report written
+     * @description Written at once; it takes the place of a version that waits yet, and costs AI credits where a model writes. 409 before the campaign was sent.
+     *
+     *     The key needs the scope `campaigns:write`.
+     */
+    post: operations['requestCampaignReport'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/campaigns/{campaignKey}/report/statistics': {
     parameters: {
       query?: never;
@@ -1018,6 +1202,222 @@ export interface paths {
      *     The key needs the scope `campaigns:read`.
      */
     get: operations['getRawTestInboxMessage'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/sending-domain': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get the sending domain
+     * @description Get the sending domain.
+     *
+     *     The key needs the scope `sending_domains:read`.
+     */
+    get: operations['getSendingDomain'];
+    put?: never;
+    /**
+     * Set up the sending domain
+     * @description Makes its keys and says which DNS records it needs. Mail can be sent when all of them are found.
+     *
+     *     The key needs the scope `sending_domains:write`.
+     */
+    post: operations['createSendingDomain'];
+    /**
+     * Remove the sending domain
+     * @description Refused while a campaign is being sent. Its keys are gone for good.
+     *
+     *     The key needs the scope `sending_domains:write`.
+     */
+    delete: operations['deleteSendingDomain'];
+    options?: never;
+    head?: never;
+    /**
+     * Change the sending domain to another name
+     * @description With new keys and new records, to be verified anew. The name that it has changes nothing.
+     *
+     *     The key needs the scope `sending_domains:write`.
+     */
+    patch: operations['updateSendingDomain'];
+    trace?: never;
+  };
+  '/api/v1/sending-domain/dns-instructions': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get the DNS records to add, and how
+     * @description Get the DNS records to add, and how.
+     *
+     *     The key needs the scope `sending_domains:read`.
+     */
+    get: operations['getDnsInstructions'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/sending-domain/verify-dns': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Look at the DNS records now
+     * @description Answers with what was found, also when records are missing or wrong. 503 when that takes more than 15 seconds.
+     *
+     *     The key needs the scope `sending_domains:write`.
+     */
+    post: operations['verifyDns'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/billing/subscription': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get the subscription
+     * @description Of the tenant that the key belongs to: all its projects and both environments share it.
+     *
+     *     The key needs the scope `billing:read`.
+     */
+    get: operations['getSubscription'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/billing/plans': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the plans on offer, smallest first
+     * @description A subscription keeps the price and limits that it was made with when those on offer change.
+     *
+     *     The key needs the scope `billing:read`.
+     */
+    get: operations['listPlans'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/billing/invoices': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List invoices, newest first
+     * @description List invoices, newest first.
+     *
+     *     The key needs the scope `billing:read`.
+     */
+    get: operations['listInvoices'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/billing/usage': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get what is used of the plan
+     * @description Months are those of the subscription, from one monthly anniversary to the next, in UTC.
+     *
+     *     The key needs the scope `billing:read`.
+     */
+    get: operations['getUsage'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/credits/balance': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get how many AI credits are left
+     * @description Get how many AI credits are left.
+     *
+     *     The key needs the scope `credits:read`.
+     */
+    get: operations['getCreditBalance'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/credits/transactions': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the ledger of AI credits, newest first
+     * @description List the ledger of AI credits, newest first.
+     *
+     *     The key needs the scope `credits:read`.
+     */
+    get: operations['listCreditTransactions'];
     put?: never;
     post?: never;
     delete?: never;
@@ -1570,6 +1970,77 @@ export interface components {
       reason?: 'GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE';
       ipAddress?: string | null;
     };
+    AutomationPage: {
+      data: components['schemas']['Automation'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    Automation: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      /** @example APIT-1 */
+      automationKey: string | null;
+      name: string;
+      description: string | null;
+      /** @enum {string} */
+      status: 'DRAFT' | 'ACTIVE' | 'PAUSED' | 'ARCHIVED';
+      triggerType:
+        | ('subscriber_joins_list' | 'segment_entered' | 'segment_left' | 'custom_event' | 'manual')
+        | null;
+      triggerTopicId: string | null;
+      triggerTopicName: string | null;
+      nodeCount: number | null;
+      totalEntered: number | null;
+      /** @description Came to the end, or reached a goal. */
+      totalCompleted: number | null;
+      currentlyActive: number | null;
+      nodes: string | null;
+      edges: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
+    CreateAutomation: {
+      name: string;
+      description?: string | null;
+      triggerType?:
+        | ('subscriber_joins_list' | 'segment_entered' | 'segment_left' | 'custom_event' | 'manual')
+        | null;
+      /** @description For `subscriber_joins_list`; and the topic of mails that name none themselves. */
+      triggerTopicId?: string | null;
+    };
+    UpdateAutomation: {
+      name?: string;
+      description?: string | null;
+      /** @enum {string} */
+      status?: 'DRAFT' | 'ACTIVE' | 'PAUSED' | 'ARCHIVED';
+      triggerType?:
+        | ('subscriber_joins_list' | 'segment_entered' | 'segment_left' | 'custom_event' | 'manual')
+        | null;
+      /** @description For `subscriber_joins_list`; and the topic of mails that name none themselves. */
+      triggerTopicId?: string | null;
+    };
+    AutomationContent: {
+      /**
+       * @description The steps as JSON in a string: `[{"id","type","config","position"?}]`, at most 200.
+       * @example [{"id":"start","type":"trigger","config":{}},{"id":"wait","type":"delay","config":{"duration":"P3D"}}]
+       */
+      nodes?: string;
+      /**
+       * @description The ways between them as JSON in a string: `[{"id","source","target","branch"?}]`.
+       * @example [{"id":"e1","source":"start","target":"wait"}]
+       */
+      edges?: string;
+    };
     CampaignPage: {
       data: components['schemas']['Campaign'][];
       pagination: components['schemas']['Pagination'];
@@ -1708,6 +2179,79 @@ export interface components {
       sentAt: string | null;
       finishedAt: string | null;
     };
+    AutomationExecutionPage: {
+      data: components['schemas']['AutomationExecution'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    AutomationExecution: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      /** @description Null when the subscriber was erased. */
+      email: string | null;
+      /** @enum {string} */
+      status: 'ACTIVE' | 'COMPLETED' | 'CONVERTED' | 'FAILED' | 'CANCELLED';
+      currentNodeId: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      enteredAt: string;
+      /** @description When it ended, in whatever way. */
+      completedAt: string | null;
+      steps: {
+        nodeId: string;
+        /** @enum {string} */
+        status: 'DONE' | 'SKIPPED' | 'FAILED' | 'WAITING';
+        /**
+         * Format: date-time
+         * @example 2026-11-21T06:00:00.000Z
+         */
+        at: string;
+        detail: string | null;
+      }[];
+    };
+    EnterAutomation: {
+      /**
+       * Format: idn-email
+       * @example jane@example.com
+       */
+      email: string;
+      /** @description What is to be known of it, at most 8 KB of JSON: webhooks pass it on. */
+      data?: {
+        [key: string]: unknown;
+      } | null;
+    };
+    EnteredAutomation: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+    };
+    CampaignReport: {
+      /** Format: uuid */
+      campaignId: string;
+      status: ('PENDING' | 'GENERATING' | 'GENERATED' | 'FAILED') | null;
+      /** @description Markdown without HTML, links and images. */
+      content: string | null;
+      /** @example en */
+      locale: string | null;
+      /**
+       * @description Who wrote it.
+       * @example builtin/analyst-1
+       */
+      aiModelId: string | null;
+      /** @description 1 is the one that is made by itself. */
+      version: number;
+      /** @example credits depleted */
+      failureReason: string | null;
+      generatedAt: string | null;
+      createdAt: string | null;
+      updatedAt: string | null;
+    };
     CampaignStatistics: {
       /** Format: uuid */
       campaignId: string;
@@ -1828,6 +2372,273 @@ export interface components {
       headers: {
         [key: string]: string;
       };
+    };
+    SendingDomain: {
+      id: number | null;
+      /** @description In lower case, as IDNA A-labels. */
+      domainName: string | null;
+      domainType: ('CUSTOM' | 'SYSTEM') | null;
+      status:
+        | (
+            | 'PENDING_VERIFICATION'
+            | 'ACTIVE'
+            | 'VERIFICATION_FAILED'
+            | 'DEGRADED'
+            | 'SUSPENDED'
+            | 'BLOCKED'
+            | 'EXPIRED'
+          )
+        | null;
+      /** @description 0 to 100; null before the first check. */
+      healthScore: number | null;
+      projectId: number | null;
+      dnsRecords: components['schemas']['DnsRecord'][];
+      verifiedAt: string | null;
+      lastHealthCheckAt: string | null;
+      /** @description When it is given up, as things stand. */
+      expiresAt: string | null;
+      suspensionReason: string | null;
+      /** @description Checks so far, asked for or by schedule. */
+      verificationAttempts: number;
+      sendingAllowed: boolean;
+      createdAt: string | null;
+      updatedAt: string | null;
+    };
+    DnsRecord: {
+      id: number | null;
+      recordType: ('TXT' | 'CNAME' | 'MX') | null;
+      /** @description In full. */
+      host: string | null;
+      expectedValue: string | null;
+      /** @description What was found; several records one a line. */
+      actualValue: string | null;
+      status: ('PENDING' | 'VERIFIED' | 'FAILED') | null;
+      lastCheckedAt: string | null;
+      /**
+       * @description Begins with MISSING, MISMATCH, MULTIPLE, SYNTAX, SPF_TOO_MANY_LOOKUPS or DNS_ERROR; the rest is for people.
+       * @example MISSING: the name does not exist
+       */
+      failureReason: string | null;
+    };
+    CreateSendingDomain: {
+      /**
+       * @description The domain in From. It, or the one that it is below, must be one that can be registered.
+       * @example news.example.com
+       */
+      domainName: string;
+    };
+    UpdateSendingDomain: {
+      /**
+       * @description The domain in From. It, or the one that it is below, must be one that can be registered.
+       * @example news.example.com
+       */
+      domainName: string;
+    };
+    DnsInstructions: {
+      domainName: string | null;
+      requiredRecords: components['schemas']['DnsRecord'][];
+      /** @description What to enter where at the registrar or DNS provider, in words. */
+      instructionsText: string | null;
+    };
+    DomainVerification: {
+      domainId: number | null;
+      resultingStatus:
+        | (
+            | 'PENDING_VERIFICATION'
+            | 'ACTIVE'
+            | 'VERIFICATION_FAILED'
+            | 'DEGRADED'
+            | 'SUSPENDED'
+            | 'BLOCKED'
+            | 'EXPIRED'
+          )
+        | null;
+      /** @description 0 to 100; null before the first check. */
+      healthScore: number | null;
+      records: components['schemas']['DnsRecord'][];
+      /** @description Whether this check found every record right. */
+      allVerified: boolean;
+    };
+    Subscription: {
+      id: number | null;
+      planTier: ('FREE' | 'STANDARD' | 'PRO') | null;
+      status: ('TRIALING' | 'ACTIVE' | 'PAST_DUE' | 'RESTRICTED' | 'CANCELLED' | 'EXPIRED') | null;
+      billingInterval: ('MONTHLY' | 'YEARLY') | null;
+      /** @description AI credits that are included, a month: the `aiCredits` of its variant. */
+      aiCreditsTier: number | null;
+      /** @description What it becomes when the period ends; null when it stays what it is. */
+      pendingPlanTier: ('FREE' | 'STANDARD' | 'PRO') | null;
+      pendingAiCreditsTier: number | null;
+      pendingPlanEffectiveAt: string | null;
+      currentPeriodStart: string | null;
+      currentPeriodEnd: string | null;
+      /** @description When the cancellation was asked for. */
+      cancelledAt: string | null;
+      cancellationReason: string | null;
+      cancelAtPeriodEnd: boolean;
+      isSendingAllowed: boolean;
+      limits: components['schemas']['PlanLimits'];
+      createdAt: string | null;
+      updatedAt: string | null;
+    };
+    PlanLimits: {
+      /** @description Subscribers in the live environments of all projects together; −1 is unlimited. */
+      maxSubscribers: number;
+      /** @description Campaigns made in live environments in a month of the subscription; −1 is unlimited. */
+      maxCampaignsPerMonth: number;
+      /** @description Projects; −1 is unlimited. */
+      maxProjects: number;
+      /** @description Requests to AI features in a month of the subscription; −1 is unlimited. */
+      maxAiRequestsPerMonth: number;
+      /** @description People; −1 is unlimited. */
+      maxUsers: number;
+      /** @description E-mails of live environments in a month of the subscription; −1 is unlimited. */
+      maxEmailsPerMonth: number;
+      customFieldsEnabled: boolean;
+      automationsEnabled: boolean;
+      advancedSegmentsEnabled: boolean;
+      customDomainEnabled: boolean;
+      apiAccessEnabled: boolean;
+      prioritySupport: boolean;
+    };
+    Plan: {
+      tier: ('FREE' | 'STANDARD' | 'PRO') | null;
+      name: string | null;
+      description: string | null;
+      limits: components['schemas']['PlanLimits'];
+      variants: components['schemas']['PlanVariant'][];
+      /** @description Whether the subscription is to this plan. */
+      isCurrent: boolean;
+    };
+    PlanVariant: {
+      id: number | null;
+      /** @description AI credits a month. */
+      aiCredits: number;
+      /**
+       * Format: int64
+       * @description In minor units of the currency.
+       * @example 2900
+       */
+      monthlyPriceCents: number;
+      /**
+       * Format: int64
+       * @description In minor units of the currency.
+       * @example 2900
+       */
+      yearlyPriceCents: number;
+      baseCurrency: string | null;
+    };
+    InvoicePage: {
+      data: components['schemas']['Invoice'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    Invoice: {
+      id: number | null;
+      /** @description The payment provider’s id. */
+      externalId: string | null;
+      status: ('DRAFT' | 'OPEN' | 'PAID' | 'UNCOLLECTIBLE' | 'VOID') | null;
+      /**
+       * Format: int64
+       * @description To pay, tax included, in minor units of the currency.
+       * @example 2900
+       */
+      amountCents: number;
+      currency: string | null;
+      /**
+       * Format: uri
+       * @description A page that needs no key, good for 30 days; with `.pdf` behind it, the same as PDF.
+       */
+      invoiceUrl: string | null;
+      /** @example ACME-2026-000001 */
+      invoiceNumber: string | null;
+      billingReason:
+        | ('subscription_create' | 'subscription_cycle' | 'subscription_update' | 'credits_purchase')
+        | null;
+      paidAt: string | null;
+      createdAt: string | null;
+    };
+    UsageSummary: {
+      /** Format: int64 */
+      subscribersCurrent: number;
+      /** @description Subscribers; −1 is unlimited. */
+      subscribersLimit: number;
+      /**
+       * @description 0–100 with two decimals; 0 without a limit.
+       * @example 12.34
+       */
+      subscribersPercent: number;
+      /** Format: int64 */
+      campaignsCurrentMonth: number;
+      /** @description Campaigns a month; −1 is unlimited. */
+      campaignsLimit: number;
+      /**
+       * @description 0–100 with two decimals; 0 without a limit.
+       * @example 12.34
+       */
+      campaignsPercent: number;
+      /** Format: int64 */
+      projectsCurrent: number;
+      /** @description Projects; −1 is unlimited. */
+      projectsLimit: number;
+      /** Format: int64 */
+      aiCreditsCurrentMonth: number;
+      /** @description AI credits a month; −1 is unlimited. */
+      aiCreditsLimit: number;
+      /**
+       * @description 0–100 with two decimals; 0 without a limit.
+       * @example 12.34
+       */
+      aiCreditsPercent: number;
+      /**
+       * Format: int64
+       * @description Sent, and promised to campaigns that are on their way.
+       */
+      emailsCurrentMonth: number;
+      /** @description E-mails a month; −1 is unlimited. */
+      emailsLimit: number;
+      /**
+       * @description 0–100 with two decimals; 0 without a limit.
+       * @example 12.34
+       */
+      emailsPercent: number;
+    };
+    CreditBalance: {
+      /**
+       * Format: int64
+       * @description What can be used: credits that work under way has set aside are out.
+       */
+      balance: number;
+      /** @description Nothing is left, or less than what was refused last. */
+      creditsDepleted: boolean;
+      lastUpdatedAt: string | null;
+    };
+    CreditTransactionPage: {
+      data: components['schemas']['CreditTransaction'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    CreditTransaction: {
+      /** Format: uuid */
+      id: string;
+      type: ('GRANT' | 'PURCHASE' | 'CONSUMPTION' | 'REFUND' | 'ADJUSTMENT' | 'EXPIRATION') | null;
+      /**
+       * Format: int64
+       * @description What it added; negative for what it took.
+       * @example -12
+       */
+      amount: number;
+      /**
+       * Format: int64
+       * @description The sum of all amounts up to this one.
+       */
+      balanceAfter: number;
+      /** @description What the credits were used for, such as a version of a report. */
+      referenceId: string | null;
+      description: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
     };
     /** @description A problem (RFC 9457). More members depend on `type`. */
     Problem: {
@@ -4926,6 +5737,687 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
+  listAutomations: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+        status?: 'DRAFT' | 'ACTIVE' | 'PAUSED' | 'ARCHIVED';
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019aa3b5-0000-7000-8000-000000000000",
+           *           "automationKey": "APIT-1",
+           *           "name": "Product news",
+           *           "description": "What is new, once a month",
+           *           "status": "DRAFT",
+           *           "triggerType": "subscriber_joins_list",
+           *           "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
+           *           "triggerTopicName": "text",
+           *           "nodeCount": 1,
+           *           "totalEntered": 1,
+           *           "totalCompleted": 1,
+           *           "currentlyActive": 1,
+           *           "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
+           *           "edges": "[]",
+           *           "createdAt": "2026-11-21T06:00:00.000Z",
+           *           "updatedAt": "2026-11-21T06:00:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['AutomationPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  createAutomation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Product news"
+         *     }
+         */
+        'application/json': components['schemas']['CreateAutomation'];
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "automationKey": "APIT-1",
+           *       "name": "Product news",
+           *       "description": "What is new, once a month",
+           *       "status": "DRAFT",
+           *       "triggerType": "subscriber_joins_list",
+           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
+           *       "triggerTopicName": "text",
+           *       "nodeCount": 1,
+           *       "totalEntered": 1,
+           *       "totalCompleted": 1,
+           *       "currentlyActive": 1,
+           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
+           *       "edges": "[]",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Automation'];
+        };
+      };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getAutomation: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example text */
+        automationId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "automationKey": "APIT-1",
+           *       "name": "Product news",
+           *       "description": "What is new, once a month",
+           *       "status": "DRAFT",
+           *       "triggerType": "subscriber_joins_list",
+           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
+           *       "triggerTopicName": "text",
+           *       "nodeCount": 1,
+           *       "totalEntered": 1,
+           *       "totalCompleted": 1,
+           *       "currentlyActive": 1,
+           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
+           *       "edges": "[]",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Automation'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  deleteAutomation: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example text */
+        automationId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done; there is nothing to return */
+      204: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  updateAutomation: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example text */
+        automationId: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /** @example {} */
+        'application/json': components['schemas']['UpdateAutomation'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "automationKey": "APIT-1",
+           *       "name": "Product news",
+           *       "description": "What is new, once a month",
+           *       "status": "DRAFT",
+           *       "triggerType": "subscriber_joins_list",
+           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
+           *       "triggerTopicName": "text",
+           *       "nodeCount": 1,
+           *       "totalEntered": 1,
+           *       "totalCompleted": 1,
+           *       "currentlyActive": 1,
+           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
+           *       "edges": "[]",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Automation'];
+        };
+      };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  updateAutomationContent: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example text */
+        automationId: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /** @example {} */
+        'application/json': components['schemas']['AutomationContent'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "automationKey": "APIT-1",
+           *       "name": "Product news",
+           *       "description": "What is new, once a month",
+           *       "status": "DRAFT",
+           *       "triggerType": "subscriber_joins_list",
+           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
+           *       "triggerTopicName": "text",
+           *       "nodeCount": 1,
+           *       "totalEntered": 1,
+           *       "totalCompleted": 1,
+           *       "currentlyActive": 1,
+           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
+           *       "edges": "[]",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Automation'];
+        };
+      };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  activateAutomation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example text */
+        automationId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "automationKey": "APIT-1",
+           *       "name": "Product news",
+           *       "description": "What is new, once a month",
+           *       "status": "DRAFT",
+           *       "triggerType": "subscriber_joins_list",
+           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
+           *       "triggerTopicName": "text",
+           *       "nodeCount": 1,
+           *       "totalEntered": 1,
+           *       "totalCompleted": 1,
+           *       "currentlyActive": 1,
+           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
+           *       "edges": "[]",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Automation'];
+        };
+      };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  pauseAutomation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example text */
+        automationId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "automationKey": "APIT-1",
+           *       "name": "Product news",
+           *       "description": "What is new, once a month",
+           *       "status": "DRAFT",
+           *       "triggerType": "subscriber_joins_list",
+           *       "triggerTopicId": "019aa3b5-0000-7000-8000-000000000000",
+           *       "triggerTopicName": "text",
+           *       "nodeCount": 1,
+           *       "totalEntered": 1,
+           *       "totalCompleted": 1,
+           *       "currentlyActive": 1,
+           *       "nodes": "[{\"id\":\"start\",\"type\":\"trigger\",\"config\":{}}]",
+           *       "edges": "[]",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Automation'];
+        };
+      };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
   listCampaigns: {
     parameters: {
       query?: {
@@ -6323,6 +7815,335 @@ export interface operations {
       503: components['responses']['unavailable'];
     };
   };
+  listAutomationExecutions: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+      };
+      header?: never;
+      path: {
+        /** @example text */
+        automationId: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019aa3b5-0000-7000-8000-000000000000",
+           *           "email": "ada@example.com",
+           *           "status": "ACTIVE",
+           *           "currentNodeId": "text",
+           *           "enteredAt": "2026-11-21T06:00:00.000Z",
+           *           "completedAt": "2026-11-21T06:00:00.000Z",
+           *           "steps": [
+           *             {
+           *               "nodeId": "text",
+           *               "status": "DONE",
+           *               "at": "2026-11-21T06:00:00.000Z",
+           *               "detail": "text"
+           *             }
+           *           ]
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['AutomationExecutionPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  enterAutomation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example text */
+        automationId: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "email": "jane@example.com"
+         *     }
+         */
+        'application/json': components['schemas']['EnterAutomation'];
+      };
+    };
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019aa3b5-0000-7000-8000-000000000000"
+           *     }
+           */
+          'application/json': components['schemas']['EnteredAutomation'];
+        };
+      };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getCampaignReport: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "campaignId": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
+           *       "status": "PENDING",
+           *       "content": "## Summary\n\nMore people opened it than usual.",
+           *       "locale": "en",
+           *       "aiModelId": "builtin/analyst-1",
+           *       "version": 1,
+           *       "failureReason": "credits depleted",
+           *       "generatedAt": "2026-11-21T06:00:00.000Z",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['CampaignReport'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  requestCampaignReport: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Accepted */
+      202: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "campaignId": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
+           *       "status": "PENDING",
+           *       "content": "## Summary\n\nMore people opened it than usual.",
+           *       "locale": "en",
+           *       "aiModelId": "builtin/analyst-1",
+           *       "version": 1,
+           *       "failureReason": "credits depleted",
+           *       "generatedAt": "2026-11-21T06:00:00.000Z",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['CampaignReport'];
+        };
+      };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
   getCampaignStatistics: {
     parameters: {
       query?: never;
@@ -6702,6 +8523,872 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getSendingDomain: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": 1,
+           *       "domainName": "example.com",
+           *       "domainType": "CUSTOM",
+           *       "status": "PENDING_VERIFICATION",
+           *       "healthScore": 1,
+           *       "projectId": 1,
+           *       "dnsRecords": [
+           *         {
+           *           "id": 1,
+           *           "recordType": "TXT",
+           *           "host": "_dmarc.example.com",
+           *           "expectedValue": "v=DMARC1; p=none",
+           *           "actualValue": "text",
+           *           "status": "PENDING",
+           *           "lastCheckedAt": "2026-11-21T06:00:00.000Z",
+           *           "failureReason": "MISSING: the name does not exist"
+           *         }
+           *       ],
+           *       "verifiedAt": "2026-11-21T06:00:00.000Z",
+           *       "lastHealthCheckAt": "2026-11-21T06:00:00.000Z",
+           *       "expiresAt": "2026-11-21T06:00:00.000Z",
+           *       "suspensionReason": "text",
+           *       "verificationAttempts": 1,
+           *       "sendingAllowed": true,
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['SendingDomain'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  createSendingDomain: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "domainName": "news.example.com"
+         *     }
+         */
+        'application/json': components['schemas']['CreateSendingDomain'];
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": 1,
+           *       "domainName": "example.com",
+           *       "domainType": "CUSTOM",
+           *       "status": "PENDING_VERIFICATION",
+           *       "healthScore": 1,
+           *       "projectId": 1,
+           *       "dnsRecords": [
+           *         {
+           *           "id": 1,
+           *           "recordType": "TXT",
+           *           "host": "_dmarc.example.com",
+           *           "expectedValue": "v=DMARC1; p=none",
+           *           "actualValue": "text",
+           *           "status": "PENDING",
+           *           "lastCheckedAt": "2026-11-21T06:00:00.000Z",
+           *           "failureReason": "MISSING: the name does not exist"
+           *         }
+           *       ],
+           *       "verifiedAt": "2026-11-21T06:00:00.000Z",
+           *       "lastHealthCheckAt": "2026-11-21T06:00:00.000Z",
+           *       "expiresAt": "2026-11-21T06:00:00.000Z",
+           *       "suspensionReason": "text",
+           *       "verificationAttempts": 1,
+           *       "sendingAllowed": true,
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['SendingDomain'];
+        };
+      };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  deleteSendingDomain: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done; there is nothing to return */
+      204: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  updateSendingDomain: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "domainName": "news.example.com"
+         *     }
+         */
+        'application/json': components['schemas']['UpdateSendingDomain'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": 1,
+           *       "domainName": "example.com",
+           *       "domainType": "CUSTOM",
+           *       "status": "PENDING_VERIFICATION",
+           *       "healthScore": 1,
+           *       "projectId": 1,
+           *       "dnsRecords": [
+           *         {
+           *           "id": 1,
+           *           "recordType": "TXT",
+           *           "host": "_dmarc.example.com",
+           *           "expectedValue": "v=DMARC1; p=none",
+           *           "actualValue": "text",
+           *           "status": "PENDING",
+           *           "lastCheckedAt": "2026-11-21T06:00:00.000Z",
+           *           "failureReason": "MISSING: the name does not exist"
+           *         }
+           *       ],
+           *       "verifiedAt": "2026-11-21T06:00:00.000Z",
+           *       "lastHealthCheckAt": "2026-11-21T06:00:00.000Z",
+           *       "expiresAt": "2026-11-21T06:00:00.000Z",
+           *       "suspensionReason": "text",
+           *       "verificationAttempts": 1,
+           *       "sendingAllowed": true,
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['SendingDomain'];
+        };
+      };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getDnsInstructions: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "domainName": "example.com",
+           *       "requiredRecords": [
+           *         {
+           *           "id": 1,
+           *           "recordType": "TXT",
+           *           "host": "_dmarc.example.com",
+           *           "expectedValue": "v=DMARC1; p=none",
+           *           "actualValue": "text",
+           *           "status": "PENDING",
+           *           "lastCheckedAt": "2026-11-21T06:00:00.000Z",
+           *           "failureReason": "MISSING: the name does not exist"
+           *         }
+           *       ],
+           *       "instructionsText": "Add these records where example.com is registered."
+           *     }
+           */
+          'application/json': components['schemas']['DnsInstructions'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  verifyDns: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "domainId": 1,
+           *       "resultingStatus": "PENDING_VERIFICATION",
+           *       "healthScore": 1,
+           *       "records": [
+           *         {
+           *           "id": 1,
+           *           "recordType": "TXT",
+           *           "host": "_dmarc.example.com",
+           *           "expectedValue": "v=DMARC1; p=none",
+           *           "actualValue": "text",
+           *           "status": "PENDING",
+           *           "lastCheckedAt": "2026-11-21T06:00:00.000Z",
+           *           "failureReason": "MISSING: the name does not exist"
+           *         }
+           *       ],
+           *       "allVerified": true
+           *     }
+           */
+          'application/json': components['schemas']['DomainVerification'];
+        };
+      };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getSubscription: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": 1,
+           *       "planTier": "FREE",
+           *       "status": "TRIALING",
+           *       "billingInterval": "MONTHLY",
+           *       "aiCreditsTier": 1,
+           *       "pendingPlanTier": "FREE",
+           *       "pendingAiCreditsTier": 1,
+           *       "pendingPlanEffectiveAt": "2026-11-21T06:00:00.000Z",
+           *       "currentPeriodStart": "2026-11-21T06:00:00.000Z",
+           *       "currentPeriodEnd": "2026-11-21T06:00:00.000Z",
+           *       "cancelledAt": "2026-11-21T06:00:00.000Z",
+           *       "cancellationReason": "text",
+           *       "cancelAtPeriodEnd": true,
+           *       "isSendingAllowed": true,
+           *       "limits": {
+           *         "maxSubscribers": 1,
+           *         "maxCampaignsPerMonth": 1,
+           *         "maxProjects": 1,
+           *         "maxAiRequestsPerMonth": 1,
+           *         "maxUsers": 1,
+           *         "maxEmailsPerMonth": 1,
+           *         "customFieldsEnabled": true,
+           *         "automationsEnabled": true,
+           *         "advancedSegmentsEnabled": true,
+           *         "customDomainEnabled": true,
+           *         "apiAccessEnabled": true,
+           *         "prioritySupport": true
+           *       },
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Subscription'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listPlans: {
+    parameters: {
+      query?: {
+        /** @description ISO 4217. Default: that of the subscription, else USD. A plan without prices in it shows those in USD; `baseCurrency` says which currency the prices are in. */
+        currency?: string;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example [
+           *       {
+           *         "tier": "FREE",
+           *         "name": "Product news",
+           *         "description": "What is new, once a month",
+           *         "limits": {
+           *           "maxSubscribers": 1,
+           *           "maxCampaignsPerMonth": 1,
+           *           "maxProjects": 1,
+           *           "maxAiRequestsPerMonth": 1,
+           *           "maxUsers": 1,
+           *           "maxEmailsPerMonth": 1,
+           *           "customFieldsEnabled": true,
+           *           "automationsEnabled": true,
+           *           "advancedSegmentsEnabled": true,
+           *           "customDomainEnabled": true,
+           *           "apiAccessEnabled": true,
+           *           "prioritySupport": true
+           *         },
+           *         "variants": [
+           *           {
+           *             "id": 1,
+           *             "aiCredits": 1,
+           *             "monthlyPriceCents": 2900,
+           *             "yearlyPriceCents": 2900,
+           *             "baseCurrency": "USD"
+           *           }
+           *         ],
+           *         "isCurrent": true
+           *       }
+           *     ]
+           */
+          'application/json': components['schemas']['Plan'][];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listInvoices: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": 1,
+           *           "externalId": "text",
+           *           "status": "DRAFT",
+           *           "amountCents": 2900,
+           *           "currency": "USD",
+           *           "invoiceUrl": "https://mail.example.com/i/token",
+           *           "invoiceNumber": "ACME-2026-000001",
+           *           "billingReason": "subscription_create",
+           *           "paidAt": "2026-11-21T06:00:00.000Z",
+           *           "createdAt": "2026-11-21T06:00:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['InvoicePage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getUsage: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "subscribersCurrent": 1,
+           *       "subscribersLimit": 1,
+           *       "subscribersPercent": 12.34,
+           *       "campaignsCurrentMonth": 1,
+           *       "campaignsLimit": 1,
+           *       "campaignsPercent": 12.34,
+           *       "projectsCurrent": 1,
+           *       "projectsLimit": 1,
+           *       "aiCreditsCurrentMonth": 1,
+           *       "aiCreditsLimit": 1,
+           *       "aiCreditsPercent": 12.34,
+           *       "emailsCurrentMonth": 1,
+           *       "emailsLimit": 1,
+           *       "emailsPercent": 12.34
+           *     }
+           */
+          'application/json': components['schemas']['UsageSummary'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getCreditBalance: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "balance": 1,
+           *       "creditsDepleted": true,
+           *       "lastUpdatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['CreditBalance'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listCreditTransactions: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
+           *           "type": "GRANT",
+           *           "amount": -12,
+           *           "balanceAfter": 1,
+           *           "referenceId": "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90",
+           *           "description": "What is new, once a month",
+           *           "createdAt": "2026-11-21T06:00:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['CreditTransactionPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
       /** @description `rate-limited`: Too many requests. */

@@ -14,6 +14,10 @@ export class Mailwright {
   readonly suppressions: resources.Suppressions;
   readonly campaigns: resources.Campaigns;
   readonly reports: resources.Reports;
+  readonly automations: resources.Automations;
+  readonly sendingDomain: resources.SendingDomain;
+  readonly billing: resources.Billing;
+  readonly credits: resources.Credits;
   readonly testInbox: resources.TestInbox;
 
   constructor(options: MailwrightOptions) {
@@ -28,6 +32,10 @@ export class Mailwright {
     this.suppressions = new resources.Suppressions(transport);
     this.campaigns = new resources.Campaigns(transport);
     this.reports = new resources.Reports(transport);
+    this.automations = new resources.Automations(transport);
+    this.sendingDomain = new resources.SendingDomain(transport);
+    this.billing = new resources.Billing(transport);
+    this.credits = new resources.Credits(transport);
     this.testInbox = new resources.TestInbox(transport);
   }
 

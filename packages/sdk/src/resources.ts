@@ -302,6 +302,15 @@ export class Campaigns extends Resource {
 }
 
 export class Reports extends Resource {
+  /** What a reader made of the campaign's figures, and how far its writing is. */
+  get(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignReport'>> {
+    return this.transport.call('getCampaignReport', { ...options, path: { campaignKey } });
+  }
+
+  request(campaignKey: string, options?: CallOptions): Promise<Answer<'requestCampaignReport'>> {
+    return this.transport.call('requestCampaignReport', { ...options, path: { campaignKey } });
+  }
+
   statistics(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignStatistics'>> {
     return this.transport.call('getCampaignStatistics', { ...options, path: { campaignKey } });
   }
@@ -321,6 +330,121 @@ export class Reports extends Resource {
     options?: CallOptions,
   ): Promise<Answer<'exportCampaignReport'>> {
     return this.transport.call('exportCampaignReport', { ...options, path: { campaignKey }, query });
+  }
+}
+
+export class Automations extends Resource {
+  all(filters: Filters<'listAutomations'> = {}): List<Item<'listAutomations'>> {
+    return this.listOf('listAutomations', filters);
+  }
+
+  create(body: Body<'createAutomation'>, options?: CallOptions): Promise<Answer<'createAutomation'>> {
+    return this.transport.call('createAutomation', { ...options, json: body });
+  }
+
+  get(automationId: string, options?: CallOptions): Promise<Answer<'getAutomation'>> {
+    return this.transport.call('getAutomation', { ...options, path: { automationId } });
+  }
+
+  update(
+    automationId: string,
+    body: Body<'updateAutomation'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateAutomation'>> {
+    return this.transport.call('updateAutomation', { ...options, path: { automationId }, json: body });
+  }
+
+  updateContent(
+    automationId: string,
+    body: Body<'updateAutomationContent'>,
+    options?: CallOptions,
+  ): Promise<Answer<'updateAutomationContent'>> {
+    return this.transport.call('updateAutomationContent', { ...options, path: { automationId }, json: body });
+  }
+
+  delete(automationId: string, options?: CallOptions): Promise<Answer<'deleteAutomation'>> {
+    return this.transport.call('deleteAutomation', { ...options, path: { automationId } });
+  }
+
+  activate(automationId: string, options?: CallOptions): Promise<Answer<'activateAutomation'>> {
+    return this.transport.call('activateAutomation', { ...options, path: { automationId } });
+  }
+
+  pause(automationId: string, options?: CallOptions): Promise<Answer<'pauseAutomation'>> {
+    return this.transport.call('pauseAutomation', { ...options, path: { automationId } });
+  }
+
+  /** Lets one subscriber in by hand. */
+  enter(
+    automationId: string,
+    body: Body<'enterAutomation'>,
+    options?: CallOptions,
+  ): Promise<Answer<'enterAutomation'>> {
+    return this.transport.call('enterAutomation', { ...options, path: { automationId }, json: body });
+  }
+
+  executions(
+    automationId: string,
+    filters: Filters<'listAutomationExecutions'> = {},
+  ): List<Item<'listAutomationExecutions'>> {
+    return this.listOf('listAutomationExecutions', filters, { automationId });
+  }
+}
+
+/** The project's own domain to send from: there is one, or none. */
+export class SendingDomain extends Resource {
+  get(options?: CallOptions): Promise<Answer<'getSendingDomain'>> {
+    return this.transport.call('getSendingDomain', options);
+  }
+
+  create(body: Body<'createSendingDomain'>, options?: CallOptions): Promise<Answer<'createSendingDomain'>> {
+    return this.transport.call('createSendingDomain', { ...options, json: body });
+  }
+
+  update(body: Body<'updateSendingDomain'>, options?: CallOptions): Promise<Answer<'updateSendingDomain'>> {
+    return this.transport.call('updateSendingDomain', { ...options, json: body });
+  }
+
+  delete(options?: CallOptions): Promise<Answer<'deleteSendingDomain'>> {
+    return this.transport.call('deleteSendingDomain', options);
+  }
+
+  /** The records to publish, and what each is for. */
+  dnsInstructions(options?: CallOptions): Promise<Answer<'getDnsInstructions'>> {
+    return this.transport.call('getDnsInstructions', options);
+  }
+
+  verifyDns(options?: CallOptions): Promise<Answer<'verifyDns'>> {
+    return this.transport.call('verifyDns', options);
+  }
+}
+
+export class Billing extends Resource {
+  subscription(options?: CallOptions): Promise<Answer<'getSubscription'>> {
+    return this.transport.call('getSubscription', options);
+  }
+
+  plans(query: Query<'listPlans'> = {}, options?: CallOptions): Promise<Answer<'listPlans'>> {
+    return this.transport.call('listPlans', { ...options, query });
+  }
+
+  invoices(filters: Filters<'listInvoices'> = {}): List<Item<'listInvoices'>> {
+    return this.listOf('listInvoices', filters);
+  }
+
+  /** Of the running period. */
+  usage(options?: CallOptions): Promise<Answer<'getUsage'>> {
+    return this.transport.call('getUsage', options);
+  }
+}
+
+export class Credits extends Resource {
+  balance(options?: CallOptions): Promise<Answer<'getCreditBalance'>> {
+    return this.transport.call('getCreditBalance', options);
+  }
+
+  transactions(filters: Filters<'listCreditTransactions'> = {}): List<Item<'listCreditTransactions'>> {
+    return this.listOf('listCreditTransactions', filters);
   }
 }
 

@@ -91,5 +91,6 @@ export const signs = {
   lost: sign(
     html`<path d="M19.5 19.5a4.6 4.6 0 1 1 6.6 4.3c-1.4.7-2.1 1.6-2.1 3.2v.5" /><path d="M24 32.5v.1" />`,
   ),
+  chart: sign(html`<path d="M14 33.5h20" /><path d="M17.5 28.5v-4M24 28.5v-13M30.5 28.5v-8.5" />`),
   trouble: sign(html`<path d="M24 15.5V27" /><path d="M24 32.5v.1" />`),
 };

@@ -7,7 +7,7 @@ import type { PageSender } from './page-layout.js';
 /** What a good token leads to. */
 export interface PageLink {
   readonly scope: ProjectScope;
-  /** The confirmation, delivery, subscriber or invoice that the link is about. */
+  /** The confirmation, delivery, subscriber, invoice or campaign that the link is about. */
   readonly id: string;
   readonly expired: boolean;
   readonly sender: PageSender;

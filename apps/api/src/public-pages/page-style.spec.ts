@@ -28,6 +28,7 @@ describe.each([
     ['button-edge', 'card'],
     ['accent', 'card'],
     ['accent', 'tint'],
+    ['second', 'card'],
   ])('set %s off from %s (WCAG 1.4.11)', (shape, ground) => {
     expect(contrast(colours[shape], colours[ground])).toBeGreaterThanOrEqual(3);
   });

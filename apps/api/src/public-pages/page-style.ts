@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { css, Html } from './html.js';
+import { reportStyle } from './report-style.js';
 
 /** Colours keep WCAG 2.2 AA in both schemes: 4.5:1 for text, 3:1 for the edges of buttons and the focus ring. */
 const pageStyle = css`
@@ -13,6 +14,7 @@ const pageStyle = css`
     --accent: #17594a;
     --accent-strong: #0f4236;
     --on-accent: #ffffff;
+    --second: #a8481c;
     --tint: #e6f0ec;
     --button-edge: #7d8681;
   }
@@ -26,6 +28,7 @@ const pageStyle = css`
       --accent: #83d3b6;
       --accent-strong: #a3e3cb;
       --on-accent: #0b2119;
+      --second: #f0a683;
       --tint: #22352f;
       --button-edge: #75807c;
     }
@@ -306,6 +309,7 @@ const pageStyle = css`
       --ink: #000000;
       --quiet: #444444;
       --accent: #000000;
+      --second: #a8481c;
       --tint: #ffffff;
     }
     body {
@@ -330,7 +334,7 @@ const pageStyle = css`
 `;
 
 /** The one style sheet of all pages. Nothing stands between it and its tags, so that its hash holds. */
-export const styleElement = new Html(['<style>', '</style>'], [pageStyle]);
+export const styleElement = new Html(['<style>', '', '</style>'], [pageStyle, reportStyle]);
 
 /** What the pages' Content-Security-Policy lets in as style. */
-export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(pageStyle.toString()).digest('base64')}'`;
+export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(`${pageStyle}${reportStyle}`).digest('base64')}'`;

@@ -9,10 +9,11 @@ import { MailViewController } from './mail-view.controller.js';
 import { OpenPixelController } from './open-pixel.controller.js';
 import { PageLinks } from './page-links.service.js';
 import { PreferencesController } from './preferences.controller.js';
+import { ReportController } from './report.controller.js';
 import { TrackedLinkController } from './tracked-link.controller.js';
 import { UnsubscribeController } from './unsubscribe.controller.js';
 
-/** The pages that links in mails lead to, and invoices: for people, without a key, in HTML. */
+/** The pages that links in mails lead to, invoices and reports: for people, without a key, in HTML. */
 @Module({
   imports: [AccessModule, AudienceModule, BillingModule, MessagingModule],
   controllers: [
@@ -21,6 +22,7 @@ import { UnsubscribeController } from './unsubscribe.controller.js';
     MailViewController,
     OpenPixelController,
     PreferencesController,
+    ReportController,
     TrackedLinkController,
     UnsubscribeController,
   ],

@@ -4,6 +4,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database, type Sql } from '#platform';
 import type { CampaignCounts } from '../reports/campaign-statistics.js';
 import { countsOf, IS_TRACKED, NUMBERS } from '../reports/campaign-statistics.query.js';
+import { linkClicks } from '../reports/link-clicks.js';
 import {
   type Arrivals,
   type DomainFacts,
@@ -130,24 +131,9 @@ async function atAge(db: Sql, past: readonly PastRow[], ageMs: number): Promise<
   });
 }
 
-/** A campaign that was sent with other content later has more than one set of links: those that differ are left out. */
-async function links(db: Sql, { id, queuedAt }: CampaignRow): Promise<LinkFacts[]> {
-  const { rows } = await sql<LinkFacts>`
-    with places as (
-      select u.number, min(u.url) as url
-      from messaging.link_sets s cross join lateral unnest(s.urls) with ordinality u(url, number)
-      where s.campaign_id = ${id}
-      group by u.number having count(distinct u.url) = 1
-    ), clicks as (
-      select e.link_number as number, count(distinct e.delivery_id) as clickers
-      from messaging.delivery_events e
-      where e.campaign_id = ${id} and e.type = 'CLICKED' and e.classification = 'human' and e.occurred_at >= ${queuedAt}
-      group by e.link_number
-    )
-    select p.url, coalesce(c.clickers, 0)::bigint as clickers from places p left join clicks c using (number)
-    order by clickers desc, p.url
-  `.execute(db);
-  return rows.length <= MOST_LISTED ? rows : [...rows.slice(0, MOST_LISTED - 1), ...rows.slice(-1)];
+async function links(db: Sql, campaign: CampaignRow): Promise<readonly LinkFacts[]> {
+  const all = await linkClicks(db, campaign);
+  return all.length <= MOST_LISTED ? all : [...all.slice(0, MOST_LISTED - 1), ...all.slice(-1)];
 }
 
 async function hours(scope: ProjectScope, db: Sql, campaignId: string): Promise<HourFacts[]> {

@@ -1,4 +1,5 @@
 import type { CampaignCounts } from '../reports/campaign-statistics.js';
+import type { LinkClicks } from '../reports/link-clicks.js';
 
 /** A campaign of the same project that went before. */
 export interface PastCampaign {
@@ -7,11 +8,7 @@ export interface PastCampaign {
   readonly isTracked: boolean;
 }
 
-export interface LinkFacts {
-  readonly url: string;
-  /** Mails through which people followed it. */
-  readonly clickers: number;
-}
+export type LinkFacts = LinkClicks;
 
 /** What one hour of the day had, over all days. */
 export interface HourFacts {

@@ -1,0 +1,58 @@
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import type { Sql } from '#platform';
+
+/** What became of a campaign's mails to one mailbox provider, the domain of the address. */
+export interface ProviderFigures {
+  /** Null for all the providers together that are not named. */
+  readonly domain: string | null;
+  readonly sent: number;
+  readonly delivered: number;
+  readonly bounced: number;
+  /** Mails that somebody opened; a click counts as an open. */
+  readonly opened: number;
+  readonly clicked: number;
+}
+
+/** Where a campaign's mails are. */
+export interface CampaignMails {
+  readonly id: string;
+  /** `2026-03-01`: the partition of the deliveries. */
+  readonly queuedOn: string;
+}
+
+/** The largest providers; the others are told together. */
+const MOST_NAMED = 12;
+
+/**
+ * The providers of a campaign, the largest first. One with fewer than `fewest` of its mails is not named: it might be one
+ * person's own. The others come last, together.
+ */
+export async function providerFigures(
+  scope: ProjectScope,
+  db: Sql,
+  { id, queuedOn }: CampaignMails,
+  fewest: number,
+): Promise<ProviderFigures[]> {
+  const { rows } = await sql<ProviderFigures>`
+    with counted as (
+      select split_part(d.address_key, '@', 2) as domain, count(*) as sent, count(d.bounced_at) as bounced,
+        count(*) filter (where g.opens > 0 or g.clicks > 0) as opened, count(*) filter (where g.clicks > 0) as clicked
+      from messaging.deliveries d
+      left join messaging.delivery_engagement g
+        on g.delivery_id = d.id and g.queued_on = ${queuedOn}::date and g.campaign_id = ${id}
+      where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.environment_id = ${scope.environmentId}
+        and d.kind = 'CAMPAIGN' and d.state = 'SENT'
+      group by 1
+    ), ranked as (
+      select *, sent >= ${fewest} and domain <> ''
+          and row_number() over (order by domain = '', sent desc, domain) <= ${MOST_NAMED} as is_named
+      from counted
+    )
+    select case when is_named then domain end as domain, sum(sent)::bigint as sent,
+      (sum(sent) - sum(bounced))::bigint as delivered, sum(bounced)::bigint as bounced, sum(opened)::bigint as opened,
+      sum(clicked)::bigint as clicked
+    from ranked group by 1 order by domain is null, sent desc, domain
+  `.execute(db);
+  return rows;
+}
