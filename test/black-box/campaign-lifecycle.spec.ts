@@ -194,8 +194,8 @@ describe('the life of a campaign', () => {
 
   it('is paused, goes on and reaches everybody once', async () => {
     const key = await draft(live);
-    await act(live, key, 'send');
     sink.clear();
+    await act(live, key, 'send');
     await eventually('some are sent', () => sink.count() > RECIPIENTS * 0.1);
     const paused = await act(live, key, 'pause');
     expect([paused.status, paused.at('status')]).toEqual([200, 'PAUSED']);
@@ -224,8 +224,8 @@ describe('the life of a campaign', () => {
 
   it('is cancelled while it is sent, and what waits is given up', async () => {
     const key = await draft(live);
-    await act(live, key, 'send');
     sink.clear();
+    await act(live, key, 'send');
     await eventually('some are sent', () => sink.count() > RECIPIENTS * 0.1);
     expect((await act(live, key, 'cancel')).at('status')).toBe('CANCELLED');
     const total = async (status: string) =>
