@@ -14,6 +14,8 @@ export class Notifications {
   readonly #handlers = new Map<string, Set<NotificationHandler>>();
   #client: pg.Client | undefined;
   #running = false;
+  /** A connection takes one statement after the other. */
+  #listening: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly databaseUrl: string) {}
 
@@ -27,7 +29,7 @@ export class Notifications {
     const handlers = this.#handlers.get(channel) ?? new Set();
     const first = handlers.size === 0;
     this.#handlers.set(channel, handlers.add(handler));
-    if (first) void this.#client?.query(`listen ${channel}`).catch(() => undefined);
+    if (first) this.#listening = this.#listening.then(() => this.#listenOn(channel)).catch(() => undefined);
     return () => handlers.delete(handler);
   }
 
@@ -36,6 +38,10 @@ export class Notifications {
     const client = this.#client;
     this.#client = undefined;
     await client?.end().catch(() => undefined);
+  }
+
+  async #listenOn(channel: string): Promise<void> {
+    await this.#client?.query(`listen ${channel}`);
   }
 
   async #connect(): Promise<void> {
