@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, CONFIG, describeError, loadConfig, watchParent } from '#platform';
+import { type Config, CONFIG, describeError, loadConfig, settleMemory, watchParent } from '#platform';
 import { Draining } from '#platform/http';
 import { type RunningApi, startApi, startFailure } from './start-api.js';
 
@@ -12,6 +12,7 @@ watchParent(() => process.kill(process.pid, 'SIGTERM'));
 try {
   const api = await startApi(loadConfig(process.env));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(api));
+  settleMemory();
   process.stdout.write(`api listening on ${api.url}\n`);
   process.send?.({ type: 'listening', port: api.port });
 } catch (error) {
