@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { PROGRAM_FLAGS, PROGRAM_VARIABLES } from '../../apps/launcher/src/program-flags.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 
 /** A program of ours that runs as its own process, as it would in production. */
@@ -21,7 +22,7 @@ const START_MS = 30_000;
 
 /** Starts a built program and waits until it listens. Its environment is `environment` and PATH alone. */
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
-  const child = spawn(process.execPath, [`dist/apps/${program}/src/main.js`], {
+  const child = spawn(process.execPath, [...PROGRAM_FLAGS, `dist/apps/${program}/src/main.js`], {
     cwd: projectRoot(),
     env: {
       PATH: process.env['PATH'],
@@ -29,6 +30,7 @@ export async function startProgram(program: Program, environment: Environment): 
       LOG_FORMAT: 'json',
       LOG_LEVEL: 'warn',
       PORT: '0',
+      ...PROGRAM_VARIABLES,
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

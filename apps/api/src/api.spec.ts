@@ -122,7 +122,7 @@ describe('The api', () => {
     expect(await (await get('/health/live')).json()).toEqual({ status: 'ok' });
     expect(await (await get('/health/ready')).json()).toEqual({
       status: 'ok',
-      checks: { database: 'ok', migrations: 'ok', rateLimit: 'ok' },
+      checks: { database: 'ok', migrations: 'ok', rateLimit: 'ok', accepting: 'ok' },
     });
     const metrics = await (await get('/metrics')).text();
     for (const name of [

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { LaunchError } from './launch.error.js';
+import { PROGRAM_FLAGS, PROGRAM_VARIABLES } from './program-flags.js';
 import type { Run } from './supervisor.js';
 
 /**
@@ -8,8 +9,8 @@ import type { Run } from './supervisor.js';
  * and in order.
  */
 export function runNodeProgram(name: string, file: string, env: NodeJS.ProcessEnv): Run {
-  const child = spawn(process.execPath, [file], {
-    env,
+  const child = spawn(process.execPath, [...PROGRAM_FLAGS, file], {
+    env: { ...PROGRAM_VARIABLES, ...env },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     detached: true,
   });

@@ -4,6 +4,7 @@ import {
   describeError,
   loadConfig,
   PendingMigrationsError,
+  settleMemory,
   watchParent,
 } from '#platform';
 import { type RunningWorker, startWorker } from './start-worker.js';
@@ -16,6 +17,7 @@ async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const worker = await startWorker(config);
   stopOnSignals(config, worker);
+  settleMemory();
   if (process.send === undefined)
     process.stdout.write(`worker running, health at http://${config.HOST}:${worker.port}/health/ready\n`);
   else process.send({ type: 'listening', port: worker.port });

@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import PdfDocument from 'pdfkit';
 import type { Invoice } from '#billing';
 import { projectRoot } from '#platform';
 import {
@@ -25,11 +23,11 @@ const EDGE = '#ddd7cc';
 
 // The fonts that every PDF reader has lack most of the world's letters.
 const FONTS = join(projectRoot(), 'assets/fonts');
-const regular = readFileSync(join(FONTS, 'DejaVuSansCondensed.ttf'));
-const bold = readFileSync(join(FONTS, 'DejaVuSansCondensed-Bold.ttf'));
 
 /** An invoice as a PDF of A4 pages, with text that can be selected and searched. */
-export function invoicePdf(invoice: Invoice, wording: InvoiceWording, now: Date): Promise<Buffer> {
+export async function invoicePdf(invoice: Invoice, wording: InvoiceWording, now: Date): Promise<Buffer> {
+  // Loaded when the first invoice is asked for: 14 MB that most processes never need.
+  const { default: PdfDocument } = await import('pdfkit');
   const document = new PdfDocument({
     size: 'A4',
     margin: MARGIN,
@@ -41,7 +39,9 @@ export function invoicePdf(invoice: Invoice, wording: InvoiceWording, now: Date)
       CreationDate: invoice.issuedAt ?? invoice.createdAt,
     },
   });
-  document.registerFont('regular', regular).registerFont('bold', bold);
+  document
+    .registerFont('regular', join(FONTS, 'DejaVuSansCondensed.ttf'))
+    .registerFont('bold', join(FONTS, 'DejaVuSansCondensed-Bold.ttf'));
   const sheet = new Sheet(document);
   sheet.head(invoice, standingOf(invoice, now));
   sheet.lines(invoice, taxText(invoice, wording));

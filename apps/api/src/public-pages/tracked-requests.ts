@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { TrackedLinks } from '#messaging';
 import { HttpMetrics } from '#platform';
-import { requestIdOf } from '#platform/http';
+import { Draining, requestIdOf } from '#platform/http';
 import { PIXEL } from './pixel.js';
 import { PRIVATE_HEADERS } from './page-reply.js';
 
@@ -19,6 +19,7 @@ const FIXED_HEADERS = Object.entries(PRIVATE_HEADERS).flat();
 export function answerTrackedRequests(app: NestFastifyApplication): void {
   const links = app.get(TrackedLinks);
   const metrics = app.get(HttpMetrics);
+  const draining = app.get(Draining);
   const { server } = app.getHttpAdapter().getInstance();
   const others = server.listeners('request');
   let answered = 0;
@@ -29,8 +30,8 @@ export function answerTrackedRequests(app: NestFastifyApplication): void {
   };
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    // Once the server is closing, Fastify ends the connections with their answers.
-    const reply = server.listening ? replyTo(request, links) : null;
+    // When the process is about to end, Fastify's hooks end the connections with their answers.
+    const reply = server.listening && !draining.isOn ? replyTo(request, links) : null;
     if (reply === null) {
       for (const listener of others) Reflect.apply(listener, server, [request, response]);
       return;

@@ -1,5 +1,5 @@
 import type { Provider } from '@nestjs/common';
-import { Stripe } from 'stripe';
+import type { Stripe } from 'stripe';
 import { type Config, CONFIG } from '#platform';
 
 /** Injects Stripe's client; null when no key is configured. */
@@ -10,10 +10,12 @@ const TIMEOUT_MS = 10_000;
 export const stripeClient: Provider = {
   provide: STRIPE,
   inject: [CONFIG],
-  useFactory: ({ STRIPE_SECRET_KEY, STRIPE_API_BASE }: Config): Stripe | null => {
+  useFactory: async ({ STRIPE_SECRET_KEY, STRIPE_API_BASE }: Config): Promise<Stripe | null> => {
     if (STRIPE_SECRET_KEY === undefined) return null;
     const base = new URL(STRIPE_API_BASE ?? 'https://api.stripe.com');
-    return new Stripe(STRIPE_SECRET_KEY, {
+    // Loaded here alone: without a key no process spends memory on it.
+    const { Stripe: Client } = await import('stripe');
+    return new Client(STRIPE_SECRET_KEY, {
       protocol: base.protocol === 'http:' ? 'http' : 'https',
       host: base.hostname,
       ...(base.port !== '' && { port: base.port }),

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Stripe } from 'stripe';
+import type { Stripe } from 'stripe';
 import { type Config, CONFIG, Database } from '#platform';
 import { STRIPE } from './stripe-client.provider.js';
 import { moment } from './stripe-mapping.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Stripe } from 'stripe';
+import type { Stripe } from 'stripe';
 import { TenantsQuery } from '#access';
 import { InvalidStateError, NotFoundError } from '#kernel';
 import { InvoiceIssuing } from '../invoices/invoice-issuing.service.js';
@@ -137,8 +137,9 @@ async function priceData(stripe: Stripe, terms: Terms) {
   try {
     await stripe.products.create({ id: product, name: describeTerms(terms) });
   } catch (error) {
+    const { errors } = (await import('stripe')).Stripe;
     const isThere =
-      error instanceof Stripe.errors.StripeInvalidRequestError && error.code === 'resource_already_exists';
+      error instanceof errors.StripeInvalidRequestError && error.code === 'resource_already_exists';
     if (!isThere) throw error;
   }
   return {

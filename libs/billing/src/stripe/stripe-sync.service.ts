@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Stripe } from 'stripe';
+import type { Stripe } from 'stripe';
 import { Database } from '#platform';
 import { settle } from '../invoices/invoice-payments.service.js';
 import { InvoiceRepository } from '../invoices/invoice.repository.js';

@@ -202,6 +202,10 @@ export const environmentVariables = z.object({
   SHUTDOWN_TIMEOUT_MS: count(100, 600_000)
     .default(3_000)
     .meta({ description: 'How long work in flight may take to finish on SIGTERM before it is handed back.' }),
+  SHUTDOWN_DELAY_MS: count(0, 600_000).default(0).meta({
+    description:
+      'How long the api goes on answering after SIGTERM, not ready any more, until load balancers have noticed.',
+  }),
 });
 
 export type EnvironmentVariables = z.infer<typeof environmentVariables>;

@@ -17,13 +17,14 @@ import { ProblemWriter } from './problems/problem-writer.js';
 import { PostgresRateLimitStore } from './rate-limit/postgres-rate-limit.store.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { RateLimitStore } from './rate-limit/rate-limit.js';
-import { RedisRateLimitStore } from './rate-limit/redis-rate-limit.store.js';
 import { RouteTable } from './routing/route-table.js';
 import { Deadline } from './server/deadline.js';
+import { Draining } from './server/draining.js';
 import { RequestLog } from './server/request-log.js';
 
 const providers = [
   RouteTable,
+  { provide: Draining, useFactory: () => new Draining() },
   { provide: HttpMetrics, useFactory: (registry: Registry) => new HttpMetrics(registry), inject: [Registry] },
   {
     provide: RequestLog,
@@ -38,10 +39,12 @@ const providers = [
   },
   {
     provide: RateLimitStore,
-    useFactory: (config: Config) =>
-      config.REDIS_URL === undefined
-        ? new PostgresRateLimitStore(config.DATABASE_URL)
-        : new RedisRateLimitStore(config.REDIS_URL),
+    useFactory: async (config: Config): Promise<RateLimitStore> => {
+      if (config.REDIS_URL === undefined) return new PostgresRateLimitStore(config.DATABASE_URL);
+      // Without Redis no process spends memory on its client.
+      const { RedisRateLimitStore } = await import('./rate-limit/redis-rate-limit.store.js');
+      return new RedisRateLimitStore(config.REDIS_URL);
+    },
     inject: [CONFIG],
   },
   {
@@ -64,12 +67,13 @@ const providers = [
   },
   {
     provide: Operations,
-    useFactory: (database: Database, store: RateLimitStore, registry: Registry) => {
+    useFactory: (database: Database, store: RateLimitStore, registry: Registry, draining: Draining) => {
       collectProcessMetrics(registry, database.pool);
-      const checks = [...databaseChecks(database), { name: 'rateLimit', check: () => store.ping() }];
+      const rateLimit = { name: 'rateLimit', check: () => store.ping() };
+      const checks = [...databaseChecks(database), rateLimit, draining.check()];
       return new Operations(new HealthChecks(checks), registry);
     },
-    inject: [Database, RateLimitStore, Registry],
+    inject: [Database, RateLimitStore, Registry, Draining],
   },
 ];
 

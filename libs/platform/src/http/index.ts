@@ -14,6 +14,7 @@ export {
   type ProblemType,
 } from './problems/problem-types.js';
 export { RouteTable } from './routing/route-table.js';
+export { Draining } from './server/draining.js';
 export { requestIdOf } from './server/request-id.js';
 export { createHttpAdapter } from './server/http-adapter.js';
 export { useHttpKit } from './use-http-kit.js';

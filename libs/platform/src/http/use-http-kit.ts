@@ -15,6 +15,7 @@ import { ProblemFilter } from './problems/problem.filter.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { RouteTable } from './routing/route-table.js';
 import { Deadline } from './server/deadline.js';
+import { Draining } from './server/draining.js';
 import { RequestLog } from './server/request-log.js';
 import { addSecurityHeaders } from './server/response-headers.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
@@ -84,16 +85,16 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
       addLinks(PUBLIC_URL, request, reply, payload);
     done(null, payload);
   });
-  let isClosing = false;
+  const draining = app.get(Draining);
   fastify.addHook('preClose', (done) => {
-    isClosing = true;
+    draining.begin();
     done();
   });
   fastify.addHook('onSend', async (request, reply, payload) => {
     addSecurityHeaders(reply);
     deadline.stop(request);
     // A connection that is kept would hold up the end of the process.
-    if (isClosing) void reply.header('connection', 'close');
+    if (draining.isOn) void reply.header('connection', 'close');
     await idempotency.end(request, reply, payload);
     return payload;
   });

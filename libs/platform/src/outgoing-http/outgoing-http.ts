@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { Agent, type Dispatcher, errors } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import { type AddressesOf, GuardedLookup } from './guarded-lookup.js';
 import { OutgoingHttpError } from './outgoing-http.error.js';
 
@@ -41,17 +41,13 @@ export interface OutgoingHttpOptions {
 export class OutgoingHttp {
   readonly #allows: (address: string) => boolean;
   readonly #timeoutMs: number;
-  readonly #agent: Agent;
+  readonly #guard: GuardedLookup;
+  #agent: Promise<Agent> | undefined;
 
   constructor({ addressesOf, allows, timeoutMs = TIMEOUT_MS }: OutgoingHttpOptions) {
     this.#allows = allows;
     this.#timeoutMs = timeoutMs;
-    const guard = new GuardedLookup(addressesOf, allows);
-    this.#agent = new Agent({
-      connect: { lookup: guard.lookup, timeout: timeoutMs },
-      maxResponseSize: MAX_BODY,
-      keepAliveTimeout: 1_000,
-    });
+    this.#guard = new GuardedLookup(addressesOf, allows);
   }
 
   /** The answer, whatever its status; an `OutgoingHttpError` when there is none. */
@@ -60,12 +56,22 @@ export class OutgoingHttp {
     try {
       return await this.#follow(request, signal);
     } catch (error) {
-      throw asOutgoingError(error, signal);
+      throw await asOutgoingError(error, signal);
     }
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await (await this.#agent)?.destroy();
+  }
+
+  /** Made for the first request: undici is much to load for a process that never asks anybody. */
+  async #makeAgent(): Promise<Agent> {
+    const undici = await import('undici');
+    return new undici.Agent({
+      connect: { lookup: this.#guard.lookup, timeout: this.#timeoutMs },
+      maxResponseSize: MAX_BODY,
+      keepAliveTimeout: 1_000,
+    });
   }
 
   async #follow(first: OutgoingRequest, signal: AbortSignal): Promise<OutgoingAnswer> {
@@ -84,7 +90,9 @@ export class OutgoingHttp {
   async #once({ method, url, headers, body }: OutgoingRequest, signal: AbortSignal) {
     const target = this.#checked(url);
     const path = `${target.pathname}${target.search}`;
-    return await this.#agent.request({
+    this.#agent ??= this.#makeAgent();
+    const agent = await this.#agent;
+    return await agent.request({
       origin: target.origin,
       path,
       method,
@@ -135,7 +143,8 @@ function withoutCredentials({ headers = {} }: OutgoingRequest): Record<string, s
   );
 }
 
-function asOutgoingError(error: unknown, signal: AbortSignal): OutgoingHttpError {
+async function asOutgoingError(error: unknown, signal: AbortSignal): Promise<OutgoingHttpError> {
+  const { errors } = await import('undici');
   if (error instanceof OutgoingHttpError) return error;
   if (error instanceof Error && error.cause instanceof OutgoingHttpError) return error.cause;
   if (signal.aborted || error instanceof errors.ConnectTimeoutError)

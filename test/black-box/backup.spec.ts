@@ -1,0 +1,167 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { migrate } from '../../libs/platform/src/database/migrations.js';
+import {
+  type PostgresServer,
+  startPostgres,
+} from '../../libs/platform/src/embedded-postgres/embedded-postgres.js';
+import { takeBaseBackup } from '../support/base-backup.js';
+import { ApiClient } from '../support/api-client.js';
+import { openTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/eventually.js';
+import { runCli } from '../support/operator-cli.js';
+import { type RunningProgram, startProgram } from '../support/program.js';
+import { type RawSmtpSink, startRawSmtpSink } from '../support/raw-smtp-sink.js';
+import { insertSubscribers } from '../support/subscribers.js';
+import { type RunningSystem, SECRETS, startSystemOn } from '../support/system.js';
+
+const RECIPIENTS = 2_000;
+const CONNECTIONS = 2;
+/** See "What a crash can cost" in docs/sending.md: what a worker had claimed when it was lost together with PostgreSQL. */
+const MOST_IN_DOUBT = 10 * CONNECTIONS;
+const DEADLINE_MS = 120_000;
+
+interface DeliveryRow {
+  readonly message_id: string;
+  readonly state: string;
+  readonly possible_duplicate: boolean;
+}
+
+describe('a backup that is taken while a campaign is sent', () => {
+  let directory: string;
+  let postgres: PostgresServer;
+  let sink: RawSmtpSink;
+  let system: RunningSystem;
+  let restored: TestDatabase;
+  let campaign: string;
+  let key: string | null;
+  const programs: RunningProgram[] = [];
+  /** How many mails the sink had when the backup was complete, and when everything was lost. */
+  const received = { atBackup: 0, atLoss: 0 };
+  const variables = () => ({
+    SMTP_URL: sink.url,
+    SMTP_CONNECTIONS: String(CONNECTIONS),
+    REQUIRE_VERIFIED_DOMAIN: 'false',
+  });
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'mailwright-backup-'));
+    await chmod(directory, 0o711); // PostgreSQL runs as another user when the tests run as root
+    sink = await startRawSmtpSink({ keep: 'index' });
+    postgres = await startPostgres({ directory: join(directory, 'first') });
+    await postgres.ensureDatabase('mailwright');
+    await migrate(postgres.url('mailwright'));
+    system = await startSystemOn(openTestDatabase(postgres.url('mailwright')), variables());
+    await sendCampaign();
+    await eventually('some are sent', () => sink.count() >= RECIPIENTS / 10, DEADLINE_MS);
+    await takeBaseBackup(
+      postgres.url('mailwright'),
+      join(directory, 'first'),
+      join(directory, 'second'),
+      () => (received.atBackup = sink.count()),
+    );
+    const more = received.atBackup + (RECIPIENTS - received.atBackup) / 4;
+    await eventually('some more are sent', () => sink.count() >= more, DEADLINE_MS);
+    await loseEverything();
+    received.atLoss = sink.count();
+    postgres = await startPostgres({ directory: join(directory, 'second') });
+    restored = openTestDatabase(postgres.url('mailwright'));
+  }, DEADLINE_MS * 2);
+
+  afterAll(async () => {
+    await Promise.all([...programs, system?.worker, system?.api].map((program) => program?.stop()));
+    await restored?.drop();
+    await postgres?.stop();
+    await sink?.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  async function sendCampaign(): Promise<void> {
+    const { database } = system;
+    const project = await system.project();
+    await database.query(`update billing.subscriptions set plan_tier = 'PRO'`);
+    const client = await project.client('LIVE');
+    key = client.key;
+    const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
+    await insertSubscribers(database, project.live, topic.at('id'), RECIPIENTS);
+    const created = await client.post('/campaigns', {
+      name: 'News',
+      subject: 'Hello {{ subscriber.first_name }}',
+      contentText: 'Here is the news.',
+      topicIds: [topic.at('id')],
+    });
+    campaign = `/campaigns/${created.at('campaignKey')}`;
+    expect((await client.post(`${campaign}/send`)).status).toBe(200);
+  }
+
+  /** The programs and the server at once, with all that was not in the backup. */
+  async function loseEverything(): Promise<void> {
+    process.kill(postgres.pid, 'SIGQUIT');
+    await Promise.all([system.worker.kill(), system.api.kill(), postgres.exited]);
+    await system.database.drop();
+    await rm(join(directory, 'first'), { recursive: true });
+  }
+
+  const inRestored = () => new ApiClient(`http://127.0.0.1:${programs[0]?.port}`, key);
+
+  /** Every delivery, with the times at which the sink got it, counted from its first mail. */
+  async function outcome(): Promise<{ rows: DeliveryRow[]; receipts: Map<string, number[]> }> {
+    const rows = await restored.query<DeliveryRow>(
+      `select message_id, state, possible_duplicate from messaging.deliveries`,
+    );
+    const receipts = new Map<string, number[]>(rows.map((row) => [row.message_id, []]));
+    for (const [at, { messageId }] of sink.messages.entries()) receipts.get(messageId ?? '')?.push(at);
+    return { rows, receipts };
+  }
+
+  it('is restored with all that was there, and its campaign can be stopped before anything is sent', async () => {
+    const environment = { DATABASE_URL: restored.url, ...SECRETS, ...variables() };
+    programs.push(await startProgram('api', environment));
+    expect((await inRestored().post(`${campaign}/pause`)).status).toBe(200);
+    programs.push(await startProgram('worker', { ...environment, PUBLIC_URL: inRestored().baseUrl }));
+    for (const command of ['check:counters', 'check:statistics']) {
+      const { exitCode, stdout } = await runCli(environment, [command]);
+      expect([command, exitCode, stdout]).toEqual([command, 0, expect.anything()]);
+    }
+    expect((await inRestored().get(campaign)).at('status')).toBe('PAUSED');
+    expect(sink.count()).toBe(received.atLoss);
+  });
+
+  it(
+    'goes on sending and loses nobody',
+    async () => {
+      expect((await inRestored().post(`${campaign}/resume`)).status).toBe(200);
+      await eventually(
+        'the campaign is sent',
+        async () => (await inRestored().get(campaign)).at('status') === 'SENT',
+        DEADLINE_MS,
+      );
+      const { rows, receipts } = await outcome();
+      expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(['SENT']));
+      expect(receipts.size).toBe(RECIPIENTS);
+      expect([...receipts.values()].filter((times) => times.length === 0)).toEqual([]);
+    },
+    DEADLINE_MS,
+  );
+
+  it('repeats what was sent after the backup, once and with the same Message-ID, and nothing else unmarked', async () => {
+    const { rows, receipts } = await outcome();
+    const repeated = rows.filter((row) => (receipts.get(row.message_id)?.length ?? 0) > 1);
+    const [before, after] = [
+      repeated.filter(isBefore(receipts)),
+      repeated.filter((row) => !isBefore(receipts)(row)),
+    ];
+    expect(Math.max(...[...receipts.values()].map((times) => times.length))).toBe(2);
+    expect(after.length).toBeGreaterThan(0);
+    expect(after.length).toBeLessThanOrEqual(received.atLoss - received.atBackup);
+    expect(before.length).toBeLessThanOrEqual(MOST_IN_DOUBT);
+    expect(before.filter((row) => !row.possible_duplicate)).toEqual([]);
+  });
+
+  /** Whether its first mail arrived before the backup was complete. */
+  function isBefore(receipts: ReadonlyMap<string, number[]>): (row: DeliveryRow) => boolean {
+    return ({ message_id }) => (receipts.get(message_id)?.[0] ?? 0) < received.atBackup;
+  }
+});
