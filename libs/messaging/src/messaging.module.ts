@@ -76,7 +76,7 @@ import { SendingStops } from './sending-guard/sending-stops.service.js';
 import { TestInboxQuery } from './test-inbox/test-inbox.query.js';
 import { TrimTestInboxes } from './test-inbox/trim-test-inboxes.task.js';
 import { DeliveryFeedback } from './tracking/delivery-feedback.service.js';
-import { LinkSets } from './tracking/link-sets.service.js';
+import { LinkSetsModule } from './tracking/link-sets.module.js';
 import { MailboxSimulator } from './tracking/mailbox-simulator.service.js';
 import { SimulatedMailbox } from './tracking/simulated-mailbox.service.js';
 import { TrackedEvents } from './tracking/tracked-events.service.js';
@@ -91,6 +91,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     AutomationsModule,
     BillingModule,
     DeliverabilityModule,
+    LinkSetsModule,
     SendersModule,
   ],
   providers: [
@@ -115,7 +116,6 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,
-    LinkSets,
     MailLinkMaker,
     MailPagesService,
     MailsOfLinks,
@@ -150,7 +150,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,
-    LinkSets,
+    LinkSetsModule,
     MailLinkMaker,
     MailPagesService,
     PreSendAnalysisService,

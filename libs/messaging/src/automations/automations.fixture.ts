@@ -1,6 +1,6 @@
 import { consentProof, SubscribersService, TopicsService, type TopicView } from '#audience';
 import { type EmailAddress, type Environment, parseEmailAddress, type ProjectScope } from '#kernel';
-import { createProject } from '../../../../test/support/fixtures.js';
+import { prepareProject } from '../../../../test/support/system.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { AutomationFields } from './automation.js';
 import type { AutomationView } from './automations.query.js';
@@ -73,7 +73,7 @@ export class AutomationsFixture {
   ): Promise<AutomationsFixture> {
     const messaging = await MessagingFixture.open(variables);
     const isLive = environment === 'LIVE';
-    const scope = isLive ? await messaging.scope() : (await createProject(messaging.test)).test;
+    const scope = isLive ? await messaging.scope() : (await prepareProject(messaging.test, '')).test;
     const topic = await messaging
       .get(TopicsService)
       .create(scope, { name: 'News', doubleOptInEnabled: false });

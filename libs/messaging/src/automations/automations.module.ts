@@ -3,8 +3,10 @@ import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { SendersModule } from '../campaigns/senders.module.js';
+import { LinkSetsModule } from '../tracking/link-sets.module.js';
 import { AutomationChecks } from './automation-checks.service.js';
 import { AutomationLifecycle } from './automation-lifecycle.service.js';
+import { AutomationPlan } from './automation-plan.service.js';
 import { AutomationMails } from './automation-mails.service.js';
 import { AutomationRepository } from './automation.repository.js';
 import { AutomationsQuery } from './automations.query.js';
@@ -23,7 +25,10 @@ import { AutomationsCheckQuery } from './runs/automations-check.query.js';
 import { AutomationRunner, RunnerWork } from './runs/automation-runner.js';
 import { AutomationSteps } from './runs/automation-steps.service.js';
 import { ClosedAutomations } from './runs/closed-automations.service.js';
+import { PacedSteps } from './runs/paced-steps.service.js';
+import { PoisonedRuns } from './runs/poisoned-runs.service.js';
 import { RunsQuery } from './runs/runs.query.js';
+import { WalkedRuns } from './runs/walked-runs.service.js';
 import { VersionPlans } from './runs/version-plans.service.js';
 import { WaitingWork } from './runs/waiting-work.query.js';
 import { WebhookCaller } from './webhooks/webhook-caller.js';
@@ -32,12 +37,13 @@ import { WebhookClient } from './webhooks/webhook-client.js';
 
 /** What both edges use: writing automations, letting people in, seeing how they went, and the mails behind links. */
 @Module({
-  imports: [AccessModule, AudienceModule, SendersModule],
+  imports: [AccessModule, AudienceModule, BillingModule, LinkSetsModule, SendersModule],
   providers: [
     AutomationChecks,
     AutomationEntries,
     AutomationLifecycle,
     AutomationMails,
+    AutomationPlan,
     AutomationRepository,
     AutomationsCheckQuery,
     AutomationsQuery,
@@ -68,6 +74,8 @@ export class AutomationsModule {}
     AutomationSteps,
     ClosedAutomations,
     EmailStep,
+    PacedSteps,
+    PoisonedRuns,
     RuleSteps,
     RunnerWork,
     RunsQuery,
@@ -75,6 +83,7 @@ export class AutomationsModule {}
     StepTakers,
     TopicStep,
     WaitingWork,
+    WalkedRuns,
     WebhookCaller,
     WebhookCalls,
     WebhookClient,

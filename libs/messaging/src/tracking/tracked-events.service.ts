@@ -16,7 +16,7 @@ import {
 export class TrackedEvents {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** Events of deliveries that are no campaign's, or are gone, are left out. */
+  /** Events of deliveries that are neither a campaign's nor an automation's, or are gone, are left out. */
   async write(events: readonly TrackedEvent[]): Promise<void> {
     if (events.length === 0) return;
     const batch = new EventBatch(events);
