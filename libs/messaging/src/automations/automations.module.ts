@@ -20,6 +20,7 @@ import { RuleSteps } from './nodes/rule-steps.service.js';
 import { SegmentStep } from './nodes/segment-step.service.js';
 import { StepTakers } from './nodes/step-takers.service.js';
 import { TopicStep } from './nodes/topic-step.service.js';
+import { AutomationInstaller } from './templates/automation-installer.service.js';
 import { AutomationEntries } from './runs/automation-entries.service.js';
 import { AutomationsCheckQuery } from './runs/automations-check.query.js';
 import { AutomationRunner, RunnerWork } from './runs/automation-runner.js';
@@ -41,6 +42,7 @@ import { WebhookClient } from './webhooks/webhook-client.js';
   providers: [
     AutomationChecks,
     AutomationEntries,
+    AutomationInstaller,
     AutomationLifecycle,
     AutomationMails,
     AutomationPlan,
@@ -56,6 +58,7 @@ import { WebhookClient } from './webhooks/webhook-client.js';
   ],
   exports: [
     AutomationEntries,
+    AutomationInstaller,
     AutomationMails,
     AutomationsCheckQuery,
     AutomationsQuery,

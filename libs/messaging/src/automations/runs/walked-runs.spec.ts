@@ -48,6 +48,7 @@ describe('what is told of people who come to the end of an automation', () => {
     );
     const early = await fixture.person();
     await fixture.enter(id, early.email);
+    await fixture.run();
     await fixture.later(DAY);
     expect(await told()).toEqual([]);
 
