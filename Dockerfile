@@ -35,6 +35,7 @@ COPY package.json LICENSE ./
 COPY assets assets
 COPY migrations migrations
 COPY locales locales
+COPY templates templates
 USER node
 EXPOSE 3000 3001
 # The api's health. A worker asks WORKER_PORT instead: docker-compose.yml shows how.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
-import { runCliForJson } from '../support/operator-cli.js';
+import { runCli, runCliForJson } from '../support/operator-cli.js';
 import { type RunningSystem, startSystem } from '../support/system.js';
 
 const STRANGE_ID = '019aa3b5-0000-7000-8000-000000000000';
@@ -301,6 +301,32 @@ describe('automations over HTTP', () => {
       expect(consents.at('consents', 0, 'status')).toBe('UNSUBSCRIBED');
       const view = (mails[0]!['links'] as unknown as Record<string, string>)['view']!;
       expect(await (await fetch(view)).text()).toContain('Hello Ada!');
+    });
+
+    it('are made of templates by the operator, as drafts that can be activated', async () => {
+      const variables = { ...system.variables, PATH: process.env['PATH'] ?? '' };
+      const { templates } = await runCliForJson(variables, ['automation:templates']);
+      const names = (templates as readonly { readonly template: string }[]).map(({ template }) => template);
+      expect(names).toEqual(['birthday', 'onboarding', 're-engagement', 'welcome', 'win-back']);
+      const topic = await client.post('/topics', { name: 'Templates', doubleOptInEnabled: false });
+      const install = [
+        'automation:install',
+        '--project',
+        'APIT',
+        '--env',
+        'test',
+        '--topic',
+        topic.at('topicKey'),
+      ];
+      const made = await runCliForJson(variables, [...install, '--template', 'birthday']);
+      expect(made).toMatchObject({ customFields: ['birthday'] });
+      const path = `/automations/${String(made['automationKey'])}`;
+      expect((await client.get(path)).body).toMatchObject({ status: 'DRAFT', name: 'Birthday' });
+      expect((await client.get(`/segments/${String(made['segmentKey'])}`)).status).toBe(200);
+      expect((await client.post(`${path}/activate`)).body).toMatchObject({ status: 'ACTIVE' });
+      const unknown = await runCli(variables, [...install, '--template', 'wellcome']);
+      expect(unknown.exitCode).toBe(2);
+      expect(unknown.stderr).toContain('--template must be one of birthday, onboarding');
     });
 
     it('are counted as they went, and webhooks are signed with a secret that the operator can print', async () => {

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import type { CliContext } from './cli-context.js';
+import { addAutomationInstall, addAutomationTemplates } from './commands/automation-install.command.js';
 import { addAutomationSecret } from './commands/automation-secret.command.js';
 import { addCheckAutomations } from './commands/check-automations.command.js';
 import { addCheckCounters } from './commands/check-counters.command.js';
@@ -73,6 +74,8 @@ const COMMANDS = [
   addWebhookReplay,
   addCheckAutomations,
   addAutomationSecret,
+  addAutomationInstall,
+  addAutomationTemplates,
   addDemoSeed,
 ];
 

@@ -8,6 +8,14 @@ export {
 export { type AutomationView, AutomationsQuery } from './automations/automations.query.js';
 export { AutomationsModule, AutomationsWorkerModule } from './automations/automations.module.js';
 export {
+  AutomationInstaller,
+  type InstalledAutomation,
+} from './automations/templates/automation-installer.service.js';
+export {
+  automationTemplateNames,
+  loadAutomationTemplate,
+} from './automations/templates/automation-templates.js';
+export {
   type AutomationDiscrepancy,
   AutomationsCheckQuery,
 } from './automations/runs/automations-check.query.js';

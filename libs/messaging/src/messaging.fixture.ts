@@ -3,7 +3,14 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import { ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
-import { Database, loadConfig, Notifications, PlatformModule } from '#platform';
+import {
+  type Announcer,
+  Database,
+  loadConfig,
+  Notifications,
+  PlatformModule,
+  SilentAnnouncer,
+} from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually } from '../../../test/support/eventually.js';
 import { insertSubscribers } from '../../../test/support/subscribers.js';
@@ -70,7 +77,10 @@ export class MessagingFixture {
   ) {}
 
   /** `variables` are settings as in the environment: `{ SMTP_URL: sink.url }`. */
-  static async open(variables: Readonly<Record<string, string>> = {}): Promise<MessagingFixture> {
+  static async open(
+    variables: Readonly<Record<string, string>> = {},
+    announcer: Type<Announcer> = SilentAnnouncer,
+  ): Promise<MessagingFixture> {
     const test = await createTestDatabase();
     const config = loadConfig({
       NODE_ENV: 'test',
@@ -87,6 +97,7 @@ export class MessagingFixture {
       logger: pino({ level: 'silent' }),
       entities: [CampaignSchema],
       applicationName: 'spec',
+      announcer,
     };
     @Module({ imports: [PlatformModule.register(options), AutomationsWorkerModule, MessagingWorkerModule] })
     class Root {}

@@ -78,7 +78,7 @@ import { SendingStops } from './sending-guard/sending-stops.service.js';
 import { TestInboxQuery } from './test-inbox/test-inbox.query.js';
 import { TrimTestInboxes } from './test-inbox/trim-test-inboxes.task.js';
 import { DeliveryFeedback } from './tracking/delivery-feedback.service.js';
-import { LinkSets } from './tracking/link-sets.service.js';
+import { LinkSetsModule } from './tracking/link-sets.module.js';
 import { MailboxSimulator } from './tracking/mailbox-simulator.service.js';
 import { MailAnnouncements } from './tracking/mail-announcements.service.js';
 import { SimulatedMailbox } from './tracking/simulated-mailbox.service.js';
@@ -94,6 +94,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     AutomationsModule,
     BillingModule,
     DeliverabilityModule,
+    LinkSetsModule,
     SendersModule,
   ],
   providers: [
@@ -119,7 +120,6 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,
-    LinkSets,
     MailAnnouncements,
     MailLinkMaker,
     MailPagesService,
@@ -157,8 +157,8 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,
-    LinkSets,
     MailAnnouncements,
+    LinkSetsModule,
     MailLinkMaker,
     MailPagesService,
     PreSendAnalysisService,

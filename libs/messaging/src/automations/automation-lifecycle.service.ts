@@ -5,6 +5,7 @@ import { Database } from '#platform';
 import type { Automation, AutomationState, AutomationStatus } from './automation.js';
 import { AutomationChecks, type ResolvedAutomation } from './automation-checks.service.js';
 import { IncompleteAutomationError } from './automation.errors.js';
+import { AutomationPlan } from './automation-plan.service.js';
 import { AutomationVersions } from './automation-versions.query.js';
 import { stopSteps } from './runs/run-locks.query.js';
 import { wakeRunners } from './runs/runs.channel.js';
@@ -15,12 +16,13 @@ export class AutomationLifecycle {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(AutomationChecks) private readonly checks: AutomationChecks,
+    @Inject(AutomationPlan) private readonly plan: AutomationPlan,
     @Inject(AutomationVersions) private readonly versions: AutomationVersions,
     @Inject(Signals) private readonly signals: Signals,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Throws InvalidStateError, IncompleteAutomationError. Nothing happens when it has that status. */
+  /** Throws DomainValidationError, InvalidStateError, IncompleteAutomationError. Nothing happens when it has that status. */
   async become(scope: ProjectScope, automation: Automation, status: AutomationStatus): Promise<void> {
     const { status: current } = automation.state;
     if (status === current) return;
@@ -30,9 +32,10 @@ export class AutomationLifecycle {
     else throw new InvalidStateError('An automation never becomes a DRAFT again.', current, ['DRAFT']);
   }
 
-  /** Throws InvalidStateError, IncompleteAutomationError. */
+  /** Throws InvalidStateError, IncompleteAutomationError, DomainValidationError where the plan has no automations. */
   async activate(scope: ProjectScope, automation: Automation): Promise<void> {
     automation.refuseUnlessAllowed('activate');
+    await this.plan.refuseUnlessIncluded(scope);
     const { state } = automation;
     const judged = await this.checks.judge(scope, state);
     if ('checks' in judged) throw new IncompleteAutomationError(state.status, judged.checks);

@@ -8,7 +8,7 @@ import { notComposed, outcomeOfInterruption, skipped } from '../deliveries/deliv
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../deliveries/delivery-source.js';
 import { MailLinkMaker } from '../deliveries/mail-links.js';
 import { MailSealing } from '../deliveries/mail-sealing.service.js';
-import { AutomationMails, type AutomationMailStep } from './automation-mails.service.js';
+import { AutomationMails, type AutomationMailStep, keyOf } from './automation-mails.service.js';
 
 /** Makes the mails of automations' steps, looking once more whether each person still wants it. */
 @Injectable()
@@ -26,12 +26,16 @@ export class AutomationMailPreparation implements SinglesPreparation {
     const prepared: PreparedDelivery[] = [];
     for (const ofScope of Map.groupBy(works, ({ scope }) => scope.environmentId).values()) {
       const steps = await this.#stepsOf(ofScope[0]!.scope, ofScope);
-      const key = ({ delivery }: DeliveryWork) => {
-        const step = steps.get(delivery.sourceId);
-        return step === undefined ? '' : `${step.versionId}/${step.place}`;
+      const mailOf = ({ delivery: { sourceId, queuedOn } }: DeliveryWork) => {
+        const step = steps.get(sourceId);
+        return step === undefined ? undefined : { ...step, queuedOn };
+      };
+      const key = (work: DeliveryWork) => {
+        const mail = mailOf(work);
+        return mail === undefined ? '' : keyOf(mail);
       };
       for (const ofStep of Map.groupBy(ofScope, key).values())
-        prepared.push(...(await this.#prepareStep(ofStep, steps.get(ofStep[0]!.delivery.sourceId))));
+        prepared.push(...(await this.#prepareStep(ofStep, mailOf(ofStep[0]!))));
     }
     return prepared;
   }
@@ -40,10 +44,10 @@ export class AutomationMailPreparation implements SinglesPreparation {
   #stepsOf(
     scope: ProjectScope,
     works: readonly DeliveryWork[],
-  ): Promise<ReadonlyMap<string, AutomationMailStep>> {
+  ): Promise<ReadonlyMap<string, Omit<AutomationMailStep, 'queuedOn'>>> {
     const sources = works.map(({ delivery }) => delivery.sourceId);
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<AutomationMailStep & { sourceId: string }>`
+      const { rows } = await sql<Omit<AutomationMailStep, 'queuedOn'> & { sourceId: string }>`
         select s.id as "sourceId", r.version_id as "versionId", messaging.place_of_step(s.id) as place
         from unnest(${sources}::uuid[]) s(id)
         join messaging.automation_runs r on r.id = messaging.run_of_step(s.id)

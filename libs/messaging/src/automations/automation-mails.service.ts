@@ -2,22 +2,25 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { type Config, CONFIG, Database } from '#platform';
 import { compileCampaign } from '../campaigns/campaign-template.js';
 import { Senders } from '../campaigns/senders.service.js';
 import { compileMimeSkeleton } from '../content/mime-message.js';
 import type { CampaignMail } from '../deliveries/campaign-mail.js';
+import { LinkSets } from '../tracking/link-sets.service.js';
 import { VersionPlans } from './runs/version-plans.service.js';
 
 const KEPT = 100;
 
-/** A mail of an automation: a step of one of its versions. */
+/** Mails of an automation that are alike: of a step of one of its versions, on the day of their deliveries. */
 export interface AutomationMailStep {
   readonly versionId: number;
   readonly place: number;
+  /** `YYYY-MM-DD` */
+  readonly queuedOn: string;
 }
 
-/** Compiles the mails of automations; a version never changes, so each is compiled once a process. */
+/** Compiles the mails of automations; a version never changes, so each is compiled once a process and day. */
 @Injectable()
 export class AutomationMails {
   readonly #compiled = new Map<string, Promise<CampaignMail>>();
@@ -27,10 +30,12 @@ export class AutomationMails {
     @Inject(VersionPlans) private readonly plans: VersionPlans,
     @Inject(Senders) private readonly senders: Senders,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(LinkSets) private readonly linkSets: LinkSets,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   of(scope: ProjectScope, step: AutomationMailStep): Promise<CampaignMail> {
-    const key = `${step.versionId}/${step.place}`;
+    const key = keyOf(step);
     const known = this.#compiled.get(key);
     if (known !== undefined) return known;
     const compiling = this.#compile(scope, step);
@@ -41,7 +46,19 @@ export class AutomationMails {
     return compiling;
   }
 
-  async #compile(scope: ProjectScope, { versionId, place }: AutomationMailStep): Promise<CampaignMail> {
+  async #compile(scope: ProjectScope, mailStep: AutomationMailStep): Promise<CampaignMail> {
+    const mail = await this.#compileTracked(scope, mailStep);
+    const urls = mail.template.targets;
+    if (urls === null) return mail;
+    const { versionId, place, queuedOn } = mailStep;
+    const owner = { campaignId: null, versionId, place };
+    return { ...mail, linkSet: await this.linkSets.register(scope, { owner, queuedOn, urls }) };
+  }
+
+  async #compileTracked(
+    scope: ProjectScope,
+    { versionId, place }: AutomationMailStep,
+  ): Promise<CampaignMail> {
     const plan = await this.plans.of(scope, versionId);
     const step = plan.steps[place];
     if (step?.type !== 'email') throw new Error('The step of the automation sends no mail.');
@@ -58,7 +75,10 @@ export class AutomationMails {
     }));
     if (from === null || name === undefined) throw new Error('The automation, or its project, is gone.');
     const { project, sender } = from;
-    const template = await compileCampaign(step.config, project);
+    const { PUBLIC_URL, TRACKING } = this.config;
+    const shared = { campaign: { name, key: plan.automationKey }, project: { name: project.name } };
+    const tracking = TRACKING ? { baseUrl: PUBLIC_URL, shared } : null;
+    const template = await compileCampaign(step.config, project, tracking);
     const { html, text } = template;
     const skeleton = compileMimeSkeleton({ from: sender, headers: [], html, text });
     const campaign = {
@@ -80,4 +100,9 @@ export class AutomationMails {
       linkSet: null,
     };
   }
+}
+
+/** What tells mails apart that are compiled apart. */
+export function keyOf({ versionId, place, queuedOn }: AutomationMailStep): string {
+  return `${versionId}/${place}/${queuedOn}`;
 }

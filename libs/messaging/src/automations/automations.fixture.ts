@@ -1,6 +1,8 @@
+import type { Type } from '@nestjs/common';
 import { consentProof, SubscribersService, TopicsService, type TopicView } from '#audience';
 import { type EmailAddress, type Environment, parseEmailAddress, type ProjectScope } from '#kernel';
-import { createProject } from '../../../../test/support/fixtures.js';
+import type { Announcer } from '#platform';
+import { prepareProject } from '../../../../test/support/system.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { AutomationFields } from './automation.js';
 import type { AutomationView } from './automations.query.js';
@@ -70,10 +72,11 @@ export class AutomationsFixture {
   static async open(
     variables: Readonly<Record<string, string>> = {},
     environment: Environment = 'TEST',
+    announcer?: Type<Announcer>,
   ): Promise<AutomationsFixture> {
-    const messaging = await MessagingFixture.open(variables);
+    const messaging = await MessagingFixture.open(variables, announcer);
     const isLive = environment === 'LIVE';
-    const scope = isLive ? await messaging.scope() : (await createProject(messaging.test)).test;
+    const scope = isLive ? await messaging.scope() : (await prepareProject(messaging.test, '')).test;
     const topic = await messaging
       .get(TopicsService)
       .create(scope, { name: 'News', doubleOptInEnabled: false });
@@ -106,10 +109,16 @@ export class AutomationsFixture {
   }
 
   /** Somebody new, who is subscribed to the topic. */
-  async person(input: { readonly topicKeys?: readonly string[]; readonly customFields?: object } = {}) {
+  async person(
+    input: {
+      readonly topicKeys?: readonly string[];
+      readonly customFields?: object;
+      readonly email?: string;
+    } = {},
+  ) {
     this.#people += 1;
-    const email = `person${this.#people}@example.com`;
-    const { topicKeys = [this.topic.topicKey], customFields = {} } = input;
+    const { email = `person${this.#people}@example.com`, topicKeys = [this.topic.topicKey] } = input;
+    const { customFields = {} } = input;
     const { id } = await this.messaging.get(SubscribersService).create(
       this.scope,
       {

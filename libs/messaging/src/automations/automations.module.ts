@@ -3,8 +3,10 @@ import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { SendersModule } from '../campaigns/senders.module.js';
+import { LinkSetsModule } from '../tracking/link-sets.module.js';
 import { AutomationChecks } from './automation-checks.service.js';
 import { AutomationLifecycle } from './automation-lifecycle.service.js';
+import { AutomationPlan } from './automation-plan.service.js';
 import { AutomationMails } from './automation-mails.service.js';
 import { AutomationRepository } from './automation.repository.js';
 import { AutomationsQuery } from './automations.query.js';
@@ -18,12 +20,16 @@ import { RuleSteps } from './nodes/rule-steps.service.js';
 import { SegmentStep } from './nodes/segment-step.service.js';
 import { StepTakers } from './nodes/step-takers.service.js';
 import { TopicStep } from './nodes/topic-step.service.js';
+import { AutomationInstaller } from './templates/automation-installer.service.js';
 import { AutomationEntries } from './runs/automation-entries.service.js';
 import { AutomationsCheckQuery } from './runs/automations-check.query.js';
 import { AutomationRunner, RunnerWork } from './runs/automation-runner.js';
 import { AutomationSteps } from './runs/automation-steps.service.js';
 import { ClosedAutomations } from './runs/closed-automations.service.js';
+import { PacedSteps } from './runs/paced-steps.service.js';
+import { PoisonedRuns } from './runs/poisoned-runs.service.js';
 import { RunsQuery } from './runs/runs.query.js';
+import { WalkedRuns } from './runs/walked-runs.service.js';
 import { VersionPlans } from './runs/version-plans.service.js';
 import { WaitingWork } from './runs/waiting-work.query.js';
 import { WebhookCaller } from './webhooks/webhook-caller.js';
@@ -32,12 +38,14 @@ import { WebhookClient } from './webhooks/webhook-client.js';
 
 /** What both edges use: writing automations, letting people in, seeing how they went, and the mails behind links. */
 @Module({
-  imports: [AccessModule, AudienceModule, SendersModule],
+  imports: [AccessModule, AudienceModule, BillingModule, LinkSetsModule, SendersModule],
   providers: [
     AutomationChecks,
     AutomationEntries,
+    AutomationInstaller,
     AutomationLifecycle,
     AutomationMails,
+    AutomationPlan,
     AutomationRepository,
     AutomationsCheckQuery,
     AutomationsQuery,
@@ -50,6 +58,7 @@ import { WebhookClient } from './webhooks/webhook-client.js';
   ],
   exports: [
     AutomationEntries,
+    AutomationInstaller,
     AutomationMails,
     AutomationsCheckQuery,
     AutomationsQuery,
@@ -68,6 +77,8 @@ export class AutomationsModule {}
     AutomationSteps,
     ClosedAutomations,
     EmailStep,
+    PacedSteps,
+    PoisonedRuns,
     RuleSteps,
     RunnerWork,
     RunsQuery,
@@ -75,6 +86,7 @@ export class AutomationsModule {}
     StepTakers,
     TopicStep,
     WaitingWork,
+    WalkedRuns,
     WebhookCaller,
     WebhookCalls,
     WebhookClient,

@@ -3,6 +3,7 @@ import { Signals, TopicsQuery } from '#audience';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Automation, AutomationFields, AutomationStatus } from './automation.js';
+import { AutomationPlan } from './automation-plan.service.js';
 import { AutomationLifecycle } from './automation-lifecycle.service.js';
 import { AutomationRepository } from './automation.repository.js';
 import { AutomationsQuery, type AutomationView } from './automations.query.js';
@@ -28,6 +29,7 @@ export class AutomationsService {
     @Inject(AutomationRepository) private readonly automations: AutomationRepository,
     @Inject(AutomationsQuery) private readonly query: AutomationsQuery,
     @Inject(AutomationLifecycle) private readonly lifecycle: AutomationLifecycle,
+    @Inject(AutomationPlan) private readonly plan: AutomationPlan,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(Signals) private readonly signals: Signals,
     @Inject(Clock) private readonly clock: Clock,
@@ -36,6 +38,7 @@ export class AutomationsService {
   /** A new DRAFT. Throws DomainValidationError. */
   create(scope: ProjectScope, fields: AutomationFields): Promise<AutomationView> {
     return this.database.transaction(scope, async () => {
+      await this.plan.refuseUnlessIncluded(scope);
       await this.#refuseUnknownTopic(scope, fields.triggerTopicId);
       const id = await this.automations.add(scope, fields, this.clock.now());
       return this.query.get(scope, id);
@@ -67,7 +70,7 @@ export class AutomationsService {
     });
   }
 
-  /** Throws NotFoundError, InvalidStateError, IncompleteAutomationError. */
+  /** Throws NotFoundError, DomainValidationError, InvalidStateError, IncompleteAutomationError. */
   activate(scope: ProjectScope, idOrKey: string): Promise<AutomationView> {
     return this.#change(scope, idOrKey, (automation) => this.lifecycle.activate(scope, automation));
   }

@@ -61,7 +61,10 @@ export class CampaignMailsService {
     const urls = mail.template.targets;
     const queuedOn = mail.campaign.queuedAt?.toISOString().slice(0, 10);
     if (urls === null || queuedOn === undefined) return mail;
-    return { ...mail, linkSet: await this.linkSets.register(scope, { campaignId, queuedOn, urls }) };
+    return {
+      ...mail,
+      linkSet: await this.linkSets.register(scope, { owner: { campaignId }, queuedOn, urls }),
+    };
   }
 
   async #compile(

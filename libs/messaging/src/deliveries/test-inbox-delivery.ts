@@ -29,7 +29,8 @@ export class TestInboxDelivery implements DeliveryTransport {
             ${mail.subject}, ${JSON.stringify(mail.links)}::jsonb, ${mail.raw}, ${now})
           on conflict (delivery_id) do nothing
         `.execute(db);
-        if (mail.kind === 'CAMPAIGN' && numAffectedRows === 1n) await noteSimulation(db, mail, now);
+        if ((mail.kind === 'CAMPAIGN' || mail.kind === 'AUTOMATION') && numAffectedRows === 1n)
+          await noteSimulation(db, mail, now);
       });
       return { kind: 'accepted', response: '250 kept in the test inbox' };
     } catch (error) {

@@ -48,7 +48,11 @@ export class MailsOfLinks {
   of(scope: ProjectScope, mail: MailRow): Promise<CampaignMail> {
     if (mail.campaign_id !== null) return this.campaigns.ofQueued(scope, mail.campaign_id, mail.queued_on);
     if (mail.version_id === null || mail.place === null) throw new Error('The mail belongs to nothing.');
-    return this.automations.of(scope, { versionId: mail.version_id, place: mail.place });
+    return this.automations.of(scope, {
+      versionId: mail.version_id,
+      place: mail.place,
+      queuedOn: mail.queued_on,
+    });
   }
 }
 

@@ -72,8 +72,8 @@ export class MailboxSimulator {
   #due(): Promise<{ ready: Simulation[]; isWaiting: boolean }> {
     return this.database.system(async ({ db }) => {
       const ready = await sql<Simulation>`
-        select s.delivery_id as "deliveryId", s.behaviour, s.environment_id as "environmentId", d.source_id as "campaignId",
-          d.queued_on as "queuedOn", d.state
+        select s.delivery_id as "deliveryId", s.behaviour, s.environment_id as "environmentId",
+          case when d.kind = 'CAMPAIGN' then d.source_id end as "campaignId", d.source_id as "sourceId", d.queued_on as "queuedOn", d.state
         from messaging.mailbox_simulations s join messaging.deliveries d on d.id = s.delivery_id
         where d.finished_at is not null order by s.created_at limit ${AT_ONCE}
       `.execute(db);

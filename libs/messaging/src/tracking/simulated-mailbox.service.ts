@@ -13,7 +13,10 @@ export interface Simulation {
   readonly deliveryId: string;
   readonly behaviour: MailboxBehaviour;
   readonly environmentId: number;
-  readonly campaignId: string;
+  /** Null for an automation's mail. */
+  readonly campaignId: string | null;
+  /** The campaign, or the step of somebody's run. */
+  readonly sourceId: string;
   /** The partition of the delivery, `YYYY-MM-DD`. */
   readonly queuedOn: string;
   readonly state: string;
@@ -49,8 +52,9 @@ export class SimulatedMailbox {
     const { deliveryId, environmentId, campaignId, queuedOn } = simulation;
     await this.database.system(async ({ db }) => {
       if (!(await take(db, simulation)) || !this.config.TRACKING) return;
-      const links = await linksOf(db, simulation);
-      if (links === null) return;
+      const urls = await linksOf(db, simulation);
+      if (urls === null) return;
+      const isClick = behaviour === 'clicked' && urls.length > 0;
       await this.events.write([
         {
           environmentId,
@@ -58,7 +62,8 @@ export class SimulatedMailbox {
           queuedOn,
           deliveryId,
           type: behaviour === 'opened' ? 'OPENED' : 'CLICKED',
-          linkNumber: behaviour === 'clicked' && links > 0 ? 1 : null,
+          linkNumber: isClick ? 1 : null,
+          url: isClick && campaignId === null ? (urls[0] ?? null) : null,
           at: this.clock.now(),
           known: 'human',
           agent: 'simulator',
@@ -100,11 +105,19 @@ async function take(db: Sql, { deliveryId, state }: Simulation): Promise<boolean
   return numAffectedRows === 1n && state === 'SENT';
 }
 
-/** How many links the campaign's mails have; null when they are not tracked. */
-async function linksOf(db: Sql, { campaignId, queuedOn }: Simulation): Promise<number | null> {
-  const { rows } = await sql<{ links: number }>`
-    select cardinality(urls) as links from messaging.link_sets
-    where campaign_id = ${campaignId} and queued_on = ${queuedOn}::date order by id desc limit 1
+/** Where the mail's links lead; null when it is not tracked. */
+async function linksOf(
+  db: Sql,
+  { campaignId, sourceId, queuedOn }: Simulation,
+): Promise<readonly string[] | null> {
+  const isTheirs =
+    campaignId === null
+      ? sql`place = messaging.place_of_step(${sourceId}) and version_id = (
+          select version_id from messaging.automation_runs where id = messaging.run_of_step(${sourceId}))`
+      : sql`campaign_id = ${campaignId}`;
+  const { rows } = await sql<{ urls: string[] }>`
+    select urls from messaging.link_sets
+    where ${isTheirs} and queued_on = ${queuedOn}::date order by id desc limit 1
   `.execute(db);
-  return rows[0]?.links ?? null;
+  return rows[0]?.urls ?? null;
 }

@@ -15,13 +15,16 @@ export type AgentKind =
 /** An open or a click, as it came. */
 export interface TrackedEvent {
   readonly environmentId: number;
-  readonly campaignId: string;
+  /** Null for an automation's mail: it has no statistics, but rules ask for its events. */
+  readonly campaignId: string | null;
   /** The partition of the delivery, `YYYY-MM-DD`. */
   readonly queuedOn: string;
   readonly deliveryId: string;
   readonly type: 'OPENED' | 'CLICKED';
   /** Which of the mail's links; null for opens. */
   readonly linkNumber: number | null;
+  /** What the link leads to, kept where no campaign's link set tells: with an automation's clicks. */
+  readonly url?: string | null;
   readonly at: Date;
   /** What the request alone tells; null when the delivery has to be asked. */
   readonly known: Classification | null;

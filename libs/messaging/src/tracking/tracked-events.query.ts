@@ -26,13 +26,13 @@ const TURNS = 64;
 /** A batch as the statements take it: JSON, made once. */
 export class EventBatch {
   readonly rows: RawBuilder<unknown>;
-  /** The turns of its campaigns, in order. */
+  /** The turns of its campaigns and of automations' mails, in order. */
   readonly turns: readonly number[];
 
   constructor(events: readonly TrackedEvent[]) {
     const json = JSON.stringify(
       events.map(
-        ({ deliveryId, queuedOn, environmentId, campaignId, type, linkNumber, at, known, agent }, n) => [
+        ({ deliveryId, queuedOn, environmentId, campaignId, type, linkNumber, at, known, agent, url }, n) => [
           n,
           deliveryId,
           queuedOn,
@@ -43,30 +43,34 @@ export class EventBatch {
           at,
           known,
           agent,
+          url ?? null,
         ],
       ),
     );
     this.rows = sql`(
       select (r->>0)::int as position, (r->>1)::uuid as delivery_id, (r->>2)::date as queued_on,
         (r->>3)::bigint as environment_id, (r->>4)::uuid as campaign_id, r->>5 as type, (r->>6)::int as link_number,
-        (r->>7)::timestamptz as at, r->>8 as known, r->>9 as agent
+        (r->>7)::timestamptz as at, r->>8 as known, r->>9 as agent, r->>10 as url
       from jsonb_array_elements(${json}::jsonb) r
     ) k`;
-    this.turns = [...new Set(events.map(({ campaignId }) => turnOf(campaignId)))].sort((a, b) => a - b);
+    this.turns = [
+      ...new Set(events.map(({ campaignId, deliveryId }) => turnOf(campaignId ?? deliveryId))),
+    ].sort((a, b) => a - b);
   }
 }
 
-function turnOf(campaignId: string): number {
-  return Number.parseInt(campaignId.slice(-4), 16) % TURNS;
+function turnOf(id: string): number {
+  return Number.parseInt(id.slice(-4), 16) % TURNS;
 }
 
 const SAME_DELIVERY = sql`
   d.id = k.delivery_id and d.queued_on = k.queued_on and d.environment_id = k.environment_id
-  and d.source_id = k.campaign_id and d.kind = 'CAMPAIGN'
+  and case when k.campaign_id is null then d.kind = 'AUTOMATION'
+    else d.kind = 'CAMPAIGN' and d.source_id = k.campaign_id end
 `;
 
 /**
- * Makes those who write events of the same campaigns take turns, until the end of the transaction: of two batches with
+ * Makes those who write events of the same campaigns, or of the same mails of automations, take turns, until the end of the transaction: of two batches with
  * events of one mail the second sees what the first has written. A lock a delivery would cost as much as its event.
  */
 export async function takeTurns(db: Sql, batch: EventBatch): Promise<void> {
@@ -90,6 +94,11 @@ export async function burstCandidates(db: Sql, batch: EventBatch): Promise<Burst
       select e.delivery_id, e.occurred_at, coalesce(e.link_number, 0), null, e.id, e.classification
       from mails m join messaging.delivery_events e on e.campaign_id = m.campaign_id and e.delivery_id = m.delivery_id
         and e.type = 'CLICKED' and e.occurred_at between m.earliest and m.latest
+      union all
+      select e.delivery_id, e.occurred_at, coalesce(e.link_number, 0), null, e.id, e.classification
+      from mails m join messaging.delivery_events e on e.campaign_id is null and e.delivery_id = m.delivery_id
+        and e.type = 'CLICKED' and e.occurred_at between m.earliest and m.latest
+      where m.campaign_id is null
     )
     select c.delivery_id as "deliveryId", c.at, c.link_number as "linkNumber", c.position, c.id, c.classification
     from clicks c
@@ -98,7 +107,7 @@ export async function burstCandidates(db: Sql, batch: EventBatch): Promise<Burst
   return rows;
 }
 
-/** Writes the batch's events down and counts those of people; `bursts` are the places of clicks in a burst. */
+/** Writes the batch's events down and counts those of people with campaigns' mails; `bursts` are the places of clicks in a burst. */
 export async function recordEvents(db: Sql, batch: EventBatch, bursts: readonly number[]): Promise<void> {
   await sql`
     with judged as materialized (
@@ -113,13 +122,13 @@ export async function recordEvents(db: Sql, batch: EventBatch, bursts: readonly 
       from judged j
     ), written as (
       insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type,
-        link_number, classification, agent)
+        link_number, classification, agent, url)
       select platform.new_id(), at, environment_id, campaign_id, delivery_id, subscriber_id, type, link_number,
-        classification, agent
+        classification, agent, url
       from given
     ), people as materialized (
       select delivery_id, queued_on, campaign_id, environment_id, at, (type = 'CLICKED')::int as click
-      from given where classification = 'human'
+      from given where classification = 'human' and campaign_id is not null
     ), looks as (
       select delivery_id, queued_on, environment_id, campaign_id, count(*)::int as opens, sum(click)::int as clicks, min(at) as first_opened_at,
         min(at) filter (where click = 1) as first_clicked_at, max(at) as last_at
@@ -167,7 +176,7 @@ export async function disownClicks(
       select e.campaign_id, e.delivery_id, e.environment_id, e.occurred_at as at
       from jsonb_to_recordset(${keys}::jsonb) as k(id uuid, at timestamptz)
       join messaging.delivery_events e on e.id = k.id and e.occurred_at = k.at
-      where e.id = any(${disowned}::uuid[])
+      where e.id = any(${disowned}::uuid[]) and e.campaign_id is not null
     ), looks as (
       select campaign_id, delivery_id, count(*)::int as clicks from taken group by campaign_id, delivery_id
     ), engaged as (

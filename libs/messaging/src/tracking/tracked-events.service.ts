@@ -20,7 +20,7 @@ export class TrackedEvents {
     @Inject(MailAnnouncements) private readonly announcements: MailAnnouncements,
   ) {}
 
-  /** Events of deliveries that are no campaign's, or are gone, are left out. */
+  /** Events of deliveries that are neither a campaign's nor an automation's, or are gone, are left out. */
   async write(events: readonly TrackedEvent[]): Promise<void> {
     if (events.length === 0) return;
     const batch = new EventBatch(events);

@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
 import { type Config, CONFIG, Database, describeError, LOGGER, type TrackingClaims } from '#platform';
-import { LinkSets } from './link-sets.service.js';
+import { type LinkSet, LinkSets } from './link-sets.service.js';
 import type { TrackedEvent } from './tracked-event.js';
 import { TrackedEvents } from './tracked-events.service.js';
 import { judgeAgent, type JudgedAgent } from './user-agent.js';
@@ -154,7 +154,7 @@ function isStorm(waiting: number): boolean {
 
 function eventOf(
   { claims, method, at }: WaitingRequest,
-  { campaignId, queuedOn, environmentId }: Pick<TrackedEvent, 'campaignId' | 'queuedOn' | 'environmentId'>,
+  { campaignId, queuedOn, environmentId, urls }: LinkSet,
   agent: JudgedAgent,
 ): TrackedEvent {
   return {
@@ -164,6 +164,7 @@ function eventOf(
     deliveryId: claims.deliveryId,
     type: claims.place === 0 ? 'OPENED' : 'CLICKED',
     linkNumber: claims.place === 0 ? null : claims.place,
+    url: campaignId === null ? (urls[claims.place - 1] ?? null) : null,
     at,
     known: method === 'HEAD' ? 'scanner' : agent.classification,
     agent: agent.kind,

@@ -4,14 +4,23 @@ import { SIGNALS_CHANNEL } from '#audience';
 import { Clock } from '#kernel';
 import { describeError, LOGGER, Loop, Notifications } from '#platform';
 import { AutomationEntries } from './automation-entries.service.js';
-import { AutomationSteps } from './automation-steps.service.js';
 import { ClosedAutomations } from './closed-automations.service.js';
+import { PacedSteps } from './paced-steps.service.js';
+import { Rests } from './rests.js';
 import { RUNS_CHANNEL } from './runs.channel.js';
 import { RunsQuery } from './runs.query.js';
 import { WaitingWork } from './waiting-work.query.js';
 
 /** How late a step may be because nobody looked. */
 const POLL_MS = 500;
+
+/** Something to do for one automation. */
+interface Piece {
+  /** What it is, for whoever lets it rest. */
+  readonly of: string;
+  /** True while there is more of it. */
+  readonly work: () => Promise<boolean>;
+}
 
 /** What a runner does for one automation at a time. */
 @Injectable()
@@ -21,30 +30,27 @@ export class RunnerWork {
     @Inject(AutomationEntries) private readonly entries: AutomationEntries,
     @Inject(ClosedAutomations) private readonly closed: ClosedAutomations,
     @Inject(RunsQuery) private readonly runs: RunsQuery,
-    @Inject(AutomationSteps) private readonly steps: AutomationSteps,
+    @Inject(PacedSteps) private readonly steps: PacedSteps,
   ) {}
 
-  /** Everything there is to do now, a piece each: true while there is more of it. */
-  async pieces(now: Date): Promise<readonly (() => Promise<boolean>)[]> {
+  /** Everything there is to do now, a piece each. */
+  async pieces(now: Date): Promise<readonly Piece[]> {
     const entering = await this.waiting.entries();
     const closing = await this.waiting.closings();
     const due = await this.runs.due(now, false);
     return [
-      ...entering.map(
-        ({ scope, id }) =>
-          async () =>
-            (await this.entries.drain(scope, id)) > 0,
-      ),
-      ...closing.map(
-        ({ scope, id }) =>
-          () =>
-            this.closed.close(scope, id),
-      ),
-      ...due.map(
-        ({ scope, versionId }) =>
-          async () =>
-            (await this.steps.takeBatch(scope, versionId)) > 0,
-      ),
+      ...entering.map(({ scope, id }) => ({
+        of: `entries of ${id}`,
+        work: async () => (await this.entries.drain(scope, id)) > 0,
+      })),
+      ...closing.map(({ scope, id }) => ({
+        of: `closing of ${id}`,
+        work: () => this.closed.close(scope, id),
+      })),
+      ...due.map((version) => ({
+        of: `steps of version ${version.versionId}`,
+        work: () => this.steps.take(version),
+      })),
     ];
   }
 }
@@ -58,6 +64,7 @@ export class RunnerWork {
 export class AutomationRunner {
   readonly #loop: Loop;
   #stopListening: readonly (() => void)[] = [];
+  readonly #rests = new Rests();
   #stopping = false;
 
   constructor(
@@ -86,7 +93,7 @@ export class AutomationRunner {
     await this.#loop.stop();
   }
 
-  /** Does all that is due, a piece of each automation at a time. One that fails does not keep the others. */
+  /** Does all that is due, a piece of each automation at a time. One that fails rests, and does not keep the others. */
   async pass(): Promise<void> {
     for (let isMore = true; isMore && !this.#stopping;) {
       isMore = false;
@@ -96,17 +103,19 @@ export class AutomationRunner {
     }
   }
 
-  async #try(piece: () => Promise<boolean>): Promise<boolean> {
-    if (this.#stopping) return false;
+  async #try({ of, work }: Piece): Promise<boolean> {
+    if (this.#stopping || this.#rests.isResting(of, this.clock.now())) return false;
     try {
-      return await piece();
+      const isMore = await work();
+      this.#rests.succeeded(of);
+      return isMore;
     } catch (error) {
-      this.#complain(error);
+      this.#complain(error, { of, restsMs: this.#rests.failed(of, this.clock.now()) });
       return false;
     }
   }
 
-  #complain(error: unknown): void {
-    this.logger.error({ error: describeError(error) }, 'an automation could not go on');
+  #complain(error: unknown, what: { readonly of?: string; readonly restsMs?: number } = {}): void {
+    this.logger.error({ error: describeError(error), ...what }, 'an automation could not go on');
   }
 }

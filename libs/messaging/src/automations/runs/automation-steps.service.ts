@@ -8,9 +8,16 @@ import { RunsQuery } from './runs.query.js';
 import type { VersionPlan } from './version-plan.js';
 import { VersionPlans } from './version-plans.service.js';
 import { type ClaimedRun, Walk } from './walk.js';
+import { WalkedRuns } from './walked-runs.service.js';
 
 /** People a transaction: few enough to be done in a moment, enough that statements are shared. */
-const BATCH = 1_000;
+export const BATCH = 1_000;
+
+/** How one step of one person went; nobody's when nobody has one to take. */
+export interface AloneStep {
+  readonly run: ClaimedRun | null;
+  readonly error: unknown;
+}
 
 /**
  * Takes the steps of people whose time has come. What the steps do, where they lead and that they were taken is one
@@ -22,33 +29,70 @@ export class AutomationSteps {
     @Inject(Database) private readonly database: Database,
     @Inject(VersionPlans) private readonly plans: VersionPlans,
     @Inject(RunsQuery) private readonly runs: RunsQuery,
+    @Inject(WalkedRuns) private readonly walked: WalkedRuns,
     @Inject(StepTakers) private readonly takers: StepTakers,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /** Takes a batch as far as it goes; resolves to how many people that were. Nobody when the automation rests. */
   async takeBatch(scope: ProjectScope, versionId: number, limit = BATCH): Promise<number> {
-    const plan = await this.plans.of(scope, versionId);
-    return this.database.transaction(scope, async ({ db }) => {
-      await holdSteps(db, plan.automationId);
-      if (!(await isActive(db, plan))) return 0;
-      const now = this.clock.now();
-      const runs = await this.runs.claim(db, scope, versionId, { now, limit });
+    return this.#claiming(scope, versionId, limit, async (db, plan, runs, now) => {
       if (runs.length > 0) await this.#walk(db, plan, runs, now);
       return runs.length;
     });
   }
 
+  /** Takes one step of one person; what went wrong comes with whom it happened to. `error` is null when all is well. */
+  async takeAlone(scope: ProjectScope, versionId: number): Promise<AloneStep> {
+    let run: ClaimedRun | null = null;
+    try {
+      await this.#claiming(scope, versionId, 1, async (db, plan, runs, now) => {
+        run = runs[0] ?? null;
+        if (run !== null) await this.#step(db, plan, run, now);
+        return runs.length;
+      });
+      return { run, error: null };
+    } catch (error) {
+      return { run, error };
+    }
+  }
+
+  async #claiming(
+    scope: ProjectScope,
+    versionId: number,
+    limit: number,
+    take: (db: Sql, plan: VersionPlan, runs: readonly ClaimedRun[], now: Date) => Promise<number>,
+  ): Promise<number> {
+    const plan = await this.plans.of(scope, versionId);
+    return this.database.transaction(scope, async ({ db }) => {
+      await holdSteps(db, plan.automationId);
+      if (!(await isActive(db, plan))) return 0;
+      const now = this.clock.now();
+      return take(db, plan, await this.runs.claim(db, scope, versionId, { now, limit }), now);
+    });
+  }
+
+  /** One step; who has waited only leaves the delay. */
+  async #step(db: Sql, plan: VersionPlan, run: ClaimedRun, now: Date): Promise<void> {
+    const walk = new Walk(plan, [run], now);
+    if (!run.isWaiting) await this.#takeAt(walk, plan, run.position, now);
+    walk.park();
+    await this.walked.save(db, plan, walk, now);
+  }
+
   async #walk(db: Sql, plan: VersionPlan, runs: readonly ClaimedRun[], now: Date): Promise<void> {
     const walk = new Walk(plan, runs, now);
-    for (const place of plan.order) {
-      const step = plan.steps[place];
-      const people = walk.peopleAt(place);
-      if (step === undefined || people.length === 0) continue;
-      const asked = people.map(({ id, subscriberId }) => ({ runId: id, subscriberId }));
-      walk.apply(place, await this.takers.take(step, asked, { plan, now }));
-    }
-    await this.runs.save(db, plan.scope, walk.moves, walk.steps, now);
+    for (const place of plan.order) await this.#takeAt(walk, plan, place, now);
+    await this.walked.save(db, plan, walk, now);
+  }
+
+  /** Takes the step of all who stand there. */
+  async #takeAt(walk: Walk, plan: VersionPlan, place: number, now: Date): Promise<void> {
+    const step = plan.steps[place];
+    const people = walk.peopleAt(place);
+    if (step === undefined || people.length === 0) return;
+    const asked = people.map(({ id, subscriberId }) => ({ runId: id, subscriberId }));
+    walk.apply(place, await this.takers.take(step, asked, { plan, now }));
   }
 }
 

@@ -4,11 +4,11 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { holdSteps } from '../runs/run-locks.query.js';
 import { wakeRunners } from '../runs/runs.channel.js';
-import { RunsQuery } from '../runs/runs.query.js';
 import { onwards } from '../runs/step.js';
 import type { VersionPlan } from '../runs/version-plan.js';
 import { VersionPlans } from '../runs/version-plans.service.js';
 import { type ClaimedRun, Walk } from '../runs/walk.js';
+import { WalkedRuns } from '../runs/walked-runs.service.js';
 import { nextTry, type WebhookOutcome } from './webhook-outcome.js';
 
 /** Longer than a call can take. Who has died by then is followed by another one. */
@@ -33,7 +33,7 @@ export class WebhookCalls {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(VersionPlans) private readonly plans: VersionPlans,
-    @Inject(RunsQuery) private readonly runs: RunsQuery,
+    @Inject(WalkedRuns) private readonly walked: WalkedRuns,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -78,7 +78,7 @@ export class WebhookCalls {
       const walk = new Walk(call.plan, [call], now);
       walk.apply(call.position, [onwards(outcome.detail, outcome.kind === 'accepted' ? 'DONE' : 'FAILED')]);
       walk.park();
-      await this.runs.save(db, scope, walk.moves, walk.steps, now);
+      await this.walked.save(db, call.plan, walk, now);
       await wakeRunners(db);
     });
   }

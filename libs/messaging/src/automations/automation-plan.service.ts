@@ -1,0 +1,15 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { PlanFeaturesQuery } from '#billing';
+import { DomainValidationError, type ProjectScope } from '#kernel';
+
+/** Whether tenants may have automations. */
+@Injectable()
+export class AutomationPlan {
+  constructor(@Inject(PlanFeaturesQuery) private readonly features: PlanFeaturesQuery) {}
+
+  /** Throws DomainValidationError when the tenant's plan does not include automations. */
+  async refuseUnlessIncluded(scope: ProjectScope): Promise<void> {
+    if (await this.features.allows(scope, 'automations')) return;
+    throw new DomainValidationError({ plan: 'the plan does not include automations' });
+  }
+}

@@ -1,0 +1,89 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import { Clock, type ProjectScope } from '#kernel';
+import { Database, describeError, LOGGER, type Sql } from '#platform';
+import { holdSteps } from './run-locks.query.js';
+import { RunsQuery } from './runs.query.js';
+import { VersionPlans } from './version-plans.service.js';
+import type { ClaimedRun } from './walk.js';
+
+const MINUTE_MS = 60_000;
+/** How long somebody rests who cannot go on; after one try more the run has failed. */
+const RESTS_MS = [MINUTE_MS / 6, MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS];
+
+/** Sets people aside whose step fails again and again, so that it is tried later, and at last fails their run. */
+@Injectable()
+export class PoisonedRuns {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(VersionPlans) private readonly plans: VersionPlans,
+    @Inject(RunsQuery) private readonly runs: RunsQuery,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /** Nothing happens when the run has gone on meanwhile, or the automation rests. */
+  async setAside(scope: ProjectScope, versionId: number, run: ClaimedRun, error: unknown): Promise<void> {
+    const { automationId } = await this.plans.of(scope, versionId);
+    const reason = describeError(error);
+    await this.database.transaction(scope, async ({ db }) => {
+      await holdSteps(db, automationId);
+      const now = this.clock.now();
+      const failures = await failuresOf(db, scope, automationId, run, now);
+      if (failures === null) return;
+      const rest = RESTS_MS[failures - 1];
+      if (rest === undefined) await this.#fail(db, scope, run, reason, now);
+      else await postpone(db, scope, run, new Date(now.getTime() + rest));
+      const fields = { automationId, run: run.id, failures, hasFailed: rest === undefined, error: reason };
+      this.logger.error(fields, 'somebody in an automation could not go on');
+    });
+  }
+
+  async #fail(db: Sql, scope: ProjectScope, run: ClaimedRun, detail: string, now: Date): Promise<void> {
+    const { id, position, isWaiting, enteredOn } = run;
+    const move = {
+      id,
+      position,
+      wakeAt: null,
+      isWaiting: false,
+      isCalling: false,
+      status: 'FAILED',
+    } as const;
+    // Behind a delay, the delay itself is taken.
+    const steps = isWaiting
+      ? []
+      : [{ runId: id, enteredOn, place: position, status: 'FAILED', detail } as const];
+    await this.runs.save(db, scope, [move], steps, now);
+  }
+}
+
+/** This failure included; null when there is nothing to set aside. Nobody else has the run until the transaction ends. */
+async function failuresOf(
+  db: Sql,
+  { environmentId }: ProjectScope,
+  automationId: string,
+  { id, position, isWaiting }: ClaimedRun,
+  now: Date,
+): Promise<number | null> {
+  const { rows } = await sql<{ attempts: number }>`
+    select r.attempts from messaging.automation_runs r
+    where r.environment_id = ${environmentId} and r.id = ${id} and r.position = ${position}
+      and r.is_waiting = ${isWaiting} and not r.is_calling and r.wake_at <= ${now}
+      and exists (select from messaging.automations a where a.id = ${automationId} and a.status = 'ACTIVE')
+    for update of r skip locked
+  `.execute(db);
+  return rows[0] === undefined ? null : rows[0].attempts + 1;
+}
+
+async function postpone(
+  db: Sql,
+  { environmentId }: ProjectScope,
+  { id }: ClaimedRun,
+  until: Date,
+): Promise<void> {
+  await sql`
+    update messaging.automation_runs set attempts = attempts + 1, wake_at = ${until}
+    where environment_id = ${environmentId} and id = ${id}
+  `.execute(db);
+}
