@@ -48,7 +48,8 @@ export class ApiClient {
   }
 }
 
-async function readAnswer(response: Response): Promise<ApiAnswer> {
+/** Reads a response to its end. */
+export async function readAnswer(response: Response): Promise<ApiAnswer> {
   const text = await response.text();
   const isJson = /json/.test(response.headers.get('content-type') ?? '');
   const body: unknown = isJson && text !== '' ? JSON.parse(text) : undefined;

@@ -22,6 +22,7 @@ export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components?: {
     readonly responses?: Readonly<Record<string, { content?: Record<string, MediaType> }>>;
+    readonly schemas?: Readonly<Record<string, object>>;
   };
 }
 

@@ -48,7 +48,18 @@ describe('The OpenAPI document', () => {
       '503',
     ]);
     expect(statuses('/whoami', 'get')).toEqual(['200', '401', '406', '429', '500', '503']);
-    expect(statuses('/{id}', 'delete')).toEqual(['204', '400', '401', '403', '404', '429', '500', '503']);
+    expect(statuses('/{id}', 'delete')).toEqual([
+      '204',
+      '400',
+      '401',
+      '403',
+      '404',
+      '413',
+      '415',
+      '429',
+      '500',
+      '503',
+    ]);
     expect(operation('/{id}', 'delete').responses['204']?.content).toBeUndefined();
   });
 

@@ -18,8 +18,9 @@ export function problemSlugs(path: string, method: string, operation: OperationE
   if (typeof operation['x-required-scope'] === 'string') add(['insufficient-scope']);
   if (Object.values(responses).some(({ content }) => content !== undefined)) add(['not-acceptable']);
   if (requestBody !== undefined) add([...WITH_BODY, 'domain-validation']);
-  // A POST without a body may be sent one all the same.
-  if (method === 'post') add([...WITH_BODY, ...WITH_IDEMPOTENCY]);
+  // A POST or DELETE without a body may be sent one all the same.
+  if (method === 'post' || method === 'delete') add(WITH_BODY);
+  if (method === 'post') add(WITH_IDEMPOTENCY);
   if (parameters.some((parameter) => parameter.in === 'query')) add(['validation-error']);
   if (path.includes('{')) add(['validation-error', 'not-found']);
   for (const status of operation['x-problems'] ?? []) add(slugsOf(status, parameters.some(isConfirmation)));

@@ -1,0 +1,216 @@
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Pool } from 'undici';
+import { type ApiAnswer, type ApiClient, readAnswer } from '../support/api-client.js';
+import { type DnsServer, startDnsServer } from '../support/dns-server.js';
+import { eventually } from '../support/eventually.js';
+import { type GeneratedRequest, requestsOf } from '../support/generated-requests.js';
+import { fillIn } from '../support/hostile-values.js';
+import { openApiDocument, validateAnswer } from '../support/openapi-validation.js';
+import { type RunningSystem, startSystem } from '../support/system.js';
+
+/** The whole: `FUZZ_REQUESTS=20000`. The same requests again: `FUZZ_SEED=…`, as printed. */
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 600);
+const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
+const AT_ONCE = 4;
+const PATIENCE_MS = 20_000;
+const SHOWN_FAULTS = 25;
+/** In which member an answer names a resource, by the kind of path or body parameter that takes it. */
+const NAMED_IN: readonly (readonly [path: RegExp, member: string, kind: string])[] = [
+  [/\/topics$/, 'topicKey', 'topicKey'],
+  [/\/topics$/, 'id', 'topicId'],
+  [/\/subscribers$/, 'email', 'email'],
+  [/\/campaigns$/, 'campaignKey', 'campaignKey'],
+  [/\/segments$/, 'segmentKey', 'segmentId'],
+  [/\/segments$/, 'id', 'segmentUuid'],
+  [/\/automations$/, 'automationKey', 'automationId'],
+  [/\/custom-fields$/, 'key', 'key'],
+  [/\/subscriber-imports$/, 'id', 'importId'],
+];
+
+describe('whatever is sent to it, the API', () => {
+  let dns: DnsServer;
+  let system: RunningSystem;
+  let client: ApiClient;
+  let pool: Pool;
+  let requests: GeneratedRequest[];
+  /** What is there, by kind. */
+  const resources = new Map<string, string[]>();
+  const answered = new Map<number, number>();
+
+  beforeAll(async () => {
+    process.stdout.write(`FUZZ_SEED=${SEED} FUZZ_REQUESTS=${REQUESTS}\n`);
+    dns = await startDnsServer();
+    system = await startSystem({ DNS_SERVERS: dns.address });
+    client = await (await system.project()).client('TEST');
+    await system.database.query(`update billing.subscriptions set plan_tier = 'PRO'`);
+    pool = new Pool(system.baseUrl, {
+      connections: AT_ONCE,
+      bodyTimeout: PATIENCE_MS,
+      headersTimeout: PATIENCE_MS,
+    });
+    await fill();
+    requests = await generated();
+  }, 120_000);
+  afterAll(async () => {
+    await pool?.destroy();
+    await system?.stop();
+    await dns?.stop();
+  });
+
+  const add = (kind: string, id: string): void => {
+    resources.set(kind, [...(resources.get(kind) ?? []).slice(-20), id]);
+  };
+  const remember = (path: string, answer: ApiAnswer): void => {
+    if (answer.status > 202) return;
+    for (const [where, member, kind] of NAMED_IN) {
+      const id = answer.at<unknown>(member);
+      if (where.test(path) && typeof id === 'string') add(kind, id);
+    }
+  };
+
+  /** One of each to begin with, and a mail in the test inbox. */
+  async function fill(): Promise<void> {
+    const create = async (path: string, body: object): Promise<ApiAnswer> => {
+      const answer = await client.post(path, body);
+      remember(path, answer);
+      return answer;
+    };
+    const topic = await create('/topics', { name: 'News' });
+    const people = { topicKeys: [topic.at('topicKey')], consent: { source: 'form' } };
+    await create('/subscribers', { email: 'ada@example.com', ...people });
+    await create('/subscriber-imports', {
+      rows: [{ email: 'grace@example.com' }, { email: 'no address' }],
+      ...people,
+    });
+    await create('/campaigns', { name: 'x', subject: 'x', contentText: 'Hello', topicIds: [topic.at('id')] });
+    await create('/segments', { name: 'x', type: 'STATIC' });
+    await create('/automations', { name: 'x', triggerType: 'manual' });
+    for (const [key, type] of [
+      ['plan', 'TEXT'],
+      ['age', 'NUMBER'],
+      ['note', 'LONG_TEXT'],
+    ])
+      await create('/custom-fields', { key, displayName: key, type });
+    await create('/custom-fields', {
+      key: 'tags',
+      displayName: 'Tags',
+      type: 'MULTI_SELECT',
+      options: [{ value: 'a', label: 'A' }],
+    });
+    const inbox = await eventually('the confirmation mail', async () => {
+      const answer = await client.get('/test-inbox/messages');
+      return answer.at<unknown[]>('data').length > 0 && answer;
+    });
+    add('id', inbox.at('data', 0, 'id'));
+  }
+
+  /** The same number for each operation, and more for those that make something, in an order of their own. */
+  async function generated(): Promise<GeneratedRequest[]> {
+    const document = await openApiDocument(system.baseUrl);
+    const operations = Object.entries(document.paths).flatMap(([template, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ template, method, operation })),
+    );
+    const shareOf = (method: string) => (['post', 'patch'].includes(method) ? 2 : 1);
+    const whole = operations.reduce((sum, { method }) => sum + shareOf(method), 0);
+    const all = operations.flatMap(({ template, method, operation }, index) =>
+      fc.sample(requestsOf(document, template, method, operation), {
+        numRuns: Math.ceil((REQUESTS * shareOf(method)) / whole),
+        seed: SEED + index,
+      }),
+    );
+    const order = fc.shuffledSubarray([...all.keys()], { minLength: all.length });
+    return (fc.sample(order, { numRuns: 1, seed: SEED })[0] ?? []).flatMap((index) => all[index] ?? []);
+  }
+
+  const pick = (kind: string, index: number): string => {
+    const ids = resources.get(kind) ?? [];
+    return ids[index % ids.length] ?? 'APIT-1';
+  };
+
+  /** Puts the request on the wire as it is: no client puts it right before. */
+  async function send({ method, path, headers, body }: GeneratedRequest): Promise<ApiAnswer> {
+    const url = fillIn(path, (kind, index) => encodeURIComponent(pick(kind, index)));
+    const response = await pool.request({
+      method,
+      path: url,
+      headers: { 'x-api-key': client.key ?? '', ...headers },
+      body: body === undefined ? null : fillIn(body, pick),
+    });
+    const text = await response.body.text();
+    const answer = await readAnswer(
+      new Response(text === '' ? null : text, {
+        status: response.statusCode,
+        headers: Object.entries(response.headers).map(([name, value]): [string, string] => [
+          name,
+          String(value),
+        ]),
+      }),
+    );
+    if (answer.status >= 500) throw new Error(`answers ${answer.status}: ${answer.text.slice(0, 300)}`);
+    await validateAnswer(system.baseUrl, method, url, answer);
+    return answer;
+  }
+
+  const shown = ({ method, path, headers, body }: GeneratedRequest, error: unknown): string =>
+    `${method} ${path.slice(0, 300)} ${JSON.stringify(headers).slice(0, 200)} ${(body ?? '').slice(0, 1_500)}\n   ${String(error).slice(0, 600)}`;
+
+  it(
+    `never fails, hangs or answers what its document does not know (FUZZ_SEED=${SEED})`,
+    async () => {
+      const faults: string[] = [];
+      let next = 0;
+      const work = async (): Promise<void> => {
+        for (let request = requests[next++]; request !== undefined; request = requests[next++]) {
+          try {
+            const answer = await send(request);
+            remember(request.template, answer);
+            answered.set(answer.status, (answered.get(answer.status) ?? 0) + 1);
+          } catch (error) {
+            faults.push(shown(request, error));
+          }
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, work));
+      const counts = [...answered].toSorted(([one], [other]) => one - other);
+      process.stdout.write(
+        `${requests.length} requests: ${counts.map(([status, count]) => `${count} × ${status}`).join(', ')}\n`,
+      );
+      expect({ faults: faults.length, shown: faults.slice(0, SHOWN_FAULTS) }).toEqual({
+        faults: 0,
+        shown: [],
+      });
+    },
+    Math.max(120_000, REQUESTS * 100),
+  );
+
+  it('gets past its checks often enough for this to mean something', () => {
+    const succeeded = [200, 201, 202, 204].reduce((sum, status) => sum + (answered.get(status) ?? 0), 0);
+    expect(succeeded / requests.length).toBeGreaterThan(0.15);
+    expect(answered.get(400) ?? 0).toBeGreaterThan(0);
+    expect(answered.get(404) ?? 0).toBeGreaterThan(0);
+  });
+
+  it('shows afterwards everything that it took', async () => {
+    const { paths } = await openApiDocument(system.baseUrl);
+    const lists = Object.entries(paths).filter(([path, { get }]) => get !== undefined && !path.includes('{'));
+    for (const [path] of lists) {
+      const answer = await client.get(`${path.replace('/api/v1', '')}?size=100`);
+      expect([path, answer.status]).toEqual([path, answer.status === 404 ? 404 : 200]);
+    }
+  });
+
+  it('is still the same two processes, which report no failure', () => {
+    for (const program of [system.api, system.worker]) {
+      expect(() => process.kill(program.pid, 0)).not.toThrow();
+      expect(
+        program
+          .output()
+          .split('\n')
+          .filter((line) => /"level":(?:50|60|"error"|"fatal")/.test(line))
+          .slice(0, 10),
+      ).toEqual([]);
+    }
+  });
+});

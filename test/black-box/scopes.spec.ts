@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { API_SCOPES, type ApiScope } from '#kernel';
+import type { ApiAnswer, ApiClient } from '../support/api-client.js';
+import { openApiDocument, type OperationObject } from '../support/openapi-validation.js';
+import { expectProblem, timelessProblem } from '../support/problems.js';
+import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+
+interface DocumentedOperation {
+  readonly name: string;
+  readonly method: string;
+  /** Below /api/v1, with an unknown resource in the place of each parameter. */
+  readonly path: string;
+  readonly operation: OperationObject;
+}
+
+const UNKNOWN: Readonly<Record<string, string>> = {
+  email: 'nobody@example.com',
+  id: '019aa3b5-0000-7000-8000-000000000000',
+};
+
+describe('a key’s scopes', () => {
+  let system: RunningSystem;
+  let project: SystemProject;
+  let operations: DocumentedOperation[];
+
+  beforeAll(async () => {
+    system = await startSystem();
+    project = await system.project('APIT');
+    operations = documented((await openApiDocument(system.baseUrl)).paths);
+  });
+  afterAll(() => system?.stop());
+
+  const documented = (
+    paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>,
+  ): DocumentedOperation[] =>
+    Object.entries(paths).flatMap(([template, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        name: `${method.toUpperCase()} ${template}`,
+        method: method.toUpperCase(),
+        path: template
+          .replace('/api/v1', '')
+          .replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(UNKNOWN[name] ?? 'APIT-999')),
+        operation,
+      })),
+    );
+  const scopeOf = ({ operation }: DocumentedOperation) => operation['x-required-scope'];
+  /** A body that cannot be read: the scope is looked at first, and an allowed call changes nothing. */
+  const call = (client: ApiClient, { method, path, operation }: DocumentedOperation): Promise<ApiAnswer> =>
+    client.request(method, path, operation.requestBody === undefined ? {} : { body: '{' });
+  const keyWith = (scopes: readonly ApiScope[]) => project.client('TEST', { scopes });
+
+  it('are needed by every operation but the one that shows the project', () => {
+    expect(operations.length).toBeGreaterThanOrEqual(75);
+    expect(operations.filter((each) => scopeOf(each) === null).map(({ name }) => name)).toEqual([
+      'GET /api/v1/project',
+    ]);
+    const needed = new Set(operations.map(scopeOf));
+    expect(API_SCOPES.filter((scope) => !needed.has(scope))).toEqual([]);
+  });
+
+  it('open nothing when there are none: every operation names the scope that it needs', async () => {
+    const none = await keyWith([]);
+    for (const each of operations) {
+      const answer = await call(none, each);
+      const requiredScope = scopeOf(each);
+      if (requiredScope === null) expect([each.name, answer.status]).toEqual([each.name, 200]);
+      else expectProblem(answer, 403, 'insufficient-scope', { requiredScope });
+    }
+  });
+
+  it.each(API_SCOPES)('open with %s alone the operations of that scope, and no other', async (scope) => {
+    const client = await keyWith([scope]);
+    const opened: string[] = [];
+    for (const each of operations) {
+      const answer = await call(client, each);
+      if (answer.status !== 403) opened.push(each.name);
+      else expect([each.name, answer.at('requiredScope')]).toEqual([each.name, scopeOf(each)]);
+    }
+    const allowed = operations.filter((each) => scopeOf(each) === scope || scopeOf(each) === null);
+    expect(opened).toEqual(allowed.map(({ name }) => name));
+  });
+
+  it('do not tell whether a resource exists to a key that may not see it', async () => {
+    const owner = await project.client('TEST');
+    const topic = await owner.post('/topics', { name: 'News' });
+    const none = await keyWith([]);
+    const seen = await none.get(`/topics/${topic.at('topicKey')}`);
+    expect(seen.status).toBe(403);
+    expect(timelessProblem(seen.text)).toBe(timelessProblem((await none.get('/topics/APIT-999')).text));
+  });
+});
