@@ -21,6 +21,8 @@ const SHELL = ['sh', 'bash'];
 /** What is shown and does nothing. */
 const SHOWN = ['text', 'http', 'mermaid', 'yaml'];
 const PAGE_MS = 60_000;
+/** Nobody answers there: a sample's domain must not be looked up in the world. */
+const NO_DNS = '127.0.0.1:9';
 /** The few for which there is a reason. */
 const MOST_LEFT_OUT = 12;
 
@@ -64,7 +66,10 @@ describe('the code in the documentation', () => {
   };
 
   beforeAll(async () => {
-    [system, directory] = await Promise.all([startSystem(), mkdtemp(join(tmpdir(), 'mailwright-samples-'))]);
+    [system, directory] = await Promise.all([
+      startSystem({ DNS_SERVERS: NO_DNS }),
+      mkdtemp(join(tmpdir(), 'mailwright-samples-')),
+    ]);
     await writeFile(join(directory, 'package.json'), JSON.stringify({ type: 'module' }));
     const sdk = join(directory, 'node_modules/@mailwright/sdk');
     await mkdir(sdk, { recursive: true });

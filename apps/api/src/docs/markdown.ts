@@ -20,7 +20,7 @@ interface Renderer {
 /** A block that begins with the first of the lines, and how many of them it takes; null for another kind of block. */
 type Block = (lines: readonly string[], renderer: Renderer) => { html: Html; taken: number } | null;
 
-const FENCE = /^(`{3,}) *([\w-]*)/;
+const FENCE = /^(`{3,}) *([\w-]*)[^`]*$/;
 const HEADING = /^(#{1,6}) +(.+?)(?: +#+)?$/;
 const ITEM = /^(?:[-*]|(\d+)\.) +/;
 const TABLE_RULE = /^\|(?: *:?-+:? *\|)+ *$/;
