@@ -12,6 +12,7 @@ RUN --mount=type=cache,target=/root/.npm npm ci --no-audit --no-fund
 COPY .swcrc ./
 COPY apps apps
 COPY libs libs
+COPY packages packages
 RUN npm run build
 
 FROM node:24-bookworm-slim AS dependencies
@@ -36,6 +37,8 @@ COPY assets assets
 COPY migrations migrations
 COPY locales locales
 COPY templates templates
+COPY docs docs
+COPY packages/sdk/README.md packages/sdk/README.md
 USER node
 EXPOSE 3000 3001
 # The api's health. A worker asks WORKER_PORT instead: docker-compose.yml shows how.

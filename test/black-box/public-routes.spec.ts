@@ -179,6 +179,9 @@ describe('the routes', () => {
     it('show the reference, the document, health and metrics', async () => {
       const types = {
         '/docs': HTML,
+        '/docs/quickstart': HTML,
+        '/docs/reference': HTML,
+        '/llms.txt': expect.stringMatching(/^text\/plain/),
         '/openapi.json': expect.stringMatching(/^application\/json/),
         '/health/live': expect.stringMatching(/^application\/json/),
         '/health/ready': expect.stringMatching(/^application\/json/),

@@ -10,6 +10,7 @@ import { AccessApiModule } from './access/access-api.module.js';
 import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
 import { DeliverabilityApiModule } from './deliverability/deliverability-api.module.js';
+import { DocsModule } from './docs/docs.module.js';
 import { DomainUsageModule } from './deliverability/domain-usage.module.js';
 import { BillingApiModule } from './billing/billing-api.module.js';
 import { UsageSourcesModule } from './billing/usage-sources.module.js';
@@ -36,6 +37,7 @@ const EDGES = [
   BillingApiModule,
   PublicPagesModule,
   ReferenceModule,
+  DocsModule,
 ];
 
 /** The api process: the platform, the HTTP kit, and every context's controllers. */

@@ -11,6 +11,9 @@ import { type RunningApi, startApi, startFailure } from './start-api.js';
 const PUBLIC_ROUTES = new Set([
   'GET /openapi.json',
   'GET /docs',
+  'GET /docs/reference',
+  'GET /docs/:page',
+  'GET /llms.txt',
   'GET /problems/:slug',
   'GET /health/live',
   'GET /health/ready',
@@ -92,7 +95,7 @@ describe('The api', () => {
   });
 
   it('shows a reference that needs nothing from elsewhere', async () => {
-    const answer = await get('/docs', { accept: 'text/html' });
+    const answer = await get('/docs/reference', { accept: 'text/html' });
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
     const page = await answer.text();

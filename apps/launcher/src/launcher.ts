@@ -163,7 +163,7 @@ export class Launcher {
     }
     this.progress.line(walkthrough(file, topics));
     this.progress.line(
-      `Mailwright runs on ${file.baseUrl}, its API reference is ${file.baseUrl}/docs. Ctrl-C stops it.`,
+      `Mailwright runs on ${file.baseUrl}, its documentation is ${file.baseUrl}/docs. Ctrl-C stops it.`,
     );
   }
 

@@ -143,10 +143,51 @@ const STYLE = css`
   .quiet {
     color: var(--quiet);
   }
+  header.top {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.25rem 1.25rem;
+    align-items: baseline;
+    max-width: 76rem;
+    border-bottom: 1px solid var(--line);
+  }
+  .top a {
+    text-decoration: none;
+  }
+  .top .home {
+    color: inherit;
+    font-weight: 700;
+    margin-right: auto;
+  }
+  @media print {
+    header.top,
+    nav {
+      display: none;
+    }
+    pre,
+    td code {
+      white-space: pre-wrap;
+    }
+    details:not([open])::details-content {
+      content-visibility: visible;
+      block-size: auto;
+    }
+  }
 `;
 
-/** A page about the API: complete in itself, so that it works offline and under a strict policy. */
-export function pageShell(title: string, body: Html): string {
+/** What stands above every page about the API. */
+const TOP = html`<header class="top">
+  <a class="home" href="/docs">Mailwright</a>
+  <a href="/docs/quickstart">Quickstart</a>
+  <a href="/docs/reference">API reference</a>
+  <a class="to-pages" href="#pages">All pages</a>
+</header>`;
+
+/**
+ * A page about the API: complete in itself, so that it works offline and under a strict policy. `style` comes on top
+ * of what all of them share.
+ */
+export function pageShell(title: string, body: Html, style: Html | null = null): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -155,11 +196,11 @@ export function pageShell(title: string, body: Html): string {
         <title>${title}</title>
         <link rel="icon" href="data:," />
         <style>
-          ${STYLE}
+          ${STYLE}${style}
         </style>
       </head>
       <body>
-        ${body}
+        ${TOP} ${body}
       </body>
     </html> `.toString();
 }

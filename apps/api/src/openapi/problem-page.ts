@@ -13,7 +13,7 @@ export function problemPage(slug: ProblemSlug, { status, title, description, rem
       <p>${inline(description)}</p>
       <h2>What to do</h2>
       <p>${inline(remedy)}</p>
-      <p><a href="/docs#problems">All problems</a></p>
+      <p><a href="/docs/reference#problems">All problems</a></p>
     </main>`,
   );
 }

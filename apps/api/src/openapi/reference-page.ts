@@ -25,7 +25,7 @@ export function referencePage(document: OpenApiDocument): string {
         Fields marked with * are required, in an answer: always present. The same as a document for programs:
         <a href="/openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).
       </p>
-      <nav aria-label="Contents">
+      <nav id="pages" aria-label="Contents">
         <ul>
           ${tags.map((tag) => html`<li><a href="#${anchorOf(tag)}">${tag}</a> <span class="quiet">${ofTag(tag).length}</span></li>`)}
           <li><a href="#problems">Problems</a></li>

@@ -20,7 +20,7 @@ export class ReferenceController {
     return JSON.stringify(this.document.get());
   }
 
-  @Get('docs')
+  @Get('docs/reference')
   @Header('content-type', HTML)
   reference(): string {
     this.#page ??= referencePage(this.document.get());

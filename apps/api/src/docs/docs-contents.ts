@@ -1,0 +1,42 @@
+export interface DocsEntry {
+  /** Its last path segment: `quickstart` for /docs/quickstart. */
+  readonly name: string;
+  /** Whether it is a page of its own; the reference is not made from Markdown. */
+  readonly isMarkdown: boolean;
+  readonly title: string;
+  readonly summary: string;
+}
+
+export interface DocsSection {
+  readonly title: string;
+  readonly entries: readonly DocsEntry[];
+}
+
+export interface DocsContents {
+  readonly title: string;
+  readonly summary: string;
+  readonly sections: readonly DocsSection[];
+}
+
+const ENTRY = /^- \[(?<title>[^\]]+)\]\(\/docs\/(?<name>[a-z-]+)(?<markdown>\.md)?\): (?<summary>.+)$/;
+
+/** Reads llms.txt (https://llmstxt.org), which is also what the navigation is made from. */
+export function readContents(text: string): DocsContents {
+  const [head = '', ...sections] = text.split(/^## /m);
+  const [, title = ''] = /^# (.+)$/m.exec(head) ?? [];
+  const [, summary = ''] = /^> ([^]+?)\n\n/m.exec(head) ?? [];
+  return { title, summary: summary.replaceAll(/\n> ?/g, ' ').trim(), sections: sections.map(readSection) };
+}
+
+function readSection(text: string): DocsSection {
+  const [title = '', ...lines] = text.split('\n');
+  const entries = lines
+    .filter((line) => line.startsWith('- '))
+    .map((line) => {
+      const { title: name, summary, markdown, name: slug } = ENTRY.exec(line)?.groups ?? {};
+      if (name === undefined || slug === undefined || summary === undefined)
+        throw new Error(`llms.txt has a line that is no link to a page: ${line}`);
+      return { name: slug, isMarkdown: markdown !== undefined, title: name, summary };
+    });
+  return { title, entries };
+}

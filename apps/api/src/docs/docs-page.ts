@@ -1,0 +1,103 @@
+import { html, type Html } from '../public-pages/html.js';
+import { pageShell } from '../openapi/page-shell.js';
+import type { DocsContents, DocsEntry } from './docs-contents.js';
+import { DOCS_STYLE } from './docs-style.js';
+import { type LinkTarget, plainText } from './inline-markdown.js';
+import { type Heading, renderMarkdown } from './markdown.js';
+
+/** Below this a list of what is on the page is no shorter than scrolling. */
+const SECTIONS_FOR_OUTLINE = 3;
+
+/** /docs: every page with what it is about. */
+export function startPage({ title, summary, sections }: DocsContents): string {
+  const body = html`<div class="docs">
+    <main>
+      <h1>${title}</h1>
+      <p>${summary}</p>
+      <div id="pages">
+        ${sections.map(
+          (section) =>
+            html`<h2>${section.title}</h2>
+              <ul class="cards" role="list">
+                ${section.entries.map(
+                  (entry) =>
+                    html`<li>
+                      <a href="/docs/${entry.name}">${entry.title}</a>
+                      <p>${entry.summary}</p>
+                    </li>`,
+                )}
+              </ul>`,
+        )}
+      </div>
+      <p class="quiet">
+        For language models: <a href="/llms.txt">llms.txt</a>. For programs:
+        <a href="/openapi.json">openapi.json</a>.
+      </p>
+    </main>
+  </div>`;
+  return pageShell(`${title} documentation`, body, DOCS_STYLE);
+}
+
+/** One page of the documentation with all others beside it. */
+export function docsPage(entry: DocsEntry, markdown: string, contents: DocsContents): string {
+  const { html: text, headings } = renderMarkdown(markdown, linksWithin(contents));
+  const body = html`<div class="docs beside">
+    <main>
+      ${outline(headings)} ${text}
+      <p class="quiet"><a href="/docs/${entry.name}.md">This page as Markdown</a></p>
+    </main>
+    ${navigation(entry, contents)}
+  </div>`;
+  return pageShell(`${entry.title} – ${contents.title}`, body, DOCS_STYLE);
+}
+
+function navigation(current: DocsEntry, { sections }: DocsContents): Html {
+  const item = (entry: DocsEntry) =>
+    entry === current
+      ? html`<a href="/docs/${entry.name}" aria-current="page">${entry.title}</a>`
+      : html`<a href="/docs/${entry.name}">${entry.title}</a>`;
+  return html`<nav id="pages" class="pages" aria-label="Documentation">
+    ${sections.map(
+      ({ title, entries }) =>
+        html`<h2>${title}</h2>
+          <ul>
+            ${entries.map((entry) => html`<li>${item(entry)}</li>`)}
+          </ul>`,
+    )}
+  </nav>`;
+}
+
+function outline(headings: readonly Heading[]): Html | null {
+  const sections = headings.filter(({ level }) => level === 2);
+  if (sections.length < SECTIONS_FOR_OUTLINE) return null;
+  return html`<details class="outline">
+    <summary>On this page</summary>
+    <ul>
+      ${sections.map(({ anchor, text }) => html`<li><a href="#${anchor}">${plainText(text)}</a></li>`)}
+    </ul>
+  </details>`;
+}
+
+/** Links between the files as links between the pages; files that are not served are named without a link. */
+function linksWithin({ sections }: DocsContents): LinkTarget {
+  const names = new Set(sections.flatMap(({ entries }) => entries.map(({ name }) => name)));
+  return (href) => {
+    if (/^(?:https?:|mailto:|#|\/)/.test(href)) return href;
+    const [path = '', anchor] = href.split('#');
+    const address = addressOf(path.replace('../packages/sdk/README.md', 'sdk.md'), names);
+    return address === null || anchor === undefined ? address : `${address}#${anchor}`;
+  };
+}
+
+function addressOf(path: string, names: ReadonlySet<string>): string | null {
+  if (path === 'openapi.json' || path === 'llms.txt') return `/${path}`;
+  if (DOWNLOADS.has(path)) return `/docs/${path}`;
+  const name = path.replace(/\.md$/, '');
+  return names.has(name) ? `/docs/${name}` : null;
+}
+
+/** Files beside the pages, by their type. */
+export const DOWNLOADS: ReadonlyMap<string, string> = new Map([
+  ['grafana-dashboard.json', 'application/json'],
+  ['alerts.yml', 'text/plain; charset=utf-8'],
+]);

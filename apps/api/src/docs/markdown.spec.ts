@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { renderMarkdown } from './markdown.js';
+
+const asIs = (href: string) => href;
+const htmlOf = (source: string) =>
+  renderMarkdown(source, asIs)
+    .html.toString()
+    .replaceAll(/(?<=>)\s+(?=<)|\s*\n\s*|\s+$/g, '');
+
+describe('a page in Markdown', () => {
+  it.each([
+    [
+      'a heading, with the anchor that GitHub gives',
+      '## What `POST` does',
+      '<h2 id="what-post-does">What <code>POST</code> does</h2>',
+    ],
+    ['a paragraph over lines', 'one\ntwo', '<p>onetwo</p>'],
+    ['emphasis', '**b** and *i*', '<p><strong>b</strong> and <em>i</em></p>'],
+    [
+      'code, which is taken literally',
+      '`a*b*<c>` and `` ` ``',
+      '<p><code>a*b*&lt;c&gt;</code> and <code> ` </code></p>',
+    ],
+    ['a link with code in it', '[see `x`](y.md#z)', '<p><a href="y.md#z">see <code>x</code></a></p>'],
+    [
+      'an address',
+      '<https://example.com/a?b=1&c>',
+      '<p><a href="https://example.com/a?b=1&amp;c">https://example.com/a?b=1&amp;c</a></p>',
+    ],
+    ['an escape', String.raw`2 \* 3 * 4 * 5`, '<p>2 * 3 * 4 * 5</p>'],
+    ['a list whose items go on', '- a\n  b\n- c', '<ul><li>ab</li><li>c</li></ul>'],
+    ['a list in a list', '1. a\n   - b\n2. c', '<ol><li>a<ul><li>b</li></ul></li><li>c</li></ol>'],
+    ['a list after a paragraph', 'x:\n\n- a\n\ny', '<p>x:</p><ul><li>a</li></ul><p>y</p>'],
+    ['a quotation', '> a\n> b', '<blockquote><p>ab</p></blockquote>'],
+    [
+      'code in a block',
+      '```ts\nif (a < b) {}\n\n# no heading\n```\nafter',
+      '<pre tabindex="0"><code>if (a &lt; b) {}# no heading</code></pre><p>after</p>',
+    ],
+    ['HTML as text', '<script>alert(1)</script>', '<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>'],
+  ])('has %s', (_what, source, expected) => {
+    expect(htmlOf(source)).toBe(expected);
+  });
+
+  it('has tables, with strokes in their cells where they are escaped', () => {
+    expect(htmlOf('| a | b |\n| --- | --- |\n| `x \\| y` | |\n\nafter')).toBe(
+      '<div class="wide" tabindex="0"><table><thead><tr><th scope="col">a</th><th scope="col">b</th></tr></thead>' +
+        '<tbody><tr><td><code>x | y</code></td><td></td></tr></tbody></table></div><p>after</p>',
+    );
+  });
+
+  it('numbers headings of the same name', () => {
+    const { headings } = renderMarkdown('## A\n\n## B\n\n## A\n\n### A', asIs);
+    expect(headings.map(({ anchor }) => anchor)).toEqual(['a', 'b', 'a-1', 'a-2']);
+  });
+
+  it('names what a link leads to without a link when it leads nowhere', () => {
+    expect(renderMarkdown('the [Dockerfile](../Dockerfile)', () => null).html.toString()).toContain(
+      '<p>the Dockerfile</p>',
+    );
+  });
+
+  it('ends, and lets no markup through, whatever it is made of', () => {
+    const piece = fc.constantFrom(
+      '- ',
+      '1. ',
+      '|',
+      '| --- |',
+      '`',
+      '```',
+      '**',
+      '*',
+      '[',
+      '](',
+      ')',
+      '<b>',
+      '"',
+      '#',
+      ' ',
+      '  ',
+      '\n',
+      '\n\n',
+      '> ',
+      'a',
+      '\\',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
+        const markup = renderMarkdown(pieces.join(''), asIs).html.toString();
+        expect(markup).not.toContain('<b>');
+        const opened = [...markup.matchAll(/<([a-z]\w*)/g)].map(([, tag]) => tag).sort();
+        const closed = [...markup.matchAll(/<\/([a-z]\w*)/g)].map(([, tag]) => tag).sort();
+        expect(closed).toEqual(opened);
+      }),
+    );
+  });
+});

@@ -1,0 +1,100 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { type RunningProgram, startProgram } from '../support/program.js';
+
+const ROOT = projectRoot();
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+const NAMES = [...globSync('docs/*.md', { cwd: ROOT }).map((file) => basename(file, '.md')), 'sdk'].sort();
+
+describe('the documentation as the api shows it', () => {
+  let database: TestDatabase;
+  let api: RunningProgram;
+  const pages = new Map<string, string>();
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    api = await startProgram('api', { DATABASE_URL: database.url });
+    for (const path of ['/docs', '/docs/reference', ...NAMES.map((name) => `/docs/${name}`)]) {
+      const answer = await get(path);
+      expect([path, answer.status, answer.headers.get('content-type')]).toEqual([
+        path,
+        200,
+        'text/html; charset=utf-8',
+      ]);
+      pages.set(path, await answer.text());
+    }
+  });
+
+  afterAll(async () => {
+    await api?.stop();
+    await database?.drop();
+  });
+
+  const get = (path: string) => fetch(`http://127.0.0.1:${api.port}${path}`);
+
+  it('lists every page in llms.txt, with what it is about', async () => {
+    const contents = await (await get('/llms.txt')).text();
+    expect(contents).toBe(read('docs/llms.txt'));
+    const listed = [...contents.matchAll(/^- \[[^\]]+\]\(\/docs\/([a-z-]+)\.md\): \S/gm)];
+    expect(listed.map(([, name]) => name).sort()).toEqual(NAMES);
+  });
+
+  it('needs nothing from elsewhere: no script, no font, no style sheet', () => {
+    for (const [path, page] of pages) {
+      expect([path, /<script|<link rel="stylesheet|src=|@import|url\(/.exec(page)?.[0]]).toEqual([
+        path,
+        undefined,
+      ]);
+      expect(page).toContain('name="viewport"');
+      expect([path, [...page.matchAll(/<h1/g)].length]).toEqual([path, 1]);
+    }
+  });
+
+  it('has links that lead to pages and headings that are there', () => {
+    const faults: string[] = [];
+    for (const [path, page] of pages) {
+      for (const [, href = ''] of page.matchAll(/href="([^"]+)"/g)) {
+        if (/^(?:https?:|data:)/.test(href)) continue;
+        const [target = '', anchor] = href.split('#');
+        const there = pages.get(target === '' ? path : target);
+        const isFile =
+          /^\/(?:openapi\.json|llms\.txt|problems\/[a-z-]+|docs\/[a-z-]+\.(?:md|yml|json))$/.test(target);
+        if (there === undefined && !isFile) faults.push(`${path}: ${href}`);
+        if (there !== undefined && anchor !== undefined && !there.includes(`id="${anchor}"`))
+          faults.push(`${path}: ${href}`);
+      }
+    }
+    expect(faults).toEqual([]);
+  });
+
+  it('gives each page as Markdown too, and the files for monitoring', async () => {
+    for (const [path, file] of [
+      ['/docs/quickstart.md', 'docs/quickstart.md'],
+      ['/docs/sdk.md', 'packages/sdk/README.md'],
+      ['/docs/alerts.yml', 'docs/alerts.yml'],
+      ['/docs/grafana-dashboard.json', 'docs/grafana-dashboard.json'],
+    ] as const)
+      expect(await (await get(path)).text()).toBe(read(file));
+  });
+
+  it.each(['/docs/nope', '/docs/openapi.json', '/docs/..%2fpackage.json', '/docs/quickstart.md.md'])(
+    'has nothing at %s',
+    async (path) => {
+      expect((await get(path)).status).toBe(404);
+    },
+  );
+
+  it('is in the image', () => {
+    const dockerfile = read('Dockerfile');
+    expect(dockerfile).toContain('COPY docs docs');
+    expect(dockerfile).toContain('COPY packages/sdk/README.md packages/sdk/README.md');
+    const kept = read('.dockerignore').split('\n');
+    const copied = [...dockerfile.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, files = '']) =>
+      files.split(' '),
+    );
+    expect(copied.filter((file) => !kept.includes(`!${file.split('/')[0]}`))).toEqual([]);
+  });
+});

@@ -1,0 +1,255 @@
+import { execFile } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
+import type { ApiClient } from '../support/api-client.js';
+import { type CodeSample, samplesOf } from '../support/code-samples.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { runCliForJson } from '../support/operator-cli.js';
+import { type RunningSystem, SECRETS, startSystem } from '../support/system.js';
+
+const ROOT = projectRoot();
+const PAGES = [...globSync('docs/*.md', { cwd: ROOT }), 'packages/sdk/README.md'].sort();
+const SAMPLES = await Promise.all(
+  PAGES.map(async (page) => samplesOf(page, await readFile(join(ROOT, page), 'utf8'))),
+).then((pages) => pages.flat());
+
+const SHELL = ['sh', 'bash'];
+/** What is shown and does nothing. */
+const SHOWN = ['text', 'http', 'mermaid', 'yaml'];
+const PAGE_MS = 60_000;
+/** Nobody answers there: a sample's domain must not be looked up in the world. */
+const NO_DNS = '127.0.0.1:9';
+/** The few for which there is a reason. */
+const MOST_LEFT_OUT = 12;
+
+const run = SAMPLES.filter(({ notRunBecause }) => notRunBecause === null);
+const shell = run.filter(({ language }) => SHELL.includes(language));
+const programs = run.filter(({ language }) => language === 'ts');
+const json = run.filter(({ language }) => language === 'json');
+const sql = run.filter(({ language }) => language === 'sql');
+
+/** A failing request or command ends the script; `npm run cli` does not build first, which the tests have done. */
+const STRICT = `set -euo pipefail
+curl() { command curl --fail-with-body "$@"; }
+npm() {
+  [ "$1 $2 $3" = 'run cli --' ] || { echo "The tests do not run npm $*" >&2; return 1; }
+  node "$ROOT/dist/apps/cli/src/main.js" "\${@:4}"
+}
+`;
+
+interface Outcome {
+  readonly exitCode: number;
+  readonly output: string;
+}
+
+describe('the code in the documentation', () => {
+  let system: RunningSystem;
+  let directory: string;
+  const rooms = new Map<string, Promise<Room>>();
+
+  /** What the samples of one page share: a project of their own, and a directory. */
+  interface Room {
+    readonly directory: string;
+    readonly client: ApiClient;
+    readonly database: TestDatabase;
+    readonly environment: Record<string, string>;
+  }
+
+  const roomOf = (page: string): Promise<Room> => {
+    const room = rooms.get(page) ?? prepare(page);
+    rooms.set(page, room);
+    return room;
+  };
+
+  beforeAll(async () => {
+    [system, directory] = await Promise.all([
+      startSystem({ DNS_SERVERS: NO_DNS }),
+      mkdtemp(join(tmpdir(), 'mailwright-samples-')),
+    ]);
+    await writeFile(join(directory, 'package.json'), JSON.stringify({ type: 'module' }));
+    const sdk = join(directory, 'node_modules/@mailwright/sdk');
+    await mkdir(sdk, { recursive: true });
+    const types = join(ROOT, 'packages/sdk/src/index.ts');
+    await writeFile(
+      join(sdk, 'package.json'),
+      JSON.stringify({ type: 'module', exports: { types: './src/index.ts', default: './built/index.js' } }),
+    );
+    await symlink(dirname(types), join(sdk, 'src'));
+    await symlink(join(ROOT, 'dist/packages/sdk/src'), join(sdk, 'built'));
+  });
+
+  afterAll(async () => {
+    await system?.stop();
+    for (const { database } of await Promise.all(rooms.values())) await database.drop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  it('is of a kind that the tests know', () => {
+    const known = [...SHELL, ...SHOWN, 'ts', 'json', 'sql'];
+    expect(SAMPLES.filter(({ language }) => !known.includes(language)).map(placeOf)).toEqual([]);
+    const hidden = SAMPLES.filter(
+      ({ language, code }) => SHOWN.includes(language) && /^(?:curl|npm|import) /m.test(code),
+    );
+    expect(hidden.map(placeOf)).toEqual([]);
+  });
+
+  it('is left out for a reason, and seldom', () => {
+    expect(SAMPLES.filter(({ notRunBecause }) => notRunBecause !== null).length).toBeLessThanOrEqual(
+      MOST_LEFT_OUT,
+    );
+    expect(shell.length).toBeGreaterThan(MOST_LEFT_OUT);
+  });
+
+  describe.each(pagesOf(shell))('as commands on %s', (page) => {
+    it(
+      'does what it says, from top to bottom',
+      async () => {
+        const room = await roomOf(page);
+        const script = shell.filter((sample) => sample.page === page).map(announced);
+        const outcome = await execute('bash', ['--norc', '-c', STRICT + script.join('')], room);
+        expect([outcome.exitCode, outcome.exitCode === 0 ? '' : outcome.output]).toEqual([0, '']);
+      },
+      PAGE_MS,
+    );
+  });
+
+  describe.each(pagesOf(sql))('as SQL on %s', (page) => {
+    it('is understood by the database', async () => {
+      const { database } = await roomOf(page);
+      const statements = sql
+        .filter((sample) => sample.page === page)
+        .flatMap(({ code }) => code.split(/;.*$/m));
+      for (const statement of statements.filter((text) => text.trim() !== ''))
+        await database.query(statement);
+    });
+  });
+
+  it.each(pagesOf(json).map((page) => [page]))('is JSON that the API takes, on %s', async (page) => {
+    const { client } = await roomOf(page);
+    const values = json
+      .filter((sample) => sample.page === page)
+      .map((sample) => ({ place: placeOf(sample), value: JSON.parse(sample.code) as unknown }));
+    for (const { place, value } of values.filter((sample) => isRules(sample.value))) {
+      const answer = await client.post('/segments/preview', { rules: JSON.stringify(value) });
+      expect([place, answer.status, answer.text]).toEqual([place, 200, answer.text]);
+    }
+    const lists = values.filter(({ value }) => Array.isArray(value));
+    for (const [index, { place, value: nodes }] of lists.entries()) {
+      if (index % 2 === 1) continue;
+      const triggerTopicId = (await client.get('/topics/DEMO-2')).at('id');
+      const created = await client.post('/automations', {
+        name: place,
+        triggerType: 'subscriber_joins_list',
+        triggerTopicId,
+      });
+      const content = { nodes: JSON.stringify(nodes), edges: JSON.stringify(lists[index + 1]?.value) };
+      const answer = await client.patch(`/automations/${created.at('automationKey')}/content`, content);
+      expect([place, answer.status, answer.text]).toEqual([place, 200, answer.text]);
+      const active = await client.post(`/automations/${created.at('automationKey')}/activate`);
+      expect([place, active.status, active.text]).toEqual([place, 200, active.text]);
+    }
+  });
+
+  it.each(pagesOf(programs).map((page) => [page]))(
+    'is a program that compiles and runs, on %s',
+    async (page) => {
+      const room = await roomOf(page);
+      const blocks = programs.filter((sample) => sample.page === page);
+      const file = join(room.directory, 'sample.ts');
+      await writeFile(file, blocks.map(({ code }) => code).join('\n'));
+      const config = { extends: join(ROOT, 'packages/sdk/tsconfig.json'), include: ['sample.ts'] };
+      const compilerOptions = {
+        rootDir: '/',
+        noEmit: true,
+        types: ['node'],
+        typeRoots: [join(ROOT, 'node_modules/@types')],
+      };
+      await writeFile(join(room.directory, 'tsconfig.json'), JSON.stringify({ ...config, compilerOptions }));
+      const compiler = join(ROOT, 'node_modules/typescript-native/bin/tsc');
+      const types = await execute(process.execPath, [compiler, '-p', room.directory], room);
+      expect(types).toEqual({ exitCode: 0, output: '' });
+      const outcome = await execute(process.execPath, [file], room);
+      expect(outcome).toEqual({ exitCode: 0, output: outcome.output });
+    },
+    PAGE_MS,
+  );
+
+  /** A project DEMO as `npm start` makes it, and for the operator's commands a database with the project ACME/NEWS. */
+  async function prepare(page: string): Promise<Room> {
+    const own = join(directory, page.replaceAll(/\W/g, '-'));
+    await mkdir(join(own, '.data'), { recursive: true });
+    const project = await system.project('DEMO');
+    const client = await project.client('TEST');
+    for (const [name, doubleOptInEnabled] of [
+      ['Product news', true],
+      ['Release notes', false],
+    ] as const)
+      await client.post('/topics', { name, doubleOptInEnabled });
+    const database = await createTestDatabase();
+    const operator = { DATABASE_URL: database.url, ...SECRETS };
+    const makesProjects = shell.some(
+      (sample) => sample.page === page && /cli -- tenant:create/.test(sample.code),
+    );
+    if (!makesProjects) await makeAcme(operator);
+    const testKey = client.key ?? '';
+    await writeFile(join(own, '.data/demo.json'), JSON.stringify({ baseUrl: system.baseUrl, testKey }));
+    const environment = {
+      ...operator,
+      PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+      ROOT,
+      MAILWRIGHT_URL: system.baseUrl,
+      MAILWRIGHT_KEY: testKey,
+    };
+    return { directory: own, client, database, environment };
+  }
+});
+
+async function makeAcme(operator: Readonly<Record<string, string>>): Promise<void> {
+  await runCliForJson(operator, ['tenant:create', '--key', 'ACME', '--name', 'Acme Inc']);
+  const sender = [
+    '--sender-name',
+    'Acme',
+    '--postal-address',
+    '1 Main Street',
+    '--from',
+    'news@acme.example',
+  ];
+  await runCliForJson(operator, [
+    ...['project:create', '--tenant', 'ACME', '--key', 'NEWS', '--name', 'Acme News'],
+    ...sender,
+  ]);
+}
+
+function execute(
+  program: string,
+  args: readonly string[],
+  { directory, environment }: { directory: string; environment: Record<string, string> },
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const options = { cwd: directory, env: environment, timeout: PAGE_MS * 0.9 };
+    const child = execFile(program, args, options, (_error, stdout, stderr) =>
+      resolve({ exitCode: child.exitCode ?? -1, output: stdout + stderr }),
+    );
+  });
+}
+
+/** With its place in the output before it, so that one sees which one failed. */
+function announced(sample: CodeSample): string {
+  return `echo '--- ${placeOf(sample)}' >&2\n${sample.code}\n`;
+}
+
+function placeOf({ page, line }: CodeSample): string {
+  return `${page}:${line}`;
+}
+
+function pagesOf(samples: readonly CodeSample[]): string[] {
+  return [...new Set(samples.map(({ page }) => page))];
+}
+
+function isRules(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'where' in value;
+}
