@@ -2,8 +2,7 @@ import { html, type Html } from '../public-pages/html.js';
 import { pageShell } from '../openapi/page-shell.js';
 import type { DocsContents, DocsEntry } from './docs-contents.js';
 import { DOCS_STYLE } from './docs-style.js';
-import { type LinkTarget, plainText } from './inline-markdown.js';
-import { type Heading, renderMarkdown } from './markdown.js';
+import { type Heading, type LinkTarget, plainText, renderMarkdown } from '../markdown/markdown.js';
 
 /** Below this a list of what is on the page is no shorter than scrolling. */
 const SECTIONS_FOR_OUTLINE = 3;

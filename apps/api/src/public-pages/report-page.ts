@@ -2,7 +2,7 @@ import type { CampaignOverview } from '#messaging';
 import { html, type Html } from './html.js';
 import { page, type Page, type PageSender, signs } from './page-layout.js';
 import { timelineFigure } from './report-chart.js';
-import { markdownHtml } from './report-markdown.js';
+import { renderMarkdown } from '../markdown/markdown.js';
 import { linksTable, providersTable } from './report-tables.js';
 import { countText, dateText, shareText } from './report-text.js';
 
@@ -12,6 +12,11 @@ interface FunnelStep {
   /** What its share is of, and how many these are. */
   readonly of: readonly [name: string, count: number] | null;
 }
+
+/** The report's own headings are below those of the page. */
+const REPORT_LEVEL = 2;
+/** A language model may have written it: nobody vouches for where its links lead. */
+const noLink = (): null => null;
 
 /** A campaign's report for whoever has its link: counts alone, nothing about a person. */
 export function reportPage(overview: CampaignOverview, sender: PageSender): Page {
@@ -126,7 +131,7 @@ function writtenReport({ report }: CampaignOverview): Html | null {
   const { content, locale, aiModelId, generatedAt } = report;
   const at = generatedAt === null ? '' : ` on ${dateText(generatedAt)}`;
   return section('report', 'In words', [
-    html`<div class="written" lang="${locale}">${markdownHtml(content)}</div>`,
+    html`<div class="written" lang="${locale}">${renderMarkdown(content, noLink, REPORT_LEVEL).html}</div>`,
     quiet(`Written by ${aiModelId ?? 'a machine'}${at}.`),
   ]);
 }

@@ -20,7 +20,7 @@ describe('a page in Markdown', () => {
     [
       'code, which is taken literally',
       '`a*b*<c>` and `` ` ``',
-      '<p><code>a*b*&lt;c&gt;</code> and <code> ` </code></p>',
+      '<p><code>a*b*&lt;c&gt;</code> and <code>`</code></p>',
     ],
     ['a link with code in it', '[see `x`](y.md#z)', '<p><a href="y.md#z">see <code>x</code></a></p>'],
     [
@@ -89,7 +89,10 @@ describe('a page in Markdown', () => {
       fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
         const markup = renderMarkdown(pieces.join(''), asIs).html.toString();
         expect(markup).not.toContain('<b>');
-        const opened = [...markup.matchAll(/<([a-z]\w*)/g)].map(([, tag]) => tag).sort();
+        const opened = [...markup.matchAll(/<([a-z]\w*)/g)]
+          .map(([, tag]) => tag)
+          .filter((tag) => tag !== 'br')
+          .sort();
         const closed = [...markup.matchAll(/<\/([a-z]\w*)/g)].map(([, tag]) => tag).sort();
         expect(closed).toEqual(opened);
       }),

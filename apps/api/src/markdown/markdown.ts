@@ -1,0 +1,161 @@
+import { marked, type Token, type Tokens } from 'marked';
+import { Html, html } from '../public-pages/html.js';
+
+/** Where a link leads from the page as served; null when it leads to nothing that is served, or to nowhere we vouch for. */
+export type LinkTarget = (href: string) => string | null;
+
+export interface Heading {
+  readonly level: number;
+  readonly anchor: string;
+  readonly text: string;
+}
+
+export interface RenderedMarkdown {
+  readonly html: Html;
+  readonly headings: readonly Heading[];
+}
+
+/**
+ * Markdown (GitHub's) as HTML, headings with GitHub's anchors. HTML in it is shown as the text that it is, images are
+ * their alternative text: every tag comes from our own templates. `highestLevel` is that of the largest heading.
+ */
+export function renderMarkdown(source: string, target: LinkTarget, highestLevel = 1): RenderedMarkdown {
+  const renderer = new Renderer(target, highestLevel);
+  return { html: renderer.blocks(marked.lexer(source, { gfm: true })), headings: renderer.headings };
+}
+
+/** What a reader sees of a line of Markdown, for titles. */
+export function plainText(line: string): string {
+  return textOf(marked.Lexer.lexInline(line, { gfm: true }));
+}
+
+class Renderer {
+  readonly headings: Heading[] = [];
+
+  constructor(
+    private readonly target: LinkTarget,
+    private readonly highestLevel: number,
+  ) {}
+
+  blocks(tokens: readonly Token[] = []): Html {
+    return html`${tokens.map((token) => this.#block(token as Tokens.Generic))}`;
+  }
+
+  #block(token: Tokens.Generic): Html | string {
+    switch (token.type) {
+      case 'heading':
+        return this.#heading(token as Tokens.Heading);
+      case 'paragraph':
+        return html`<p>${this.#inline(token.tokens)}</p> `;
+      case 'code':
+        return code(token as Tokens.Code);
+      case 'list':
+        return this.#list(token as Tokens.List);
+      case 'table':
+        return this.#table(token as Tokens.Table);
+      case 'blockquote':
+        return html`<blockquote>${this.blocks(token.tokens)}</blockquote>`;
+      case 'html':
+        return html`<p>${token.raw}</p>`;
+      case 'space':
+      case 'hr':
+      case 'def':
+        return '';
+      default:
+        return token.tokens === undefined ? html`${String(token.raw)}` : this.#inline(token.tokens);
+    }
+  }
+
+  #heading({ depth, tokens }: Tokens.Heading): Html {
+    const text = textOf(tokens);
+    const anchor = anchorOf(text, this.headings);
+    this.headings.push({ level: depth, anchor, text });
+    const level = String(Math.min(6, depth + this.highestLevel - 1));
+    return new Html(['<h', ' id="', '">', '</h', '>\n'], [level, anchor, this.#inline(tokens), level]);
+  }
+
+  #list({ ordered, items }: Tokens.List): Html {
+    const rows = items.map(({ tokens }) => html`<li>${this.blocks(tokens)}</li>`);
+    return ordered
+      ? html`<ol>
+          ${rows}
+        </ol>`
+      : html`<ul>
+          ${rows}
+        </ul>`;
+  }
+
+  #table({ header, rows }: Tokens.Table): Html {
+    const row = (cells: readonly Tokens.TableCell[]) =>
+      html`<tr>
+        ${cells.map(({ tokens }) => html`<td>${this.#inline(tokens)}</td>`)}
+      </tr> `;
+    return html`<div class="wide" tabindex="0">
+      <table>
+        <thead>
+          <tr>
+            ${header.map(({ tokens }) => html`<th scope="col">${this.#inline(tokens)}</th>`)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map(row)}
+        </tbody>
+      </table>
+    </div>`;
+  }
+
+  #inline(tokens: readonly Token[] = []): Html {
+    return html`${tokens.map((token) => this.#span(token as Tokens.Generic))}`;
+  }
+
+  #span(token: Tokens.Generic): Html | string {
+    switch (token.type) {
+      case 'strong':
+        return html`<strong>${this.#inline(token.tokens)}</strong>`;
+      case 'em':
+        return html`<em>${this.#inline(token.tokens)}</em>`;
+      case 'codespan':
+        return html`<code>${String(token['text'])}</code>`;
+      case 'br':
+        return html`<br />`;
+      case 'link': {
+        const address = this.target(String(token['href']));
+        const label = this.#inline(token.tokens);
+        return address === null ? label : html`<a href="${address}">${label}</a>`;
+      }
+      default:
+        return token.tokens === undefined ? seen(token) : this.#inline(token.tokens);
+    }
+  }
+}
+
+function code({ text, lang }: Tokens.Code): Html {
+  const markup = html`<pre tabindex="0"><code>${text}</code></pre>`;
+  if (lang !== 'mermaid') return markup;
+  return html`<details>
+    <summary>Diagram, as Mermaid</summary>
+    ${markup}
+  </details>`;
+}
+
+function textOf(tokens: readonly Token[] = []): string {
+  return tokens
+    .map((token) => (token as Tokens.Generic).tokens)
+    .map((inner, index) => (inner === undefined ? seen(tokens[index] as Tokens.Generic) : textOf(inner)))
+    .join('');
+}
+
+/** HTML is seen as it was written, everything else as what it stands for. */
+function seen({ type, raw, ...token }: Tokens.Generic): string {
+  return type === 'html' ? raw : String(token['text'] ?? raw);
+}
+
+/** As GitHub makes them, so that links work in both places. */
+function anchorOf(text: string, headings: readonly Heading[]): string {
+  const anchor = text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+    .replaceAll(' ', '-');
+  const before = headings.filter((other) => other.anchor.replace(/-\d+$/, '') === anchor).length;
+  return before === 0 ? anchor : `${anchor}-${before}`;
+}
