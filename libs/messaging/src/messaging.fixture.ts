@@ -67,11 +67,25 @@ export class MessagingFixture {
     readonly test: TestDatabase,
     readonly clock: ManualClock,
     private readonly context: INestApplicationContext,
+    private readonly ownsDatabase: boolean,
   ) {}
 
   /** `variables` are settings as in the environment: `{ SMTP_URL: sink.url }`. */
   static async open(variables: Readonly<Record<string, string>> = {}): Promise<MessagingFixture> {
-    const test = await createTestDatabase();
+    return MessagingFixture.#start(await createTestDatabase(), new ManualClock(new Date()), variables, true);
+  }
+
+  /** One more worker beside this one, with the same database and clock. Close it first. */
+  beside(variables: Readonly<Record<string, string>>): Promise<MessagingFixture> {
+    return MessagingFixture.#start(this.test, this.clock, variables, false);
+  }
+
+  static async #start(
+    test: TestDatabase,
+    clock: ManualClock,
+    variables: Readonly<Record<string, string>>,
+    ownsDatabase: boolean,
+  ): Promise<MessagingFixture> {
     const config = loadConfig({
       NODE_ENV: 'test',
       DATABASE_URL: test.url,
@@ -80,7 +94,6 @@ export class MessagingFixture {
       ...SECRETS,
       ...variables,
     });
-    const clock = new ManualClock(new Date());
     const options = {
       config,
       clock,
@@ -92,13 +105,13 @@ export class MessagingFixture {
     class Root {}
     const context = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
     await context.get(Notifications).start();
-    return new MessagingFixture(test, clock, context);
+    return new MessagingFixture(test, clock, context, ownsDatabase);
   }
 
   async close(): Promise<void> {
     await this.engine.stop(1_000);
     await this.context.close();
-    await this.test.drop();
+    if (this.ownsDatabase) await this.test.drop();
   }
 
   get<T>(type: Type<T> | symbol | { readonly prototype: T }): T {
@@ -120,8 +133,12 @@ export class MessagingFixture {
     readers: number,
     draft: Partial<CampaignDraft> = {},
   ): Promise<Campaign> {
-    const campaign = await this.draft(scope, readers, draft);
-    const queued = await this.get(CampaignSendingService).send(scope, campaign.campaignKey);
+    return this.sends(scope, await this.draft(scope, readers, draft));
+  }
+
+  /** Sends a draft and writes its recipients down. */
+  async sends(scope: ProjectScope, { campaignKey }: Pick<Campaign, 'campaignKey'>): Promise<Campaign> {
+    const queued = await this.get(CampaignSendingService).send(scope, campaignKey);
     await this.expand(scope, queued.id);
     return queued;
   }

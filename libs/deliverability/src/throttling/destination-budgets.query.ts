@@ -42,8 +42,11 @@ export class DestinationBudgets {
     now: Date,
   ): Promise<BudgetGrant[]> {
     const asked = requests.map(({ destination, wanted, limit, kept }) => ({
-      ...{ destination, wanted, kept },
-      ...{ rate: limit.mailsPerSecond, burst: limit.burst },
+      destination,
+      wanted,
+      kept,
+      rate: limit.mailsPerSecond,
+      burst: limit.burst,
     }));
     return this.database.statement(
       scope,

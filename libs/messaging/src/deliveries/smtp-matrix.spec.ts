@@ -95,7 +95,7 @@ describe('a delivery to a relay', () => {
       ehloName: 'worker.sender.test',
       timeouts: { connect: TIMEOUT_MS * 10, greeting: TIMEOUT_MS, reply: TIMEOUT_MS, data: TIMEOUT_MS },
     });
-    const [, source] = fixture.get(DeliverySources).of('LIVE');
+    const source = fixture.get(DeliverySources).of('LIVE').at(-1);
     if (source === undefined) throw new Error('There is no source of campaigns.');
     const lane = new DeliveryLane({
       source,
