@@ -61,4 +61,20 @@ export {
   type SendingIdentity,
   SendingIdentityQuery,
 } from './sending-domains/sending-identity.query.js';
+export {
+  destinationOf,
+  type DestinationLimit,
+  limitOf,
+  type LimitSettings,
+  providerOf,
+} from './throttling/destination.js';
+export {
+  type BudgetGrant,
+  DestinationBudgets,
+  SLOW_DOWNS_CHANNEL,
+} from './throttling/destination-budgets.query.js';
+export { RemoveOldThrottling } from './throttling/remove-old-throttling.task.js';
+export { SLOW_DOWN_MS, slowsDown } from './throttling/slow-down.js';
+export { ThrottlingModule } from './throttling/throttling.module.js';
+export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.query.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';

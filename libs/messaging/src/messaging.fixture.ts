@@ -68,12 +68,20 @@ const DRAFT: CampaignDraft = {
   scheduledAt: null,
 };
 
+/** What the context runs on. */
+interface Surroundings {
+  readonly test: TestDatabase;
+  readonly clock: ManualClock;
+  readonly announcer: Type<Announcer>;
+}
+
 /** The messaging context with its engine on a database of its own, and a clock that the test moves. */
 export class MessagingFixture {
   private constructor(
     readonly test: TestDatabase,
     readonly clock: ManualClock,
     private readonly context: INestApplicationContext,
+    private readonly ownsDatabase: boolean,
   ) {}
 
   /** `variables` are settings as in the environment: `{ SMTP_URL: sink.url }`. */
@@ -81,7 +89,21 @@ export class MessagingFixture {
     variables: Readonly<Record<string, string>> = {},
     announcer: Type<Announcer> = SilentAnnouncer,
   ): Promise<MessagingFixture> {
-    const test = await createTestDatabase();
+    const surroundings = { test: await createTestDatabase(), clock: new ManualClock(new Date()), announcer };
+    return MessagingFixture.#start(surroundings, variables, true);
+  }
+
+  /** One more worker beside this one, with the same database and clock. Close it first. */
+  beside(variables: Readonly<Record<string, string>>): Promise<MessagingFixture> {
+    const { test, clock } = this;
+    return MessagingFixture.#start({ test, clock, announcer: SilentAnnouncer }, variables, false);
+  }
+
+  static async #start(
+    { test, clock, announcer }: Surroundings,
+    variables: Readonly<Record<string, string>>,
+    ownsDatabase: boolean,
+  ): Promise<MessagingFixture> {
     const config = loadConfig({
       NODE_ENV: 'test',
       DATABASE_URL: test.url,
@@ -90,7 +112,6 @@ export class MessagingFixture {
       ...SECRETS,
       ...variables,
     });
-    const clock = new ManualClock(new Date());
     const options = {
       config,
       clock,
@@ -103,13 +124,13 @@ export class MessagingFixture {
     class Root {}
     const context = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
     await context.get(Notifications).start();
-    return new MessagingFixture(test, clock, context);
+    return new MessagingFixture(test, clock, context, ownsDatabase);
   }
 
   async close(): Promise<void> {
     await this.engine.stop(1_000);
     await this.context.close();
-    await this.test.drop();
+    if (this.ownsDatabase) await this.test.drop();
   }
 
   get<T>(type: Type<T> | symbol | { readonly prototype: T }): T {
@@ -131,8 +152,12 @@ export class MessagingFixture {
     readers: number,
     draft: Partial<CampaignDraft> = {},
   ): Promise<Campaign> {
-    const campaign = await this.draft(scope, readers, draft);
-    const queued = await this.get(CampaignSendingService).send(scope, campaign.campaignKey);
+    return this.sends(scope, await this.draft(scope, readers, draft));
+  }
+
+  /** Sends a draft and writes its recipients down. */
+  async sends(scope: ProjectScope, { campaignKey }: Pick<Campaign, 'campaignKey'>): Promise<Campaign> {
+    const queued = await this.get(CampaignSendingService).send(scope, campaignKey);
     await this.expand(scope, queued.id);
     return queued;
   }

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
-import { DeliverabilityModule, ReturnPathsModule } from '#deliverability';
+import { DeliverabilityModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
 import { type Config, CONFIG, MailMetrics } from '#platform';
 import { AutomationMailPreparation } from './automations/automation-mail-preparation.js';
 import { AutomationsModule } from './automations/automations.module.js';
@@ -42,7 +42,9 @@ import { DeliveriesQuery } from './deliveries/deliveries.query.js';
 import { DeliveryClaimsQuery } from './deliveries/delivery-claims.query.js';
 import { DeliveryEngine, DeliverySources, EngineTools } from './deliveries/delivery-engine.js';
 import { DeliveryJournal } from './deliveries/delivery-journal.js';
+import { DeliveryPacing } from './deliveries/delivery-pacing.js';
 import { DeliveryTransports } from './deliveries/delivery-transports.js';
+import { DestinationPace } from './deliveries/destination-pace.service.js';
 import { FailedDeliveriesQuery } from './deliveries/failed-deliveries.query.js';
 import { MailDepartures } from './deliveries/mail-departures.service.js';
 import { MailLinkMaker } from './deliveries/mail-links.js';
@@ -53,6 +55,8 @@ import { OptInPreparation } from './deliveries/opt-in-preparation.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
 import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
 import { ReturnedDeliveries } from './deliveries/returned-deliveries.service.js';
+import { SlowedDestinations } from './deliveries/slowed-destinations.js';
+import { WarmUpPace } from './deliveries/warm-up-pace.service.js';
 import { TestDeliveriesService } from './deliveries/test-deliveries.service.js';
 import { TestMailPreparation } from './deliveries/test-mail-preparation.js';
 import { TestMailsService } from './deliveries/test-mails.service.js';
@@ -186,6 +190,7 @@ export class MessagingModule {}
     BillingModule,
     DeliverabilityModule,
     ReturnPathsModule,
+    ThrottlingModule,
   ],
   providers: [
     {
@@ -213,8 +218,10 @@ export class MessagingModule {}
     DeliveryClaimsQuery,
     DeliveryEngine,
     DeliveryJournal,
+    DeliveryPacing,
     DeliverySources,
     DeliveryTransports,
+    DestinationPace,
     EngineTools,
     MailDepartures,
     GuardSending,
@@ -234,8 +241,10 @@ export class MessagingModule {}
     ScheduledCampaignsQuery,
     ScheduledCampaignsService,
     SimulatedMailbox,
+    SlowedDestinations,
     TestMailPreparation,
     TrimTestInboxes,
+    WarmUpPace,
   ],
   exports: [
     CampaignClosingService,

@@ -5,6 +5,7 @@ import {
   DueDomainChecks,
   RemoveOldDomainData,
   RemoveOldReports,
+  RemoveOldThrottling,
 } from '#deliverability';
 import type { ContextWork } from '../context-work.js';
 import { BounceServer } from './bounce-server.js';
@@ -15,6 +16,6 @@ import { RecordComplaint } from './record-complaint.job.js';
 export const deliverabilityWork: ContextWork = {
   jobs: [CheckDomain, RecordBounce, RecordComplaint],
   events: [BounceReported, ComplaintReported, DomainVerificationRequested],
-  tasks: [DueDomainChecks, RemoveOldDomainData, RemoveOldReports],
+  tasks: [DueDomainChecks, RemoveOldDomainData, RemoveOldReports, RemoveOldThrottling],
   parts: [BounceServer],
 };

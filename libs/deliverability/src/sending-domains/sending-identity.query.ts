@@ -16,12 +16,15 @@ export interface DkimKey {
 
 /** As whom a project's mail goes out. */
 export interface SendingIdentity {
+  readonly domainId: number;
   /** Lower-case A-labels. */
   readonly domainName: string;
   readonly status: SendingDomainStatus;
   readonly sendingAllowed: boolean;
   /** Whether its DNS was right and is not known to have stopped being the customer's. */
   readonly verified: boolean;
+  /** When its DNS was right first; null: never. */
+  readonly verifiedAt: Date | null;
   /** The domain of the envelope sender (VERP). */
   readonly returnPathHost: string;
   /** Those that sign now, RSA before Ed25519. */
@@ -29,6 +32,8 @@ export interface SendingIdentity {
 }
 
 interface Row {
+  readonly id: number;
+  readonly verified_at: Date | null;
   readonly domain_name: string;
   readonly status: SendingDomainStatus;
   readonly sending_allowed: boolean;
@@ -50,7 +55,7 @@ export class SendingIdentityQuery {
   async ofScope(scope: ProjectScope): Promise<SendingIdentity | null> {
     const rows = await this.database.transaction(scope, async ({ db }) => {
       const result = await sql<Row>`
-        select d.domain_name, d.status, d.sending_allowed, d.return_path_host, k.selector, k.algorithm, k.private_key_box
+        select d.id, d.verified_at, d.domain_name, d.status, d.sending_allowed, d.return_path_host, k.selector, k.algorithm, k.private_key_box
         from deliverability.sending_domains d
         left join deliverability.dkim_keys k on k.domain_id = d.id and k.state = 'ACTIVE'
         where d.environment_id = ${scope.environmentId}
@@ -61,6 +66,8 @@ export class SendingIdentityQuery {
     const [domain] = rows;
     if (domain === undefined) return null;
     return {
+      domainId: domain.id,
+      verifiedAt: domain.verified_at,
       domainName: domain.domain_name,
       status: domain.status,
       sendingAllowed: domain.sending_allowed,

@@ -5,10 +5,12 @@ import { describeError } from '#platform';
 import { CampaignComposer } from './campaign-composer.service.js';
 import { CampaignDepartures } from './campaign-departures.service.js';
 import type { CampaignMail } from './campaign-mail.js';
+import { DestinationPace } from './destination-pace.service.js';
 import { notComposed, outcomeOfInterruption, skipped } from './delivery-outcome.js';
-import type { DeliveryWork, PreparedDelivery } from './delivery-source.js';
+import type { Admission, DeliveryWork, PreparedDelivery } from './delivery-source.js';
 import type { MailDeparture } from './mail-departure.js';
 import { MailSealing } from './mail-sealing.service.js';
+import { WarmUpPace } from './warm-up-pace.service.js';
 
 type Recipients = Awaited<ReturnType<RecipientsQuery['lookUp']>>;
 
@@ -28,6 +30,8 @@ export class CampaignPreparation {
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
     @Inject(CampaignDepartures) private readonly departures: CampaignDepartures,
     @Inject(MailSealing) private readonly sealing: MailSealing,
+    @Inject(WarmUpPace) private readonly warmUp: WarmUpPace,
+    @Inject(DestinationPace) private readonly pace: DestinationPace,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -49,17 +53,40 @@ export class CampaignPreparation {
     const ids = works.flatMap(({ delivery }) => delivery.subscriberId ?? []);
     const recipients = await this.recipients.lookUp(first.scope, mail.campaign.topicIds, ids, now);
     const batch = { mail, departure, recipients, now };
-    return Promise.all(works.map((work) => this.#prepareOne(work, batch)));
+    const decided = works.flatMap((work) => this.#decided(work, batch) ?? []);
+    const known = new Set(decided.map(({ delivery }) => delivery.id));
+    const { going, held } = await this.#admit(
+      works.filter(({ delivery }) => !known.has(delivery.id)),
+      batch,
+    );
+    const composed = await Promise.all(going.map((work) => this.#compose(work, batch)));
+    return [...decided, ...held, ...composed];
   }
 
-  async #prepareOne(work: DeliveryWork, batch: Batch): Promise<PreparedDelivery> {
+  /** Who has a place on the day of the domain's warm-up, and a turn with the destination. */
+  async #admit(works: readonly DeliveryWork[], { mail, departure, now }: Batch): Promise<Admission> {
+    if (departure.kind !== 'open') return { going: works, held: [] };
+    const today = await this.warmUp.admit(works, departure.warmUp, now);
+    const turn = await this.pace.admit(today.going, mail.campaign.id, now);
+    return { going: turn.going, held: [...today.held, ...turn.held] };
+  }
+
+  /** Null where it is to be sent. */
+  #decided(work: DeliveryWork, { recipients }: Batch): PreparedDelivery | null {
     const { delivery } = work;
-    const { mail, departure, recipients, now } = batch;
     const recipient = recipients.get(delivery.subscriberId ?? '');
     const interrupted = outcomeOfInterruption(delivery, work.ambiguousPolicy);
     if (interrupted !== null) return { ...work, outcome: interrupted };
     if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
     if (recipient.obstacle !== null) return { ...work, outcome: skipped(delivery, recipient.obstacle) };
+    return null;
+  }
+
+  async #compose(work: DeliveryWork, batch: Batch): Promise<PreparedDelivery> {
+    const { delivery } = work;
+    const { mail, departure, recipients, now } = batch;
+    const recipient = recipients.get(delivery.subscriberId ?? '');
+    if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
     try {
       const one = { deliveryId: delivery.id, messageId: delivery.messageId, recipient, date: now };
       return await this.sealing.seal(work, this.composer.compose(mail, one), departure);

@@ -63,7 +63,8 @@ const claim = (
     from due where d.id = due.id and d.queued_on = due.queued_on
     returning d.id, d.queued_on as "queuedOn", d.kind, d.source_id as "sourceId", d.subscriber_id as "subscriberId",
       d.address, d.message_id as "messageId", d.lease_token as "leaseToken",
-      d.lease_era as "leaseEra", d.attempt, d.created_at as "createdAt", d.environment_id,
+      d.lease_era as "leaseEra", d.attempt, d.created_at as "createdAt",
+      coalesce(d.due_since, d.created_at) as "dueSince", d.environment_id,
       due.in_doubt as interrupted, due.possible_duplicate as "possibleDuplicate"
   )
 `;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
 import { eventually } from '../../../../test/support/eventually.js';
 import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
 import type { SmtpSink } from '../../../../test/support/sink-rules.js';
@@ -108,6 +109,11 @@ describe('the delivery engine', () => {
     expect(
       rows.every(({ state, attempt }) => attempt === 0 && (state === 'DEFERRED' || state === 'PENDING')),
     ).toBe(true);
+    const metrics = fixture.get(Registry);
+    const pauses = () => metrics.getSingleMetricAsString('mailwright_route_pauses_total');
+    const until = () => metrics.getSingleMetricAsString('mailwright_route_paused_until_seconds');
+    expect(await pauses()).toMatch(/_total [1-9]\d*$/m);
+    expect(await until()).toMatch(/_seconds 1[\d.]{9,}$/m);
     sink = await startRawSmtpSink({ port: sink.port });
     fixture.later(2 * MINUTE);
     await eventually(
@@ -121,6 +127,7 @@ describe('the delivery engine', () => {
       40_000,
     );
     expect(sink.count()).toBe(4);
+    expect(await until()).toMatch(/_seconds 0$/m);
   });
 
   it('asks once more before it sends: who left, was suppressed or was erased gets nothing', async () => {

@@ -10,6 +10,7 @@ import { DELIVERIES_CHANNEL } from './deliveries.channel.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
 import { DeliveryJournal } from './delivery-journal.js';
 import { DeliveryLane } from './delivery-lane.js';
+import { DeliveryPacing } from './delivery-pacing.js';
 import type { DeliverySource } from './delivery-source.js';
 import { DeliveryTransports } from './delivery-transports.js';
 import { OptInPreparation } from './opt-in-preparation.js';
@@ -26,12 +27,15 @@ export class DeliverySources {
     @Inject(OptInPreparation) private readonly optIns: OptInPreparation,
     @Inject(TestMailPreparation) private readonly testMails: TestMailPreparation,
     @Inject(AutomationMailPreparation) private readonly automations: AutomationMailPreparation,
+    @Inject(DeliveryPacing) private readonly pacing: DeliveryPacing,
   ) {}
 
   of(environment: Environment): DeliverySource[] {
+    const few = { OPT_IN: this.optIns, TEST: this.testMails };
+    const automations = { AUTOMATION: this.automations };
     return [
-      new SinglesSource(environment, 'FEW', this.claims, { OPT_IN: this.optIns, TEST: this.testMails }),
-      new SinglesSource(environment, 'AUTOMATION', this.claims, { AUTOMATION: this.automations }),
+      new SinglesSource(environment, 'FEW', this.claims, few, this.pacing),
+      new SinglesSource(environment, 'AUTOMATION', this.claims, automations, this.pacing),
       new CampaignSource(environment, this.claims, this.finish, this.campaigns),
     ];
   }
@@ -43,6 +47,7 @@ export class EngineTools {
   readonly random = Math.random;
 
   constructor(
+    @Inject(DeliveryPacing) readonly pacing: DeliveryPacing,
     @Inject(MailMetrics) readonly metrics: MailMetrics,
     @Inject(Clock) readonly clock: Clock,
     @Inject(LOGGER) readonly logger: Logger,
@@ -68,13 +73,16 @@ export class DeliveryEngine {
       for (const source of this.sources.of(environment)) {
         const transport = this.transports.for(environment);
         if (transport === null) continue;
-        const { metrics, clock, logger, random } = this.tools;
-        this.#lanes.push(
-          new DeliveryLane({ source, transport, journal: this.journal, metrics, clock, logger, random }),
-        );
+        this.#lanes.push(new DeliveryLane({ source, transport, journal: this.journal, ...this.#toolsOf() }));
       }
     }
-    this.#stopListening = this.notifications.listen(DELIVERIES_CHANNEL, () => this.wake());
+    const stops = [
+      this.notifications.listen(DELIVERIES_CHANNEL, () => this.wake()),
+      this.tools.pacing.slowed.listen(this.notifications, () => this.wake()),
+    ];
+    this.#stopListening = () => {
+      for (const stop of stops) stop();
+    };
     for (const lane of this.#lanes) lane.start();
   }
 
@@ -93,6 +101,11 @@ export class DeliveryEngine {
     const timer = setTimeout(resolve, timeoutMs);
     await Promise.race([ended, timeout]);
     clearTimeout(timer);
+  }
+
+  #toolsOf() {
+    const { pacing, metrics, clock, logger, random } = this.tools;
+    return { pacing, metrics, clock, logger, random };
   }
 
   async #stopLanes(): Promise<void> {

@@ -59,12 +59,12 @@ const writing = (outcomes: readonly DeliveryOutcome[], queuedOn: string | null, 
   written as (
     update messaging.deliveries d set state = o.state, reason = o.reason, last_error = o.last_error,
       attempt = greatest(d.attempt - o.uncounted, 0), next_attempt_at = coalesce(o.next_attempt_at, d.next_attempt_at),
-      possible_duplicate = o.possible_duplicate,
+      possible_duplicate = o.possible_duplicate, due_since = coalesce(o.due_since, d.due_since),
       sent_at = case when o.state = 'SENT' then ${now}::timestamptz else d.sent_at end,
       finished_at = case when o.state = 'DEFERRED' then null else ${now}::timestamptz end,
       lease_token = null, lease_until = null, lease_era = null
     from jsonb_to_recordset(${JSON.stringify(outcomes.map(outcomeColumns))}::jsonb) as o(id uuid, lease_token uuid,
-      state text, reason text, last_error text, next_attempt_at timestamptz, possible_duplicate boolean, uncounted int)
+      state text, reason text, last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, uncounted int)
     where ${isAmong(outcomes.map(({ delivery }) => delivery))} and d.id = o.id and d.queued_on = ${queuedOn}::date
       and d.lease_token = o.lease_token
     returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id
@@ -79,6 +79,7 @@ function outcomeColumns({ delivery, ...outcome }: DeliveryOutcome) {
     reason: outcome.reason,
     last_error: outcome.lastError,
     next_attempt_at: outcome.nextAttemptAt,
+    due_since: outcome.dueSince,
     possible_duplicate: outcome.possibleDuplicate,
     uncounted: outcome.uncounted ? 1 : 0,
   };

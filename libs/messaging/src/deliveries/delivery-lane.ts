@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
-import { type Clock, newId } from '#kernel';
+import { type Clock, newId, type ProjectScope } from '#kernel';
 import { describeError, Loop, type MailMetrics, type SendOutcome } from '#platform';
+import type { DeliveryPacing } from './delivery-pacing.js';
 import type { DeliveryJournal } from './delivery-journal.js';
 import { type DeliveryOutcome, outcomeOf } from './delivery-outcome.js';
 import type { DeliverySource, DeliveryWork, PreparedDelivery } from './delivery-source.js';
@@ -20,11 +21,14 @@ export interface LaneParts {
   readonly source: DeliverySource;
   readonly transport: DeliveryTransport;
   readonly journal: DeliveryJournal;
+  readonly pacing: DeliveryPacing;
   readonly metrics: MailMetrics;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
 }
+
+type ReadyWork = Extract<PreparedDelivery, { readonly mail: unknown }>;
 
 interface FinishedWork extends DeliveryWork {
   readonly outcome: DeliveryOutcome;
@@ -39,10 +43,11 @@ export class DeliveryLane {
   readonly #loop: Loop;
   readonly #onWire = new Map<string, DeliveryWork>();
   readonly #pause = new RoutePause();
-  #ready: PreparedDelivery[] = [];
+  #ready: ReadyWork[] = [];
   #finished: FinishedWork[] = [];
   readonly #unflushed = new UnflushedOutcomes<FinishedWork>();
   #claiming = false;
+  #seenSlowDowns = 0;
   #exhausted = false;
   #stopping = false;
   #signal: (() => void) | undefined;
@@ -81,7 +86,7 @@ export class DeliveryLane {
     this.#exhausted = false;
     for (;;) {
       if (this.#stopping || this.#pause.isOn(this.#nowMs())) await this.#giveBack();
-      else this.#refill();
+      else await this.#refill();
       if (this.#hasExchange()) await this.#exchange();
       else if (this.#onWire.size > 0 || this.#claiming) await this.#change();
       else return;
@@ -94,10 +99,12 @@ export class DeliveryLane {
   }
 
   #freePlaces(): number {
-    return this.parts.transport.capacity - this.#onWire.size;
+    const atOnce = this.#pause.isFailing ? 1 : this.parts.transport.capacity;
+    return Math.max(0, atOnce - this.#onWire.size);
   }
 
-  #refill(): void {
+  async #refill(): Promise<void> {
+    await this.#recall();
     const low = this.parts.transport.capacity * AHEAD;
     if (this.#claiming || this.#exhausted || this.#ready.length >= low) return;
     this.#claiming = true;
@@ -116,7 +123,10 @@ export class DeliveryLane {
       if (era !== null) this.#unflushed.flushed(era, begun);
       if (works.length === 0) this.#exhausted = true;
       const prepared = await this.parts.source.prepare(works);
-      this.#ready.push(...prepared);
+      const decided = prepared.filter((work) => 'outcome' in work);
+      this.#ready.push(...prepared.filter((work) => 'mail' in work));
+      this.#finished.push(...decided);
+      await this.parts.pacing.warmUp.giveBack(decided);
     } catch (error) {
       // What was claimed in vain comes back when its lease ends.
       this.#exhausted = true;
@@ -126,21 +136,19 @@ export class DeliveryLane {
 
   async #exchange(): Promise<void> {
     const finished = this.#finished;
-    const next = this.#stopping ? [] : this.#ready.splice(0, this.#freePlaces());
-    const decided = next.filter((prepared) => 'outcome' in prepared);
-    const mails = next.filter((prepared) => 'mail' in prepared);
+    const mails = this.#stopping ? [] : this.#ready.splice(0, this.#freePlaces());
     this.#finished = [];
     try {
-      for (const group of exchangesOf([...finished, ...decided, ...mails])) await this.#write(group);
+      for (const group of exchangesOf([...finished, ...mails])) await this.#write(group);
     } catch (error) {
       // Nothing is on a wire that was not before; what ended is written with the next exchange.
-      this.#finished.push(...finished, ...decided);
+      this.#finished.push(...finished);
       this.#ready.unshift(...mails.filter(({ delivery }) => !this.#onWire.has(delivery.id)));
       throw error;
     }
   }
 
-  async #write(group: readonly (FinishedWork | PreparedDelivery)[]): Promise<void> {
+  async #write(group: readonly (FinishedWork | ReadyWork)[]): Promise<void> {
     const [first] = group;
     if (first === undefined) return;
     const ended = group.filter((work) => 'outcome' in work);
@@ -153,8 +161,9 @@ export class DeliveryLane {
     this.#writeAgain(this.#unflushed.written(era, flushed ? [] : ended, performance.now()));
     for (const { delivery, state } of outcomes) this.parts.metrics.count(delivery.kind, state);
     for (const work of mails) if (marked.has(work.delivery.id)) void this.#send(work);
-    const refused = starting.filter(({ id }) => !marked.has(id));
-    await this.parts.journal.release(first.scope, refused);
+    const refused = mails.filter(({ delivery }) => !marked.has(delivery.id));
+    await this.#release(first.scope, refused);
+    await this.parts.pacing.warmUp.giveBack(ended.filter(({ outcome }) => outcome.uncounted));
   }
 
   /** What a crash of the server has undone. */
@@ -168,31 +177,58 @@ export class DeliveryLane {
     this.#signal?.();
   }
 
-  async #send(work: Extract<PreparedDelivery, { mail: unknown }>): Promise<void> {
+  async #send(work: ReadyWork): Promise<void> {
     this.#onWire.set(work.delivery.id, work);
     const result = await this.parts.transport.deliver(work.mail);
     this.#onWire.delete(work.delivery.id);
-    const { scope, delivery, ambiguousPolicy, usagePeriod } = work;
-    const outcome = this.#judge(work, result);
-    this.#finished.push({ scope, delivery, ambiguousPolicy, usagePeriod, outcome });
+    const { mail: _mail, ...rest } = work;
+    this.#finished.push({ ...rest, outcome: this.#judge(work, result) });
     this.#signal?.();
+    await this.parts.pacing.pace.answered(work, result, this.parts.clock.now()).catch((error: unknown) => {
+      this.#complain('slowing a destination down failed', error);
+    });
   }
 
   #judge({ delivery, ambiguousPolicy }: DeliveryWork, result: SendOutcome): DeliveryOutcome {
+    const wasFailing = this.#pause.isFailing;
     if (this.#pause.after(result, this.#nowMs())) {
+      this.parts.metrics.routePaused(this.#pause.until);
       this.parts.logger.warn({ seconds: this.#pause.seconds }, 'the next hop cannot be reached; mail waits');
-    }
+    } else if (wasFailing && !this.#pause.isFailing) this.parts.metrics.routeAnswered();
     return outcomeOf(delivery, result, ambiguousPolicy, this.parts.clock.now(), this.parts.random);
   }
 
   async #giveBack(): Promise<void> {
     const ready = this.#ready;
     this.#ready = [];
-    for (const group of groupByScope(ready)) {
+    await this.#releaseAll(ready);
+  }
+
+  /** A destination was slowed down: what is at hand for it has to ask again. */
+  async #recall(): Promise<void> {
+    const { pace } = this.parts.pacing;
+    if (this.#seenSlowDowns === pace.slowDowns) return;
+    this.#seenSlowDowns = pace.slowDowns;
+    const now = this.parts.clock.now();
+    const recalled = new Set(this.#ready.filter((work) => pace.isRecalled(work, now)));
+    this.#ready = this.#ready.filter((work) => !recalled.has(work));
+    await this.#releaseAll([...recalled]);
+  }
+
+  async #releaseAll(works: readonly ReadyWork[]): Promise<void> {
+    for (const group of groupByScope(works)) {
       const [first] = group;
-      const deliveries = group.map(({ delivery }) => delivery);
-      if (first !== undefined) await this.parts.journal.release(first.scope, deliveries);
+      if (first !== undefined) await this.#release(first.scope, group);
     }
+  }
+
+  async #release(scope: ProjectScope, works: readonly ReadyWork[]): Promise<void> {
+    if (works.length === 0) return;
+    await this.parts.journal.release(
+      scope,
+      works.map(({ delivery }) => delivery),
+    );
+    await this.parts.pacing.warmUp.giveBack(works);
   }
 
   async #renew(): Promise<void> {

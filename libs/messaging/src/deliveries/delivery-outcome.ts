@@ -12,6 +12,8 @@ export interface DeliveryOutcome {
   readonly lastError: string | null;
   /** For DEFERRED. */
   readonly nextAttemptAt: Date | null;
+  /** For DEFERRED that only waits for its turn: since when it is due. */
+  readonly dueSince: Date | null;
   /** It is tried again though it may have arrived. */
   readonly possibleDuplicate: boolean;
   /** The attempt does not count: the route failed before the message had a part in it. */
@@ -63,6 +65,13 @@ export function postponed(delivery: ClaimedDelivery, reason: string, until: Date
   return { ...later(delivery, until, null), reason };
 }
 
+/** It may be sent, and others come before it. The time that it waits is not taken from its time for tries. */
+export function held(delivery: ClaimedDelivery, reason: string, until: Date, now: Date): DeliveryOutcome {
+  const waits = until.getTime() - (delivery.attempt === 0 ? delivery.dueSince : now).getTime();
+  const dueSince = new Date(delivery.dueSince.getTime() + waits);
+  return { ...postponed(delivery, reason, until), dueSince };
+}
+
 /** It must not leave as it is configured: without a signature that it needs, say. Nothing of it is sent. */
 export function misconfigured(delivery: ClaimedDelivery, error: string): DeliveryOutcome {
   return ended(delivery, 'FAILED', 'config', error);
@@ -84,7 +93,7 @@ function deferral(
   now: Date,
   random: () => number,
 ): DeliveryOutcome {
-  const next = nextAttemptAt(delivery.attempt + 1, delivery.createdAt, now, random);
+  const next = nextAttemptAt(delivery.attempt + 1, delivery.dueSince, now, random);
   if (next === null) return ended(delivery, 'FAILED', classifyRefusal(reply), replyText(reply));
   return { ...later(delivery, next, replyText(reply)), reason: classifyRefusal(reply) };
 }
@@ -113,6 +122,7 @@ function ended(
     reason,
     lastError: error === null ? null : redact(error).slice(0, MAX_ERROR),
     nextAttemptAt: null,
+    dueSince: null,
     possibleDuplicate: delivery.possibleDuplicate || delivery.interrupted,
     uncounted: false,
   };

@@ -1,3 +1,4 @@
+import type { DomainWarmUp } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import type { ClaimedDelivery, OutgoingMail } from './delivery.js';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
@@ -10,17 +11,27 @@ export interface DeliveryWork {
   readonly delivery: ClaimedDelivery;
   readonly ambiguousPolicy: AmbiguousPolicy;
   readonly usagePeriod: Date | null;
+  /** The day of a new domain's warm-up that it has a place on. */
+  readonly warmUp?: DomainWarmUp;
+  /** It is the one of its minute to a destination that is slowed down. */
+  readonly slow?: boolean;
 }
 
 /** Ready for the wire, or decided without one. */
 export type PreparedDelivery = DeliveryWork &
   ({ readonly mail: OutgoingMail } | { readonly outcome: DeliveryOutcome });
 
+/** What may go now, and what must wait. */
+export interface Admission {
+  readonly going: readonly DeliveryWork[];
+  readonly held: readonly PreparedDelivery[];
+}
+
 /** One kind of work for a lane. */
 export interface DeliverySource {
   /** The next due deliveries, leased; none when there is nothing to do now. */
   claim(limit: number, lease: Lease, now: Date): Promise<DeliveryWork[]>;
-  /** Looks once more whether each may be sent, and composes its mail. Keeps the order. */
+  /** Looks once more whether each may be sent, and composes its mail. */
   prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]>;
 }
 

@@ -34,6 +34,8 @@ export interface ClaimedDelivery {
   /** Attempts begun before this one. */
   readonly attempt: number;
   readonly createdAt: Date;
+  /** Since when it could have been tried: later than it was made when it had to wait for its turn. */
+  readonly dueSince: Date;
   /** A sender died, or got no reply, when the body was on its way: it may have arrived. */
   readonly interrupted: boolean;
   /** It was sent anew once already after that. */

@@ -38,7 +38,7 @@ export class FailedDeliveriesQuery {
           limit ${CHUNK} for update
         )
         update messaging.deliveries d set state = 'PENDING', attempt = 0, reason = null, last_error = null,
-          created_at = ${from}, next_attempt_at = ${from}, finished_at = null
+          created_at = ${from}, next_attempt_at = ${from}, due_since = null, finished_at = null
         from failed where d.id = failed.id and d.queued_on = failed.queued_on
       `.execute(db);
       return Number(numAffectedRows ?? 0n);

@@ -1,4 +1,4 @@
-import type { DkimIdentity } from '#deliverability';
+import type { DkimIdentity, DomainWarmUp } from '#deliverability';
 
 /** How mail of a sender may leave now. */
 export type MailDeparture =
@@ -8,6 +8,8 @@ export type MailDeparture =
       readonly signing: DkimIdentity | null;
       /** Where bounces go (VERP); null: to the sender's address. */
       readonly returnPathHost: string | null;
+      /** The day of its warm-up that a new domain is on. */
+      readonly warmUp: DomainWarmUp | null;
     }
   /** The sender's domain is not verified, or must not send now. */
   | { readonly kind: 'closed' }

@@ -57,7 +57,7 @@ export class MailSealing {
   #waiting({ delivery }: DeliveryWork) {
     const now = this.clock.now().getTime();
     const reason = 'sender-domain-not-verified';
-    if (now - delivery.createdAt.getTime() >= GIVEN_UP_MS) return misconfigured(delivery, reason);
+    if (now - delivery.dueSince.getTime() >= GIVEN_UP_MS) return misconfigured(delivery, reason);
     return postponed(delivery, reason, new Date(now + LOOK_AGAIN_MS));
   }
 }

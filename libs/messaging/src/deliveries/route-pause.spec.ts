@@ -2,6 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { RoutePause } from './route-pause.js';
 
 const down = { kind: 'route-unavailable', detail: 'refused', stage: 'connect' } as const;
+const busy = {
+  kind: 'temporary',
+  reply: { code: 450, enhancedCode: null, text: 'Busy' },
+  stage: 'rcpt',
+} as const;
 const up = { kind: 'accepted', response: '250' } as const;
 
 describe('RoutePause', () => {
@@ -24,6 +29,15 @@ describe('RoutePause', () => {
       false,
     ]);
     expect([pause.isOn(999), pause.isOn(1_000)]).toEqual([true, false]);
+  });
+
+  it('lets one mail find out whether the relay answers again, whatever it says', () => {
+    const pause = new RoutePause();
+    expect(pause.isFailing).toBe(false);
+    pause.after(down, 0);
+    expect([pause.isFailing, pause.until]).toEqual([true, new Date(1_000)]);
+    pause.after(busy, 2_000);
+    expect(pause.isFailing).toBe(false);
   });
 
   it('begins anew after a mail was accepted', () => {

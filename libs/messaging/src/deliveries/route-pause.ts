@@ -7,9 +7,20 @@ const LONGEST_MS = 60_000;
 export class RoutePause {
   #until = 0;
   #length = 0;
+  #isFailing = false;
 
   isOn(now: number): boolean {
     return now < this.#until;
+  }
+
+  /** It did not work the last time: one mail finds out whether it does again. */
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
+  /** When the current rest ends. */
+  get until(): Date {
+    return new Date(this.#until);
   }
 
   /** The current rest's length. */
@@ -19,6 +30,7 @@ export class RoutePause {
 
   /** Takes an attempt's result into account; true when a rest begins with it. */
   after({ kind }: SendOutcome, now: number): boolean {
+    this.#isFailing = kind === 'route-unavailable';
     if (kind !== 'route-unavailable') {
       if (kind === 'accepted') this.#length = 0;
       return false;

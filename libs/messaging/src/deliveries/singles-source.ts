@@ -1,6 +1,7 @@
-import type { Environment } from '#kernel';
+import type { Clock, Environment } from '#kernel';
 import type { DeliveryClaimsQuery, SinglesKind } from './delivery-claims.query.js';
 import type { DeliveryKind } from './delivery.js';
+import type { DestinationPace } from './destination-pace.service.js';
 import type {
   DeliverySource,
   DeliveryWork,
@@ -19,6 +20,7 @@ export class SinglesSource implements DeliverySource {
     private readonly which: SinglesKind,
     private readonly claims: DeliveryClaimsQuery,
     private readonly preparations: SinglesPreparations,
+    private readonly tools: { readonly pace: DestinationPace; readonly clock: Clock },
   ) {}
 
   async claim(limit: number, lease: Lease, now: Date): Promise<DeliveryWork[]> {
@@ -27,6 +29,15 @@ export class SinglesSource implements DeliverySource {
   }
 
   async prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
+    // Whether what may have arrived is sent again is not a question of the turn.
+    const fresh = works.filter(({ delivery }) => !delivery.interrupted);
+    const { pace, clock } = this.tools;
+    const { going, held } = await pace.admit(fresh, this.which, clock.now());
+    const interrupted = works.filter(({ delivery }) => delivery.interrupted);
+    return [...held, ...(await this.#compose([...interrupted, ...going]))];
+  }
+
+  async #compose(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
     const byKind = Map.groupBy(works, ({ delivery }) => delivery.kind);
     const prepared = await Promise.all(
       [...byKind].map(([kind, ofKind]) => this.#preparationOf(kind).prepare(ofKind)),

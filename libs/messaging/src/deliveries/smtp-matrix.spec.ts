@@ -8,6 +8,7 @@ import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';
 import { DeliverySources } from './delivery-engine.js';
 import { DeliveryJournal } from './delivery-journal.js';
 import { DeliveryLane } from './delivery-lane.js';
+import { DeliveryPacing } from './delivery-pacing.js';
 import { SmtpDelivery } from './smtp-delivery.js';
 
 const TIMEOUT_MS = 400;
@@ -100,6 +101,7 @@ describe('a delivery to a relay', () => {
       source,
       transport: new SmtpDelivery(transport),
       journal: fixture.get(DeliveryJournal),
+      pacing: fixture.get(DeliveryPacing),
       metrics: fixture.get(MailMetrics),
       clock: fixture.clock,
       logger: pino({ level: 'silent' }),

@@ -206,6 +206,7 @@ describe('erasure from mail', () => {
       nextAttemptAt: null,
       possibleDuplicate: false,
       uncounted: false,
+      dueSince: null,
     };
     await get(DeliveryJournal).write(
       scope,

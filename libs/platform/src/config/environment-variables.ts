@@ -46,6 +46,20 @@ export const environmentVariables = z.object({
     .default(100)
     .meta({ description: 'A connection is renewed after this many messages.' }),
   SMTP_EHLO_NAME: z.string().min(1).default('localhost').meta({ description: 'The name given in EHLO.' }),
+  THROTTLE: flag.default(true).meta({
+    description:
+      'false: live mail goes as fast as the relay takes it, without limits of destinations, slow-downs and warm-up of new domains.',
+  }),
+  THROTTLE_SCALE: z.coerce
+    .number()
+    .min(0.001)
+    .max(1_000)
+    .default(1)
+    .meta({ description: 'Times the limits of the large mailbox providers.' }),
+  THROTTLE_DOMAIN_RATE: z.coerce.number().min(0.001).max(100_000).optional().meta({
+    description:
+      'Mails a second to each domain that is no large mailbox provider’s. Without it, there is no limit until it complains.',
+  }),
   AMBIGUOUS_POLICY: z.enum(['RESEND', 'HOLD']).default('RESEND').meta({
     description:
       'What a campaign does with mails that may or may not have arrived, since the relay or the worker stopped in the middle: send each once more, or hold it. It holds for campaigns queued from then on.',

@@ -1,0 +1,82 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import type { DestinationLimit } from './destination.js';
+
+/** How many mails a batch has for a destination. */
+export interface BudgetRequest {
+  readonly destination: string;
+  readonly wanted: number;
+  readonly limit: DestinationLimit;
+  /** As many of the burst are left for others. */
+  readonly kept: number;
+}
+
+/** What a destination takes of them now. */
+export interface BudgetGrant {
+  readonly destination: string;
+  readonly granted: number;
+  /** When to ask again for each of the others. */
+  readonly places: readonly Date[];
+  /** Null where it is not slowed down. */
+  readonly slowUntil: Date | null;
+}
+
+/** NOTIFY channel on which workers hear that a destination was slowed down. */
+export const SLOW_DOWNS_CHANNEL = 'mailwright_slow_downs';
+
+/** The budgets of destinations that all workers share. */
+@Injectable()
+export class DestinationBudgets {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /**
+   * Takes the mails of a batch that may go now, in one statement. Of a destination without a limit there is no grant: all of
+   * its mails may go. `line`: those of one line that must wait do so one after the other.
+   */
+  take(
+    scope: ProjectScope,
+    line: string,
+    requests: readonly BudgetRequest[],
+    now: Date,
+  ): Promise<BudgetGrant[]> {
+    const asked = requests.map(({ destination, wanted, limit, kept }) => ({
+      destination,
+      wanted,
+      kept,
+      rate: limit.mailsPerSecond,
+      burst: limit.burst,
+    }));
+    return this.database.statement(
+      scope,
+      { name: 'take-destination-budgets', flushed: false },
+      sql<BudgetGrant>`
+        select destination, granted, places, slow_until as "slowUntil"
+        from deliverability.take_budgets(${line}::text, ${JSON.stringify(asked)}::jsonb, ${now}::timestamptz)
+      `,
+    );
+  }
+
+  /** Those that are slowed down now, and until when. */
+  slowed(now: Date): Promise<readonly { readonly destination: string; readonly until: Date }[]> {
+    return this.database.system(async ({ db }) => {
+      const { rows } = await sql<{ destination: string; until: Date }>`
+        select destination, slow_until as until from deliverability.slowed_destinations where slow_until > ${now}
+      `.execute(db);
+      return rows;
+    });
+  }
+
+  /** Slows a destination down; true when it was not slow before. Every worker hears of it. */
+  async slowDown(scope: ProjectScope, destination: string, now: Date, until: Date): Promise<boolean> {
+    const [row] = await this.database.statement(
+      scope,
+      { name: 'slow-destination', flushed: true },
+      sql<{ readonly begun: boolean }>`
+        select deliverability.slow_destination(${destination}::text, ${now}::timestamptz, ${until}::timestamptz) as begun
+      `,
+    );
+    return row?.begun ?? false;
+  }
+}
