@@ -15,6 +15,16 @@ const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 600);
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));
 const AT_ONCE = 4;
 const PATIENCE_MS = 20_000;
+const REFILL_AFTER = 150;
+/** How often a method is used, as against a GET. */
+const SHARES: Readonly<Record<string, number>> = { post: 2, patch: 2, delete: 0.5 };
+const CONTENT = {
+  nodes: JSON.stringify([
+    { id: 'n0', type: 'trigger', config: {} },
+    { id: 'n1', type: 'delay', config: { duration: 'P1D' } },
+  ]),
+  edges: '[{"id":"e0","source":"n0","target":"n1"}]',
+};
 const SHOWN_FAULTS = 25;
 /** In which member an answer names a resource, by the kind of path or body parameter that takes it. */
 const NAMED_IN: readonly (readonly [path: RegExp, member: string, kind: string])[] = [
@@ -38,6 +48,8 @@ describe('whatever is sent to it, the API', () => {
   /** What is there, by kind. */
   const resources = new Map<string, string[]>();
   const answered = new Map<number, number>();
+  const succeeded = new Set<string>();
+  let rounds = 0;
 
   beforeAll(async () => {
     process.stdout.write(`FUZZ_SEED=${SEED} FUZZ_REQUESTS=${REQUESTS}\n`);
@@ -49,6 +61,11 @@ describe('whatever is sent to it, the API', () => {
       connections: AT_ONCE,
       bodyTimeout: PATIENCE_MS,
       headersTimeout: PATIENCE_MS,
+    });
+    await fill();
+    await eventually('the confirmation mail', async () => {
+      const answer = await client.get('/test-inbox/messages');
+      return answer.at<unknown[]>('data').length > 0;
     });
     await fill();
     requests = await generated();
@@ -70,40 +87,38 @@ describe('whatever is sent to it, the API', () => {
     }
   };
 
-  /** One of each to begin with, and a mail in the test inbox. */
+  /** Some of each, ready for what can be done with them: at the beginning, and again since requests remove things. */
   async function fill(): Promise<void> {
     const create = async (path: string, body: object): Promise<ApiAnswer> => {
       const answer = await client.post(path, body);
       remember(path, answer);
       return answer;
     };
-    const topic = await create('/topics', { name: 'News' });
-    const people = { topicKeys: [topic.at('topicKey')], consent: { source: 'form' } };
-    await create('/subscribers', { email: 'ada@example.com', ...people });
-    await create('/subscriber-imports', {
-      rows: [{ email: 'grace@example.com' }, { email: 'no address' }],
-      ...people,
-    });
-    await create('/campaigns', { name: 'x', subject: 'x', contentText: 'Hello', topicIds: [topic.at('id')] });
+    // A field that a request made required would keep everybody out.
+    await system.database.query('update audience.custom_fields set is_required = false');
+    const topic = await create('/topics', { name: 'News', doubleOptInEnabled: false });
+    const pending = await create('/topics', { name: 'Offers' });
+    const consent = { source: 'form' };
+    const topicKeys = [topic.at('topicKey'), pending.at('topicKey')];
+    for (const name of ['ada', 'grace', 'linus'])
+      await create('/subscribers', { email: `${name}${(rounds += 1)}@example.com`, topicKeys, consent });
+    await create('/subscriber-imports', { rows: [{ email: 'no address' }], topicKeys, consent });
+    for (const subject of ['One', 'Two', 'Three'])
+      await create('/campaigns', {
+        name: 'x',
+        subject,
+        contentText: 'Hello',
+        topicIds: [topic.at('id')],
+        scheduledAt: '2031-01-01T00:00:00Z',
+      });
     await create('/segments', { name: 'x', type: 'STATIC' });
-    await create('/automations', { name: 'x', triggerType: 'manual' });
-    for (const [key, type] of [
-      ['plan', 'TEXT'],
-      ['age', 'NUMBER'],
-      ['note', 'LONG_TEXT'],
-    ])
+    const automation = await create('/automations', { name: 'x', triggerType: 'manual' });
+    await client.patch(`/automations/${automation.at('automationKey')}/content`, CONTENT);
+    for (const [key, type] of Object.entries({ plan: 'TEXT', age: 'NUMBER', note: 'LONG_TEXT' }))
       await create('/custom-fields', { key, displayName: key, type });
-    await create('/custom-fields', {
-      key: 'tags',
-      displayName: 'Tags',
-      type: 'MULTI_SELECT',
-      options: [{ value: 'a', label: 'A' }],
-    });
-    const inbox = await eventually('the confirmation mail', async () => {
-      const answer = await client.get('/test-inbox/messages');
-      return answer.at<unknown[]>('data').length > 0 && answer;
-    });
-    add('id', inbox.at('data', 0, 'id'));
+    await create('/sending-domain', { domainName: 'sender.example' });
+    const mails = await client.get('/test-inbox/messages');
+    for (const { id } of mails.at<{ id: string }[]>('data')) add('id', id);
   }
 
   /** The same number for each operation, and more for those that make something, in an order of their own. */
@@ -112,7 +127,7 @@ describe('whatever is sent to it, the API', () => {
     const operations = Object.entries(document.paths).flatMap(([template, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ template, method, operation })),
     );
-    const shareOf = (method: string) => (['post', 'patch'].includes(method) ? 2 : 1);
+    const shareOf = (method: string) => SHARES[method] ?? 1;
     const whole = operations.reduce((sum, { method }) => sum + shareOf(method), 0);
     const all = operations.flatMap(({ template, method, operation }, index) =>
       fc.sample(requestsOf(document, template, method, operation), {
@@ -124,6 +139,14 @@ describe('whatever is sent to it, the API', () => {
     return (fc.sample(order, { numRuns: 1, seed: SEED })[0] ?? []).flatMap((index) => all[index] ?? []);
   }
 
+  const forget = (url: string): void => {
+    const parts = url.split(/[/?]/);
+    for (const [kind, ids] of resources)
+      resources.set(
+        kind,
+        ids.filter((id) => !parts.includes(encodeURIComponent(id))),
+      );
+  };
   const pick = (kind: string, index: number): string => {
     const ids = resources.get(kind) ?? [];
     return ids[index % ids.length] ?? 'APIT-1';
@@ -150,6 +173,7 @@ describe('whatever is sent to it, the API', () => {
     );
     if (answer.status >= 500) throw new Error(`answers ${answer.status}: ${answer.text.slice(0, 300)}`);
     await validateAnswer(system.baseUrl, method, url, answer);
+    if (method === 'DELETE' && answer.status === 204) forget(url);
     return answer;
   }
 
@@ -166,6 +190,8 @@ describe('whatever is sent to it, the API', () => {
           try {
             const answer = await send(request);
             remember(request.template, answer);
+            if (answer.status < 300) succeeded.add(`${request.method} ${request.template}`);
+            if (next % REFILL_AFTER === 0) await fill();
             answered.set(answer.status, (answered.get(answer.status) ?? 0) + 1);
           } catch (error) {
             faults.push(shown(request, error));
@@ -186,10 +212,14 @@ describe('whatever is sent to it, the API', () => {
   );
 
   it('gets past its checks often enough for this to mean something', () => {
-    const succeeded = [200, 201, 202, 204].reduce((sum, status) => sum + (answered.get(status) ?? 0), 0);
-    expect(succeeded / requests.length).toBeGreaterThan(0.15);
-    expect(answered.get(400) ?? 0).toBeGreaterThan(0);
-    expect(answered.get(404) ?? 0).toBeGreaterThan(0);
+    const done = [200, 201, 202, 204].reduce((sum, status) => sum + (answered.get(status) ?? 0), 0);
+    expect(done / requests.length).toBeGreaterThan(0.2);
+    const operations = new Set(requests.map(({ method, template }) => `${method} ${template}`));
+    const never = [...operations].filter((name) => !succeeded.has(name));
+    // With few requests for each, some are never well-formed for something that is in the right state.
+    const allowed = operations.size / (REQUESTS >= 10_000 ? 10 : 2);
+    process.stdout.write(`Never done: ${never.join(', ') || 'none'}\n`);
+    expect(never.length).toBeLessThanOrEqual(allowed);
   });
 
   it('shows afterwards everything that it took', async () => {

@@ -221,6 +221,11 @@ const RESOURCES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   triggerTopicId: resource('topicId'),
   segmentIds: resource('segmentUuid'),
   emails: resource('email'),
+  email: fc.oneof(resource('email'), fc.emailAddress()),
+  ipAddress: fc.ipV4(),
+  sourceUrl: fc.webUrl(),
+  domainName: fc.nat(99).map((index) => `mail${index}.sender.example`),
+  locale: fc.constantFrom('en', 'de'),
 };
 
 /** Values for the properties whose text is a document of its own, or that name a resource: usual ones. */

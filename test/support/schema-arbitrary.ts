@@ -27,7 +27,7 @@ export interface Schema {
 /** How to make values of a schema. */
 export interface Making {
   readonly resolve: (reference: string) => Schema;
-  /** A better value for a property of that name than its schema alone would give. */
+  /** Better texts for a property of that name than its schema alone would give. */
   readonly byName: (name: string) => fc.Arbitrary<unknown> | undefined;
   /** Of 100 values, how many are hostile instead of what the schema says. With 0 all is within the bounds. */
   readonly hostility: number;
@@ -61,7 +61,7 @@ export const hostileValues: fc.Arbitrary<unknown> = fc.oneof(
 
 /** Values of the schema, and in the given share hostile ones. */
 export function valuesOf(schema: Schema, making: Making, name = ''): fc.Arbitrary<unknown> {
-  const plain = making.byName(name) ?? valid(schema, making, name);
+  const plain = valid(schema, making, name);
   if (making.hostility === 0) return plain;
   return fc.oneof(
     { weight: 100 - making.hostility, arbitrary: plain },
@@ -101,7 +101,7 @@ function ofType(type: string, schema: Schema, making: Making, name: string): fc.
     case 'null':
       return fc.constant(null);
     default:
-      return texts(schema, making);
+      return making.byName(name) ?? texts(schema, making);
   }
 }
 

