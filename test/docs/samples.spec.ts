@@ -210,18 +210,9 @@ describe('the code in the documentation', () => {
 
 async function makeAcme(operator: Readonly<Record<string, string>>): Promise<void> {
   await runCliForJson(operator, ['tenant:create', '--key', 'ACME', '--name', 'Acme Inc']);
-  const sender = [
-    '--sender-name',
-    'Acme',
-    '--postal-address',
-    '1 Main Street',
-    '--from',
-    'news@acme.example',
-  ];
-  await runCliForJson(operator, [
-    ...['project:create', '--tenant', 'ACME', '--key', 'NEWS', '--name', 'Acme News'],
-    ...sender,
-  ]);
+  const names = ['--tenant', 'ACME', '--key', 'NEWS', '--name', 'Acme News', '--sender-name', 'Acme'];
+  const addresses = ['--postal-address', '1 Main Street', '--from', 'news@acme.example'];
+  await runCliForJson(operator, ['project:create', ...names, ...addresses]);
 }
 
 function execute(

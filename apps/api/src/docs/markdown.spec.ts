@@ -89,8 +89,8 @@ describe('a page in Markdown', () => {
       fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
         const markup = renderMarkdown(pieces.join(''), asIs).html.toString();
         expect(markup).not.toContain('<b>');
-        const opened = [...markup.matchAll(/<([a-z]\w*)/g)].map(([, tag]) => tag).sort();
-        const closed = [...markup.matchAll(/<\/([a-z]\w*)/g)].map(([, tag]) => tag).sort();
+        const opened = [...markup.matchAll(/<([a-z]\w*)/g)].map(([, tag = '']) => tag).sort();
+        const closed = [...markup.matchAll(/<\/([a-z]\w*)/g)].map(([, tag = '']) => tag).sort();
         expect(closed).toEqual(opened);
       }),
     );
