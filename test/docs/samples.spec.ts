@@ -1,15 +1,12 @@
-import { execFile } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import type { ApiClient } from '../support/api-client.js';
 import { type CodeSample, samplesOf } from '../support/code-samples.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { runCliForJson } from '../support/operator-cli.js';
-import { type RunningSystem, SECRETS, startSystem } from '../support/system.js';
+import { installSdk, openRoom, runIn, type SampleRoom } from '../support/sample-room.js';
+import { type RunningSystem, startSystem } from '../support/system.js';
 
 const ROOT = projectRoot();
 const PAGES = [...globSync('docs/*.md', { cwd: ROOT }), 'packages/sdk/README.md'].sort();
@@ -20,7 +17,8 @@ const SAMPLES = await Promise.all(
 const SHELL = ['sh', 'bash'];
 /** What is shown and does nothing. */
 const SHOWN = ['text', 'http', 'mermaid', 'yaml'];
-const PAGE_MS = 60_000;
+const PROGRAM_MS = 60_000;
+const PAGE_MS = 2 * PROGRAM_MS;
 /** Nobody answers there: a sample's domain must not be looked up in the world. */
 const NO_DNS = '127.0.0.1:9';
 /** The few for which there is a reason. */
@@ -41,50 +39,28 @@ npm() {
 }
 `;
 
-interface Outcome {
-  readonly exitCode: number;
-  readonly output: string;
-}
-
 describe('the code in the documentation', () => {
   let system: RunningSystem;
   let directory: string;
-  const rooms = new Map<string, Promise<Room>>();
+  const rooms = new Map<string, SampleRoom>();
 
-  /** What the samples of one page share: a project of their own, and a directory. */
-  interface Room {
-    readonly directory: string;
-    readonly client: ApiClient;
-    readonly database: TestDatabase;
-    readonly environment: Record<string, string>;
-  }
-
-  const roomOf = (page: string): Promise<Room> => {
-    const room = rooms.get(page) ?? prepare(page);
+  const roomOf = async (page: string): Promise<SampleRoom> => {
+    const makesAcme = shell.some((sample) => sample.page === page && sample.code.includes('tenant:create'));
+    const own = join(directory, page.replaceAll(/\W/g, '-'));
+    const room = rooms.get(page) ?? (await openRoom(system, own, { makesAcme }));
     rooms.set(page, room);
     return room;
   };
 
   beforeAll(async () => {
-    [system, directory] = await Promise.all([
-      startSystem({ DNS_SERVERS: NO_DNS }),
-      mkdtemp(join(tmpdir(), 'mailwright-samples-')),
-    ]);
-    await writeFile(join(directory, 'package.json'), JSON.stringify({ type: 'module' }));
-    const sdk = join(directory, 'node_modules/@mailwright/sdk');
-    await mkdir(sdk, { recursive: true });
-    const types = join(ROOT, 'packages/sdk/src/index.ts');
-    await writeFile(
-      join(sdk, 'package.json'),
-      JSON.stringify({ type: 'module', exports: { types: './src/index.ts', default: './built/index.js' } }),
-    );
-    await symlink(dirname(types), join(sdk, 'src'));
-    await symlink(join(ROOT, 'dist/packages/sdk/src'), join(sdk, 'built'));
+    directory = await mkdtemp(join(tmpdir(), 'mailwright-samples-'));
+    await installSdk(directory);
+    system = await startSystem({ DNS_SERVERS: NO_DNS });
   });
 
   afterAll(async () => {
     await system?.stop();
-    for (const { database } of await Promise.all(rooms.values())) await database.drop();
+    for (const { database } of rooms.values()) await database.drop();
     await rm(directory, { recursive: true, force: true });
   });
 
@@ -110,7 +86,7 @@ describe('the code in the documentation', () => {
       async () => {
         const room = await roomOf(page);
         const script = shell.filter((sample) => sample.page === page).map(announced);
-        const outcome = await execute('bash', ['--norc', '-c', STRICT + script.join('')], room);
+        const outcome = await runIn(room, 'bash', ['--norc', '-c', STRICT + script.join('')], PROGRAM_MS);
         expect([outcome.exitCode, outcome.exitCode === 0 ? '' : outcome.output]).toEqual([0, '']);
       },
       PAGE_MS,
@@ -170,72 +146,14 @@ describe('the code in the documentation', () => {
       };
       await writeFile(join(room.directory, 'tsconfig.json'), JSON.stringify({ ...config, compilerOptions }));
       const compiler = join(ROOT, 'node_modules/typescript-native/bin/tsc');
-      const types = await execute(process.execPath, [compiler, '-p', room.directory], room);
+      const types = await runIn(room, process.execPath, [compiler, '-p', room.directory], PROGRAM_MS);
       expect(types).toEqual({ exitCode: 0, output: '' });
-      const outcome = await execute(process.execPath, [file], room);
-      expect(outcome).toEqual({ exitCode: 0, output: outcome.output });
+      const outcome = await runIn(room, process.execPath, [file], PROGRAM_MS);
+      expect([outcome.exitCode, outcome.exitCode === 0 ? '' : outcome.output]).toEqual([0, '']);
     },
     PAGE_MS,
   );
-
-  /** A project DEMO as `npm start` makes it, and for the operator's commands a database with the project ACME/NEWS. */
-  async function prepare(page: string): Promise<Room> {
-    const own = join(directory, page.replaceAll(/\W/g, '-'));
-    await mkdir(join(own, '.data'), { recursive: true });
-    const project = await system.project('DEMO');
-    const client = await project.client('TEST');
-    for (const [name, doubleOptInEnabled] of [
-      ['Product news', true],
-      ['Release notes', false],
-    ] as const)
-      await client.post('/topics', { name, doubleOptInEnabled });
-    const database = await createTestDatabase();
-    const operator = { DATABASE_URL: database.url, ...SECRETS };
-    const makesProjects = shell.some(
-      (sample) => sample.page === page && /cli -- tenant:create/.test(sample.code),
-    );
-    if (!makesProjects) await makeAcme(operator);
-    const testKey = client.key ?? '';
-    await writeFile(join(own, '.data/demo.json'), JSON.stringify({ baseUrl: system.baseUrl, testKey }));
-    const environment = {
-      ...operator,
-      PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
-      ROOT,
-      MAILWRIGHT_URL: system.baseUrl,
-      MAILWRIGHT_KEY: testKey,
-    };
-    return { directory: own, client, database, environment };
-  }
 });
-
-async function makeAcme(operator: Readonly<Record<string, string>>): Promise<void> {
-  await runCliForJson(operator, ['tenant:create', '--key', 'ACME', '--name', 'Acme Inc']);
-  const sender = [
-    '--sender-name',
-    'Acme',
-    '--postal-address',
-    '1 Main Street',
-    '--from',
-    'news@acme.example',
-  ];
-  await runCliForJson(operator, [
-    ...['project:create', '--tenant', 'ACME', '--key', 'NEWS', '--name', 'Acme News'],
-    ...sender,
-  ]);
-}
-
-function execute(
-  program: string,
-  args: readonly string[],
-  { directory, environment }: { directory: string; environment: Record<string, string> },
-): Promise<Outcome> {
-  return new Promise((resolve) => {
-    const options = { cwd: directory, env: environment, timeout: PAGE_MS * 0.9 };
-    const child = execFile(program, args, options, (_error, stdout, stderr) =>
-      resolve({ exitCode: child.exitCode ?? -1, output: stdout + stderr }),
-    );
-  });
-}
 
 /** With its place in the output before it, so that one sees which one failed. */
 function announced(sample: CodeSample): string {

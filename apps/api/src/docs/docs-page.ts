@@ -6,12 +6,13 @@ import { type Heading, type LinkTarget, plainText, renderMarkdown } from '../mar
 
 /** Below this a list of what is on the page is no shorter than scrolling. */
 const SECTIONS_FOR_OUTLINE = 3;
+const TITLE = /^# (.+)$/m;
 
 /** /docs: every page with what it is about. */
 export function startPage({ title, summary, sections }: DocsContents): string {
   const body = html`<div class="docs">
     <main>
-      <h1>${title}</h1>
+      <h1>${title} documentation</h1>
       <p>${summary}</p>
       <div id="pages">
         ${sections.map(
@@ -39,9 +40,11 @@ export function startPage({ title, summary, sections }: DocsContents): string {
 
 /** One page of the documentation with all others beside it. */
 export function docsPage(entry: DocsEntry, markdown: string, contents: DocsContents): string {
-  const { html: text, headings } = renderMarkdown(markdown, linksWithin(contents));
+  const title = TITLE.exec(markdown)?.[1] ?? entry.title;
+  const { html: text, headings } = renderMarkdown(markdown.replace(TITLE, ''), linksWithin(contents));
   const body = html`<div class="docs beside">
     <main>
+      <h1>${plainText(title)}</h1>
       ${outline(headings)} ${text}
       <p class="quiet"><a href="/docs/${entry.name}.md">This page as Markdown</a></p>
     </main>

@@ -2,8 +2,11 @@ import { css } from '../public-pages/html.js';
 
 /** On top of what all pages about the API share: the navigation beside the text, or below it on a phone. */
 export const DOCS_STYLE = css`
-  .docs {
+  .docs,
+  header.top {
     max-width: 76rem;
+  }
+  .docs {
     margin: 0 auto;
     padding: 0 1.25rem 3rem;
   }
@@ -123,9 +126,6 @@ export const DOCS_STYLE = css`
       max-height: 100vh;
       overflow-y: auto;
       padding-bottom: 1rem;
-    }
-    .top .to-pages {
-      display: none;
     }
   }
 `;

@@ -90,10 +90,10 @@ describe('a page in Markdown', () => {
         const markup = renderMarkdown(pieces.join(''), asIs).html.toString();
         expect(markup).not.toContain('<b>');
         const opened = [...markup.matchAll(/<([a-z]\w*)/g)]
-          .map(([, tag]) => tag)
+          .map(([, tag = '']) => tag)
           .filter((tag) => tag !== 'br')
           .sort();
-        const closed = [...markup.matchAll(/<\/([a-z]\w*)/g)].map(([, tag]) => tag).sort();
+        const closed = [...markup.matchAll(/<\/([a-z]\w*)/g)].map(([, tag = '']) => tag).sort();
         expect(closed).toEqual(opened);
       }),
     );

@@ -148,8 +148,6 @@ const STYLE = css`
     flex-wrap: wrap;
     gap: 0.25rem 1.25rem;
     align-items: baseline;
-    max-width: 76rem;
-    border-bottom: 1px solid var(--line);
   }
   .top a {
     text-decoration: none;
@@ -179,8 +177,7 @@ const STYLE = css`
 const TOP = html`<header class="top">
   <a class="home" href="/docs">Mailwright</a>
   <a href="/docs/quickstart">Quickstart</a>
-  <a href="/docs/reference">API reference</a>
-  <a class="to-pages" href="#pages">All pages</a>
+  <a href="/docs/reference">Reference</a>
 </header>`;
 
 /**

@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
+import type { ApiClient } from './api-client.js';
+import { createTestDatabase, type TestDatabase } from './database.js';
+import { runCliForJson } from './operator-cli.js';
+import { type RunningSystem, SECRETS } from './system.js';
+
+const ROOT = projectRoot();
+
+/** What the samples of one page share: a project of their own, and a directory. */
+export interface SampleRoom {
+  readonly directory: string;
+  readonly client: ApiClient;
+  /** For the operator's commands, which work on a database of their own. */
+  readonly database: TestDatabase;
+  readonly environment: Record<string, string>;
+}
+
+export interface Outcome {
+  readonly exitCode: number;
+  readonly output: string;
+}
+
+/** Lets programs below `directory` import the built SDK by its name. */
+export async function installSdk(directory: string): Promise<void> {
+  await writeFile(join(directory, 'package.json'), JSON.stringify({ type: 'module' }));
+  const sdk = join(directory, 'node_modules/@mailwright/sdk');
+  await mkdir(sdk, { recursive: true });
+  const exports = { types: './src/index.ts', default: './built/index.js' };
+  await writeFile(join(sdk, 'package.json'), JSON.stringify({ type: 'module', exports }));
+  await symlink(join(ROOT, 'packages/sdk/src'), join(sdk, 'src'));
+  await symlink(join(ROOT, 'dist/packages/sdk/src'), join(sdk, 'built'));
+}
+
+/** A project DEMO as `npm start` makes it, and a database that has ACME/NEWS unless the page makes that itself. */
+export async function openRoom(
+  system: RunningSystem,
+  directory: string,
+  { makesAcme }: { readonly makesAcme: boolean },
+): Promise<SampleRoom> {
+  const client = await (await system.project('DEMO')).client('TEST');
+  await client.post('/topics', { name: 'Product news', doubleOptInEnabled: true });
+  await client.post('/topics', { name: 'Release notes', doubleOptInEnabled: false });
+  const database = await createTestDatabase();
+  const operator = { DATABASE_URL: database.url, ...SECRETS };
+  if (!makesAcme) await makeAcme(operator);
+  const testKey = client.key ?? '';
+  await mkdir(join(directory, '.data'), { recursive: true });
+  await writeFile(join(directory, '.data/demo.json'), JSON.stringify({ baseUrl: system.baseUrl, testKey }));
+  const environment = {
+    ...operator,
+    PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+    ROOT,
+    MAILWRIGHT_URL: system.baseUrl,
+    MAILWRIGHT_KEY: testKey,
+  };
+  return { directory, client, database, environment };
+}
+
+async function makeAcme(operator: Readonly<Record<string, string>>): Promise<void> {
+  await runCliForJson(operator, ['tenant:create', '--key', 'ACME', '--name', 'Acme Inc']);
+  const names = ['--tenant', 'ACME', '--key', 'NEWS', '--name', 'Acme News', '--sender-name', 'Acme'];
+  const addresses = ['--postal-address', '1 Main Street', '--from', 'news@acme.example'];
+  await runCliForJson(operator, ['project:create', ...names, ...addresses]);
+}
+
+/** Runs a program in the room to its end, or for `timeoutMs` at most. */
+export function runIn(
+  { directory, environment }: SampleRoom,
+  program: string,
+  args: readonly string[],
+  timeoutMs: number,
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const options = { cwd: directory, env: environment, timeout: timeoutMs };
+    const child = execFile(program, args, options, (_error, stdout, stderr) =>
+      resolve({ exitCode: child.exitCode ?? -1, output: stdout + stderr }),
+    );
+  });
+}
