@@ -2,8 +2,6 @@ import { cpus, release, totalmem } from 'node:os';
 import { execFileSync } from 'node:child_process';
 import type { FoundFigure, Outcome } from './outcome.js';
 
-const BEGIN = '<!-- npm run bench: begin -->';
-const END = '<!-- npm run bench: end -->';
 const GIB = 1024 ** 3;
 
 /** Where and with what it was measured. */
@@ -60,15 +58,32 @@ function goalOf({ goal, isMet }: FoundFigure): string {
   return isMet === true ? goal : `${goal} missed`;
 }
 
-/** Puts the table in the place of the one before, or below the introduction; all else stays as it is. */
+/** Puts the table in the place of the one before, or above the first section; all else stays as it is. */
 export function withTable(results: string, written: string): string {
-  const block = `${BEGIN}\n\n${written}\n\n${END}`;
-  const begin = results.indexOf(BEGIN);
-  const end = results.indexOf(END);
-  if (begin !== -1 && end > begin) return results.slice(0, begin) + block + results.slice(end + END.length);
+  const marked = hasBlock(results, 'table') ? results : withEmptyBlock(results);
+  return withBlock(marked, 'table', written);
+}
+
+/** Puts text between the two comments of this name; without them nothing is changed. */
+export function withBlock(document: string, name: string, text: string): string {
+  if (!hasBlock(document, name)) return document;
+  const [before = '', rest = ''] = document.split(begin(name));
+  const [, after = ''] = rest.split(end(name));
+  return `${before}${begin(name)}\n\n${text}\n\n${end(name)}${after}`;
+}
+
+const begin = (name: string) => `<!-- bench ${name} begin -->`;
+const end = (name: string) => `<!-- bench ${name} end -->`;
+
+function hasBlock(document: string, name: string): boolean {
+  return document.includes(begin(name)) && document.includes(end(name));
+}
+
+function withEmptyBlock(results: string): string {
+  const block = `${begin('table')}\n${end('table')}\n`;
   const firstSection = results.indexOf('\n## ');
-  if (firstSection === -1) return `${results.trimEnd()}\n\n${block}\n`;
-  return `${results.slice(0, firstSection)}\n${block}\n${results.slice(firstSection)}`;
+  if (firstSection === -1) return `${results.trimEnd()}\n\n${block}`;
+  return `${results.slice(0, firstSection)}\n${block}${results.slice(firstSection)}`;
 }
 
 /** The medians that have a goal, each as a share of it: 1 reaches the goal, whichever way it points. */
