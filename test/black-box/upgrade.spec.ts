@@ -214,7 +214,11 @@ async function createEmptyDatabase(): Promise<TestDatabase> {
   const onServer = async (statement: string) => {
     const client = new pg.Client({ connectionString: `${server}/postgres` });
     await client.connect();
-    await client.query(statement).finally(() => client.end());
+    try {
+      await client.query(statement);
+    } finally {
+      await client.end();
+    }
   };
   await onServer(`create database ${name}`);
   return openTestDatabase(`${server}/${name}`, () => onServer(`drop database ${name} with (force)`));
