@@ -96,6 +96,7 @@ export function chart(outcomes: readonly Outcome[]): string {
       return [{ name: `${name} ${label.replace(/,.*| ratio/g, '').replace(/^ratio$/, '')}`.trim(), share }];
     }),
   );
+  if (bars.length === 0) return '';
   const top = Math.max(2, Math.ceil(Math.min(5, Math.max(...bars.map(({ share }) => share)))));
   return [
     '```mermaid',
