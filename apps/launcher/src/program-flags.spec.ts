@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { projectRoot } from '../../../libs/platform/src/project-root.js';
+import { projectRoot } from '#platform';
 import { memoryMb } from '../../../bench/support/process-usage.js';
 import { eventually } from '../../../test/support/eventually.js';
 import { startSystem } from '../../../test/support/system.js';

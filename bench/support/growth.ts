@@ -1,0 +1,29 @@
+/** One look at the memory of a process. */
+export interface Sample {
+  readonly seconds: number;
+  readonly megabytes: number;
+}
+
+export interface Growth {
+  readonly from: number;
+  readonly to: number;
+  /** 0.1 is ten per cent more. */
+  readonly share: number;
+}
+
+/** What is looked at of the time after the warm-up, at its begin and at its end. */
+const EDGE = 0.25;
+
+/** The median of the last quarter after the warm-up against that of its first; NaN without samples in both. */
+export function growth(samples: readonly Sample[], warmUpSeconds: number): Growth {
+  const warm = samples.filter(({ seconds }) => seconds >= warmUpSeconds);
+  const edge = Math.max(1, Math.floor(warm.length * EDGE));
+  const from = median(warm.slice(0, edge));
+  const to = median(warm.slice(-edge));
+  return { from, to, share: to / from - 1 };
+}
+
+function median(samples: readonly Sample[]): number {
+  const sorted = samples.map(({ megabytes }) => megabytes).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}

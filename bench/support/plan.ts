@@ -1,0 +1,114 @@
+/** One program of `npm run bench`. */
+export interface PlannedBenchmark {
+  readonly name: string;
+  /** What is compared with what. */
+  readonly title: string;
+  /** Its sizes at a scale of 1, multiplied by the scale; never below `least`. */
+  readonly sizes: Readonly<Record<string, { readonly full: number; readonly least: number }>>;
+  /** The figures that stand in the table. */
+  readonly figures: readonly PlannedFigure[];
+}
+
+export interface PlannedFigure {
+  readonly label: string;
+  /** Finds its line; the groups are the median, the least and the greatest. */
+  readonly line: RegExp;
+  readonly goal?: { readonly text: string; isMet(median: number): boolean };
+}
+
+/** `12.3 (11.9–13.0)`, as `spread` writes it. */
+const SPREAD = String.raw`(-?[\d.]+) \((-?[\d.]+)–(-?[\d.]+)\)`;
+const COLUMNS = String.raw`\s+median ([\d.]+)\s+min ([\d.]+)\s+max ([\d.]+)`;
+
+const spreadAfter = (begin: string): RegExp => new RegExp(`^\\s*${begin}${SPREAD}`, 'm');
+const atLeast = (least: number) => ({ text: `≥ ${least}`, isMet: (median: number) => median >= least });
+const atMost = (most: number, unit = '') => ({
+  text: `≤ ${most}${unit}`,
+  isMet: (median: number) => median <= most,
+});
+
+/** The worst of the ratios of all rules, counted or written. */
+const RATIOS_OF_RULES = new RegExp(String.raw`^\s+(?:count|write)\s.*, ratio ${SPREAD}`, 'gm');
+
+const PAIRS = { full: 5, least: 1 };
+const ROWS = { full: 200_000, least: 2_000 };
+
+/** In the order in which they run. Goals are those of docs/performance.md. */
+export const BENCHMARKS: readonly PlannedBenchmark[] = [
+  {
+    name: 'campaign',
+    title: 'A campaign to an SMTP sink, against nodemailer’s pool sending one of its mails',
+    sizes: { RECIPIENTS: { full: 50_000, least: 500 }, PAIRS },
+    figures: [
+      { label: 'mails/s', line: spreadAfter('mails/s: ') },
+      { label: 'ratio', line: spreadAfter('ratio: '), goal: atLeast(1) },
+      { label: 'worker memory, MB', line: /worker memory: at most (\d+) MB/, goal: atMost(250) },
+    ],
+  },
+  {
+    name: 'dkim',
+    title: 'Messages signed, against bare signatures',
+    sizes: { PAIRS: { full: 7, least: 1 } },
+    figures: [
+      { label: 'RSA-2048, messages/s', line: spreadAfter('RSA-2048, messages/s: ') },
+      {
+        label: 'RSA-2048, ratio of CPU',
+        line: spreadAfter('RSA-2048, ratio of CPU: '),
+        goal: atLeast(0.85),
+      },
+    ],
+  },
+  {
+    name: 'subscribers',
+    title: 'Subscribers over HTTP, against bare Fastify and pg with the same SQL',
+    sizes: { ROWS, PAIRS, SECONDS: { full: 5, least: 1 } },
+    figures: [
+      { label: 'get, requests/s', line: spreadAfter('get: ') },
+      {
+        label: 'get, ratio',
+        line: new RegExp(String.raw`^get: [\s\S]*?ratio[^\d\n]*${SPREAD}`, 'm'),
+        goal: atLeast(0.5),
+      },
+      { label: 'create, requests/s', line: spreadAfter('create: ') },
+      {
+        label: 'create, ratio',
+        line: new RegExp(String.raw`^create: [\s\S]*?ratio[^\d\n]*${SPREAD}`, 'm'),
+        goal: atLeast(0.5),
+      },
+    ],
+  },
+  {
+    name: 'tracking',
+    title: 'Click redirects, against bare Fastify',
+    sizes: { PAIRS, SECONDS: { full: 3, least: 1 } },
+    figures: [
+      { label: 'redirects/s', line: new RegExp(`^redirects/s, api${COLUMNS}`, 'm') },
+      {
+        label: 'ratio',
+        line: new RegExp(String.raw`^ratio \(goal[^)]*\)${COLUMNS}`, 'm'),
+        goal: atLeast(0.5),
+      },
+    ],
+  },
+  {
+    name: 'import',
+    title: 'An import of CSV, against COPY into one table without indexes',
+    sizes: { ROWS, PAIRS },
+    figures: [
+      { label: 'rows/s', line: spreadAfter('rows/s: ') },
+      { label: 'ratio', line: spreadAfter('ratio: '), goal: atLeast(0.15) },
+    ],
+  },
+  {
+    name: 'segments',
+    title: 'Ten rules counted and written, against SQL written by hand (ratio of times)',
+    sizes: { ROWS, PAIRS },
+    figures: [{ label: 'ratio, the worst rule', line: RATIOS_OF_RULES, goal: atMost(1.3) }],
+  },
+  {
+    name: 'pre-send',
+    title: 'The pre-send analysis over HTTP',
+    sizes: { ROWS, TIMES: { full: 5, least: 1 } },
+    figures: [{ label: 'ms', line: spreadAfter(''), goal: atMost(5_000, ' ms') }],
+  },
+];
