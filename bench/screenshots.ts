@@ -37,12 +37,12 @@ async function sampleMail(): Promise<string> {
     view: 'https://mail.example/v/x',
   };
   const values = {
-    subscriber: { first_name: 'Ada' },
-    links,
+    subscriber: SUBSCRIBER,
     custom: {},
-    topic: {},
-    campaign: {},
-    project: {},
+    topic: { name: 'News', key: 'APIT-1' },
+    campaign: { name: 'Spring', key: 'APIT-001' },
+    project: { name: SENDER.name },
+    links,
   };
   return compileMergeTemplate(html, 'html').render(values).replaceAll('https://shop.example/jacket.png', BOX);
 }
