@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '../../libs/kernel/src/index.js';
+import { LinkTokens } from '../../libs/platform/src/tokens/link-tokens.js';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
 import { ModelServer } from '../support/model-server.js';
@@ -136,6 +137,48 @@ describe('Reports on campaigns and AI credits', () => {
     expect(second.at('version')).toBe(2);
     expect(model.calls).toEqual([]);
   });
+
+  it('are shown with the figures on a page, to whoever has a link that is good, and without an address', async () => {
+    const of = await sentCampaign(test, 'test');
+    await report(test, of, 'GENERATED');
+    const [names] = await system.database.query<{ name: string }>(
+      `select t.tenant_key || '/' || p.project_key as name
+       from access.projects p join access.tenants t on t.id = p.tenant_id where p.id = $1`,
+      [project.test.projectId],
+    );
+    const campaignKey = of.split('/').at(-1) ?? '';
+    const link = (await runCliForJson(system.variables, [
+      'report:link',
+      '--project',
+      names?.name ?? '',
+      '--env',
+      'test',
+      '--campaign',
+      campaignKey,
+    ])) as { url: string; expiresAt: string };
+    expect(Math.round((Date.parse(link.expiresAt) - Date.now()) / 86_400_000)).toBe(30);
+    const token = link.url.split('/r/').at(-1) ?? '';
+    const page = await fetch(`${system.baseUrl}/r/${token}`);
+    const body = await page.text();
+    expect([page.status, page.headers.get('content-security-policy')]).toEqual([
+      200,
+      expect.stringContaining("default-src 'none'"),
+    ]);
+    expect(body).toContain('5 mails were sent, 5 arrived (100%).');
+    // Five mails to one domain might be five people's own: it is not named.
+    expect(body).toContain('All others');
+    expect(body).not.toContain('@example');
+    const tokens = new LinkTokens(system.variables['TOKEN_SECRET'] ?? '');
+    const claims = tokens.verify(token, 'report');
+    if (claims === null) throw new Error('The link is not signed with the secret.');
+    const statusOf = async (other: string) => (await fetch(`${system.baseUrl}/r/${other}`)).status;
+    expect(await statusOf(tokens.sign({ ...claims, expiresAt: new Date(Date.now() - 120_000) }))).toBe(410);
+    expect(await statusOf(`${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`)).toBe(404);
+    expect(await statusOf(tokens.sign({ ...claims, kind: 'view' }))).toBe(404);
+    // Another environment's token for the same campaign shows nothing of it.
+    const { environmentId } = project.live;
+    expect(await statusOf(tokens.sign({ ...claims, environmentId }))).toBe(404);
+  }, 90_000);
 
   it('fail in the live environment without credits, and are written when there are some', async () => {
     await book('adjust', -(await balance()));

@@ -12,6 +12,12 @@ export const reportStyle = css`
   section > :last-child {
     margin-bottom: 0;
   }
+  th > bdi {
+    overflow-wrap: anywhere;
+  }
+  section h2 {
+    margin-top: 0.25rem;
+  }
   .funnel th {
     width: 100%;
     font-weight: 600;

@@ -45,14 +45,13 @@ export async function providerFigures(
         and d.kind = 'CAMPAIGN' and d.state = 'SENT'
       group by 1
     ), ranked as (
-      select *, sent >= ${fewest} and domain <> ''
-          and row_number() over (order by domain = '', sent desc, domain) <= ${MOST_NAMED} as is_named
+      select *, case when sent >= ${fewest} and domain <> ''
+          and row_number() over (order by domain = '', sent desc, domain) <= ${MOST_NAMED} then domain end as name
       from counted
     )
-    select case when is_named then domain end as domain, sum(sent)::bigint as sent,
-      (sum(sent) - sum(bounced))::bigint as delivered, sum(bounced)::bigint as bounced, sum(opened)::bigint as opened,
-      sum(clicked)::bigint as clicked
-    from ranked group by 1 order by domain is null, sent desc, domain
+    select name as domain, sum(sent)::bigint as sent, (sum(sent) - sum(bounced))::bigint as delivered,
+      sum(bounced)::bigint as bounced, sum(opened)::bigint as opened, sum(clicked)::bigint as clicked
+    from ranked group by name order by name is null, sum(ranked.sent) desc, name
   `.execute(db);
   return rows;
 }

@@ -1,0 +1,120 @@
+import { describe, expect, it } from '@jest/globals';
+import { assert, property, string } from 'fast-check';
+import { sampleReport } from '../../../../bench/support/sample-report.js';
+import { expiredReportPage, reportPage } from './report-page.js';
+import { markdownHtml } from './report-markdown.js';
+import { styleElement } from './page-style.js';
+
+const sender = { name: 'Alpine Supplies', postalAddress: 'Marktgasse 12' };
+const markupOf = (overview = sampleReport) =>
+  reportPage(overview, sender)
+    .html.toString()
+    .replaceAll(/<style>.*?<\/style>/gs, '')
+    .replaceAll(/\s+/g, ' ');
+const textOf = (overview = sampleReport) =>
+  markupOf(overview)
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ');
+
+describe('The page of a report', () => {
+  it('shows the funnel, the links, the providers and what was written', () => {
+    const text = textOf();
+    for (const part of [
+      'Delivered 12,252 98.8% of sent',
+      'Opened 5,146 42% of delivered',
+      'Clicked 1,372 11.2% of delivered',
+      'https://shop.example/spring 812 59.2%',
+      'gmail.com 6,204 6,190 99.8% 14 0.23%',
+      'All others 1,645',
+      'Rank 1 of 9.',
+      'Written by builtin/analyst-1 on 3 Mar 2026, 11:20 UTC.',
+    ]) {
+      expect(text).toContain(part);
+    }
+  });
+
+  it('can be followed by ear: one main heading, sections in order, headed tables, described charts', () => {
+    const markup = markupOf();
+    expect(markup.match(/<h1>/g)).toHaveLength(1);
+    expect([...markup.matchAll(/<h2 id="(\w+)"/g)].map(([, id]) => id)).toEqual([
+      'funnel',
+      'timeline',
+      'links',
+      'providers',
+      'report',
+    ]);
+    expect(markup.match(/<svg[^>]*role="img"[^>]*aria-labelledby=/g)).toHaveLength(2);
+    expect(markup).toMatch(/<desc id="chart-reaction-desc">\s*Opened: [\d,]+ in all/);
+    const headless = [...markup.matchAll(/<table.*?<\/table>/g)].filter(
+      ([table]) => !table.includes('scope="col"') || !table.includes('scope="row"'),
+    );
+    expect(headless).toEqual([]);
+  });
+
+  it('needs no script, fetches nothing and follows no link', () => {
+    expect(markupOf()).not.toMatch(/<script|<link|<img|<iframe| src=| href=| style=| on\w+=/);
+  });
+
+  it('leaves out what was not tracked', () => {
+    const text = textOf({ ...sampleReport, isTracked: false });
+    expect(text).toContain('Opens and clicks were not tracked.');
+    expect(text).not.toMatch(/Clicked|Most followed links/);
+  });
+
+  it('is printed without what only a screen can use', () => {
+    const printed = /@media print \{[\s\S]*$/.exec(styleElement.toString())?.[0] ?? '';
+    expect(printed).toMatch(/\.unprinted \{\s*display: none/);
+    expect(markupOf()).toContain('<details class="unprinted">');
+  });
+
+  it('says of an expired link that it has expired', () => {
+    expect(expiredReportPage.status).toBe(410);
+    expect(expiredReportPage.html.toString()).toContain('This link has expired');
+  });
+
+  it('shows names, subjects and addresses as text, whatever they contain', () => {
+    const evil = '"><img src=x onerror=alert(1)><script>';
+    const [link] = sampleReport.links;
+    const [provider] = sampleReport.providers;
+    const markup = markupOf({
+      ...sampleReport,
+      name: evil,
+      subject: evil,
+      links: [{ ...link!, url: evil }],
+      providers: [{ ...provider!, domain: evil }],
+      report: { ...sampleReport.report!, content: evil, aiModelId: evil },
+    });
+    expect(markup).not.toMatch(/<img|<script/);
+  });
+});
+
+describe('The Markdown of a report', () => {
+  it.each([
+    [
+      '## Summary\n\n- one\n- **two** `three`',
+      '<h3>Summary</h3><ul><li>one</li><li><strong>two</strong> <code>three</code></li></ul>',
+    ],
+    ['1. one\n2. two\n\ntext\ngoes on', '<ol><li>one</li><li>two</li></ol><p>text goes on</p>'],
+    ['a \\*b\\* and *c*, snake_case_name', '<p>a *b* and <em>c</em>, snake_case_name</p>'],
+    [
+      '[x](javascript:alert(1)) <b onclick=x>y</b>',
+      '<p>[x](javascript:alert(1)) &lt;b onclick=x&gt;y&lt;/b&gt;</p>',
+    ],
+  ])('%j becomes HTML', (markdown, expected) => {
+    expect(markdownHtml(markdown).toString().replaceAll(/>\s+</g, '><').trim()).toBe(
+      expected.replaceAll(/>\s+</g, '><'),
+    );
+  });
+
+  it('holds no tag but its own, whatever is written', () => {
+    assert(
+      property(string({ unit: 'binary', maxLength: 200 }), (markdown) => {
+        const tags =
+          markdownHtml(markdown)
+            .toString()
+            .match(/<[^>]*>/g) ?? [];
+        expect(tags.filter((tag) => !/^<\/?(?:h3|ul|ol|li|p|code|strong|em)>$/.test(tag))).toEqual([]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,80 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reportPage } from '../apps/api/src/public-pages/report-page.js';
+import { compileContent } from '../libs/messaging/src/content/content-compiler.js';
+import { parseContentDocument } from '../libs/messaging/src/content/content-document.js';
+import { compileMergeTemplate } from '../libs/messaging/src/content/merge-template.js';
+import { projectRoot } from '../libs/platform/src/project-root.js';
+import { Browser, type Shot } from './support/browser.js';
+import { sampleContent } from './support/sample-mail.js';
+import { sampleReport } from './support/sample-report.js';
+
+/** Makes the pictures of docs/images anew: `npm run screenshots`. Needs Chromium (`CHROMIUM` says where). */
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const IMAGES = join(projectRoot(), 'docs/images');
+const SENDER = { name: 'Alpine Supplies', postalAddress: 'Marktgasse 12\n6300 Zug' };
+const SUBSCRIBER = { email: 'ada@example.com', first_name: 'Ada', last_name: null, phone: null };
+const SCHEMES = ['light', 'dark'] as const;
+
+// The pictures shall not hang on a network: an image of the mail is a plain box.
+const BOX = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.org/2000/svg" width="552" height="240"><rect width="552" height="240" fill="#8fb5a6"/></svg>')}`;
+
+async function sampleMail(): Promise<string> {
+  const { document, errors } = parseContentDocument(JSON.stringify(sampleContent));
+  if (errors !== undefined) throw new Error(JSON.stringify(errors));
+  const footer = { senderName: SENDER.name, postalAddress: SENDER.postalAddress };
+  const { html } = await compileContent({
+    subject: 'Spring is here',
+    previewText: 'All jackets 20 % less',
+    document,
+    contentText: null,
+    footer,
+  });
+  const links = {
+    unsubscribe: 'https://mail.example/u/x',
+    preferences: 'https://mail.example/p/x',
+    view: 'https://mail.example/v/x',
+  };
+  const values = {
+    subscriber: SUBSCRIBER,
+    custom: {},
+    topic: { name: 'News', key: 'APIT-1' },
+    campaign: { name: 'Spring', key: 'APIT-001' },
+    project: { name: SENDER.name },
+    links,
+  };
+  return compileMergeTemplate(html, 'html').render(values).replaceAll('https://shop.example/jacket.png', BOX);
+}
+
+async function keep(browser: Browser, name: string, html: string, shot: Shot): Promise<void> {
+  const image = await browser.shoot(html, shot);
+  const file = join(IMAGES, `${name}-${shot.width}-${shot.scheme}.png`);
+  await writeFile(file, image);
+  process.stdout.write(`${file}  ${Math.round(image.length / 1_000)} kB\n`);
+}
+
+const chromium = process.env['CHROMIUM'] ?? CHROMIUM.find((path) => existsSync(path));
+if (chromium === undefined) throw new Error('There is no Chromium; CHROMIUM=… says where one is.');
+await mkdir(IMAGES, { recursive: true });
+const browser = await Browser.start(chromium);
+try {
+  const report = reportPage(sampleReport, SENDER).html.toString();
+  const mail = await sampleMail();
+  for (const scheme of SCHEMES) {
+    for (const [width, most] of [
+      [375, 2_400],
+      [1_000, 2_000],
+    ] as const)
+      await keep(browser, 'report', report, { width, scheme, most });
+    for (const width of [375, 700]) await keep(browser, 'mail', mail, { width, scheme });
+  }
+  for (const [name, html] of Object.entries({ report, mail })) {
+    const width = await browser.widthOf(html, 375);
+    if (width > 375) throw new Error(`The ${name} is ${width} px wide on a phone of 375 px.`);
+  }
+  const [directory] = process.argv.slice(2);
+  if (directory !== undefined) await writeFile(join(directory, 'report.pdf'), await browser.print(report));
+} finally {
+  await browser.stop();
+}
