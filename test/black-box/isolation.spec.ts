@@ -307,7 +307,7 @@ describe('projects and their environments', () => {
     const subscriber = await owner.get(`/subscribers/${encodeURIComponent(owned['email'] ?? '')}`);
     for (const { client } of strangers) {
       const segment = await client.post('/segments', { name: 'Mine', type: 'STATIC' });
-      const asks: readonly (readonly [id: string | undefined, ask: (id: string) => Promise<ApiAnswer>])[] = [
+      const asks: readonly (readonly [id: string | undefined, send: (id: string) => Promise<ApiAnswer>])[] = [
         [
           owned['segmentId'],
           (id) => client.post('/campaigns', { name: 'x', subject: 'x', segmentIds: [id] }),
@@ -322,10 +322,10 @@ describe('projects and their environments', () => {
           (id) => client.post(`/segments/${segment.at('id')}/members`, { subscriberIds: [id] }),
         ],
       ];
-      for (const [id = '', ask] of asks) {
-        const others = await ask(id);
+      for (const [id = '', send] of asks) {
+        const others = await send(id);
         expect(others.status).toBe(422);
-        expect(timelessProblem(others.text)).toBe(timelessProblem((await ask(UNKNOWN['id'] ?? '')).text));
+        expect(timelessProblem(others.text)).toBe(timelessProblem((await send(UNKNOWN['id'] ?? '')).text));
       }
     }
   });
