@@ -303,6 +303,33 @@ describe('projects and their environments', () => {
     }
   });
 
+  it('do not know another’s segments, topics and subscribers, where a body names them by their ids', async () => {
+    const subscriber = await owner.get(`/subscribers/${encodeURIComponent(owned['email'] ?? '')}`);
+    for (const { client } of strangers) {
+      const segment = await client.post('/segments', { name: 'Mine', type: 'STATIC' });
+      const asks: readonly (readonly [id: string | undefined, send: (id: string) => Promise<ApiAnswer>])[] = [
+        [
+          owned['segmentId'],
+          (id) => client.post('/campaigns', { name: 'x', subject: 'x', segmentIds: [id] }),
+        ],
+        [
+          ownedTopicId,
+          (triggerTopicId) =>
+            client.post('/automations', { name: 'x', triggerType: 'subscriber_joins_list', triggerTopicId }),
+        ],
+        [
+          subscriber.at('id'),
+          (id) => client.post(`/segments/${segment.at('id')}/members`, { subscriberIds: [id] }),
+        ],
+      ];
+      for (const [id = '', send] of asks) {
+        const others = await send(id);
+        expect(others.status).toBe(422);
+        expect(timelessProblem(others.text)).toBe(timelessProblem((await send(UNKNOWN['id'] ?? '')).text));
+      }
+    }
+  });
+
   it('may each have a subscriber with the same address, whose consents and suppression are their own', async () => {
     const email = owned['email'] ?? '';
     const path = `/subscribers/${encodeURIComponent(email)}`;
