@@ -9,7 +9,7 @@ export interface CodeSample {
   readonly code: string;
 }
 
-const INFO = /^(?<language>[\w-]*)(?: no-run(?:: (?<reason>.+))?)?$/;
+const INFO = /^(?<language>[\w-]*)(?: no-run(?:: (?<reason>[^`]+))?)?$/;
 
 /** The fenced blocks of a page (CommonMark §4.5), in order. Their info string is `bash`, or `bash no-run: why`. */
 export function samplesOf(page: string, markdown: string): CodeSample[] {
