@@ -11,6 +11,7 @@ const PATHS: Readonly<Record<LinkKind, string>> = {
   preferences: 'p',
   view: 'v',
   invoice: 'i',
+  report: 'r',
 };
 const KINDS = Object.keys(PATHS) as LinkKind[];
 const TARGET = 'https://acme.example/offer';
