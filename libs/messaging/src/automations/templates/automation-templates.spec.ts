@@ -52,8 +52,8 @@ describe('the ready automation', () => {
     const { clock } = fixture.messaging;
     const next = new Date(clock.now());
     next.setUTCHours(hour, 0, 0, 0);
-    while (next <= clock.now() || (day !== undefined && next.getUTCDay() !== day))
-      next.setUTCDate(next.getUTCDate() + 1);
+    const isMeant = () => next > clock.now() && (day === undefined || next.getUTCDay() === day);
+    while (!isMeant()) next.setUTCDate(next.getUTCDate() + 1);
     clock.advance(next.getTime() - clock.now().getTime());
     await evaluated();
   }
