@@ -337,4 +337,6 @@ const pageStyle = css`
 export const styleElement = new Html(['<style>', '', '</style>'], [pageStyle, reportStyle]);
 
 /** What the pages' Content-Security-Policy lets in as style. */
-export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(`${pageStyle}${reportStyle}`).digest('base64')}'`;
+export const STYLE_SOURCE = `'sha256-${createHash('sha256')
+  .update(pageStyle.toString() + reportStyle.toString())
+  .digest('base64')}'`;
