@@ -61,6 +61,8 @@ const system = await startSystemOn(database, {
   SMTP_URL: sink.url,
   SMTP_CONNECTIONS: CONNECTIONS,
   REQUIRE_VERIFIED_DOMAIN: 'false',
+  // To see what asking for budgets costs: a limit that is never reached.
+  THROTTLE_DOMAIN_RATE: process.env['THROTTLE_DOMAIN_RATE'] ?? '',
   // To look where the time goes: `NODE_OPTIONS_OF_PROGRAMS='--cpu-prof --cpu-prof-dir=…'`.
   NODE_OPTIONS: process.env['NODE_OPTIONS_OF_PROGRAMS'] ?? '',
 });
