@@ -3154,8 +3154,19 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `validation-error`: The request is not valid. */
-      400: components['responses']['validation-error'];
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
@@ -3175,6 +3186,10 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -3543,14 +3558,29 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `validation-error`: The request is not valid. */
-      400: components['responses']['validation-error'];
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4173,14 +4203,29 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `validation-error`: The request is not valid. */
-      400: components['responses']['validation-error'];
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4517,8 +4562,19 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `validation-error`: The request is not valid. */
-      400: components['responses']['validation-error'];
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
@@ -4538,6 +4594,10 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -5085,8 +5145,19 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `validation-error`: The request is not valid. */
-      400: components['responses']['validation-error'];
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
@@ -5106,6 +5177,10 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -5710,7 +5785,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `validation-error`: The request is not valid. `confirmation-required`: The operation must be confirmed. */
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. `confirmation-required`: The operation must be confirmed. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5729,6 +5804,10 @@ export interface operations {
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -6001,8 +6080,19 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `validation-error`: The request is not valid. */
-      400: components['responses']['validation-error'];
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
@@ -6022,6 +6112,10 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -6729,8 +6823,19 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `validation-error`: The request is not valid. */
-      400: components['responses']['validation-error'];
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
@@ -6750,6 +6855,10 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -8414,12 +8523,29 @@ export interface operations {
         };
         content?: never;
       };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
       403: components['responses']['insufficient-scope'];
       /** @description `not-found`: Not found. */
       404: components['responses']['not-found'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -8743,6 +8869,19 @@ export interface operations {
         };
         content?: never;
       };
+      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
@@ -8762,6 +8901,10 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
