@@ -112,7 +112,7 @@ export default {
     {
       name: 'no-dev-dependency-in-production',
       severity: 'error',
-      from: { path: '^(apps|libs)/', pathNot: '\\.spec\\.ts$' },
+      from: { path: '^(apps|libs)/', pathNot: '\\.(spec|fixture)\\.ts$' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
   ],

@@ -62,7 +62,7 @@ class Renderer {
       case 'def':
         return '';
       default:
-        return token.tokens === undefined ? html`${String(token.raw)}` : this.#inline(token.tokens);
+        return token.tokens === undefined ? html`${token.raw}` : this.#inline(token.tokens);
     }
   }
 
