@@ -40,6 +40,9 @@ const DEFINERS: Readonly<Record<string, string>> = {
   'audience.live_subscribers_of_tenant': 'a count of the scope’s tenant',
   'billing.receive_stripe_event': 'adds an event whose signature was checked; says whether it was there',
   'deliverability.is_verified_elsewhere': 'yes or no, for the name of a domain',
+  'deliverability.slow_destination':
+    'slows a mailbox provider down for all, whose budgets all projects share',
+  'deliverability.take_budgets': 'takes from the budgets of mailbox providers, which all projects share',
   'platform.hit_rate_limit': 'counts up one window',
   'webhooks.listeners':
     'numbers of environments and types of events, for a process to know which to write down',
