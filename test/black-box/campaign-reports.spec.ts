@@ -44,6 +44,9 @@ describe('Reports on campaigns and AI credits', () => {
     await model?.stop();
   });
 
+  /** A campaign of the test environment that has a report. */
+  let tried: string;
+
   async function sentCampaign(client: ApiClient, environment: 'live' | 'test'): Promise<string> {
     const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
     await insertSubscribers(system.database, project[environment], topic.at('id'), 5);
@@ -122,7 +125,7 @@ describe('Reports on campaigns and AI credits', () => {
   });
 
   it('are written by themselves when their time has come, in the test environment by the built-in analyst', async () => {
-    const tried = await sentCampaign(test, 'test');
+    tried = await sentCampaign(test, 'test');
     const first = await report(test, tried, 'GENERATED');
     expect(first.body).toMatchObject({
       version: 1,
@@ -139,14 +142,13 @@ describe('Reports on campaigns and AI credits', () => {
   });
 
   it('are shown with the figures on a page, to whoever has a link that is good, and without an address', async () => {
-    const of = await sentCampaign(test, 'test');
-    await report(test, of, 'GENERATED');
+    await report(test, tried, 'GENERATED');
     const [names] = await system.database.query<{ name: string }>(
       `select t.tenant_key || '/' || p.project_key as name
        from access.projects p join access.tenants t on t.id = p.tenant_id where p.id = $1`,
       [project.test.projectId],
     );
-    const campaignKey = of.split('/').at(-1) ?? '';
+    const campaignKey = tried.split('/').at(-1) ?? '';
     const link = (await runCliForJson(system.variables, [
       'report:link',
       '--project',
