@@ -236,6 +236,19 @@ describe('billing', () => {
       subscribersLimit: 8,
       subscribersPercent: 100,
     });
+    const imported = await live.post('/subscriber-imports', {
+      rows: [{ email: 'reader99@example.com' }, { email: 'late@example.com' }],
+      topicKeys: [topic.at('topicKey')],
+      consent: { source: 'file' },
+    });
+    const path = `/subscriber-imports/${imported.at('id')}`;
+    const done = await eventually('the import is done', async () => {
+      const answer = await live.get(path);
+      return answer.at('status') === 'COMPLETED' ? answer : null;
+    });
+    expect(done.at('counts')).toEqual({ total: 2, created: 0, updated: 0, skipped: 0, failed: 2 });
+    expect((await live.get(`${path}/errors`)).text).toContain('plan');
+    expect((await live.get('/billing/usage')).at('subscribersCurrent')).toBe(8);
     await limitTo('maxSubscribers', 10_000);
   });
 
