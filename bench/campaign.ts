@@ -8,30 +8,46 @@ import { startPostgres } from '#platform/embedded-postgres';
 import { migrate } from '../libs/platform/src/database/migrations.js';
 import type { ApiClient } from '../test/support/api-client.js';
 import { openTestDatabase } from '../test/support/database.js';
+import { rsaKey } from '../test/support/dkim-keys.js';
 import { eventually } from '../test/support/eventually.js';
+import { insertSendingDomain } from '../test/support/sending-domain.js';
 import { insertSubscribers } from '../test/support/subscribers.js';
 import { startSystemOn } from '../test/support/system.js';
 import { spread } from './support/figures.js';
 import { cpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js';
+import { signaturesPerSecond } from './support/signatures.js';
 import { startSinkProcess } from './support/sink-process.js';
 
 /**
  * A campaign from subscribers in PostgreSQL to a sink on loopback, everything durable, against nodemailer's
- * pool sending one of the same mails, ready-made, over as many connections to the same sink.
+ * pool sending one of the same mails, ready-made, over as many connections to the same sink. Then the same from a domain
+ * with DKIM, against the signatures with RSA-2048 that all cores of the machine make.
  */
 const RECIPIENTS = Number(process.env['RECIPIENTS'] ?? 50_000);
 const PAIRS = Number(process.env['PAIRS'] ?? 5);
-const CONNECTIONS = process.env['CONNECTIONS'] ?? '20';
+const CONNECTIONS = process.env['CONNECTIONS'] ?? '50';
 
 const run = promisify(execFile);
+const SIGNED_PAIRS = Number(process.env['SIGNED_PAIRS'] ?? 3);
+const DOMAIN = 'mail.acme.example';
+/** A mail of 10 KB with ten variables and twelve tracked links. */
 const contentJson = JSON.stringify({
   blocks: [
     { type: 'heading', level: 1, text: 'News for {{ subscriber.first_name | default: "you" }}' },
-    ...Array.from({ length: 9 }, (_, part) => ({
+    {
       type: 'text',
-      html: `<p>{{ subscriber.first_name }}, here is part ${part}: ${'a few words that fill the mail, '.repeat(8)}</p>`,
-    })),
-    { type: 'button', label: 'Read on', url: 'https://example.com/news' },
+      html: Array.from(
+        { length: 9 },
+        (_, part) =>
+          `<p>{{ subscriber.first_name }}, here is <a href="https://example.com/news/${part}">part ${part}</a>.</p>`,
+      ).join(''),
+    },
+    {
+      type: 'text',
+      html: ['Shop', 'Answer', 'Read on']
+        .map((label, place) => `<a href="https://example.com/${place}">${label}</a> `)
+        .join(''),
+    },
   ],
 });
 
@@ -51,6 +67,7 @@ const usage = () => ({
   sink: cpuSeconds(sink.pid),
 });
 
+const rsa = rsaKey('mw1');
 const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
 const postgres = await startPostgres({ directory: join(directory, 'postgres') });
 await postgres.ensureDatabase('bench');
@@ -97,6 +114,15 @@ try {
   process.stdout.write(
     `ratio: ${spread(pairs.map(({ ours, reference }) => ours.perSecond / reference.perSecond))}\n`,
   );
+  await insertSendingDomain(database, project.live, { domainName: DOMAIN, keys: [rsa] });
+  const signed: number[] = [];
+  for (let pair = 0; pair < SIGNED_PAIRS; pair += 1) {
+    const ours = await sendCampaign(client, topic.at('id'));
+    const bare = await signaturesPerSecond(rsa);
+    process.stdout.write(`signed ${pair}: ${ours.perSecond.toFixed(0)} / ${bare.toFixed(0)} signatures\n`);
+    signed.push(ours.perSecond / bare);
+  }
+  process.stdout.write(`ratio, signed: ${spread(signed)}\n`);
   process.stdout.write(
     `worker memory: at most ${memoryMb(system.worker.pid).peak} MB, api ${memoryMb(system.api.pid).peak} MB\n`,
   );

@@ -38,10 +38,15 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
   {
     name: 'campaign',
     title: 'A campaign to an SMTP sink, against nodemailer’s pool sending one of its mails',
-    sizes: { RECIPIENTS: { full: 50_000, least: 500 }, PAIRS },
+    sizes: { RECIPIENTS: { full: 50_000, least: 500 }, PAIRS, SIGNED_PAIRS: { full: 3, least: 1 } },
     figures: [
       { label: 'mails/s', line: spreadAfter('mails/s: ') },
       { label: 'ratio', line: spreadAfter('ratio: '), goal: atLeast(1) },
+      {
+        label: 'signed, ratio to RSA-2048 signatures',
+        line: spreadAfter('ratio, signed: '),
+        goal: atLeast(0.6),
+      },
       { label: 'worker memory, MB', line: /worker memory: at most (\d+) MB/, goal: atMost(250) },
     ],
   },

@@ -58,9 +58,14 @@ export class CampaignRun {
     return worker;
   }
 
+  /** SIGKILL to the worker with this number. */
+  async killWorker(at: number): Promise<void> {
+    await this.workers[at]?.kill();
+  }
+
   /** SIGKILL to the worker with this number, and another one in its place. */
   async replaceWorker(at: number): Promise<void> {
-    await this.workers[at]?.kill();
+    await this.killWorker(at);
     this.workers[at] = await startProgram('worker', this.system.variables);
   }
 

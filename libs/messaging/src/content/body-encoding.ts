@@ -1,9 +1,10 @@
 import type { MergeTemplate, MergeValues } from './merge-template.js';
+import type { Octets } from './octets.js';
 
 /** A body part ready for the wire: lines ended by CRLF, and the name of its transfer encoding. */
 export interface EncodedBody {
   readonly encoding: '7bit' | 'quoted-printable' | 'base64';
-  readonly content: Buffer;
+  readonly content: readonly Octets[];
 }
 
 const LINE_LIMIT = 76;
@@ -61,18 +62,22 @@ export function compileBody(template: MergeTemplate): BodySkeleton {
   if (slots === undefined || prefersBase64(Buffer.from(slots.texts.join('')))) {
     return { build: (values) => encodeBody(template.render(values)) };
   }
-  const texts = slots.texts.map(quotedPrintableText);
+  const last = slots.texts.length - 1;
+  const texts = slots.texts.map((text, index) =>
+    Buffer.from(
+      (index === 0 ? '' : SOFT_BREAK) + quotedPrintableText(text) + (index === last ? '' : SOFT_BREAK),
+      'latin1',
+    ),
+  );
   return {
     build: (values) => {
-      let content = texts[0] ?? '';
-      for (const [index, slot] of slots.fill(values).entries()) {
-        content +=
-          SOFT_BREAK +
-          (SELF_EVIDENT.test(slot) ? slot : quotedPrintableText(slot)) +
-          SOFT_BREAK +
-          (texts[index + 1] ?? '');
-      }
-      return { encoding: 'quoted-printable', content: Buffer.from(content, 'latin1') };
+      const filled = slots
+        .fill(values)
+        .map((slot) => (SELF_EVIDENT.test(slot) ? slot : quotedPrintableText(slot)));
+      return {
+        encoding: 'quoted-printable',
+        content: texts.flatMap((text, index) => [text, filled[index] ?? '']),
+      };
     },
   };
 }
@@ -87,11 +92,11 @@ function quotedPrintableText(text: string): string {
 /** Encodes a text body as 7bit, quoted-printable or base64, whichever is safe and short. */
 export function encodeBody(text: string): EncodedBody {
   const canonical = canonicalLines(text);
-  if (isPlain(canonical)) return { encoding: '7bit', content: Buffer.from(canonical, 'latin1') };
+  if (isPlain(canonical)) return { encoding: '7bit', content: [canonical] };
   const bytes = Buffer.from(canonical);
   return prefersBase64(bytes)
-    ? { encoding: 'base64', content: base64(bytes) }
-    : { encoding: 'quoted-printable', content: quotedPrintable(bytes) };
+    ? { encoding: 'base64', content: [base64(bytes)] }
+    : { encoding: 'quoted-printable', content: [quotedPrintable(bytes)] };
 }
 
 function prefersBase64(bytes: Buffer): boolean {
@@ -104,8 +109,8 @@ function tripledBytes(bytes: Buffer): number {
   return count;
 }
 
-function base64(bytes: Buffer): Buffer {
-  return Buffer.from(bytes.toString('base64').replaceAll(/.{76}(?=.)/g, '$&\r\n'), 'latin1');
+function base64(bytes: Buffer): string {
+  return bytes.toString('base64').replaceAll(/.{76}(?=.)/g, '$&\r\n');
 }
 
 const sequenceLength = (lead: number): number => (lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4);

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, prepared } from '#platform';
 import type { ClaimedDelivery } from './delivery.js';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
 import type { Lease } from './lease.js';
@@ -112,7 +112,9 @@ export class DeliveryClaimsQuery {
     `;
     return this.database.transaction(scope, async ({ db }) => {
       const claimed = claim(candidates, lease, { inEra: ambiguousPolicy === 'RESEND' });
-      const { rows } = await sql<ClaimedDelivery>`with ${claimed} select * from claimed`.execute(db);
+      const { rows } = await sql<ClaimedDelivery>`${prepared} with ${claimed} select * from claimed`.execute(
+        db,
+      );
       return rows;
     });
   }

@@ -110,16 +110,22 @@ const marking = (
 `;
 
 /** Says of a delivery `d` that it is one of these: without it a plan may read the whole partition. */
-export function isAmong(deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
+function isAmong(deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
   return sql`d.id = any(${deliveries.map(({ id }) => id)}::uuid[])`;
 }
 
+/**
+ * Says of a delivery `d` that it is one of these, of one partition, and still this sender's. A token is made for each
+ * claim, so one that it has from another claim of this sender is as good.
+ */
+export function isHeld(deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
+  const tokens = [...new Set(deliveries.map(({ leaseToken }) => leaseToken))];
+  return sql`${isAmong(deliveries)} and d.queued_on = ${deliveries[0]?.queuedOn ?? null}::date
+    and d.lease_token = any(${tokens}::uuid[])`;
+}
+
 /** Deliveries in hand, as a set `k`. */
-export function keysOf(deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
-  const keys = deliveries.map(({ id, queuedOn, leaseToken }) => ({
-    id,
-    queued_on: queuedOn,
-    lease_token: leaseToken,
-  }));
-  return sql`jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as k(id uuid, queued_on date, lease_token uuid)`;
+function keysOf(deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
+  const keys = deliveries.map(({ id, leaseToken }) => ({ id, lease_token: leaseToken }));
+  return sql`jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as k(id uuid, lease_token uuid)`;
 }

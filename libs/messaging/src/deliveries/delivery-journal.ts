@@ -6,7 +6,7 @@ import type { ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { MailAnnouncements } from '../tracking/mail-announcements.service.js';
 import type { ClaimedDelivery } from './delivery.js';
-import { exchangeStatement, isAmong, type JournalEntry, keysOf } from './delivery-exchange.query.js';
+import { exchangeStatement, isHeld, type JournalEntry } from './delivery-exchange.query.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
 import { ReturnedDeliveries, returnedOf, type WrittenState } from './returned-deliveries.service.js';
 
@@ -78,25 +78,23 @@ export class DeliveryJournal {
     });
   }
 
-  /** Lengthens the lease on deliveries in hand. */
+  /** Lengthens the lease on deliveries in hand, all of one partition. */
   async renew(scope: ProjectScope, deliveries: readonly ClaimedDelivery[], until: Date): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
       await sql`
-        update messaging.deliveries d set lease_until = ${until} from ${keysOf(deliveries)}
-        where ${isAmong(deliveries)} and d.id = k.id and d.queued_on = k.queued_on and d.lease_token = k.lease_token
+        update messaging.deliveries d set lease_until = ${until} where ${isHeld(deliveries)}
       `.execute(db);
     });
   }
 
-  /** Gives back what was claimed and never put on a wire. */
+  /** Gives back what was claimed and never put on a wire, all of one partition. */
   async release(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): Promise<void> {
     if (deliveries.length === 0) return;
     await this.database.transaction(scope, async ({ db }) => {
       await sql`
         update messaging.deliveries d set lease_token = null, lease_until = null, lease_era = null,
           state = case when d.attempt = 0 then 'PENDING' else 'DEFERRED' end
-        from ${keysOf(deliveries)}
-        where ${isAmong(deliveries)} and d.id = k.id and d.queued_on = k.queued_on and d.lease_token = k.lease_token and d.state = 'CLAIMED'
+        where ${isHeld(deliveries)} and d.state = 'CLAIMED'
       `.execute(db);
     });
   }

@@ -14,6 +14,8 @@ import { UnflushedOutcomes } from './unflushed-outcomes.js';
 const POLL_MS = 1_000;
 /** How many exchanges are prepared ahead, at least. */
 const AHEAD = 5;
+/** An exchange costs the database almost as much for one mail as for ten, so near ends are waited for so long. */
+const GATHER_MS = 3;
 /** Nothing that is written stays unflushed longer. */
 const FLUSHED_AFTER_MS = 3_000;
 
@@ -87,8 +89,10 @@ export class DeliveryLane {
     for (;;) {
       if (this.#stopping || this.#pause.isOn(this.#nowMs())) await this.#giveBack();
       else await this.#refill();
-      if (this.#hasExchange()) await this.#exchange();
-      else if (this.#onWire.size > 0 || this.#claiming) await this.#change();
+      if (this.#hasExchange()) {
+        await this.#gather();
+        await this.#exchange();
+      } else if (this.#onWire.size > 0 || this.#claiming) await this.#change();
       else return;
     }
   }
@@ -101,6 +105,17 @@ export class DeliveryLane {
   #freePlaces(): number {
     const atOnce = this.#pause.isFailing ? 1 : this.parts.transport.capacity;
     return Math.max(0, atOnce - this.#onWire.size);
+  }
+
+  /** Until half of the places are free: while one half is written down, the other is on the wire. */
+  async #gather(): Promise<void> {
+    const { capacity } = this.parts.transport;
+    const until = performance.now() + GATHER_MS;
+    while (!this.#stopping && this.#onWire.size > capacity / 2 && performance.now() < until) {
+      const timer = setTimeout(() => this.#signal?.(), GATHER_MS);
+      await this.#change();
+      clearTimeout(timer);
+    }
   }
 
   async #refill(): Promise<void> {

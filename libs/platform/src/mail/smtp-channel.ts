@@ -51,10 +51,16 @@ export class SmtpChannel {
   }
 
   /** Sends commands or a body, for which the relay owes so many replies. */
-  write(octets: string | Buffer, replies: number): void {
+  write(octets: string | readonly Buffer[], replies: number): void {
     if (!this.usable) throw this.#lost ?? new ConnectionLost('The relay is closing the connection.');
     this.#owed += replies;
-    this.#socket.write(octets);
+    if (typeof octets === 'string') {
+      this.#socket.write(octets);
+      return;
+    }
+    this.#socket.cork();
+    for (const piece of octets) this.#socket.write(piece);
+    this.#socket.uncork();
   }
 
   /** The next reply. Rejects with ConnectionLost when the connection ends or nothing comes in time; both close it. */
