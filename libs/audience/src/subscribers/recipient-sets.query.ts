@@ -48,17 +48,28 @@ export function standings(
         from (
           select case when s.reason = 'HARD_BOUNCE' then 'bounced' when s.reason is not null then 'suppressed'
             when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing
-          from (
-            select c.subscriber_id, bool_or(c.status = 'SUBSCRIBED') as subscribed
-            from audience.consents c
-            where c.environment_id = ${environmentId} and ${oneOf(topicIds)}
-              and (c.status = 'PENDING_CONFIRMATION' or (c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}))
-            group by c.subscriber_id
-          ) k
+          from (${wishes(environmentId, topicIds, asOf)}) k
           join ${people} and b.id = k.subscriber_id and b.environment_id = ${environmentId}
           left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
         ) p
       `;
+}
+
+/**
+ * Who asked for mail to the topics, once each, and whether one of their consents stands. A person has one consent to a
+ * topic: of a single topic nothing needs to be aggregated, which at a million people is a third of the work.
+ */
+function wishes(environmentId: number, topicIds: readonly string[], asOf: Date): RawBuilder<unknown> {
+  const consents = sql`
+    audience.consents c
+    where c.environment_id = ${environmentId} and ${oneOf(topicIds)}
+      and (c.status = 'PENDING_CONFIRMATION' or (c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}))
+  `;
+  if (topicIds.length === 1)
+    return sql`select c.subscriber_id, c.status = 'SUBSCRIBED' as subscribed from ${consents}`;
+  return sql`
+    select c.subscriber_id, bool_or(c.status = 'SUBSCRIBED') as subscribed from ${consents} group by c.subscriber_id
+  `;
 }
 
 /** One topic is compared directly: the planner then knows that a subscriber has one consent to it. */

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, type Sql } from '#platform';
 import { environmentOf } from '../environment-of.query.js';
 import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
@@ -109,6 +109,8 @@ export class RecipientsQuery {
         segmentIds.length === 0
           ? sql`audience.subscribers b on true`
           : sql`audience.scoped_subscribers b on ${await this.segments.anyOf(scope, segmentIds, asOf)}`;
+      await prepareForSets(db);
+      if (topicIds.length > 1) await withoutParallelWorkers(db);
       const { rows } = await standings(people, scope, topicIds, asOf).execute(db);
       return rows[0]!;
     });
@@ -167,4 +169,9 @@ export class RecipientsQuery {
       );
     });
   }
+}
+
+/** Each of them would aggregate all consents for itself. Holds until the transaction ends. */
+async function withoutParallelWorkers(db: Sql): Promise<void> {
+  await sql`select set_config('max_parallel_workers_per_gather', '0', true)`.execute(db);
 }
