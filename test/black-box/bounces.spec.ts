@@ -125,6 +125,25 @@ describe('mail that comes back', () => {
     expect(await statusOf('dan@example.com')).toBe('ACTIVE');
   });
 
+  it('for our reputation slows its destination down when several mails do, and suppresses nobody', async () => {
+    const readers = ['fay@slow.example', 'gus@slow.example', 'hal@slow.example'];
+    const { campaignKey, pathOf } = await send(readers);
+    const slowed = () => system.database.query('select destination from deliverability.slowed_destinations');
+    for (const [at, email] of readers.entries()) {
+      expect(await slowed()).toEqual([]);
+      expect(await submit(pathOf(email), sample('postfix-spamhaus'))).toMatch(/^250 /);
+      await eventually(
+        'it is counted',
+        async () =>
+          (await client.get(`/campaigns/${campaignKey}/report/statistics`)).at<number>('softBounced') ===
+          at + 1,
+      );
+    }
+    await eventually('the destination is slowed down', async () => (await slowed()).length > 0);
+    expect(await slowed()).toEqual([{ destination: 'slow.example' }]);
+    expect(await Promise.all(readers.map(statusOf))).toEqual(Array(3).fill('ACTIVE'));
+  });
+
   it('changes nothing without a return path of ours, and nothing when it is no report', async () => {
     const { campaignKey, pathOf } = await send(['eve@example.com']);
     const ours = pathOf('eve@example.com');

@@ -5,6 +5,7 @@ import { Clock, type DomainEvent } from '#kernel';
 import { Database, publish } from '#platform';
 import { BounceReported, ComplaintReported } from './report.events.js';
 import { factsOf } from './report-facts.js';
+import { showsDistrust } from '../throttling/slow-down.js';
 import type { Report } from './report.js';
 import type { ReturnPathClaims } from './return-path.js';
 
@@ -26,10 +27,7 @@ export class ReportsService {
     const scope = await this.environments.find(environmentId);
     if (scope === null) return false;
     const facts = factsOf(report, deliveryId);
-    const event: DomainEvent =
-      report.kind === 'bounce'
-        ? BounceReported({ deliveryId, bounceClass: report.class })
-        : ComplaintReported({ deliveryId });
+    const event = eventOf(report, deliveryId);
     return this.database.transaction(scope, async ({ db }) => {
       const { numAffectedRows } = await sql`
         insert into deliverability.reports (delivery_id, kind, environment_id, bounce_class, basic_code, enhanced_code,
@@ -43,4 +41,12 @@ export class ReportsService {
       return true;
     });
   }
+}
+
+function eventOf(report: Exclude<Report, { kind: 'nothing' }>, deliveryId: string): DomainEvent {
+  if (report.kind === 'complaint') return ComplaintReported({ deliveryId });
+  const bounce = { deliveryId, bounceClass: report.class };
+  return BounceReported(
+    showsDistrust(report.class, report.refusal) ? { ...bounce, isDistrust: true } : bounce,
+  );
 }
