@@ -101,6 +101,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     BillingModule,
     DeliverabilityModule,
     LinkSetsModule,
+    ReturnPathsModule,
     SendersModule,
   ],
   providers: [

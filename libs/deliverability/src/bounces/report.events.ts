@@ -9,5 +9,8 @@ export const BounceReported = defineEvent<{
   isDistrust?: true;
 }>('deliverability.bounce_reported.v1');
 
+/** A mail came to the unsubscribe address of another, which only its reader knows. */
+export const UnsubscribeMailed = defineEvent<{ deliveryId: string }>('deliverability.unsubscribe_mailed.v1');
+
 /** A reader called a mail spam. */
 export const ComplaintReported = defineEvent<{ deliveryId: string }>('deliverability.complaint_reported.v1');

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
 import { Clock, type DomainEvent } from '#kernel';
 import { Database, publish } from '#platform';
-import { BounceReported, ComplaintReported } from './report.events.js';
+import { BounceReported, ComplaintReported, UnsubscribeMailed } from './report.events.js';
 import { factsOf } from './report-facts.js';
 import { showsDistrust } from '../throttling/slow-down.js';
 import type { Report } from './report.js';
@@ -17,6 +17,13 @@ export class ReportsService {
     @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
+
+  /** Tells that a mail's reader wants no more of the kind. */
+  async unsubscribe({ environmentId, deliveryId }: ReturnPathClaims): Promise<void> {
+    const scope = await this.environments.find(environmentId);
+    if (scope === null) return;
+    await this.database.transaction(scope, ({ db }) => publish(db, scope, UnsubscribeMailed({ deliveryId })));
+  }
 
   /**
    * Keeps the facts of a report and tells of it, both in one transaction. The first bounce and the first complaint of a

@@ -107,7 +107,9 @@ describe('mail of a verified domain', () => {
       expect(names).toEqual(
         expect.arrayContaining(['list-unsubscribe', 'list-unsubscribe-post', 'list-id', 'feedback-id']),
       );
-      expect(fieldOf(mail!, 'List-Unsubscribe')).toMatch(/^List-Unsubscribe: <http[^,]*>$/);
+      expect(fieldOf(mail!, 'List-Unsubscribe')).toMatch(
+        /^List-Unsubscribe: <http[^,]*>,\r\n <mailto:u\+[a-z2-7]{36}\.[a-z2-7]{21}@bounce\.mail\.acme\.example>$/,
+      );
       const present = [...new Set(names)].filter((name) => name !== 'reply-to');
       for (const name of present) {
         const field = fieldOf(mail!, name);
