@@ -26,6 +26,14 @@ alter table deliverability.distrust_reports enable row level security;
 create policy system_rows on deliverability.distrust_reports to mailwright_system using (true) with check (true);
 grant select, delete on deliverability.distrust_reports to mailwright_system;
 
+-- Up to when destinations are slowed down, for who is about to send to them. Callable by the app, which sees no rows.
+create function deliverability.slowed_now(at timestamptz) returns table (destination text, slow_until timestamptz)
+  language sql stable security definer set search_path = pg_catalog as $$
+  select s.destination, s.slow_until from deliverability.slowed_destinations s where s.slow_until > at
+$$;
+revoke all on function deliverability.slowed_now from public;
+grant execute on function deliverability.slowed_now to mailwright_app;
+
 -- Notes a report that came to the return path of a mail. Slows the destination down when there are `enough` since `since`;
 -- true when it was not slow before. Whoever got a mail can send a report on it: a single one must not slow all mail to
 -- their mailbox provider down.

@@ -44,6 +44,7 @@ const DEFINERS: Readonly<Record<string, string>> = {
     'notes that mail to a mailbox provider comes back, whose budgets all projects share',
   'deliverability.slow_destination':
     'slows a mailbox provider down for all, whose budgets all projects share',
+  'deliverability.slowed_now': 'tells which mailbox providers are slowed down for all',
   'deliverability.take_budgets': 'takes from the budgets of mailbox providers, which all projects share',
   'platform.hit_rate_limit': 'counts up one window',
   'webhooks.listeners':

@@ -13,7 +13,12 @@ export { nextAttemptAt } from './bounces/retry-schedule.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
 export { SigningKeyring } from './dkim/signing-keyring.js';
-export type { CampaignFacts, ContentFacts, SenderFacts } from './pre-send/campaign-facts.js';
+export type {
+  CampaignFacts,
+  ContentFacts,
+  DestinationFacts,
+  SenderFacts,
+} from './pre-send/campaign-facts.js';
 export { criticalChecks } from './pre-send/critical-checks.js';
 export {
   DeliverabilityModule,
@@ -67,6 +72,7 @@ export {
   type DestinationLimit,
   limitOf,
   type LimitSettings,
+  PROVIDER_DOMAINS,
   providerOf,
 } from './throttling/destination.js';
 export {

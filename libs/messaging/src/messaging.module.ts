@@ -22,6 +22,7 @@ import { CampaignStopper } from './campaigns/campaign-stopper.service.js';
 import { CampaignsQuery } from './campaigns/campaigns.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
 import { ContentReview } from './campaigns/content-review.service.js';
+import { DestinationOutlook } from './campaigns/destination-outlook.service.js';
 import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 import { ScheduledCampaignsQuery } from './campaigns/scheduled-campaigns.query.js';
 import { ScheduledCampaignsService } from './campaigns/scheduled-campaigns.service.js';
@@ -103,6 +104,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     LinkSetsModule,
     ReturnPathsModule,
     SendersModule,
+    ThrottlingModule,
   ],
   providers: [
     CampaignAnalysisService,
@@ -123,6 +125,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     CampaignStatisticsQuery,
     CampaignUsageQuery,
     ContentReview,
+    DestinationOutlook,
     DeliveryActivityQuery,
     DeliveriesQuery,
     DeliveryFeedback,

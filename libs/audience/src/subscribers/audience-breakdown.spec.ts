@@ -21,7 +21,11 @@ const CONSENTS = [
   'EXPIRED',
 ] as const;
 
+const DOMAINS = ['gmail.com', 'web.de', 'example.com', 'xn--bcher-kva.example'];
+const ASKED_DOMAINS = ['gmail.com', 'xn--bcher-kva.example', 'nobody.example'];
+
 const person = fc.record({
+  domain: fc.constantFrom(...DOMAINS),
   consents: fc.array(fc.constantFrom(...CONSENTS), { minLength: TOPICS, maxLength: TOPICS }),
   suppression: fc.constantFrom(...SUPPRESSIONS),
   /** Hours until the pause ends; null: never paused. */
@@ -60,7 +64,15 @@ describe('the breakdown of an audience', () => {
         const { topicIds, segmentIds, ids } = await settle(audience, scope, world);
         const standings = world.people.map((one) => standingOf(one, world));
         for (const standing of standings) if (standing !== null) seen.add(standing);
-        expect(await query.breakdown(scope, { topicIds, segmentIds }, now)).toEqual(tally(standings));
+        const surveyed = await query.survey(scope, { topicIds, segmentIds }, ASKED_DOMAINS, now);
+        expect(surveyed.breakdown).toEqual(tally(standings));
+        const domains = world.people.flatMap(({ domain }, at) =>
+          standings[at] === 'willReceive' && ASKED_DOMAINS.includes(domain) ? [domain] : [],
+        );
+        const counted = Map.groupBy(domains, (domain) => domain);
+        expect(surveyed.recipientsByDomain).toEqual(
+          new Map([...counted].map(([domain, { length }]) => [domain, length])),
+        );
         const receivers = ids.filter((_, at) => standings[at] === 'willReceive').sort();
         expect(await expanded(scope, { topicIds, segmentIds }, now)).toEqual(receivers);
         expect(await query.count(scope, { topicIds, segmentIds }, now)).toBe(receivers.length);
@@ -134,12 +146,12 @@ async function insertPerson(
   audience: AudienceFixture,
   { environmentId }: ProjectScope,
   number: number,
-  { consents, suppression, pausedFor, isApi, isListed }: Person,
+  { domain, consents, suppression, pausedFor, isApi, isListed }: Person,
   topics: readonly { readonly id: string }[],
   listId: string,
 ): Promise<string> {
   const [id, now] = [newId(), audience.clock.now()];
-  const email = `person-${number}@example.com`;
+  const email = `person-${number}@${domain}`;
   const after = (hours: number) => new Date(now.getTime() + hours * HOUR);
   const run = audience.test.query.bind(audience.test);
   await run(

@@ -28,18 +28,23 @@ export function recipientsAmong(
   `;
 }
 
+/** A breakdown of those at one of the domains; null: of all others. */
+export interface DomainStandings extends AudienceBreakdown {
+  readonly domain: string | null;
+}
+
 /**
- * How many of those who asked for mail to the topics would get it, and what keeps it from the others. `people` is
- * what a JOIN names, with the beginning of its ON, whose `b` is a subscriber.
+ * How many of those who asked for mail to the topics would get it, and what keeps it from the others, apart for each of
+ * the domains. `people` is what a JOIN names, with the beginning of its ON, whose `b` is a subscriber.
  */
 export function standings(
   people: RawBuilder<unknown>,
   { environmentId }: ProjectScope,
-  topicIds: readonly string[],
+  { topicIds, domains }: { readonly topicIds: readonly string[]; readonly domains: readonly string[] },
   asOf: Date,
-): RawBuilder<AudienceBreakdown> {
-  return sql<AudienceBreakdown>`
-        select count(*) as matched,
+): RawBuilder<DomainStandings> {
+  return sql<DomainStandings>`
+        select p.domain, count(*) as matched,
           count(*) filter (where p.standing = 'bounced') as bounced,
           count(*) filter (where p.standing = 'suppressed') as suppressed,
           count(*) filter (where p.standing = 'unconfirmed') as unconfirmed,
@@ -47,12 +52,21 @@ export function standings(
           count(*) filter (where p.standing is null) as "willReceive"
         from (
           select case when s.reason = 'HARD_BOUNCE' then 'bounced' when s.reason is not null then 'suppressed'
-            when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing
+            when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing,
+            ${domainAmong(domains)} as domain
           from (${wishes(environmentId, topicIds, asOf)}) k
           join ${people} and b.id = k.subscriber_id and b.environment_id = ${environmentId}
           left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
         ) p
+        group by p.domain
       `;
+}
+
+/** The address's domain where it is one of these; the rest are one group, so that there are few. */
+function domainAmong(domains: readonly string[]): RawBuilder<unknown> {
+  if (domains.length === 0) return sql`null::text`;
+  const domain = sql`split_part(b.email_key, '@', -1)`;
+  return sql`case when ${domain} = any(${[...domains]}::text[]) then ${domain} end`;
 }
 
 /**

@@ -1,10 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CampaignFacts } from './campaign-facts.js';
-import { CRITICAL_WEIGHTS, WARNING_WEIGHTS } from './check-weights.js';
+import { CRITICAL_WEIGHTS, INFORMATION_WEIGHTS, WARNING_WEIGHTS } from './check-weights.js';
 import { allChecks, campaign, codes, messages, withContent, withDomain } from './pre-send.fixture.js';
 import { summarise } from './pre-send-check.js';
 
-const CODES = [...Object.keys(CRITICAL_WEIGHTS), ...Object.keys(WARNING_WEIGHTS)];
+const CODES = [
+  ...Object.keys(CRITICAL_WEIGHTS),
+  ...Object.keys(WARNING_WEIGHTS),
+  ...Object.keys(INFORMATION_WEIGHTS),
+];
 
 describe('the critical checks', () => {
   it('pass for a campaign in order, with full marks', () => {

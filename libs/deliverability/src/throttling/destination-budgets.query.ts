@@ -69,6 +69,16 @@ export class DestinationBudgets {
     });
   }
 
+  /** What `slowed` tells, to a project. */
+  slowedFor(scope: ProjectScope, now: Date): Promise<ReadonlyMap<string, Date>> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ destination: string; until: Date }>`
+        select destination, slow_until as until from deliverability.slowed_now(${now}::timestamptz)
+      `.execute(db);
+      return new Map(rows.map(({ destination, until }) => [destination, until]));
+    });
+  }
+
   /**
    * Notes a report on a delivery that its destination does not trust us, as part of the open transaction, and slows the
    * destination down when there are enough; true when it was not slow before.
