@@ -53,20 +53,23 @@ export function standings(
         from (
           select case when s.reason = 'HARD_BOUNCE' then 'bounced' when s.reason is not null then 'suppressed'
             when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing,
-            ${domainAmong(domains)} as domain
+            d.domain
           from (${wishes(environmentId, topicIds, asOf)}) k
           join ${people} and b.id = k.subscriber_id and b.environment_id = ${environmentId}
           left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
+          ${amongDomains(domains)}
         ) p
         group by p.domain
       `;
 }
 
-/** The address's domain where it is one of these; the rest are one group, so that there are few. */
-function domainAmong(domains: readonly string[]): RawBuilder<unknown> {
-  if (domains.length === 0) return sql`null::text`;
-  const domain = sql`split_part(b.email_key, '@', -1)`;
-  return sql`case when ${domain} = any(${[...domains]}::text[]) then ${domain} end`;
+/**
+ * The address's domain where it is one of these; the rest are one group, so that there are few. As a join: a list of a
+ * hundred would be searched from its beginning for each of a million.
+ */
+function amongDomains(domains: readonly string[]): RawBuilder<unknown> {
+  return sql`left join (select distinct unnest(${[...domains]}::text[]) as domain) d
+            on d.domain collate "C" = split_part(b.email_key, '@', -1)`;
 }
 
 /**

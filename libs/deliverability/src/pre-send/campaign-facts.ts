@@ -46,6 +46,8 @@ export interface DomainFacts {
   readonly verified: boolean;
   readonly sendingAllowed: boolean;
   readonly verifiedAt: Date | null;
+  /** A sentence; null when it is not suspended. */
+  readonly suspensionReason: string | null;
   /** What the last look at its DMARC record found; null when there was none. */
   readonly dmarc: {
     readonly status: 'PENDING' | 'VERIFIED' | 'FAILED';

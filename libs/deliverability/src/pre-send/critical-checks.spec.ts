@@ -36,6 +36,10 @@ describe('the critical checks', () => {
       'sender-domain-verified: acme.example must not send now: look at its DNS records.',
       withDomain({ sendingAllowed: false }),
     ],
+    [
+      'sender-domain-verified: acme.example is suspended: Too many complaints.',
+      withDomain({ verified: false, suspensionReason: 'Too many complaints.' }),
+    ],
     ['subscription-active: The subscription does not allow sending.', campaign({ sendingAllowed: false })],
     ['email-quota: 3 e-mails needed, 2 left in this period.', campaign({ emailsRemaining: 2 })],
     [

@@ -26,6 +26,7 @@ const domain: DomainFacts = {
   verified: true,
   sendingAllowed: true,
   verifiedAt: LONG_AGO,
+  suspensionReason: null,
   dmarc: { status: 'VERIFIED', failureReason: null, note: null },
 };
 

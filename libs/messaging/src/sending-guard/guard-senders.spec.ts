@@ -82,6 +82,10 @@ describe('a domain whose mail is refused for its sender', () => {
     expect(await messaging.campaign(running.id)).toMatchObject({ status: 'PAUSED', failure_reason: reason });
     expect(await messaging.get(Registry).metrics()).toMatch(/^mailwright_sender_stops_total 1$/m);
 
+    await expect(messaging.queuedAgain(scope, running)).rejects.toThrow(
+      `${DOMAIN} is suspended: 3 of the last 3 mails were refused`,
+    );
+
     await messaging.get(DomainControlService).resume(scope);
     messaging.clock.advance(2 * MINUTE);
     await guard();
