@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ReturnPaths } from '../../libs/deliverability/src/bounces/return-path.js';
+import { ReturnPaths, UnsubscribeAddresses } from '../../libs/deliverability/src/bounces/return-path.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import type { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
@@ -123,6 +123,54 @@ describe('mail that comes back', () => {
     });
     expect(await statistics(campaignKey)).toMatchObject({ spamComplaints: 1, hardBounced: 0 });
     expect(await statusOf('dan@example.com')).toBe('ACTIVE');
+  });
+
+  it('for our reputation slows its destination down when several mails do, and suppresses nobody', async () => {
+    const readers = ['fay@slow.example', 'gus@slow.example', 'hal@slow.example'];
+    const { campaignKey, pathOf } = await send(readers);
+    const slowed = () => system.database.query('select destination from deliverability.slowed_destinations');
+    for (const [at, email] of readers.entries()) {
+      expect(await slowed()).toEqual([]);
+      expect(await submit(pathOf(email), sample('postfix-spamhaus'))).toMatch(/^250 /);
+      await eventually(
+        'it is counted',
+        async () =>
+          (await client.get(`/campaigns/${campaignKey}/report/statistics`)).at<number>('softBounced') ===
+          at + 1,
+      );
+    }
+    await eventually('the destination is slowed down', async () => (await slowed()).length > 0);
+    expect(await slowed()).toEqual([{ destination: 'slow.example' }]);
+    expect(await Promise.all(readers.map(statusOf))).toEqual(Array(3).fill('ACTIVE'));
+  });
+
+  it('to its unsubscribe address takes the reader off the topic, once, and is in the consent record', async () => {
+    const { campaignKey, pathOf } = await send(['ivy@example.com', 'jon@example.com']);
+    const claims = paths.read(pathOf('ivy@example.com'));
+    const address = new UnsubscribeAddresses(SECRETS.TOKEN_SECRET).addressOf(claims!, 'bounces.acme.example');
+    for (const _ of [1, 2]) {
+      const smtp = await SmtpClient.open(port);
+      expect(await smtp.send('ivy@example.com', [address], 'Subject: unsubscribe\r\n\r\n')).toMatch(/^250 /);
+      smtp.close();
+    }
+    await eventually(
+      'Ivy is unsubscribed',
+      async () => (await statusOf('ivy@example.com')) === 'UNSUBSCRIBED',
+    );
+    expect(await suppressionOf('ivy@example.com')).toMatchObject({ suppressed: false });
+    expect(await statistics(campaignKey)).toMatchObject({ totalUnsubscribed: 1, spamComplaints: 0 });
+    expect(await statusOf('jon@example.com')).toBe('ACTIVE');
+    const ledger = await system.database.query(
+      `select l.actor, l.ip_address, l.message_id from audience.consent_ledger l join audience.subscribers b on b.id = l.subscriber_id
+       where b.email_key = 'ivy@example.com' and l.to_status = 'UNSUBSCRIBED'`,
+    );
+    expect(ledger).toEqual([
+      {
+        actor: 'ONE_CLICK',
+        ip_address: null,
+        message_id: expect.stringContaining(`<${claims?.deliveryId}@`),
+      },
+    ]);
   });
 
   it('changes nothing without a return path of ours, and nothing when it is no report', async () => {

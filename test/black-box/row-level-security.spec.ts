@@ -40,8 +40,11 @@ const DEFINERS: Readonly<Record<string, string>> = {
   'audience.live_subscribers_of_tenant': 'a count of the scope’s tenant',
   'billing.receive_stripe_event': 'adds an event whose signature was checked; says whether it was there',
   'deliverability.is_verified_elsewhere': 'yes or no, for the name of a domain',
+  'deliverability.report_distrust':
+    'notes that mail to a mailbox provider comes back, whose budgets all projects share',
   'deliverability.slow_destination':
     'slows a mailbox provider down for all, whose budgets all projects share',
+  'deliverability.slowed_now': 'tells which mailbox providers are slowed down for all',
   'deliverability.take_budgets': 'takes from the budgets of mailbox providers, which all projects share',
   'platform.hit_rate_limit': 'counts up one window',
   'webhooks.listeners':

@@ -90,7 +90,12 @@ export { SegmentsService } from './segments/segments.service.js';
 export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.service.js';
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
 export { type AwaitedSignal, Signals, SIGNALS_CHANNEL } from './signals/signals.service.js';
-export type { AudienceBreakdown, ChosenAudience, Recipient } from './subscribers/recipient.js';
+export type {
+  AudienceBreakdown,
+  AudienceSurvey,
+  ChosenAudience,
+  Recipient,
+} from './subscribers/recipient.js';
 export { RecipientsQuery } from './subscribers/recipients.query.js';
 export {
   type Subscriber,

@@ -1,18 +1,24 @@
 export { classifyRefusal, type Refusal } from './bounces/bounce-class.js';
 export { BouncesModule } from './bounces/bounces.module.js';
 export { RemoveOldReports } from './bounces/remove-old-reports.task.js';
-export { BounceReported, ComplaintReported } from './bounces/report.events.js';
+export { BounceReported, ComplaintReported, UnsubscribeMailed } from './bounces/report.events.js';
 export { readReport, type Report } from './bounces/report.js';
 export { ReportsService } from './bounces/reports.service.js';
 export { BOUNCE_CONSEQUENCES } from './bounces/bounce-class.js';
 export type { BounceClass } from './bounces/bounce-table.js';
-export { type ReturnPathClaims, ReturnPaths } from './bounces/return-path.js';
+export { ReturnedMail } from './bounces/returned-mail.service.js';
+export { type ReturnPathClaims, ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
 export { ReturnPathsModule } from './bounces/return-paths.module.js';
 export { nextAttemptAt } from './bounces/retry-schedule.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
 export { SigningKeyring } from './dkim/signing-keyring.js';
-export type { CampaignFacts, ContentFacts, SenderFacts } from './pre-send/campaign-facts.js';
+export type {
+  CampaignFacts,
+  ContentFacts,
+  DestinationFacts,
+  SenderFacts,
+} from './pre-send/campaign-facts.js';
 export { criticalChecks } from './pre-send/critical-checks.js';
 export {
   DeliverabilityModule,
@@ -66,6 +72,7 @@ export {
   type DestinationLimit,
   limitOf,
   type LimitSettings,
+  PROVIDER_DOMAINS,
   providerOf,
 } from './throttling/destination.js';
 export {

@@ -79,6 +79,8 @@ export { ReportExportRequested } from './reports/report-export.events.js';
 export { ReportExportMaker } from './reports/report-export-maker.js';
 export { ReportExportsService } from './reports/report-exports.service.js';
 export { type TestInboxMessage, type OpenedTestInboxMessage } from './test-inbox/test-inbox-message.js';
+export { ReportedDistrust } from './deliveries/reported-distrust.service.js';
+export { GuardSenders } from './sending-guard/guard-senders.task.js';
 export { GuardSending } from './sending-guard/guard-sending.task.js';
 export { SendingStops } from './sending-guard/sending-stops.service.js';
 export { TestInboxQuery } from './test-inbox/test-inbox.query.js';

@@ -155,6 +155,12 @@ export class MessagingFixture {
     return this.sends(scope, await this.draft(scope, readers, draft));
   }
 
+  /** Another campaign like this one, to the same people, sent and written down. */
+  async queuedAgain(scope: ProjectScope, { topicIds, fromEmail }: Campaign): Promise<Campaign> {
+    const draft = { ...DRAFT, topicIds, fromEmail };
+    return this.sends(scope, await this.get(CampaignsService).create(scope, draft));
+  }
+
   /** Sends a draft and writes its recipients down. */
   async sends(scope: ProjectScope, { campaignKey }: Pick<Campaign, 'campaignKey'>): Promise<Campaign> {
     const queued = await this.get(CampaignSendingService).send(scope, campaignKey);

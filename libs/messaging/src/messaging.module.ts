@@ -22,6 +22,7 @@ import { CampaignStopper } from './campaigns/campaign-stopper.service.js';
 import { CampaignsQuery } from './campaigns/campaigns.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
 import { ContentReview } from './campaigns/content-review.service.js';
+import { DestinationOutlook } from './campaigns/destination-outlook.service.js';
 import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 import { ScheduledCampaignsQuery } from './campaigns/scheduled-campaigns.query.js';
 import { ScheduledCampaignsService } from './campaigns/scheduled-campaigns.service.js';
@@ -54,6 +55,7 @@ import { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.j
 import { OptInPreparation } from './deliveries/opt-in-preparation.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
 import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
+import { ReportedDistrust } from './deliveries/reported-distrust.service.js';
 import { ReturnedDeliveries } from './deliveries/returned-deliveries.service.js';
 import { SlowedDestinations } from './deliveries/slowed-destinations.js';
 import { WarmUpPace } from './deliveries/warm-up-pace.service.js';
@@ -77,6 +79,7 @@ import { ReportExportsService } from './reports/report-exports.service.js';
 import { DeliveriesExportMaker } from './reports/deliveries-export-maker.js';
 import { StatisticsCheckQuery } from './reports/statistics-check.query.js';
 import { TimelineQuery } from './reports/timeline.query.js';
+import { GuardSenders } from './sending-guard/guard-senders.task.js';
 import { GuardSending } from './sending-guard/guard-sending.task.js';
 import { SendingStops } from './sending-guard/sending-stops.service.js';
 import { TestInboxQuery } from './test-inbox/test-inbox.query.js';
@@ -99,7 +102,9 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     BillingModule,
     DeliverabilityModule,
     LinkSetsModule,
+    ReturnPathsModule,
     SendersModule,
+    ThrottlingModule,
   ],
   providers: [
     CampaignAnalysisService,
@@ -120,6 +125,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     CampaignStatisticsQuery,
     CampaignUsageQuery,
     ContentReview,
+    DestinationOutlook,
     DeliveryActivityQuery,
     DeliveriesQuery,
     DeliveryFeedback,
@@ -224,6 +230,7 @@ export class MessagingModule {}
     DestinationPace,
     EngineTools,
     MailDepartures,
+    GuardSenders,
     GuardSending,
     MailErasureService,
     MailSealing,
@@ -233,6 +240,7 @@ export class MessagingModule {}
     OptInPreparation,
     RemoveOldExports,
     ReportDrafts,
+    ReportedDistrust,
     ReportExportMaker,
     ReturnedDeliveries,
     ReportFactsQuery,
@@ -253,11 +261,13 @@ export class MessagingModule {}
     CampaignScheduler,
     DeliveriesExportMaker,
     DeliveryEngine,
+    GuardSenders,
     GuardSending,
     MailErasureService,
     MailboxSimulator,
     OptInDeliveriesService,
     RemoveOldExports,
+    ReportedDistrust,
     ReportExportMaker,
     ReportWritingService,
     RequestDueReports,

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { EnvironmentsQuery } from '#access';
-import { ReportsService, ReturnPaths } from '#deliverability';
+import { ReportsService, ReturnedMail, ReturnPaths, UnsubscribeAddresses } from '#deliverability';
 import { ManualClock, newId, type ProjectScope } from '#kernel';
 import { Database, loadConfig } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -35,12 +35,36 @@ const DSN = [
   '--b--',
 ].join('\r\n');
 
+/** A complaint (RFC 5965) about a mail with this field. */
+const complaintAbout = (header: string) =>
+  [
+    'From: feedback@mailbox.example',
+    'Content-Type: multipart/report; report-type=feedback-report; boundary=b',
+    '',
+    '--b',
+    'Content-Type: message/feedback-report',
+    '',
+    'Feedback-Type: abuse',
+    'User-Agent: Loop/1',
+    'Version: 1',
+    '',
+    '--b',
+    'Content-Type: message/rfc822',
+    '',
+    header,
+    'Subject: News',
+    '',
+    'Hello',
+    '--b--',
+  ].join('\r\n');
+
 describe('the bounce server', () => {
   let test: TestDatabase;
   let database: Database;
   let scope: ProjectScope;
   const clock = new ManualClock(new Date());
   const paths = new ReturnPaths('a secret of the tests, long enough for it');
+  const unsubscribes = new UnsubscribeAddresses('a secret of the tests, long enough for it');
   const running: BounceServer[] = [];
   const clients: SmtpClient[] = [];
 
@@ -72,7 +96,9 @@ describe('the bounce server', () => {
       ...variables,
     });
     const reports = new ReportsService(on, new EnvironmentsQuery(on), clock);
-    const server = new BounceServer(paths, reports, clock, config, pino({ level: 'silent' }));
+    const logger = pino({ level: 'silent' });
+    const returned = new ReturnedMail(paths, unsubscribes, reports, config, logger);
+    const server = new BounceServer(returned, clock, config, logger);
     await server.start();
     running.push(server);
     return server;
@@ -130,6 +156,45 @@ describe('the bounce server', () => {
     }
     expect(await smtp.say('AUTH PLAIN AGEAYg==')).toMatch(/^5\d\d /);
     expect(await test.query('select 1 from deliverability.reports')).toHaveLength(before.length);
+  });
+
+  const unsubscribing = (deliveryId: string) =>
+    test.query(
+      "select payload from platform.outbox where event_name = 'deliverability.unsubscribe_mailed.v1' and payload->>'deliveryId' = $1",
+      [deliveryId],
+    );
+
+  it('takes a person’s mail to an unsubscribe address, whatever it says, and no machine’s', async () => {
+    const smtp = await client(await start());
+    const deliveryId = newId();
+    const to = unsubscribes.addressOf({ environmentId: scope.environmentId, deliveryId }, HOST);
+    expect(await smtp.send('', [to], DSN)).toMatch(/^250 /);
+    expect(await unsubscribing(deliveryId)).toEqual([]);
+    expect(await smtp.send('ada@example.com', [to], 'Subject: unsubscribe\r\n\r\n')).toMatch(/^250 /);
+    expect(await unsubscribing(deliveryId)).toEqual([{ payload: { deliveryId } }]);
+    expect(await reportsOf(deliveryId)).toEqual([]);
+    const forged = to.replace(/\.[a-z2-7]/, (mac) => (mac === '.a' ? '.b' : '.a'));
+    expect(await smtp.send('ada@example.com', [forged], 'Subject: unsubscribe\r\n\r\n')).toMatch(/^550 /);
+  });
+
+  it('takes complaints at the address for feedback loops, about the mail that they return', async () => {
+    const to = 'FBL@bounces.mailwright.test';
+    const smtp = await client(await start({ BOUNCE_HOST: 'bounces.mailwright.test' }));
+    const ids = [newId(), newId(), newId()];
+    const claims = ids.map((deliveryId) => ({ environmentId: scope.environmentId, deliveryId }));
+    const returned = [
+      `List-Unsubscribe: <https://mail.example/u/token>,\r\n <mailto:${unsubscribes.addressOf(claims[0]!, HOST)}>`,
+      `Return-Path: <${paths.addressOf(claims[1]!, HOST)}>`,
+      `Return-Path: <${paths.addressOf(claims[2]!, HOST).replace(/^b\+./, (first) => (first === 'b+a' ? 'b+c' : 'b+a'))}>`,
+    ];
+    for (const header of returned) expect(await smtp.send('', [to], complaintAbout(header))).toMatch(/^250 /);
+    expect(await smtp.send('', [to], DSN)).toMatch(/^250 /);
+    const kinds = await Promise.all(ids.map(reportsOf));
+    expect(kinds.map((rows) => rows.map((row) => (row as { kind: string }).kind))).toEqual([
+      ['COMPLAINT'],
+      ['COMPLAINT'],
+      [],
+    ]);
   });
 
   it('refuses a mail of more than 1 MB, and goes on', async () => {

@@ -8,7 +8,7 @@ import {
   type SMTPServerOptions,
   type SMTPServerSession,
 } from 'smtp-server';
-import { readReport, ReportsService, ReturnPaths } from '#deliverability';
+import { ReturnedMail } from '#deliverability';
 import { Clock } from '#kernel';
 import { type Config, CONFIG, describeError, LOGGER } from '#platform';
 import type { WorkerPart } from '../context-work.js';
@@ -23,8 +23,8 @@ const MAX_RECIPIENTS = 10;
 const IDLE_MS = 60_000;
 
 /**
- * Where mail that could not be delivered comes back to (the MX of return paths). It takes mail for our own return
- * paths only, relays nothing, and says 250 when what the mail tells has been written down.
+ * Where mail that could not be delivered comes back to (the MX of return paths). It takes mail for our own addresses
+ * only, relays nothing, and says 250 when what the mail tells has been written down.
  */
 @Injectable()
 export class BounceServer implements WorkerPart {
@@ -32,8 +32,7 @@ export class BounceServer implements WorkerPart {
   #server: SMTPServer | undefined;
 
   constructor(
-    @Inject(ReturnPaths) private readonly paths: ReturnPaths,
-    @Inject(ReportsService) private readonly reports: ReportsService,
+    @Inject(ReturnedMail) private readonly returned: ReturnedMail,
     @Inject(Clock) clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -119,7 +118,7 @@ export class BounceServer implements WorkerPart {
 
   /** Ours are the addresses that we made; whoever guesses is sent away. */
   #accept(address: string, { remoteAddress }: SMTPServerSession, done: Answer): void {
-    if (this.paths.read(address) !== null) done();
+    if (this.returned.knows(address)) done();
     else if (this.#limits.allows('strangers', remoteAddress)) refuse(done, 550, '5.1.1 No such address here');
     else refuse(done, 421, '4.7.0 Too many unknown addresses');
   }
@@ -129,22 +128,15 @@ export class BounceServer implements WorkerPart {
       const mail = await readMail(stream);
       if (mail === 'too-big') return refuse(done, 552, '5.3.4 Message too big');
       if (mail === 'incomplete') return;
-      await this.#take(mail, session);
+      await this.returned.take({ ...envelopeOf(session), raw: mail });
       done(null, '2.0.0 Thank you');
     } catch (error) {
       this.logger.error({ error: describeError(error) }, 'a report could not be written down');
       refuse(done, 451, '4.3.0 Try again later');
     }
   }
+}
 
-  async #take(mail: Buffer, { envelope }: SMTPServerSession): Promise<void> {
-    const report = await readReport(mail);
-    const outcome = report.kind === 'nothing' ? report.why : report.kind;
-    for (const { address } of envelope.rcptTo) {
-      const claims = this.paths.read(address);
-      if (claims === null) continue;
-      const isNew = await this.reports.take(claims, report);
-      this.logger.info({ deliveryId: claims.deliveryId, outcome, isNew }, 'mail to a return path');
-    }
-  }
+function envelopeOf({ envelope: { mailFrom, rcptTo } }: SMTPServerSession) {
+  return { from: mailFrom === false ? '' : mailFrom.address, to: rcptTo.map(({ address }) => address) };
 }

@@ -1,18 +1,19 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type BounceClass, BounceReported } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
-import { DeliveryFeedback } from '#messaging';
+import { DeliveryFeedback, ReportedDistrust } from '#messaging';
 import { done, type JobResult, snooze, TransactionalJob } from '#platform';
 
 interface ReportedBounce {
   readonly deliveryId: string;
   readonly bounceClass: BounceClass;
+  readonly isDistrust?: true;
 }
 
 /** A report may be faster than the note that its mail was accepted, or be of the first of two tries. */
 const LOOK_AGAIN_MS = 5_000;
 
-/** Has a bounce count: in the delivery, in the statistics and for the address. */
+/** Has a bounce count: in the delivery, in the statistics, for the address and for its destination. */
 @Injectable()
 export class RecordBounce extends TransactionalJob<ReportedBounce> {
   override readonly name = 'record-bounce';
@@ -21,6 +22,7 @@ export class RecordBounce extends TransactionalJob<ReportedBounce> {
 
   constructor(
     @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
+    @Inject(ReportedDistrust) private readonly distrust: ReportedDistrust,
     @Inject(Clock) private readonly clock: Clock,
   ) {
     super();
@@ -28,9 +30,10 @@ export class RecordBounce extends TransactionalJob<ReportedBounce> {
 
   override async handle(
     scope: ProjectScope,
-    { deliveryId, bounceClass }: ReportedBounce,
+    { deliveryId, bounceClass, isDistrust }: ReportedBounce,
   ): Promise<JobResult> {
     const outcome = await this.feedback.bounced(scope, deliveryId, bounceClass);
+    if (outcome === 'taken' && isDistrust === true) await this.distrust.reported(scope, deliveryId);
     return outcome === 'too-early' ? snooze(new Date(this.clock.now().getTime() + LOOK_AGAIN_MS)) : done;
   }
 }

@@ -6,6 +6,7 @@ import {
   CampaignStopped,
   DeliveriesExportRequested,
   DeliveryEngine,
+  GuardSenders,
   GuardSending,
   MailboxSimulator,
   RemoveOldExports,
@@ -42,6 +43,6 @@ export const messagingWork: ContextWork = {
     DeliveriesExportRequested,
     ReportExportRequested,
   ],
-  tasks: [GuardSending, RemoveOldExports, RequestDueReports, TrimTestInboxes],
+  tasks: [GuardSenders, GuardSending, RemoveOldExports, RequestDueReports, TrimTestInboxes],
   parts: [CampaignScheduler, DeliveryEngine, MailboxSimulator],
 };

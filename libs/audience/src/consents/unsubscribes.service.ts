@@ -8,7 +8,7 @@ import { consentProof, type ConsentProof } from './consent-proof.js';
 /** Who leaves, and through which mail. */
 export interface LeavingPerson {
   readonly actor: 'SUBSCRIBER_PAGE' | 'ONE_CLICK';
-  readonly ipAddress: string;
+  readonly ipAddress: string | null;
   readonly userAgent: string | null;
   readonly deliveryId: string;
   /** The Message-ID of that mail, where it is known. */

@@ -28,18 +28,23 @@ export function recipientsAmong(
   `;
 }
 
+/** A breakdown of those at one of the domains; null: of all others. */
+export interface DomainStandings extends AudienceBreakdown {
+  readonly domain: string | null;
+}
+
 /**
- * How many of those who asked for mail to the topics would get it, and what keeps it from the others. `people` is
- * what a JOIN names, with the beginning of its ON, whose `b` is a subscriber.
+ * How many of those who asked for mail to the topics would get it, and what keeps it from the others, apart for each of
+ * the domains. `people` is what a JOIN names, with the beginning of its ON, whose `b` is a subscriber.
  */
 export function standings(
   people: RawBuilder<unknown>,
   { environmentId }: ProjectScope,
-  topicIds: readonly string[],
+  { topicIds, domains }: { readonly topicIds: readonly string[]; readonly domains: readonly string[] },
   asOf: Date,
-): RawBuilder<AudienceBreakdown> {
-  return sql<AudienceBreakdown>`
-        select count(*) as matched,
+): RawBuilder<DomainStandings> {
+  return sql<DomainStandings>`
+        select p.domain, count(*) as matched,
           count(*) filter (where p.standing = 'bounced') as bounced,
           count(*) filter (where p.standing = 'suppressed') as suppressed,
           count(*) filter (where p.standing = 'unconfirmed') as unconfirmed,
@@ -47,18 +52,41 @@ export function standings(
           count(*) filter (where p.standing is null) as "willReceive"
         from (
           select case when s.reason = 'HARD_BOUNCE' then 'bounced' when s.reason is not null then 'suppressed'
-            when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing
-          from (
-            select c.subscriber_id, bool_or(c.status = 'SUBSCRIBED') as subscribed
-            from audience.consents c
-            where c.environment_id = ${environmentId} and ${oneOf(topicIds)}
-              and (c.status = 'PENDING_CONFIRMATION' or (c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}))
-            group by c.subscriber_id
-          ) k
+            when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing,
+            d.domain
+          from (${wishes(environmentId, topicIds, asOf)}) k
           join ${people} and b.id = k.subscriber_id and b.environment_id = ${environmentId}
           left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
+          ${amongDomains(domains)}
         ) p
+        group by p.domain
       `;
+}
+
+/**
+ * The address's domain where it is one of these; the rest are one group, so that there are few. As a join: a list of a
+ * hundred would be searched from its beginning for each of a million.
+ */
+function amongDomains(domains: readonly string[]): RawBuilder<unknown> {
+  return sql`left join (select distinct unnest(${[...domains]}::text[]) as domain) d
+            on d.domain collate "C" = split_part(b.email_key, '@', -1)`;
+}
+
+/**
+ * Who asked for mail to the topics, once each, and whether one of their consents stands. A person has one consent to a
+ * topic: of a single topic nothing needs to be aggregated, which at a million people is a third of the work.
+ */
+function wishes(environmentId: number, topicIds: readonly string[], asOf: Date): RawBuilder<unknown> {
+  const consents = sql`
+    audience.consents c
+    where c.environment_id = ${environmentId} and ${oneOf(topicIds)}
+      and (c.status = 'PENDING_CONFIRMATION' or (c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}))
+  `;
+  if (topicIds.length === 1)
+    return sql`select c.subscriber_id, c.status = 'SUBSCRIBED' as subscribed from ${consents}`;
+  return sql`
+    select c.subscriber_id, bool_or(c.status = 'SUBSCRIBED') as subscribed from ${consents} group by c.subscriber_id
+  `;
 }
 
 /** One topic is compared directly: the planner then knows that a subscriber has one consent to it. */

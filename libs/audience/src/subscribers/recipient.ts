@@ -28,6 +28,13 @@ export interface AudienceBreakdown {
   readonly willReceive: number;
 }
 
+/** The breakdown, and how many of those who would receive it have their mailbox at each of the domains asked for. */
+export interface AudienceSurvey {
+  readonly breakdown: AudienceBreakdown;
+  /** Domains without any are missing. */
+  readonly recipientsByDomain: ReadonlyMap<string, number>;
+}
+
 /** Whom a mail is for: the topics, and the segments if any are named. */
 export interface ChosenAudience {
   readonly topicIds: readonly string[];

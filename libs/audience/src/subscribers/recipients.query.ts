@@ -1,14 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, type Sql } from '#platform';
 import { environmentOf } from '../environment-of.query.js';
 import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { prepareForSets } from '../segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../segments/segment-predicates.service.js';
-import type { AudienceBreakdown, AudienceWalk, ChosenAudience, Recipient } from './recipient.js';
-import { FIRST_ID, oneOf, recipientsAmong, standings } from './recipient-sets.query.js';
+import type { AudienceSurvey, AudienceWalk, ChosenAudience, Recipient } from './recipient.js';
+import { type DomainStandings, FIRST_ID, oneOf, recipientsAmong, standings } from './recipient-sets.query.js';
 import { activeValues } from './subscriber.repository.js';
 
 /** Who gets mail to topics: subscribed to at least one, not suppressed, not paused. */
@@ -98,19 +98,25 @@ export class RecipientsQuery {
     return recipientsAmong(people, scope, topicIds, { asOf, after: FIRST_ID });
   }
 
-  /** The audience and those who are left out of it, by the first reason that applies, in one pass. */
-  breakdown(
+  /**
+   * The audience and those who are left out of it, by the first reason that applies, in one pass; and how many of the
+   * recipients are at each of `domains` (lower-case A-labels).
+   */
+  survey(
     scope: ProjectScope,
     { topicIds, segmentIds }: ChosenAudience,
+    domains: readonly string[],
     asOf: Date,
-  ): Promise<AudienceBreakdown> {
+  ): Promise<AudienceSurvey> {
     return this.database.transaction(scope, async ({ db }) => {
       const people =
         segmentIds.length === 0
           ? sql`audience.subscribers b on true`
           : sql`audience.scoped_subscribers b on ${await this.segments.anyOf(scope, segmentIds, asOf)}`;
-      const { rows } = await standings(people, scope, topicIds, asOf).execute(db);
-      return rows[0]!;
+      await prepareForSets(db);
+      if (topicIds.length > 1) await withoutParallelWorkers(db);
+      const { rows } = await standings(people, scope, { topicIds, domains }, asOf).execute(db);
+      return surveyOf(rows);
     });
   }
 
@@ -167,4 +173,19 @@ export class RecipientsQuery {
       );
     });
   }
+}
+
+/** Each of them would aggregate all consents for itself. Holds until the transaction ends. */
+async function withoutParallelWorkers(db: Sql): Promise<void> {
+  await sql`select set_config('max_parallel_workers_per_gather', '0', true)`.execute(db);
+}
+
+function surveyOf(rows: readonly DomainStandings[]): AudienceSurvey {
+  const breakdown = { matched: 0, unconfirmed: 0, suppressed: 0, bounced: 0, capped: 0, willReceive: 0 };
+  const names = Object.keys(breakdown) as (keyof typeof breakdown)[];
+  for (const row of rows) for (const name of names) breakdown[name] += row[name];
+  const known = rows.flatMap(({ domain, willReceive }) =>
+    domain === null || willReceive === 0 ? [] : [[domain, willReceive] as const],
+  );
+  return { breakdown, recipientsByDomain: new Map(known) };
 }

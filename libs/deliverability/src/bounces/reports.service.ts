@@ -3,8 +3,9 @@ import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
 import { Clock, type DomainEvent } from '#kernel';
 import { Database, publish } from '#platform';
-import { BounceReported, ComplaintReported } from './report.events.js';
+import { BounceReported, ComplaintReported, UnsubscribeMailed } from './report.events.js';
 import { factsOf } from './report-facts.js';
+import { showsDistrust } from '../throttling/slow-down.js';
 import type { Report } from './report.js';
 import type { ReturnPathClaims } from './return-path.js';
 
@@ -17,6 +18,13 @@ export class ReportsService {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
+  /** Tells that a mail's reader wants no more of the kind. */
+  async unsubscribe({ environmentId, deliveryId }: ReturnPathClaims): Promise<void> {
+    const scope = await this.environments.find(environmentId);
+    if (scope === null) return;
+    await this.database.transaction(scope, ({ db }) => publish(db, scope, UnsubscribeMailed({ deliveryId })));
+  }
+
   /**
    * Keeps the facts of a report and tells of it, both in one transaction. The first bounce and the first complaint of a
    * delivery count: true when this was one, false when there is nothing new.
@@ -26,10 +34,7 @@ export class ReportsService {
     const scope = await this.environments.find(environmentId);
     if (scope === null) return false;
     const facts = factsOf(report, deliveryId);
-    const event: DomainEvent =
-      report.kind === 'bounce'
-        ? BounceReported({ deliveryId, bounceClass: report.class })
-        : ComplaintReported({ deliveryId });
+    const event = eventOf(report, deliveryId);
     return this.database.transaction(scope, async ({ db }) => {
       const { numAffectedRows } = await sql`
         insert into deliverability.reports (delivery_id, kind, environment_id, bounce_class, basic_code, enhanced_code,
@@ -43,4 +48,12 @@ export class ReportsService {
       return true;
     });
   }
+}
+
+function eventOf(report: Exclude<Report, { kind: 'nothing' }>, deliveryId: string): DomainEvent {
+  if (report.kind === 'complaint') return ComplaintReported({ deliveryId });
+  const bounce = { deliveryId, bounceClass: report.class };
+  return BounceReported(
+    showsDistrust(report.class, report.refusal) ? { ...bounce, isDistrust: true } : bounce,
+  );
 }

@@ -58,6 +58,19 @@ describe('reports', () => {
     ]);
   });
 
+  it.each([
+    ['policy', '550 5.7.1 Blocked for your reputation', { isDistrust: true }],
+    ['policy', '550 5.7.1 Greylisted, come back later', {}],
+    ['network', '550 5.4.7 Delivery expired', {}],
+  ] as const)('of the class %s with the words "%s" tell %j', async (bounceClass, text, told) => {
+    const of = claims();
+    await reports.take(of, { ...BOUNCE, class: bounceClass, refusal: { ...BOUNCE.refusal, text } });
+    const events = await test.query("select payload from platform.outbox where payload->>'deliveryId' = $1", [
+      of.deliveryId,
+    ]);
+    expect(events).toEqual([{ payload: { deliveryId: of.deliveryId, bounceClass, ...told } }]);
+  });
+
   it('of an environment that is not there, or that say nothing, are nothing', async () => {
     expect(await reports.take({ ...claims(), environmentId: 999_999 }, BOUNCE)).toBe(false);
     expect(await reports.take(claims(), { kind: 'nothing', why: 'no-report' })).toBe(false);

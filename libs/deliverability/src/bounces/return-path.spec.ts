@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { newId } from '#kernel';
 import { base32, bytesOfBase32 } from './base32.js';
-import { ReturnPaths } from './return-path.js';
+import { ReturnPaths, UnsubscribeAddresses } from './return-path.js';
 
 const HOST = 'bounces.shop.example';
 const paths = new ReturnPaths('a secret of the tests, long enough for it');
@@ -41,6 +41,15 @@ describe('return paths', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  it('are no unsubscribe addresses, nor the other way round', () => {
+    const unsubscribes = new UnsubscribeAddresses('a secret of the tests, long enough for it');
+    const [path, unsubscribe] = [paths.addressOf(mail, HOST), unsubscribes.addressOf(mail, HOST)];
+    expect(unsubscribes.read(unsubscribe)).toEqual(mail);
+    for (const address of [path, path.replace(/^b/, 'u')]) expect(unsubscribes.read(address)).toBeNull();
+    for (const address of [unsubscribe, unsubscribe.replace(/^u/, 'b')])
+      expect(paths.read(address)).toBeNull();
   });
 
   it('of another secret are refused', () => {

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { base32, bytesOfBase32 } from './base32.js';
 
-/** Whose mail a return path belongs to. */
+/** Whose mail an address belongs to. */
 export interface ReturnPathClaims {
   readonly environmentId: number;
   readonly deliveryId: string;
@@ -10,36 +10,41 @@ export interface ReturnPathClaims {
 const KEY_ID = 1;
 const CLAIMS_BYTES = 22;
 const MAC_BYTES = 13;
-/** 36 characters of claims, 21 of the MAC. */
-const ADDRESS = /^b\+([A-Z2-7]{36})\.([A-Z2-7]{21})@[^@]+$/i;
+/** A letter, 36 characters of claims, 21 of the MAC. */
+const ADDRESS = /^([a-z])\+([a-z2-7]{36})\.([a-z2-7]{21})@[^@]+$/i;
 
 /**
- * Makes and reads the return paths of mails (VERP): `b+<claims>.<mac>@<return-path host>`. The claims are key id,
- * environment and delivery (22 bytes), the MAC is 104 bits of HMAC-SHA-256 over them, both in base32, since servers on
- * the way may change the case. Together 60 of the 64 octets that RFC 5321 §4.5.3.1.1 allows. Nothing is looked up before
- * the MAC holds.
+ * Makes and reads addresses of which each belongs to one mail: `<letter>+<claims>.<mac>@<return-path host>`. The claims are
+ * key id, environment and delivery (22 bytes), the MAC is 104 bits of HMAC-SHA-256 over them, both in base32, since servers
+ * on the way may change the case. Together 60 of the 64 octets that RFC 5321 §4.5.3.1.1 allows. Nothing is looked up before
+ * the MAC holds. Each kind of address has a letter and a key of its own.
  */
-export class ReturnPaths {
+abstract class SealedAddresses {
   readonly #key: KeyObject;
 
-  constructor(secret: string) {
-    this.#key = createSecretKey(createHmac('sha256', secret).update('mailwright.return-paths.v1').digest());
+  constructor(
+    secret: string,
+    private readonly letter: string,
+    purpose: string,
+  ) {
+    this.#key = createSecretKey(createHmac('sha256', secret).update(purpose).digest());
   }
 
-  /** The envelope sender of a mail. */
+  /** The address of a mail. */
   addressOf({ environmentId, deliveryId }: ReturnPathClaims, host: string): string {
     const claims = Buffer.alloc(CLAIMS_BYTES);
     claims.writeUInt8(KEY_ID, 0);
     claims.writeUIntBE(environmentId, 1, 5);
     claims.write(deliveryId.replaceAll('-', ''), 6, 'hex');
-    return `b+${base32(claims)}.${this.#macOf(claims)}@${host}`;
+    return `${this.letter}+${base32(claims)}.${this.#macOf(claims)}@${host}`;
   }
 
-  /** Whose mail came back to this address, in whatever case; null when the address is none of ours. The host may be any. */
+  /** Whose mail this address belongs to, in whatever case; null when the address is none of ours. The host may be any. */
   read(address: string): ReturnPathClaims | null {
     const match = ADDRESS.exec(address);
     if (match === null) return null;
-    const [encoded = '', mac = ''] = match.slice(1).map((part) => part.toLowerCase());
+    const [letter, encoded = '', mac = ''] = match.slice(1).map((part) => part.toLowerCase());
+    if (letter !== this.letter) return null;
     const claims = bytesOfBase32(encoded);
     // The last character has spare bits: one address has one spelling.
     if (base32(claims) !== encoded) return null;
@@ -50,6 +55,20 @@ export class ReturnPaths {
 
   #macOf(claims: Buffer): string {
     return base32(createHmac('sha256', this.#key).update(claims).digest().subarray(0, MAC_BYTES));
+  }
+}
+
+/** The envelope senders of mails (VERP), `b+…`: what could not be delivered comes back to them. */
+export class ReturnPaths extends SealedAddresses {
+  constructor(secret: string) {
+    super(secret, 'b', 'mailwright.return-paths.v1');
+  }
+}
+
+/** Addresses in List-Unsubscribe (RFC 2369 §3.2), `u+…`: a mail to one of them takes the reader off the mail's topics. */
+export class UnsubscribeAddresses extends SealedAddresses {
+  constructor(secret: string) {
+    super(secret, 'u', 'mailwright.unsubscribe-addresses.v1');
   }
 }
 

@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { type Config, CONFIG } from '#platform';
-import { ReturnPaths } from './return-path.js';
+import { ReturnPaths, UnsubscribeAddresses } from './return-path.js';
 
-/** The return paths of this installation, for who sends mail and for who takes back what could not be delivered. */
+/** The addresses of this installation's mails, for who sends mail and for who takes in what comes back. */
 @Module({
   providers: [
     {
@@ -10,7 +10,12 @@ import { ReturnPaths } from './return-path.js';
       inject: [CONFIG],
       useFactory: (config: Config) => new ReturnPaths(config.TOKEN_SECRET),
     },
+    {
+      provide: UnsubscribeAddresses,
+      inject: [CONFIG],
+      useFactory: (config: Config) => new UnsubscribeAddresses(config.TOKEN_SECRET),
+    },
   ],
-  exports: [ReturnPaths],
+  exports: [ReturnPaths, UnsubscribeAddresses],
 })
 export class ReturnPathsModule {}

@@ -4,6 +4,8 @@ export interface CampaignFacts {
   readonly topics: readonly { readonly name: string; readonly status: string }[];
   /** How many would receive it now. */
   readonly recipients: number;
+  /** Where recipients are and mail is held to a limit now; null where nothing limits. */
+  readonly destinations: readonly DestinationFacts[] | null;
   readonly sender: SenderFacts;
   readonly sendingAllowed: boolean;
   /** E-mails left in the period; null where they are not counted. */
@@ -15,6 +17,16 @@ export interface CampaignFacts {
   /** Null when it cannot be made into a mail, or its merge tags not be told from its text: nothing more can be said. */
   readonly content: ContentFacts | null;
   readonly now: Date;
+}
+
+/** How fast a destination takes mail. */
+export interface DestinationFacts {
+  readonly destination: string;
+  readonly recipients: number;
+  /** Null: as much as there is, once it is not slowed down any more. */
+  readonly mailsPerSecond: number | null;
+  /** Until when it gets one mail a minute, since it does not trust us. */
+  readonly slowUntil: Date | null;
 }
 
 /** Whom it is from, and what its domain is worth. */
@@ -34,6 +46,8 @@ export interface DomainFacts {
   readonly verified: boolean;
   readonly sendingAllowed: boolean;
   readonly verifiedAt: Date | null;
+  /** A sentence; null when it is not suspended. */
+  readonly suspensionReason: string | null;
   /** What the last look at its DMARC record found; null when there was none. */
   readonly dmarc: {
     readonly status: 'PENDING' | 'VERIFIED' | 'FAILED';

@@ -11,6 +11,9 @@ export const CRITICAL_WEIGHTS = {
   links: 20,
 } as const;
 
+/** They tell, and never fail. */
+export const INFORMATION_WEIGHTS = { 'destination-limits': 0 } as const;
+
 export const WARNING_WEIGHTS = {
   'subject-length': 5,
   'preview-text': 3,

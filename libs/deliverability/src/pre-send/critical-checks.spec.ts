@@ -1,10 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CampaignFacts } from './campaign-facts.js';
-import { CRITICAL_WEIGHTS, WARNING_WEIGHTS } from './check-weights.js';
+import { CRITICAL_WEIGHTS, INFORMATION_WEIGHTS, WARNING_WEIGHTS } from './check-weights.js';
 import { allChecks, campaign, codes, messages, withContent, withDomain } from './pre-send.fixture.js';
 import { summarise } from './pre-send-check.js';
 
-const CODES = [...Object.keys(CRITICAL_WEIGHTS), ...Object.keys(WARNING_WEIGHTS)];
+const CODES = [
+  ...Object.keys(CRITICAL_WEIGHTS),
+  ...Object.keys(WARNING_WEIGHTS),
+  ...Object.keys(INFORMATION_WEIGHTS),
+];
 
 describe('the critical checks', () => {
   it('pass for a campaign in order, with full marks', () => {
@@ -31,6 +35,10 @@ describe('the critical checks', () => {
     [
       'sender-domain-verified: acme.example must not send now: look at its DNS records.',
       withDomain({ sendingAllowed: false }),
+    ],
+    [
+      'sender-domain-verified: acme.example is suspended: Too many complaints.',
+      withDomain({ verified: false, suspensionReason: 'Too many complaints.' }),
     ],
     ['subscription-active: The subscription does not allow sending.', campaign({ sendingAllowed: false })],
     ['email-quota: 3 e-mails needed, 2 left in this period.', campaign({ emailsRemaining: 2 })],

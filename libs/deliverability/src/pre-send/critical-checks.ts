@@ -48,9 +48,10 @@ function senderDomainCheck({ host, needsDomain, domain }: SenderFacts): PreSendC
   const code = 'sender-domain-verified';
   if (!needsDomain) return skip(code, 'Not asked for here.');
   if (domain === null) return fail(code, `${host} is not verified: set up a sending domain.`);
-  const { domainName, covers, verified, sendingAllowed } = domain;
+  const { domainName, covers, verified, sendingAllowed, suspensionReason } = domain;
   if (!covers)
     return fail(code, `The mail is from ${host}, which is neither ${domainName} nor a host below it.`);
+  if (suspensionReason !== null) return fail(code, `${domainName} is suspended: ${suspensionReason}`);
   if (!verified)
     return fail(code, `${domainName} is not verified: add its DNS records and have them checked.`);
   return check(

@@ -1,7 +1,8 @@
-import { CRITICAL_WEIGHTS, WARNING_WEIGHTS } from './check-weights.js';
+import { CRITICAL_WEIGHTS, INFORMATION_WEIGHTS, WARNING_WEIGHTS } from './check-weights.js';
 
 type CriticalCode = keyof typeof CRITICAL_WEIGHTS;
-export type CheckCode = CriticalCode | keyof typeof WARNING_WEIGHTS;
+type InformationCode = keyof typeof INFORMATION_WEIGHTS;
+export type CheckCode = CriticalCode | InformationCode | keyof typeof WARNING_WEIGHTS;
 
 /** One thing that was looked at before a campaign may be queued. */
 export interface PreSendCheck {
@@ -19,7 +20,11 @@ export interface PreSendAnalysis {
   readonly status: 'PASSED' | 'WARNING' | 'FAILED';
 }
 
-const WEIGHTS: Readonly<Record<CheckCode, number>> = { ...CRITICAL_WEIGHTS, ...WARNING_WEIGHTS };
+const WEIGHTS: Readonly<Record<CheckCode, number>> = {
+  ...CRITICAL_WEIGHTS,
+  ...WARNING_WEIGHTS,
+  ...INFORMATION_WEIGHTS,
+};
 
 /** Sums the checks up. A failed critical one fails the analysis, whatever the score. */
 export function summarise(checks: readonly PreSendCheck[]): PreSendAnalysis {
@@ -33,10 +38,13 @@ export function summarise(checks: readonly PreSendCheck[]): PreSendAnalysis {
   };
 }
 
-const isCritical = (code: CheckCode): code is CriticalCode => Object.hasOwn(CRITICAL_WEIGHTS, code);
+function severityOf(code: CheckCode): PreSendCheck['severity'] {
+  if (Object.hasOwn(CRITICAL_WEIGHTS, code)) return 'CRITICAL';
+  return Object.hasOwn(INFORMATION_WEIGHTS, code) ? 'INFO' : 'WARNING';
+}
 
 function checked(code: CheckCode, result: PreSendCheck['result'], message: string): PreSendCheck {
-  return { code, severity: isCritical(code) ? 'CRITICAL' : 'WARNING', result, message };
+  return { code, severity: severityOf(code), result, message };
 }
 
 export const pass = (code: CheckCode, message: string): PreSendCheck => checked(code, 'PASS', message);

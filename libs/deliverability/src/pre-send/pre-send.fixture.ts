@@ -26,12 +26,14 @@ const domain: DomainFacts = {
   verified: true,
   sendingAllowed: true,
   verifiedAt: LONG_AGO,
+  suspensionReason: null,
   dmarc: { status: 'VERIFIED', failureReason: null, note: null },
 };
 
 const good: CampaignFacts = {
   topics: [{ name: 'Product news', status: 'ACTIVE' }],
   recipients: 3,
+  destinations: [],
   sender: { host: 'mail.acme.example', needsDomain: true, domain },
   sendingAllowed: true,
   emailsRemaining: 3,

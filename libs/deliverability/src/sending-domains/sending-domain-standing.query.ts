@@ -13,6 +13,8 @@ export interface SendingDomainStanding {
   readonly sendingAllowed: boolean;
   /** When it was verified first; null before that. */
   readonly verifiedAt: Date | null;
+  /** Why it is suspended; null when it is not. */
+  readonly suspensionReason: string | null;
   /** What the last check of its DMARC record found; null when there was none. */
   readonly dmarc: DmarcStanding | null;
 }
@@ -30,6 +32,7 @@ interface Row {
   readonly status: SendingDomainStatus;
   readonly sending_allowed: boolean;
   readonly verified_at: Date | null;
+  readonly suspension_reason: string | null;
   readonly dmarc_status: DmarcStanding['status'] | null;
   readonly failure_reason: string | null;
   readonly note: string | null;
@@ -43,7 +46,7 @@ export class SendingDomainStandingQuery {
   ofScope(scope: ProjectScope): Promise<SendingDomainStanding | null> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<Row>`
-        select d.domain_name, d.status, d.sending_allowed, d.verified_at, r.status as dmarc_status, r.failure_reason, r.note
+        select d.domain_name, d.status, d.sending_allowed, d.verified_at, d.suspension_reason, r.status as dmarc_status, r.failure_reason, r.note
         from deliverability.sending_domains d
         left join deliverability.dns_records r on r.domain_id = d.id and r.purpose = 'DMARC'
         where d.environment_id = ${scope.environmentId}
@@ -61,6 +64,7 @@ function standingOf(row: Row): SendingDomainStanding {
     verified: isVerified(row.status),
     sendingAllowed: row.sending_allowed,
     verifiedAt: row.verified_at,
+    suspensionReason: row.suspension_reason,
     dmarc: status === null ? null : { status, failureReason, note },
   };
 }

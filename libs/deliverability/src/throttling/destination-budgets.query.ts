@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DestinationLimit } from './destination.js';
+import { DISTRUST_REPORTS, SLOW_DOWN_MS } from './slow-down.js';
 
 /** How many mails a batch has for a destination. */
 export interface BudgetRequest {
@@ -65,6 +66,32 @@ export class DestinationBudgets {
         select destination, slow_until as until from deliverability.slowed_destinations where slow_until > ${now}
       `.execute(db);
       return rows;
+    });
+  }
+
+  /** What `slowed` tells, to a project. */
+  slowedFor(scope: ProjectScope, now: Date): Promise<ReadonlyMap<string, Date>> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ destination: string; until: Date }>`
+        select destination, slow_until as until from deliverability.slowed_now(${now}::timestamptz)
+      `.execute(db);
+      return new Map(rows.map(({ destination, until }) => [destination, until]));
+    });
+  }
+
+  /**
+   * Notes a report on a delivery that its destination does not trust us, as part of the open transaction, and slows the
+   * destination down when there are enough; true when it was not slow before.
+   */
+  reportDistrust(scope: ProjectScope, deliveryId: string, destination: string, now: Date): Promise<boolean> {
+    const { enough, withinMs } = DISTRUST_REPORTS;
+    const [since, until] = [now.getTime() - withinMs, now.getTime() + SLOW_DOWN_MS].map((at) => new Date(at));
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ readonly begun: boolean }>`
+        select deliverability.report_distrust(${deliveryId}::uuid, ${destination}::text, ${now}::timestamptz,
+          ${since}::timestamptz, ${enough}::int, ${until}::timestamptz) as begun
+      `.execute(db);
+      return rows[0]?.begun ?? false;
     });
   }
 

@@ -23,6 +23,9 @@ const PROVIDERS: ReadonlyMap<string, MailboxProvider> = new Map(
   MAILBOX_PROVIDERS.map((provider) => [provider.name, provider]),
 );
 
+/** All domains of the providers, whose limits are known. */
+export const PROVIDER_DOMAINS: readonly string[] = [...PROVIDER_OF_DOMAIN.keys()];
+
 /** Where mail to an address goes: a mailbox provider by its name, otherwise the domain itself, in lower case. */
 export function destinationOf(address: string): string {
   const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase();

@@ -22,6 +22,7 @@ export class RemoveOldThrottling extends PeriodicTask {
     const oldest = new Date(this.clock.now().getTime() - KEPT_MS);
     await this.database.system(async ({ db }) => {
       await sql`delete from deliverability.slowed_destinations where slow_until < ${oldest}`.execute(db);
+      await sql`delete from deliverability.distrust_reports where reported_at < ${oldest}`.execute(db);
       await sql`delete from deliverability.destination_lines where ends_at < ${oldest}`.execute(db);
       await sql`delete from deliverability.destination_budgets where refilled_at < ${oldest}`.execute(db);
     });

@@ -6,6 +6,7 @@ import { Database, describeError } from '#platform';
 import { composeCampaignMail } from '../deliveries/campaign-mail.js';
 import { notComposed, outcomeOfInterruption, skipped } from '../deliveries/delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../deliveries/delivery-source.js';
+import { returnPathHostOf } from '../deliveries/mail-departure.js';
 import { MailLinkMaker } from '../deliveries/mail-links.js';
 import { MailSealing } from '../deliveries/mail-sealing.service.js';
 import { AutomationMails, type AutomationMailStep, keyOf } from './automation-mails.service.js';
@@ -96,8 +97,15 @@ export class AutomationMailPreparation implements SinglesPreparation {
     if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
     if (recipient.obstacle !== null) return { ...work, outcome: skipped(delivery, recipient.obstacle) };
     try {
-      const one = { deliveryId: delivery.id, messageId: delivery.messageId, recipient, date: now };
-      return await this.sealing.sealOne(work, composeCampaignMail(mail, one, this.links), mail.sender.domain);
+      const departure = await this.sealing.departureOf(work.scope, mail.sender.domain);
+      const one = {
+        deliveryId: delivery.id,
+        messageId: delivery.messageId,
+        recipient,
+        date: now,
+        returnPathHost: returnPathHostOf(departure),
+      };
+      return await this.sealing.seal(work, composeCampaignMail(mail, one, this.links), departure);
     } catch (error) {
       return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };
     }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
-import { type AudienceBreakdown, RecipientsQuery, TopicsQuery } from '#audience';
+import { type AudienceBreakdown, TopicsQuery } from '#audience';
 import {
   type CampaignFacts,
   criticalChecks,
@@ -10,6 +10,7 @@ import {
 } from '#deliverability';
 import type { Campaign } from './campaign.js';
 import { ContentReview } from './content-review.service.js';
+import { type AudienceOutlook, DestinationOutlook } from './destination-outlook.service.js';
 import { Senders } from './senders.service.js';
 import { SendingReadiness } from './sending-readiness.service.js';
 
@@ -19,13 +20,9 @@ export interface CampaignAnalysis extends PreSendAnalysis {
   readonly recipients: number;
 }
 
-const NOBODY: AudienceBreakdown = {
-  matched: 0,
-  unconfirmed: 0,
-  suppressed: 0,
-  bounced: 0,
-  capped: 0,
-  willReceive: 0,
+const NOBODY: AudienceOutlook = {
+  breakdown: { matched: 0, unconfirmed: 0, suppressed: 0, bounced: 0, capped: 0, willReceive: 0 },
+  destinations: null,
 };
 
 /** Looks at a campaign as it stands before it may be sent. */
@@ -33,7 +30,7 @@ const NOBODY: AudienceBreakdown = {
 export class CampaignAnalysisService {
   constructor(
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(DestinationOutlook) private readonly outlook: DestinationOutlook,
     @Inject(Senders) private readonly senders: Senders,
     @Inject(ContentReview) private readonly content: ContentReview,
     @Inject(SendingReadiness) private readonly readiness: SendingReadiness,
@@ -42,12 +39,13 @@ export class CampaignAnalysisService {
   async analyse(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
     const from = await this.senders.of(scope, campaign);
     if (from === null) throw new Error('The project of this scope is gone.');
-    const audience =
-      campaign.topicIds.length === 0 ? NOBODY : await this.recipients.breakdown(scope, campaign, now);
+    const { breakdown: audience, destinations } =
+      campaign.topicIds.length === 0 ? NOBODY : await this.outlook.of(scope, campaign, now);
     const recipients = audience.willReceive;
     const facts: CampaignFacts = {
       topics: await this.topics.held(scope, campaign.topicIds),
       recipients,
+      destinations,
       now,
       ...(await this.readiness.of(scope, from.sender.domain, now)),
       ...(await this.content.review(scope, campaign, from.project)),

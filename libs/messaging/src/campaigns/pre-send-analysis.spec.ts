@@ -47,7 +47,7 @@ describe('the analysis of a campaign', () => {
     const contentJson = json(text(`<p>Hello {{ subscriber.first_name }}. ${WORDS}</p>`));
     const { checks, score, status } = await analysed({ contentJson, contentText: null });
     expect([score, status]).toEqual([100, 'PASSED']);
-    expect(withResult(checks, 'PASS')).toHaveLength(20);
+    expect(withResult(checks, 'PASS')).toHaveLength(21);
   });
 
   it.each<[CheckCode, Partial<CampaignDraft>]>([
@@ -120,6 +120,33 @@ describe('the analysis of a campaign', () => {
         expect.objectContaining({ code: 'dmarc-policy', result: 'FAIL' }),
       ]),
     );
+  });
+
+  it('tells how long mailbox providers take by their limits, and which are slowed down', async () => {
+    await domain();
+    const { campaignKey } = await draft({}, 7);
+    await fixture.test.query(
+      `update audience.subscribers set email_key = replace(email_key, 'example.com', case when subscriber_key like '%7' then 'shop.example'
+         when subscriber_key like '%6' then 'googlemail.com' when subscriber_key ~ '[1-4]$' then 'gmail.com' else 'example.com' end)`,
+    );
+    const limits = async () =>
+      (await analyse(campaignKey)).checks.find(({ code }) => code === 'destination-limits');
+    expect(await limits()).toEqual({
+      code: 'destination-limits',
+      severity: 'INFO',
+      result: 'PASS',
+      message: 'Takes a minute at most. google: 5 mails at 50 a second, a minute at most.',
+    });
+    const until = new Date(fixture.clock.now().getTime() + 90 * 60_000);
+    await fixture.test.query(
+      `insert into deliverability.slowed_destinations (destination, slowed_at, slow_until) values ('google', now(), $1), ('shop.example', now(), $1)`,
+      [until],
+    );
+    const slow = `one a minute until ${until.toISOString().slice(0, 16)}Z`;
+    expect((await limits())?.message).toBe(
+      `Takes at least 5 min. google: 5 mails at ${slow}, then 50 a second, at least 5 min; shop.example: 1 mail at ${slow}, a minute at most.`,
+    );
+    await fixture.test.query('truncate deliverability.slowed_destinations');
   });
 
   it('refuses to send with all its checks, and says what is wrong', async () => {

@@ -33,6 +33,8 @@ export interface MailOfRecipient {
   readonly messageId: string;
   readonly recipient: Recipient;
   readonly date: Date;
+  /** Where what comes back of it goes; null: to the sender's address. */
+  readonly returnPathHost: string | null;
 }
 
 /** Subject, HTML and text as the recipient gets them. */
@@ -77,7 +79,7 @@ export function composeCampaignMail(
     listId: `${(topics[0]?.topicKey ?? campaign.campaignKey).toLowerCase()}.${sender.domain}`,
     listName: topics[0]?.name ?? project.name,
     unsubscribeUrl: own.unsubscribe,
-    unsubscribeMailto: null,
+    unsubscribeMailto: links.unsubscribeAddress(scope, one.deliveryId, one.returnPathHost),
     feedbackId: `${campaign.campaignKey}:${project.projectKey}:${mail.kind.toLowerCase()}:${FEEDBACK_SENDER}`,
   });
   const { messageId, date } = one;

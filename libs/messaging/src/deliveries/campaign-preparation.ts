@@ -8,7 +8,7 @@ import type { CampaignMail } from './campaign-mail.js';
 import { DestinationPace } from './destination-pace.service.js';
 import { notComposed, outcomeOfInterruption, skipped } from './delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from './delivery-source.js';
-import type { MailDeparture } from './mail-departure.js';
+import { type MailDeparture, returnPathHostOf } from './mail-departure.js';
 import { MailSealing } from './mail-sealing.service.js';
 import { WarmUpPace } from './warm-up-pace.service.js';
 
@@ -88,7 +88,13 @@ export class CampaignPreparation {
     const recipient = recipients.get(delivery.subscriberId ?? '');
     if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
     try {
-      const one = { deliveryId: delivery.id, messageId: delivery.messageId, recipient, date: now };
+      const one = {
+        deliveryId: delivery.id,
+        messageId: delivery.messageId,
+        recipient,
+        date: now,
+        returnPathHost: returnPathHostOf(departure),
+      };
       return await this.sealing.seal(work, this.composer.compose(mail, one), departure);
     } catch (error) {
       return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };

@@ -50,7 +50,7 @@ export function exchangeStatement(
     ), ${marking(entry.starting, queuedOn, wanted)}
     select array(select id from marked) as marked,
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'state', state, 'reason', reason)), '[]')
-        from written where state = 'FAILED' and reason in ('hard', 'mailbox')) as returned,
+        from written where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
       messaging.current_era() as era, (select count(*) from settled) as settled
   `;
 }

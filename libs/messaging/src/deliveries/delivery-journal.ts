@@ -8,7 +8,12 @@ import { MailAnnouncements } from '../tracking/mail-announcements.service.js';
 import type { ClaimedDelivery } from './delivery.js';
 import { exchangeStatement, isHeld, type JournalEntry } from './delivery-exchange.query.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
-import { ReturnedDeliveries, returnedOf, type WrittenState } from './returned-deliveries.service.js';
+import {
+  returnedClass,
+  ReturnedDeliveries,
+  returnedOf,
+  type WrittenState,
+} from './returned-deliveries.service.js';
 
 /** The topic of an automation's mail, of a version called `v`, as `uuid[]`. */
 const TOPIC_OF_STEP = sql`array[v.mail_topic_ids[messaging.place_of_step(d.source_id) + 1]]`;
@@ -124,12 +129,13 @@ export class DeliveryJournal {
     if (queuedOn === undefined) return;
     const sent = outcomes.filter(({ state }) => state === 'SENT').map(({ delivery }) => delivery.id);
     if (sent.length > 0) await this.announcements.delivered(db, { ids: sent, queuedOn }, now);
-    for (const [reason, ofOne] of Map.groupBy(returned, ({ reason: given }) => given ?? 'hard'))
+    const bounced = returned.filter(({ reason }) => reason !== 'sender');
+    for (const [reason, ofOne] of Map.groupBy(bounced, ({ reason: given }) => given ?? 'hard'))
       await this.announcements.bounced(db, { ids: ofOne.map(({ id }) => id), queuedOn }, reason);
   }
 }
 
-/** What the next hop refused because of the address. */
+/** What the next hop refused because of the address, or of the sender. */
 function isReturned({ state, reason }: DeliveryOutcome): boolean {
-  return state === 'FAILED' && (reason === 'hard' || reason === 'mailbox');
+  return state === 'FAILED' && returnedClass(reason) !== null;
 }

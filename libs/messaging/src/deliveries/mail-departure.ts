@@ -15,3 +15,8 @@ export type MailDeparture =
   | { readonly kind: 'closed' }
   /** It cannot be signed as it must. */
   | { readonly kind: 'broken'; readonly fault: string };
+
+/** Null where bounces go to the sender's address, or nothing leaves. */
+export function returnPathHostOf(departure: MailDeparture): string | null {
+  return departure.kind === 'open' ? departure.returnPathHost : null;
+}

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
+import { UnsubscribeAddresses } from '#deliverability';
 import { type Config, CONFIG, LinkTokens, type TrackedMail, TrackingTokens } from '#platform';
 import { placeName } from '../tracking/link-rewriting.js';
 import type { MailLinks } from './delivery.js';
@@ -12,6 +13,7 @@ export class MailLinkMaker {
   constructor(
     @Inject(LinkTokens) private readonly tokens: LinkTokens,
     @Inject(TrackingTokens) private readonly trackingTokens: TrackingTokens,
+    @Inject(UnsubscribeAddresses) private readonly unsubscribes: UnsubscribeAddresses,
     @Inject(CONFIG) { PUBLIC_URL }: Config,
   ) {
     this.#base = PUBLIC_URL;
@@ -30,6 +32,16 @@ export class MailLinkMaker {
   tracking(mail: TrackedMail, links: number): Record<string, string> {
     const tokens = this.trackingTokens.sign(mail, links + 1);
     return Object.fromEntries(tokens.map((token, place) => [placeName(place), token]));
+  }
+
+  /** The address below the sender's domain to which a mail unsubscribes; null where mail to that domain does not reach us. */
+  unsubscribeAddress(
+    { environmentId }: ProjectScope,
+    deliveryId: string,
+    returnPathHost: string | null,
+  ): string | null {
+    if (returnPathHost === null) return null;
+    return this.unsubscribes.addressOf({ environmentId, deliveryId }, returnPathHost);
   }
 
   /** Of a mail that its reader can leave. They stay good: an old mail's unsubscribe link must work. */

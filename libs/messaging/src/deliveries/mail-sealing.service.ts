@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DkimSigner, ReturnPaths } from '#deliverability';
-import { Clock } from '#kernel';
+import { Clock, type ProjectScope } from '#kernel';
 import { describeError } from '#platform';
 import type { OutgoingMail } from './delivery.js';
 import { misconfigured, postponed } from './delivery-outcome.js';
@@ -21,6 +21,11 @@ export class MailSealing {
     @Inject(ReturnPaths) private readonly returnPaths: ReturnPaths,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
+
+  /** How mail from `senderDomain` may leave now. */
+  departureOf(scope: ProjectScope, senderDomain: string): Promise<MailDeparture> {
+    return this.departures.of(scope, senderDomain);
+  }
 
   /** `seal`, of a mail that is from `senderDomain`. */
   async sealOne(work: DeliveryWork, mail: OutgoingMail, senderDomain: string): Promise<PreparedDelivery> {

@@ -8,11 +8,15 @@ import { isMailboxGivenUp } from '../tracking/mailbox-streaks.query.js';
 import type { ClaimedDelivery } from './delivery.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
 
-/** A delivery that the next hop refused for good because of its address. */
+/** The classes of refusals that something follows from. */
+const CLASSES = ['hard', 'mailbox', 'sender'] as const satisfies readonly BounceClass[];
+type ReturnedClass = (typeof CLASSES)[number];
+
+/** A delivery that the next hop refused for good because of its address or its sender. */
 interface ReturnedDelivery {
   readonly delivery: ClaimedDelivery;
   readonly address: Pick<EmailAddress, 'value' | 'key'>;
-  readonly bounceClass: Extract<BounceClass, 'hard' | 'mailbox'>;
+  readonly bounceClass: ReturnedClass;
 }
 
 /** How a delivery ended, as it was written down. */
@@ -22,7 +26,10 @@ export interface WrittenState {
   readonly reason: string | null;
 }
 
-/** What follows when the next hop itself says that an address does not exist, or that its mailbox is full. */
+/**
+ * What follows when the next hop itself says that an address does not exist, that its mailbox is full, or that the sender
+ * is not accepted.
+ */
 @Injectable()
 export class ReturnedDeliveries {
   constructor(@Inject(SuppressionsService) private readonly suppressions: SuppressionsService) {}
@@ -40,6 +47,8 @@ export class ReturnedDeliveries {
     await countRefused(scope, db, returned, finishedAt);
     for (const { delivery, address, bounceClass } of returned) {
       const { id, subscriberId } = delivery;
+      // Says nothing of the address: the domain is judged by it.
+      if (bounceClass === 'sender') continue;
       if (bounceClass === 'mailbox' && !(await isGivenUp(scope, db, delivery, finishedAt))) continue;
       const proof = consentProof('BOUNCE', id);
       // By the person, who may have been erased meanwhile and must not come back with an address.
@@ -55,9 +64,10 @@ export function returnedOf(
   written: readonly WrittenState[],
 ): ReturnedDelivery[] {
   const classes = new Map(
-    written.flatMap(({ id, state, reason }) =>
-      state === 'FAILED' && (reason === 'hard' || reason === 'mailbox') ? [[id, reason] as const] : [],
-    ),
+    written.flatMap(({ id, state, reason }) => {
+      const bounceClass = state === 'FAILED' ? returnedClass(reason) : null;
+      return bounceClass === null ? [] : [[id, bounceClass] as const];
+    }),
   );
   const returned = outcomes.flatMap(({ delivery }) => {
     const bounceClass = classes.get(delivery.id);
@@ -69,7 +79,12 @@ export function returnedOf(
   return returned.sort((a, b) => (a.address.key < b.address.key ? -1 : 1));
 }
 
-/** A project's sending is judged by them. */
+/** Null where nothing follows from the reason of a failure. */
+export function returnedClass(reason: string | null): ReturnedClass | null {
+  return CLASSES.find((bounceClass) => bounceClass === reason) ?? null;
+}
+
+/** A project's sending, and its domain, are judged by them. */
 async function countRefused(
   { environmentId }: ProjectScope,
   db: Sql,
@@ -77,11 +92,16 @@ async function countRefused(
   at: Date,
 ): Promise<void> {
   const refused = returned.filter(
-    ({ delivery, bounceClass }) => bounceClass === 'hard' && delivery.kind === 'CAMPAIGN',
+    ({ delivery, bounceClass }) => bounceClass !== 'mailbox' && delivery.kind === 'CAMPAIGN',
   );
   await addToMinutes(
     db,
-    refused.map(({ delivery }) => ({ campaignId: delivery.sourceId, environmentId, at, hardRefused: 1 })),
+    refused.map(({ delivery, bounceClass }) => ({
+      campaignId: delivery.sourceId,
+      environmentId,
+      at,
+      ...(bounceClass === 'hard' ? { hardRefused: 1 } : { senderRefused: 1 }),
+    })),
   );
 }
 

@@ -60,6 +60,18 @@ describe('what the next hop says of an address', () => {
     expect(minutes).toEqual({ sent: 0, refused: 2, bounced: 0 });
   });
 
+  it('when it is about the sender leaves it alone, and counts when the domain is judged', async () => {
+    const { campaign, rows } = await refusedCampaign('550 5.7.26 Unauthenticated mail is not accepted');
+    expect(rows.map(({ reason }) => reason)).toEqual(['sender', 'sender']);
+    expect(await areSuppressed(rows)).toEqual([false, false]);
+    const [minutes] = await messaging.test.query(
+      `select sum(sent)::int as sent, sum(hard_refused)::int as hard, sum(sender_refused)::int as refused, sum(sender_bounced)::int as bounced
+       from messaging.campaign_minutes where campaign_id = $1`,
+      [campaign.id],
+    );
+    expect(minutes).toEqual({ sent: 0, hard: 0, refused: 2, bounced: 0 });
+  });
+
   it('when its mailbox is full leaves it alone', async () => {
     const { rows } = await refusedCampaign('552 5.2.2 Mailbox full', () => fullBefore(20));
     expect(rows.map(({ reason }) => reason)).toEqual(Array(4).fill('mailbox'));

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { UnsubscribeAddresses } from '#deliverability';
 import { type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
 import { ed25519Key, type PublishedKey, rsaKey } from '../../../../test/support/dkim-keys.js';
 import { type DnsServer, startDnsServer } from '../../../../test/support/dns-server.js';
@@ -107,11 +108,18 @@ describe('mail of a verified domain', () => {
       expect(names).toEqual(
         expect.arrayContaining(['list-unsubscribe', 'list-unsubscribe-post', 'list-id', 'feedback-id']),
       );
-      expect(fieldOf(mail!, 'List-Unsubscribe')).toMatch(/^List-Unsubscribe: <http[^,]*>$/);
+      const field = fieldOf(mail!, 'List-Unsubscribe');
+      const [, address = ''] = /^List-Unsubscribe: <http[^,]*>,\r\n <mailto:(.+)>$/.exec(field) ?? [];
+      expect(address).toMatch(/^u\+.*@bounce\.mail\.acme\.example$/);
+      const [row] = await fixture.deliveries();
+      expect(fixture.get(UnsubscribeAddresses).read(address)).toEqual({
+        environmentId: scope.environmentId,
+        deliveryId: row?.id,
+      });
       const present = [...new Set(names)].filter((name) => name !== 'reply-to');
       for (const name of present) {
-        const field = fieldOf(mail!, name);
-        const raw = Buffer.from(mail!.raw.toString('latin1').replace(field, `${field}x`), 'latin1');
+        const signed = fieldOf(mail!, name);
+        const raw = Buffer.from(mail!.raw.toString('latin1').replace(signed, `${signed}x`), 'latin1');
         const { dkim } = await authenticity(dns, { ...mail!, raw });
         expect([name, dkim.filter((verdict) => verdict.endsWith(' pass'))]).toEqual([name, []]);
       }

@@ -7,6 +7,7 @@ import { insertSendingDomain } from '../../../../test/support/sending-domain.js'
 import type { SmtpSink } from '../../../../test/support/sink-rules.js';
 import type { ProjectScope } from '#kernel';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../messaging.fixture.js';
+import { ReportedDistrust } from './reported-distrust.service.js';
 
 const SECOND = 1_000;
 const HOUR = 60 * MINUTE;
@@ -128,6 +129,37 @@ describe('four workers together', () => {
     expect(rows.every(({ state }) => state === 'SENT')).toBe(true);
     expect(new Set(sink.messages.map(({ messageId }) => messageId)).size).toBe(300);
     expect(sink.count()).toBe(300);
+  });
+
+  it('slow a destination down when mails come back that it refused for our reputation', async () => {
+    await open({});
+    const campaign = await fixture.queuedCampaign(scope, 20);
+    start();
+    await after(0);
+    const sent = await fixture.deliveries();
+    const distrust = (worker: number, delivery: number) =>
+      workers[worker]?.get(ReportedDistrust).reported(scope, sent[delivery]?.id ?? '');
+    const slowed = () => fixture.test.query('select destination from deliverability.slowed_destinations');
+    // Whoever got one mail may report it as often as they like.
+    for (const worker of [0, 1, 2, 3]) await distrust(worker, 0);
+    await distrust(1, 1);
+    expect(await slowed()).toEqual([]);
+    fixture.clock.advance(HOUR + MINUTE);
+    await distrust(1, 2);
+    await distrust(2, 3);
+    expect(await slowed()).toEqual([]);
+    await distrust(3, 4);
+    expect(await slowed()).toEqual([{ destination: 'example.com' }]);
+
+    const before = sink.count();
+    await fixture.queuedAgain(scope, campaign);
+    const atHand = await after(0);
+    expect(atHand - before).toBeLessThanOrEqual(1);
+    const arrived = [atHand];
+    for (let minute = 1; minute <= 5; minute += 1) arrived.push(await after(MINUTE));
+    arrived.forEach((count, minute) => expect(count - atHand).toBeLessThanOrEqual(minute));
+    expect((arrived.at(-1) ?? 0) - atHand).toBeGreaterThanOrEqual(4);
+    expect(await fixture.test.query('select from audience.suppressions')).toEqual([]);
   });
 
   it('send exactly what a new domain may on its day, and the rest on the next', async () => {

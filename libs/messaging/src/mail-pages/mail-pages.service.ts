@@ -20,7 +20,8 @@ export interface DescribedMail {
 /** Who unsubscribes, and by which way. */
 export interface Unsubscriber {
   readonly how: 'SUBSCRIBER_PAGE' | 'ONE_CLICK';
-  readonly ipAddress: string;
+  /** Null when it is not known: by mail. */
+  readonly ipAddress: string | null;
   readonly userAgent: string | null;
 }
 

@@ -24,6 +24,9 @@ export interface MinuteChange {
   readonly hardBounced?: number;
   readonly hardRefused?: number;
   readonly complained?: number;
+  /** Refused for their sender or its authentication, by the next hop or by a report: at the minute in which they were sent. */
+  readonly senderRefused?: number;
+  readonly senderBounced?: number;
 }
 
 /** This process's rows among a campaign's counters: few enough to add up, enough not to wait for each other. */
@@ -68,18 +71,22 @@ export async function addToMinutes(db: Sql, changes: readonly MinuteChange[]): P
     hard_bounced: change.hardBounced ?? 0,
     hard_refused: change.hardRefused ?? 0,
     complained: change.complained ?? 0,
+    sender_refused: change.senderRefused ?? 0,
+    sender_bounced: change.senderBounced ?? 0,
   }));
   await sql`
     insert into messaging.campaign_minutes as m (campaign_id, minute, writer, environment_id, delivered, bounced, hard_bounced,
-      hard_refused, complained)
+      hard_refused, complained, sender_refused, sender_bounced)
     select v.campaign_id, date_trunc('minute', v.at), ${COUNTERS_WRITER}, v.environment_id, sum(v.delivered), sum(v.bounced),
-      sum(v.hard_bounced), sum(v.hard_refused), sum(v.complained)
+      sum(v.hard_bounced), sum(v.hard_refused), sum(v.complained), sum(v.sender_refused),
+      sum(v.sender_bounced)
     from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as v(campaign_id uuid, environment_id bigint, at timestamptz,
-      delivered int, bounced int, hard_bounced int, hard_refused int, complained int)
+      delivered int, bounced int, hard_bounced int, hard_refused int, complained int, sender_refused int, sender_bounced int)
     group by 1, 2, 4 order by 1, 2
     on conflict (campaign_id, minute, writer) do update set delivered = m.delivered + excluded.delivered,
       bounced = m.bounced + excluded.bounced, hard_bounced = m.hard_bounced + excluded.hard_bounced,
-      hard_refused = m.hard_refused + excluded.hard_refused, complained = m.complained + excluded.complained
+      hard_refused = m.hard_refused + excluded.hard_refused, complained = m.complained + excluded.complained,
+      sender_refused = m.sender_refused + excluded.sender_refused, sender_bounced = m.sender_bounced + excluded.sender_bounced
   `.execute(db);
 }
 

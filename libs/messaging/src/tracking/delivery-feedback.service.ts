@@ -106,7 +106,7 @@ export class DeliveryFeedback {
     ]);
     await addToMinutes(db, [
       { ...of, at: now, bounced: 1, hardBounced: isHard ? 1 : 0 },
-      { ...of, at: sentAt, delivered: -1 },
+      { ...of, at: sentAt, delivered: -1, senderBounced: bounceClass === 'sender' ? 1 : 0 },
     ]);
   }
 

@@ -6,6 +6,7 @@ export class MailMetrics {
   readonly #held: Counter<'reason' | 'destination'>;
   readonly #slowDowns: Counter<'destination'>;
   readonly #slowUntil: Gauge<'destination'>;
+  readonly #senderStops: Counter;
   readonly #routePauses: Counter;
   readonly #routePausedUntil: Gauge;
 
@@ -35,6 +36,11 @@ export class MailMetrics {
       labelNames: ['destination'],
       registers,
     });
+    this.#senderStops = new Counter({
+      name: 'mailwright_sender_stops_total',
+      help: 'Times that a sending domain was stopped since its mail is refused for its sender.',
+      registers,
+    });
     this.#routePauses = new Counter({
       name: 'mailwright_route_pauses_total',
       help: 'Times that sending rested since the relay could not be used.',
@@ -61,6 +67,10 @@ export class MailMetrics {
 
   isSlowUntil(destination: string, until: Date): void {
     this.#slowUntil.set({ destination }, until.getTime() / 1_000);
+  }
+
+  senderStopped(): void {
+    this.#senderStops.inc();
   }
 
   routePaused(until: Date): void {

@@ -1,0 +1,24 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { UnsubscribeMailed } from '#deliverability';
+import type { ProjectScope } from '#kernel';
+import { MailPagesService } from '#messaging';
+import { done, type JobResult, TransactionalJob } from '#platform';
+
+/** Takes the reader of a mail off its topics, who has asked for it by a mail to its unsubscribe address. */
+@Injectable()
+export class UnsubscribeByMail extends TransactionalJob<{ deliveryId: string }> {
+  override readonly name = 'unsubscribe-by-mail';
+  override readonly queue = 'bounces';
+  override readonly on = UnsubscribeMailed;
+
+  constructor(@Inject(MailPagesService) private readonly mails: MailPagesService) {
+    super();
+  }
+
+  override async handle(scope: ProjectScope, { deliveryId }: { deliveryId: string }): Promise<JobResult> {
+    // The client's address is that of a mail server, and says nothing of the person.
+    const by = { how: 'ONE_CLICK', ipAddress: null, userAgent: null } as const;
+    await this.mails.unsubscribe(scope, deliveryId, 'topics', by);
+    return done;
+  }
+}
