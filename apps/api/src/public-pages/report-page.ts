@@ -34,7 +34,7 @@ export function reportPage(overview: CampaignOverview, sender: PageSender): Page
       ${section('funnel', 'From sending to clicking', [funnelTable(funnelOf(overview)), factsOf(overview)])}
       ${timeline.points.length === 0 ? null : section('timeline', 'Over time', [timelineFigure(timeline, isTracked), quiet('Times are in UTC.')])}
       ${isTracked && links.length > 0 ? section('links', 'Most followed links', linksTable(links, statistics.uniqueClicks)) : null}
-      ${section('providers', 'By mailbox provider', providersTable(providers, isTracked))}
+      ${section('providers', 'By mailbox provider', [providersTable(providers, isTracked), ...brokenDown(overview)])}
       ${writtenReport(overview)}`,
   });
 }
@@ -57,6 +57,11 @@ function section(id: string, heading: string, body: Html | readonly Html[]): Htm
 
 function quiet(text: string): Html {
   return html`<p class="quiet">${text}</p>`;
+}
+
+/** Of a campaign that goes on, what takes long to count is counted from time to time. */
+function brokenDown({ brokenDownAt }: CampaignOverview): Html[] {
+  return brokenDownAt === null ? [] : [quiet(`Links and providers as of ${dateText(brokenDownAt)}.`)];
 }
 
 function funnelOf({ statistics, isTracked }: CampaignOverview): FunnelStep[] {
