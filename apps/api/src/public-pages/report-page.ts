@@ -4,7 +4,7 @@ import { page, type Page, type PageSender, signs } from './page-layout.js';
 import { timelineFigure } from './report-chart.js';
 import { renderMarkdown } from '../markdown/markdown.js';
 import { linksTable, providersTable } from './report-tables.js';
-import { countText, dateText, shareText } from './report-text.js';
+import { countText, dateText, shareText, subjectText } from './report-text.js';
 
 interface FunnelStep {
   readonly name: string;
@@ -26,7 +26,7 @@ export function reportPage(overview: CampaignOverview, sender: PageSender): Page
     sign: signs.chart,
     sender,
     wide: true,
-    body: html`<p class="standing"><bdi>${subject}</bdi></p>
+    body: html`<p class="standing"><bdi>${subjectText(subject)}</bdi></p>
       <p class="quiet">
         Sent ${dateText(statistics.collectedAt ?? queuedAt)}.
         ${statistics.lastUpdatedAt === null ? null : html`As of ${dateText(statistics.lastUpdatedAt)}.`}

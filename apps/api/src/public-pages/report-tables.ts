@@ -21,7 +21,7 @@ export function linksTable(links: Links, clickers: number): Html {
         ${links.map(
           (link) =>
             html`<tr>
-              <th scope="row"><bdi>${shortened(link.url)}</bdi></th>
+              <th scope="row"><bdi>${breakable(shortened(link.url))}</bdi></th>
               <td class="amount">${countText(link.clickers)}</td>
               <td class="amount">${shareText(link.clickers, clickers)}</td>
             </tr>`,
@@ -77,6 +77,13 @@ function columnsOf(isTracked: boolean): Column[] {
     { name: 'Opened', count: ({ opened }) => opened, of: ({ delivered }) => delivered },
     { name: 'Clicked', count: ({ clicked }) => clicked, of: ({ delivered }) => delivered },
   ];
+}
+
+/** Says where a long address may go on in the next line: after what separates its parts. */
+function breakable(url: string): Html[] {
+  return url
+    .split(/(?<=[/?&])(?![/])/)
+    .map((part, index) => (index === 0 ? html`${part}` : html`<wbr />${part}`));
 }
 
 function shortened(url: string): string {
