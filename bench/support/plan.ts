@@ -150,11 +150,11 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
     sizes: { REST_S: { full: 30, least: 10 } },
     repeats: 'TIMES',
     figures: [
-      { label: 'api at rest, MB', line: /api at rest: (\d+) MB/, goal: atMost(150) },
-      { label: 'worker at rest, MB', line: /worker at rest: (\d+) MB/, goal: atMost(150) },
-      { label: 'api at rest, % of a core', line: /api at rest: .* ([\d.]+) % of a core/, goal: atMost(1) },
+      { label: 'memory of the api, MB', line: /api at rest: (\d+) MB/, goal: atMost(150) },
+      { label: 'memory of the worker, MB', line: /worker at rest: (\d+) MB/, goal: atMost(150) },
+      { label: 'CPU of the api, % of a core', line: /api at rest: .* ([\d.]+) % of a core/, goal: atMost(1) },
       {
-        label: 'worker at rest, % of a core',
+        label: 'CPU of the worker, % of a core',
         line: /worker at rest: .* ([\d.]+) % of a core/,
         goal: atMost(1),
       },

@@ -24,7 +24,7 @@ describe('The page of a report', () => {
       'Delivered 12,252 98.8% of sent',
       'Opened 5,146 42% of delivered',
       'Clicked 1,372 11.2% of delivered',
-      'https://shop.example/spring 812 59.2%',
+      ' shop.example/spring 812 59.2%',
       'gmail.com 6,204 6,190 99.8% 14 0.23%',
       'All others 1,645',
       'Rank 1 of 9.',
