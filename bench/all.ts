@@ -38,7 +38,7 @@ async function run(planned: PlannedBenchmark): Promise<Outcome> {
   const sizes = sizesAt(planned, SCALE, PAIRS);
   const began = { at: performance.now(), load: loadavg()[0] ?? 0 };
   const child = spawn(process.execPath, [join(projectRoot(), 'dist/bench', `${planned.name}.js`)], {
-    env: { ...process.env, ...sizes },
+    env: { ...process.env, ...planned.settings, ...sizes },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';

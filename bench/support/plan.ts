@@ -7,6 +7,8 @@ export interface PlannedBenchmark {
   readonly sizes: Readonly<Record<string, { readonly full: number; readonly least: number }>>;
   /** Under which name it takes how often each of the two runs, after a warm-up: no matter of the scale. */
   readonly repeats: 'PAIRS' | 'TIMES' | null;
+  /** What else it is told. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** The figures that stand in the table. */
   readonly figures: readonly PlannedFigure[];
 }
@@ -76,6 +78,8 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
     title: 'Subscribers over HTTP, against bare Fastify and pg with the same SQL',
     sizes: { ROWS, SECONDS: { full: 5, least: 2 } },
     repeats: 'PAIRS',
+    // Lists have no reference.
+    settings: { ONLY: 'get,create' },
     figures: [
       { label: 'get, requests/s', line: spreadAfter('get: ') },
       {
