@@ -91,7 +91,7 @@ export default {
     },
     {
       name: 'the-demo-is-a-client',
-      comment: 'It speaks HTTP like any other client program.',
+      comment: 'It speaks HTTP by the SDK, like any other client program.',
       severity: 'error',
       from: { path: '^apps/demo/' },
       to: { path: '^libs/' },

@@ -13,6 +13,7 @@ import { chart, machine, table, withBlock, withTable } from './support/results.j
  * that fails stands in the table with its reason; the others go on. The process ends with 1 then.
  */
 const SCALE = Number(process.env['BENCH_SCALE'] ?? 0.1);
+const PAIRS = Number(process.env['BENCH_PAIRS'] ?? 5);
 const ONLY = process.env['BENCH_ONLY']?.split(',');
 const ELSEWHERE = process.env['BENCH_RESULTS'];
 const RESULTS = ELSEWHERE ?? join(projectRoot(), 'bench/RESULTS.md');
@@ -34,10 +35,10 @@ say(`\n${written}\n\nWritten to ${RESULTS}.`);
 process.exitCode = outcomes.every(({ failure }) => failure === null) ? 0 : 1;
 
 async function run(planned: PlannedBenchmark): Promise<Outcome> {
-  const sizes = sizesAt(planned, SCALE);
+  const sizes = sizesAt(planned, SCALE, PAIRS);
   const began = { at: performance.now(), load: loadavg()[0] ?? 0 };
   const child = spawn(process.execPath, [join(projectRoot(), 'dist/bench', `${planned.name}.js`)], {
-    env: { ...process.env, ...sizes },
+    env: { ...process.env, ...planned.settings, ...sizes },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';

@@ -23,6 +23,8 @@ export interface LoadTarget {
   readonly database: TestDatabase;
   /** Of the people that every campaign goes to beside those who join. */
   readonly bulkTopicId: string;
+  /** 1 is the whole load; 0.2 pauses five times as long between two requests of a kind. */
+  readonly pace: number;
 }
 
 /** What a project's days are made of, all at once, until `signal` says stop. Counts what was done, by kind. */
@@ -56,7 +58,7 @@ export class MixedLoad {
       await work().catch((error: unknown) => {
         if (!this.signal.aborted) this.failures.push(String(error));
       });
-      await delay(pauseMs, undefined, { signal: this.signal }).catch(() => undefined);
+      await delay(pauseMs / this.target.pace, undefined, { signal: this.signal }).catch(() => undefined);
     }
   }
 

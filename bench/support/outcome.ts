@@ -48,12 +48,18 @@ function worst({ label, line, goal }: PlannedFigure, output: string): FoundFigur
   };
 }
 
-/** The sizes of a benchmark at a scale, as its environment. */
-export function sizesAt({ sizes }: PlannedBenchmark, scale: number): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(sizes).map(([name, { full, least }]) => [
-      name,
-      String(Math.max(least, Math.round(full * scale))),
-    ]),
-  );
+/** The sizes of a benchmark at a scale and with so many repeats, as its environment. */
+export function sizesAt(
+  { sizes, repeats }: PlannedBenchmark,
+  scale: number,
+  times: number,
+): Record<string, string> {
+  const scaled = Object.entries(sizes).map(([name, { full, least }]) => [
+    name,
+    String(Math.max(least, Math.round(full * scale))),
+  ]);
+  return Object.fromEntries(repeats === null ? scaled : [...scaled, [repeats, String(times)]]) as Record<
+    string,
+    string
+  >;
 }

@@ -5,6 +5,10 @@ export interface PlannedBenchmark {
   readonly title: string;
   /** Its sizes at a scale of 1, multiplied by the scale; never below `least`. */
   readonly sizes: Readonly<Record<string, { readonly full: number; readonly least: number }>>;
+  /** Under which name it takes how often each of the two runs, after a warm-up: no matter of the scale. */
+  readonly repeats: 'PAIRS' | 'TIMES' | null;
+  /** What else it is told. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** The figures that stand in the table. */
   readonly figures: readonly PlannedFigure[];
 }
@@ -30,15 +34,15 @@ const atMost = (most: number, unit = '') => ({
 /** The worst of the ratios of all rules, counted or written. */
 const RATIOS_OF_RULES = new RegExp(String.raw`^\s+(?:count|write)\s.*, ratio ${SPREAD}`, 'gm');
 
-const PAIRS = { full: 5, least: 1 };
-const ROWS = { full: 200_000, least: 2_000 };
+const ROWS = { full: 1_000_000, least: 2_000 };
 
 /** In the order in which they run. Goals are those of docs/performance.md. */
 export const BENCHMARKS: readonly PlannedBenchmark[] = [
   {
     name: 'campaign',
     title: 'A campaign to an SMTP sink, against nodemailer’s pool sending one of its mails',
-    sizes: { RECIPIENTS: { full: 50_000, least: 500 }, PAIRS, SIGNED_PAIRS: { full: 3, least: 1 } },
+    sizes: { RECIPIENTS: { full: 50_000, least: 500 }, SIGNED_PAIRS: { full: 3, least: 1 } },
+    repeats: 'PAIRS',
     figures: [
       { label: 'mails/s', line: spreadAfter('mails/s: ') },
       { label: 'ratio', line: spreadAfter('ratio: '), goal: atLeast(1) },
@@ -51,9 +55,20 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
     ],
   },
   {
+    name: 'expansion',
+    title: 'A campaign’s recipients written down, against one INSERT … SELECT',
+    sizes: { ROWS },
+    repeats: 'PAIRS',
+    figures: [
+      { label: 'rows/s', line: spreadAfter('rows/s: ') },
+      { label: 'ratio', line: spreadAfter('ratio: '), goal: atLeast(0.7) },
+    ],
+  },
+  {
     name: 'dkim',
     title: 'Messages signed, against bare signatures',
-    sizes: { PAIRS: { full: 7, least: 1 } },
+    sizes: {},
+    repeats: 'PAIRS',
     figures: [
       { label: 'RSA-2048, messages/s', line: spreadAfter('RSA-2048, messages/s: ') },
       {
@@ -66,7 +81,10 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
   {
     name: 'subscribers',
     title: 'Subscribers over HTTP, against bare Fastify and pg with the same SQL',
-    sizes: { ROWS, PAIRS, SECONDS: { full: 5, least: 1 } },
+    sizes: { ROWS, SECONDS: { full: 5, least: 2 } },
+    repeats: 'PAIRS',
+    // Lists have no reference.
+    settings: { ONLY: 'get,create' },
     figures: [
       { label: 'get, requests/s', line: spreadAfter('get: ') },
       {
@@ -85,7 +103,8 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
   {
     name: 'tracking',
     title: 'Click redirects, against bare Fastify',
-    sizes: { PAIRS, SECONDS: { full: 3, least: 1 } },
+    sizes: { SECONDS: { full: 3, least: 2 } },
+    repeats: 'PAIRS',
     figures: [
       { label: 'redirects/s', line: new RegExp(`^redirects/s, api${COLUMNS}`, 'm') },
       {
@@ -98,7 +117,8 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
   {
     name: 'import',
     title: 'An import of CSV, against COPY into one table without indexes',
-    sizes: { ROWS, PAIRS },
+    sizes: { ROWS },
+    repeats: 'PAIRS',
     figures: [
       { label: 'rows/s', line: spreadAfter('rows/s: ') },
       { label: 'ratio', line: spreadAfter('ratio: '), goal: atLeast(0.15) },
@@ -107,13 +127,48 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
   {
     name: 'segments',
     title: 'Ten rules counted and written, against SQL written by hand (ratio of times)',
-    sizes: { ROWS, PAIRS },
+    sizes: { ROWS },
+    repeats: 'PAIRS',
     figures: [{ label: 'ratio, the worst rule', line: RATIOS_OF_RULES, goal: atMost(1.3) }],
   },
   {
     name: 'pre-send',
     title: 'The pre-send analysis over HTTP',
-    sizes: { ROWS, TIMES: { full: 5, least: 1 } },
+    sizes: { ROWS },
+    repeats: 'TIMES',
     figures: [{ label: 'ms', line: spreadAfter(''), goal: atMost(5_000, ' ms') }],
+  },
+  {
+    name: 'automations',
+    title: 'People who wait in an automation, and who wake together',
+    sizes: {
+      WAITING: { full: 1_000_000, least: 2_000 },
+      WAKING: { full: 100_000, least: 1_000 },
+      CHANGES: { full: 100_000, least: 1_000 },
+      REST_S: { full: 20, least: 5 },
+    },
+    repeats: null,
+    figures: [
+      { label: 'bytes a person who waits', line: /bytes a waiting row: (\d+)/ },
+      { label: 'steps/s', line: /woke together: (\d+) steps\/s/ },
+    ],
+  },
+  {
+    name: 'rest',
+    title: 'The programs at rest, and how they start',
+    sizes: { REST_S: { full: 30, least: 10 } },
+    repeats: 'TIMES',
+    figures: [
+      { label: 'memory of the api, MB', line: /api at rest: (\d+) MB/, goal: atMost(150) },
+      { label: 'memory of the worker, MB', line: /worker at rest: (\d+) MB/, goal: atMost(150) },
+      { label: 'CPU of the api, % of a core', line: /api at rest: .* ([\d.]+) % of a core/, goal: atMost(1) },
+      {
+        label: 'CPU of the worker, % of a core',
+        line: /worker at rest: .* ([\d.]+) % of a core/,
+        goal: atMost(1),
+      },
+      { label: 'api starts, s', line: spreadAfter('api starts, s: '), goal: atMost(2.5) },
+      { label: 'npm start, warm, s', line: spreadAfter('npm start, warm, s: '), goal: atMost(10) },
+    ],
   },
 ];

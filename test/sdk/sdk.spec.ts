@@ -240,6 +240,12 @@ describe('the SDK where the network is bad', () => {
   it('says so when something that is not the api answers', async () => {
     const client = await clientOf((_, response) => response.writeHead(404).end('<html>'));
     await expect(client.project()).rejects.toMatchObject({ status: 404, message: 'HTTP 404' });
+    const proxy = await clientOf((_, response) => response.writeHead(403).end('{"message":"Not from here"}'));
+    await expect(proxy.project()).rejects.toMatchObject({
+      status: 403,
+      slug: 'about:blank',
+      message: 'HTTP 403',
+    });
   });
 });
 

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { CommanderError } from 'commander';
+import { DemoClient } from './demo-client.js';
 import { DemoError } from './demo.error.js';
 import { flow } from './flow.js';
-import { HttpClient } from './http-client.js';
 import { type DemoOptions, parseOptions } from './options.js';
 import { runFlow } from './run-flow.js';
 import { Story } from './story.js';
@@ -15,7 +15,7 @@ async function demo(options: DemoOptions): Promise<0 | 1> {
     colour: process.stdout.isTTY && process.stdout.hasColors(),
     quiet: options.quiet,
   });
-  const client = new HttpClient(target, (seconds) => transcript.waiting(seconds));
+  const client = new DemoClient(target, (seconds) => transcript.waiting(seconds));
   const story = new Story(Date.now().toString());
   const started = performance.now();
   transcript.heading(`Mailwright on ${target.baseUrl}, with the test key ${maskedKey(target.key)}`);

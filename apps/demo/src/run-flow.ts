@@ -1,12 +1,12 @@
+import { type DemoClient, UnreachableError } from './demo-client.js';
 import { DemoError } from './demo.error.js';
 import { Unmet } from './expectation.js';
-import { type HttpClient, UnreachableError } from './http-client.js';
 import type { Step } from './step.js';
 import type { Story } from './story.js';
 import type { Outcome, Transcript } from './transcript.js';
 
 export interface Run {
-  readonly client: HttpClient;
+  readonly client: DemoClient;
   readonly story: Story;
   readonly transcript: Transcript;
   /** How long to wait for the worker in one step. */
@@ -42,9 +42,11 @@ async function holds(step: Step, number: number, run: Run): Promise<boolean> {
 }
 
 async function ask(step: Step, { client, story, transcript, patienceMs }: Run) {
-  const request = step.request(story);
-  transcript.request(request);
-  const polled = await client.poll(request, step.isDone ?? (() => true), patienceMs);
+  const polled = await client.poll(step.request(story), {
+    isDone: step.isDone ?? (() => true),
+    patienceMs,
+    onSent: (sent) => transcript.request(sent),
+  });
   transcript.answer(polled, step.shows);
   return polled.answer;
 }

@@ -1,5 +1,5 @@
 import type { Answer } from './answer.js';
-import type { DemoRequest } from './http-client.js';
+import type { DemoRequest } from './demo-request.js';
 import type { Story } from './story.js';
 
 /** One request of the demo and what has to come back for it. */

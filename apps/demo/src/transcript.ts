@@ -1,7 +1,8 @@
 import { styleText } from 'node:util';
 import type { Answer } from './answer.js';
+import type { PolledAnswer } from './demo-client.js';
+import type { SentRequest } from './demo-request.js';
 import type { Unmet } from './expectation.js';
-import type { DemoRequest, PolledAnswer } from './http-client.js';
 import { shortBody, shortJson, shortText } from './shorten.js';
 
 type Style = Parameters<typeof styleText>[0];
@@ -41,7 +42,7 @@ export class Transcript {
     this.#detail(this.#styled('bold', `${String(number).padStart(2)}. ${name}`));
   }
 
-  request({ method, url, json, form }: DemoRequest): void {
+  request({ method, url, json, form }: SentRequest): void {
     this.#detail(`    ${this.#styled('cyan', `${method} ${shortText(url)}`)}`);
     if (json !== undefined) this.#block('    ', shortJson(json));
     if (form !== undefined) this.#block('    ', [new URLSearchParams(form).toString()].filter(Boolean));

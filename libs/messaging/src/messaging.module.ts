@@ -62,6 +62,7 @@ import { WarmUpPace } from './deliveries/warm-up-pace.service.js';
 import { TestDeliveriesService } from './deliveries/test-deliveries.service.js';
 import { TestMailPreparation } from './deliveries/test-mail-preparation.js';
 import { TestMailsService } from './deliveries/test-mails.service.js';
+import { CampaignBreakdowns } from './campaign-reports/campaign-breakdowns.service.js';
 import { CampaignOverviewQuery } from './campaign-reports/campaign-overview.query.js';
 import { CampaignReportsService } from './campaign-reports/campaign-reports.service.js';
 import { OpenAiCompatibleModel } from './campaign-reports/language-model/openai-compatible.model.js';
@@ -112,6 +113,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     CampaignControlService,
     CampaignDomainUsageQuery,
     CampaignMailsService,
+    CampaignBreakdowns,
     CampaignOverviewQuery,
     CampaignPreviewService,
     CampaignReportsService,

@@ -27,6 +27,7 @@ export { PeriodicTask, PeriodicTasks } from './jobs/periodic-tasks.js';
 export type { QueueBackend } from './jobs/queue-backend.js';
 export { Relay } from './jobs/relay.js';
 export { RemoveFinishedJobs } from './jobs/remove-finished-jobs.task.js';
+export { before, type OldRows, RemoveOldRows } from './jobs/remove-old-rows.js';
 export { waitForWorker } from './jobs/wait-for-worker.js';
 export { Loop } from './lifecycle/loop.js';
 export { createLogger } from './logging/logger.js';

@@ -1,42 +1,55 @@
 import type { Answer } from './operations.js';
-import * as resources from './resources.js';
+import { Automations } from './resources/automations.js';
+import { Billing } from './resources/billing.js';
+import { Campaigns } from './resources/campaigns.js';
+import { Consents } from './resources/consents.js';
+import { Credits } from './resources/credits.js';
+import { CustomFields } from './resources/custom-fields.js';
+import { Imports } from './resources/imports.js';
+import { Reports } from './resources/reports.js';
+import { Segments } from './resources/segments.js';
+import { SendingDomain } from './resources/sending-domain.js';
+import { Subscribers } from './resources/subscribers.js';
+import { Suppressions } from './resources/suppressions.js';
+import { TestInbox } from './resources/test-inbox.js';
+import { Topics } from './resources/topics.js';
 import { type CallOptions, type MailwrightOptions, Transport } from './transport.js';
 
 /** The Mailwright API with one key: one project, live or test. */
 export class Mailwright {
   readonly #transport: Transport;
-  readonly topics: resources.Topics;
-  readonly subscribers: resources.Subscribers;
-  readonly imports: resources.Imports;
-  readonly consents: resources.Consents;
-  readonly customFields: resources.CustomFields;
-  readonly segments: resources.Segments;
-  readonly suppressions: resources.Suppressions;
-  readonly campaigns: resources.Campaigns;
-  readonly reports: resources.Reports;
-  readonly automations: resources.Automations;
-  readonly sendingDomain: resources.SendingDomain;
-  readonly billing: resources.Billing;
-  readonly credits: resources.Credits;
-  readonly testInbox: resources.TestInbox;
+  readonly topics: Topics;
+  readonly subscribers: Subscribers;
+  readonly imports: Imports;
+  readonly consents: Consents;
+  readonly customFields: CustomFields;
+  readonly segments: Segments;
+  readonly suppressions: Suppressions;
+  readonly campaigns: Campaigns;
+  readonly reports: Reports;
+  readonly automations: Automations;
+  readonly sendingDomain: SendingDomain;
+  readonly billing: Billing;
+  readonly credits: Credits;
+  readonly testInbox: TestInbox;
 
   constructor(options: MailwrightOptions) {
     const transport = new Transport(options);
     this.#transport = transport;
-    this.topics = new resources.Topics(transport);
-    this.subscribers = new resources.Subscribers(transport);
-    this.imports = new resources.Imports(transport);
-    this.consents = new resources.Consents(transport);
-    this.customFields = new resources.CustomFields(transport);
-    this.segments = new resources.Segments(transport);
-    this.suppressions = new resources.Suppressions(transport);
-    this.campaigns = new resources.Campaigns(transport);
-    this.reports = new resources.Reports(transport);
-    this.automations = new resources.Automations(transport);
-    this.sendingDomain = new resources.SendingDomain(transport);
-    this.billing = new resources.Billing(transport);
-    this.credits = new resources.Credits(transport);
-    this.testInbox = new resources.TestInbox(transport);
+    this.topics = new Topics(transport);
+    this.subscribers = new Subscribers(transport);
+    this.imports = new Imports(transport);
+    this.consents = new Consents(transport);
+    this.customFields = new CustomFields(transport);
+    this.segments = new Segments(transport);
+    this.suppressions = new Suppressions(transport);
+    this.campaigns = new Campaigns(transport);
+    this.reports = new Reports(transport);
+    this.automations = new Automations(transport);
+    this.sendingDomain = new SendingDomain(transport);
+    this.billing = new Billing(transport);
+    this.credits = new Credits(transport);
+    this.testInbox = new TestInbox(transport);
   }
 
   /** The project of the key. */

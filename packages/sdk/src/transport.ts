@@ -125,17 +125,20 @@ function waitBefore(error: MailwrightError | MailwrightConnectionError, retries:
 }
 
 async function problemOf(response: Response): Promise<MailwrightError> {
-  const problem = await response.json().catch(() => null);
+  const { status } = response;
+  const body: unknown = await response.json().catch(() => null);
+  // What stands between may answer in words of its own.
+  const problem = isProblem(body)
+    ? body
+    : { type: 'about:blank', title: `HTTP ${status}`, status, requestId: '' };
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   const retryAfter = Number.isFinite(seconds) ? seconds : null;
-  const { status } = response;
-  const known = (problem ?? {
-    type: 'about:blank',
-    title: `HTTP ${status}`,
-    status,
-    requestId: '',
-  }) as Problem;
-  return new MailwrightError(status, (known.type.split('/').at(-1) ?? '') as ProblemSlug, known, retryAfter);
+  const slug = problem.type.split('/').at(-1) ?? '';
+  return new MailwrightError(status, slug as ProblemSlug, problem, retryAfter);
+}
+
+function isProblem(body: unknown): body is Problem {
+  return typeof body === 'object' && body !== null && 'type' in body && typeof body.type === 'string';
 }
 
 function pause(ms: number, signal?: AbortSignal): Promise<void> {

@@ -58,7 +58,8 @@ export class ConfirmController {
     const link = await this.links.open(token, 'confirm');
     if (link === null) return sendPage(reply, notFoundPage);
     const { state, ...about } = await this.confirmations.describe(link.scope, link.id);
-    sendPage(reply, STATE_PAGES[state]({ sender: link.sender, ...about }));
+    const shown = state === 'open' && link.expired ? 'expired' : state;
+    sendPage(reply, STATE_PAGES[shown]({ sender: link.sender, ...about }));
   }
 
   @Post(':token')
@@ -72,11 +73,11 @@ export class ConfirmController {
     const { state, ...about } = await this.confirmations.describe(link.scope, link.id);
     const content = { sender: link.sender, ...about };
     if (state === 'gone') return sendPage(reply, goneConfirmationPage(content));
-    const wantsMail = formField(request, CONFIRM_ACTION.field) === CONFIRM_ACTION.resend;
-    sendPage(
-      reply,
-      wantsMail ? await this.#resend(link, content) : await this.#confirm(link, content, request),
-    );
+    if (formField(request, CONFIRM_ACTION.field) === CONFIRM_ACTION.resend)
+      return sendPage(reply, await this.#resend(link, content));
+    // The link itself says until when it is good, whatever the request for confirmation says.
+    if (state === 'open' && link.expired) return sendPage(reply, expiredConfirmationPage(content));
+    sendPage(reply, await this.#confirm(link, content, request));
   }
 
   async #confirm(link: PageLink, content: ConfirmPageContent, request: FastifyRequest): Promise<Page> {

@@ -78,7 +78,7 @@ describe('public pages', () => {
       `select id from audience.confirmations where subscriber_id = $1`,
       [id],
     );
-    return { id, address, topics, confirm: `/c/${tokenOf('confirm', request!.id)}` };
+    return { id, address, topics, request: request!.id, confirm: `/c/${tokenOf('confirm', request!.id)}` };
   }
 
   const statusesOf = async (subscriberId: string) =>
@@ -135,6 +135,22 @@ describe('public pages', () => {
       expect(await confirmationsOf(id)).toHaveLength(2);
       expect((await post(confirm, 'action=resend')).body).toContain('A mail was sent already');
       expect(await confirmationsOf(id)).toHaveLength(2);
+    });
+
+    it('is over when the time in the link itself is, whatever is left of the request’s', async () => {
+      const { id, request } = await subscribe();
+      const { environmentId } = scope;
+      const sign = (expiresAt: Date) =>
+        `/c/${app.get(LinkTokens).sign({ kind: 'confirm', environmentId, id: request, expiresAt })}`;
+      const old = sign(new Date(clock.now().getTime() - 120_000));
+      for (const page of [await get(old), await post(old)]) {
+        expect(page.statusCode).toBe(410);
+        expect(page.body).toContain('action');
+      }
+      expect(await statusesOf(id)).toMatchObject({ 'Careful & <b>': 'PENDING_CONFIRMATION' });
+      expect((await post(old, 'action=resend')).body).toContain('Check your inbox');
+      expect((await post(sign(new Date(clock.now().getTime() + HOUR_MS)))).statusCode).toBe(200);
+      expect((await get(old)).body).toContain('Already confirmed');
     });
 
     it('is over when the subscription was withdrawn', async () => {

@@ -13,6 +13,7 @@ const markupOf = (overview = sampleReport) =>
     .replaceAll(/\s+/g, ' ');
 const textOf = (overview = sampleReport) =>
   markupOf(overview)
+    .replaceAll('<wbr />', '')
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/\s+/g, ' ');
 
@@ -23,7 +24,7 @@ describe('The page of a report', () => {
       'Delivered 12,252 98.8% of sent',
       'Opened 5,146 42% of delivered',
       'Clicked 1,372 11.2% of delivered',
-      'https://shop.example/spring 812 59.2%',
+      ' shop.example/spring 812 59.2%',
       'gmail.com 6,204 6,190 99.8% 14 0.23%',
       'All others 1,645',
       'Rank 1 of 9.',
@@ -31,6 +32,24 @@ describe('The page of a report', () => {
     ]) {
       expect(text).toContain(part);
     }
+  });
+
+  it.each([
+    ['Spring is here, {{ subscriber.first_name | default: "friend" }}!', 'Spring is here, friend!'],
+    ["{{custom.plan|default:'Free'}} news", 'Free news'],
+    ['For {{ subscriber.first_name }} only', 'For … only'],
+    ['{% if custom.vip %}A gift {% endif %}for you', 'A gift for you'],
+    ['Save 20 % {now}', 'Save 20 % {now}'],
+  ])('tells the subject %j without its tags', (subject, shown) => {
+    expect(textOf({ ...sampleReport, subject })).toContain(` ${shown} `);
+  });
+
+  it('says of when links and providers are, where something happened since', () => {
+    expect(textOf()).not.toContain('Links and providers as of');
+    const brokenDownAt = new Date('2026-03-06T08:01:00.000Z');
+    expect(textOf({ ...sampleReport, brokenDownAt })).toContain(
+      'Links and providers as of 6 Mar 2026, 08:01 UTC.',
+    );
   });
 
   it('can be followed by ear: one main heading, sections in order, headed tables, described charts', () => {

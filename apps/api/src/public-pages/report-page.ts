@@ -4,7 +4,7 @@ import { page, type Page, type PageSender, signs } from './page-layout.js';
 import { timelineFigure } from './report-chart.js';
 import { renderMarkdown } from '../markdown/markdown.js';
 import { linksTable, providersTable } from './report-tables.js';
-import { countText, dateText, shareText } from './report-text.js';
+import { countText, dateText, shareText, subjectText } from './report-text.js';
 
 interface FunnelStep {
   readonly name: string;
@@ -26,7 +26,7 @@ export function reportPage(overview: CampaignOverview, sender: PageSender): Page
     sign: signs.chart,
     sender,
     wide: true,
-    body: html`<p class="standing"><bdi>${subject}</bdi></p>
+    body: html`<p class="standing"><bdi>${subjectText(subject)}</bdi></p>
       <p class="quiet">
         Sent ${dateText(statistics.collectedAt ?? queuedAt)}.
         ${statistics.lastUpdatedAt === null ? null : html`As of ${dateText(statistics.lastUpdatedAt)}.`}
@@ -34,7 +34,7 @@ export function reportPage(overview: CampaignOverview, sender: PageSender): Page
       ${section('funnel', 'From sending to clicking', [funnelTable(funnelOf(overview)), factsOf(overview)])}
       ${timeline.points.length === 0 ? null : section('timeline', 'Over time', [timelineFigure(timeline, isTracked), quiet('Times are in UTC.')])}
       ${isTracked && links.length > 0 ? section('links', 'Most followed links', linksTable(links, statistics.uniqueClicks)) : null}
-      ${section('providers', 'By mailbox provider', providersTable(providers, isTracked))}
+      ${section('providers', 'By mailbox provider', [providersTable(providers, isTracked), ...brokenDown(overview)])}
       ${writtenReport(overview)}`,
   });
 }
@@ -57,6 +57,11 @@ function section(id: string, heading: string, body: Html | readonly Html[]): Htm
 
 function quiet(text: string): Html {
   return html`<p class="quiet">${text}</p>`;
+}
+
+/** Of a campaign that goes on, what takes long to count is counted from time to time. */
+function brokenDown({ brokenDownAt }: CampaignOverview): Html[] {
+  return brokenDownAt === null ? [] : [quiet(`Links and providers as of ${dateText(brokenDownAt)}.`)];
 }
 
 function funnelOf({ statistics, isTracked }: CampaignOverview): FunnelStep[] {

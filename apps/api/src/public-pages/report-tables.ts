@@ -6,6 +6,7 @@ type Links = CampaignOverview['links'];
 type Provider = CampaignOverview['providers'][number];
 
 const LONGEST_ADDRESS = 160;
+const USUAL_SCHEME = /^https:\/\//;
 
 /** Addresses are told, not linked: who reads a report shall not follow a link of the mail by mistake. */
 export function linksTable(links: Links, clickers: number): Html {
@@ -21,7 +22,7 @@ export function linksTable(links: Links, clickers: number): Html {
         ${links.map(
           (link) =>
             html`<tr>
-              <th scope="row"><bdi>${shortened(link.url)}</bdi></th>
+              <th scope="row"><bdi>${breakable(shortened(link.url.replace(USUAL_SCHEME, '')))}</bdi></th>
               <td class="amount">${countText(link.clickers)}</td>
               <td class="amount">${shareText(link.clickers, clickers)}</td>
             </tr>`,
@@ -77,6 +78,13 @@ function columnsOf(isTracked: boolean): Column[] {
     { name: 'Opened', count: ({ opened }) => opened, of: ({ delivered }) => delivered },
     { name: 'Clicked', count: ({ clicked }) => clicked, of: ({ delivered }) => delivered },
   ];
+}
+
+/** Says where a long address may go on in the next line: after what separates its parts. */
+function breakable(url: string): Html[] {
+  return url
+    .split(/(?<=[/?&=])(?!\/)/)
+    .map((part, index) => (index === 0 ? html`${part}` : html`<wbr />${part}`));
 }
 
 function shortened(url: string): string {

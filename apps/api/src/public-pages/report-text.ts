@@ -28,6 +28,21 @@ export function momentText(at: Date | undefined, interval: 'minute' | 'hour' | '
   return (interval === 'day' ? DAY : TIME).format(at);
 }
 
+const TAG = /\{\{-?([\s\S]*?)-?\}\}|\{%[\s\S]*?%\}/g;
+const DEFAULT = /\|\s*default:\s*(?:"([^"]*)"|'([^']*)')/;
+
+/** A subject as somebody would read it of whom nothing is known: `Hello {{ … | default: "you" }}` is `Hello you`. */
+export function subjectText(subject: string): string {
+  return subject
+    .replaceAll(TAG, (_, output: string | undefined) => {
+      if (output === undefined) return '';
+      const [, double, single] = DEFAULT.exec(output) ?? [];
+      return double ?? single ?? '…';
+    })
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
 /** `1 Mar 2026, 09:00 UTC` */
 export function dateText(at: Date): string {
   return `${DAY.format(at)}, ${at.toISOString().slice(11, 16)} UTC`;

@@ -20,7 +20,7 @@ export const campaignSteps: readonly Step[] = [
   },
   {
     name: 'Ada opens it',
-    request: (story) => ({ method: 'GET', url: `/api/v1/test-inbox/messages/${story.fact('messageId')}` }),
+    request: (story) => (mailwright) => mailwright.testInbox.get(story.fact('messageId')),
     shows: ['to', 'subject', 'text', 'headers.List-Unsubscribe', 'headers.List-Unsubscribe-Post'],
     check: (answer, story) => {
       expectAnswer(answer, 200, {
@@ -40,10 +40,7 @@ export const campaignSteps: readonly Step[] = [
   },
   {
     name: 'The report counts it',
-    request: (story) => ({
-      method: 'GET',
-      url: `/api/v1/campaigns/${story.fact('firstCampaign')}/report/statistics`,
-    }),
+    request: (story) => (mailwright) => mailwright.reports.statistics(story.fact('firstCampaign')),
     check: (answer) => {
       expectAnswer(answer, 200, { totalSent: atLeast(2), totalDelivered: atLeast(2) });
       return `${Number(valueAt(answer, 'totalSent'))} sent, ${Number(valueAt(answer, 'totalDelivered'))} delivered`;
@@ -51,10 +48,7 @@ export const campaignSteps: readonly Step[] = [
   },
   {
     name: 'The worker makes a CSV of it',
-    request: (story) => ({
-      method: 'GET',
-      url: `/api/v1/campaigns/${story.fact('firstCampaign')}/report/export`,
-    }),
+    request: (story) => (mailwright) => mailwright.reports.export(story.fact('firstCampaign')),
     check: (answer, story) => {
       expectAnswer(answer, 200);
       const [head, row] = answer.text.split('\r\n');

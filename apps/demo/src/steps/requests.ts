@@ -1,6 +1,6 @@
 import { type Answer, listAt, valueAt } from '../answer.js';
+import type { ApiCall } from '../demo-request.js';
 import { Unmet } from '../expectation.js';
-import type { DemoRequest } from '../http-client.js';
 import type { Topic } from '../story.js';
 
 /** For a step that waited for the worker in vain. */
@@ -8,13 +8,12 @@ export const WORKER_HINT = 'Mail is sent by the worker. Does it run?';
 
 const UNFINISHED = ['QUEUED_FOR_SENDING', 'SENDING'];
 
-export function consentsOf(email: string): DemoRequest {
-  return { method: 'GET', url: `/api/v1/subscribers/${encodeURIComponent(email)}/consents` };
+export function consentsOf(email: string): ApiCall {
+  return (mailwright) => mailwright.consents.of(email);
 }
 
-export function inboxOf(email: string, kind: 'OPT_IN' | 'CAMPAIGN'): DemoRequest {
-  const query = new URLSearchParams({ to: email, kind });
-  return { method: 'GET', url: `/api/v1/test-inbox/messages?${query.toString()}` };
+export function inboxOf(email: string, kind: 'OPT_IN' | 'CAMPAIGN'): ApiCall {
+  return (mailwright) => mailwright.testInbox.all({ to: email, kind }).page();
 }
 
 /** Whether a list has anything in it. */

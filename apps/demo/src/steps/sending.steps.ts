@@ -1,7 +1,7 @@
+import type { ApiCall } from '../demo-request.js';
 import { expectAnswer, textAt, Unmet } from '../expectation.js';
-import type { DemoRequest } from '../http-client.js';
 import type { Step } from '../step.js';
-import type { Story, Topic } from '../story.js';
+import type { Topic } from '../story.js';
 import { isFinished, WORKER_HINT } from './requests.js';
 
 export const ISSUES = { firstCampaign: 'First issue', secondCampaign: 'Second issue' } as const;
@@ -19,7 +19,6 @@ const SHOWN = [
 
 /** A campaign to both topics from its draft until it is SENT. */
 export function sendingSteps(campaign: keyof typeof ISSUES, ordinal: string): readonly Step[] {
-  const url = (story: Story) => `/api/v1/campaigns/${story.fact(campaign)}`;
   return [
     {
       name: `The ${ordinal} campaign is drafted, for both topics`,
@@ -34,7 +33,7 @@ export function sendingSteps(campaign: keyof typeof ISSUES, ordinal: string): re
     },
     {
       name: `The ${ordinal} campaign is sent off`,
-      request: (story) => ({ method: 'POST', url: `${url(story)}/send` }),
+      request: (story) => (mailwright) => mailwright.campaigns.send(story.fact(campaign)),
       shows: SHOWN,
       check: (answer) => {
         expectAnswer(answer, 200, { status: 'QUEUED_FOR_SENDING' });
@@ -43,7 +42,7 @@ export function sendingSteps(campaign: keyof typeof ISSUES, ordinal: string): re
     },
     {
       name: `The worker sends the ${ordinal} campaign out`,
-      request: (story) => ({ method: 'GET', url: url(story) }),
+      request: (story) => (mailwright) => mailwright.campaigns.get(story.fact(campaign)),
       isDone: isFinished,
       shows: SHOWN,
       check: (answer) => {
@@ -57,7 +56,7 @@ export function sendingSteps(campaign: keyof typeof ISSUES, ordinal: string): re
 }
 
 /** Addressed to each reader by name. */
-function newCampaign(name: string, topics: readonly Topic[]): DemoRequest {
+function newCampaign(name: string, topics: readonly Topic[]): ApiCall {
   const content = {
     blocks: [
       { type: 'heading', level: 1, text: name },
@@ -68,15 +67,12 @@ function newCampaign(name: string, topics: readonly Topic[]): DemoRequest {
       { type: 'button', label: 'Read it', url: 'https://example.com/news' },
     ],
   };
-  return {
-    method: 'POST',
-    url: '/api/v1/campaigns',
-    json: {
+  return (mailwright) =>
+    mailwright.campaigns.create({
       name,
       subject: `${name} for {{ subscriber.first_name | default: "you" }}`,
       previewText: 'What you asked for',
       contentJson: JSON.stringify(content),
       topicIds: topics.map(({ id }) => id),
-    },
-  };
+    });
 }

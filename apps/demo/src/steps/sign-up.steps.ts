@@ -1,4 +1,5 @@
 import { type Answer, listAt, valueAt } from '../answer.js';
+import type { ApiCall } from '../demo-request.js';
 import { aTime, expectAnswer, textAt, textWith, Unmet } from '../expectation.js';
 import type { Step } from '../step.js';
 import type { Topic } from '../story.js';
@@ -11,7 +12,7 @@ const KEY_HINT =
 export const signUpSteps: readonly Step[] = [
   {
     name: 'The key opens a project in its test environment',
-    request: () => ({ method: 'GET', url: '/api/v1/project' }),
+    request: () => (mailwright) => mailwright.project(),
     check: (answer) => {
       if (answer.status === 401) throw new Unmet('a key that is known here', 'status 401', KEY_HINT);
       expectAnswer(answer, 200, { environment: 'TEST' });
@@ -20,7 +21,7 @@ export const signUpSteps: readonly Step[] = [
   },
   {
     name: 'The project has topics that people subscribe to',
-    request: () => ({ method: 'GET', url: '/api/v1/topics?status=ACTIVE&size=100' }),
+    request: () => (mailwright) => mailwright.topics.all({ status: 'ACTIVE', size: 100 }).page(),
     check: (answer, story) => {
       expectAnswer(answer, 200);
       const doubleOptIn = oldestTopic(answer, true);
@@ -32,11 +33,7 @@ export const signUpSteps: readonly Step[] = [
   },
   {
     name: 'Ada signs up for the topic that asks for confirmation',
-    request: (story) => ({
-      method: 'POST',
-      url: '/api/v1/subscribers',
-      json: signUp('Ada', story.ada, story.fact('doubleOptIn')),
-    }),
+    request: (story) => signUp('Ada', story.ada, story.fact('doubleOptIn')),
     check: (answer, story) => {
       expectAnswer(answer, 201, { email: story.ada, status: 'PENDING_CONFIRMATION' });
       return 'she is PENDING_CONFIRMATION until she says yes herself';
@@ -44,11 +41,7 @@ export const signUpSteps: readonly Step[] = [
   },
   {
     name: 'Grace signs up for the topic that does not',
-    request: (story) => ({
-      method: 'POST',
-      url: '/api/v1/subscribers',
-      json: signUp('Grace', story.grace, story.fact('singleOptIn')),
-    }),
+    request: (story) => signUp('Grace', story.grace, story.fact('singleOptIn')),
     check: (answer, story) => {
       expectAnswer(answer, 201, { email: story.grace, status: 'ACTIVE' });
       return 'she is ACTIVE at once';
@@ -105,13 +98,14 @@ export const signUpSteps: readonly Step[] = [
   },
 ];
 
-function signUp(firstName: string, email: string, topic: Topic): object {
-  return {
-    email,
-    firstName,
-    topicKeys: [topic.topicKey],
-    consent: { source: 'demo', consentText: `Yes, mail me about ${topic.name}.` },
-  };
+function signUp(firstName: string, email: string, topic: Topic): ApiCall {
+  return (mailwright) =>
+    mailwright.subscribers.create({
+      email,
+      firstName,
+      topicKeys: [topic.topicKey],
+      consent: { source: 'demo', consentText: `Yes, mail me about ${topic.name}.` },
+    });
 }
 
 /** Lists begin with the newest. */

@@ -1,28 +1,16 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock } from '#kernel';
-import { Database, PeriodicTask } from '#platform';
+import { before, type OldRows, RemoveOldRows } from '#platform';
 
-const KEPT_DAYS = 180;
-const DAY_MS = 24 * 60 * 60_000;
+const KEPT_MS = 180 * 24 * 60 * 60_000;
 
 /** Removes what reports told half a year ago; what followed from them stays with the deliveries. */
 @Injectable()
-export class RemoveOldReports extends PeriodicTask {
+export class RemoveOldReports extends RemoveOldRows {
   override readonly name = 'remove-old-reports';
   override readonly everyMs = 60 * 60_000;
 
-  constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
-  ) {
-    super();
-  }
-
-  override async run(): Promise<void> {
-    const oldest = new Date(this.clock.now().getTime() - KEPT_DAYS * DAY_MS);
-    await this.database.system(({ db }) =>
-      sql`delete from deliverability.reports where reported_at < ${oldest}`.execute(db),
-    );
+  protected override old(now: Date): OldRows[] {
+    return [{ table: 'deliverability.reports', where: sql`reported_at < ${before(now, KEPT_MS)}` }];
   }
 }

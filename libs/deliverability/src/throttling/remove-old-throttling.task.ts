@@ -1,30 +1,22 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock } from '#kernel';
-import { Database, PeriodicTask } from '#platform';
+import { before, type OldRows, RemoveOldRows } from '#platform';
 
 const KEPT_MS = 60 * 60_000;
 
 /** Removes what limits nobody any more: an hour without a mail fills every budget. */
 @Injectable()
-export class RemoveOldThrottling extends PeriodicTask {
+export class RemoveOldThrottling extends RemoveOldRows {
   override readonly name = 'remove-old-throttling';
   override readonly everyMs = 60 * 60_000;
 
-  constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
-  ) {
-    super();
-  }
-
-  override async run(): Promise<void> {
-    const oldest = new Date(this.clock.now().getTime() - KEPT_MS);
-    await this.database.system(async ({ db }) => {
-      await sql`delete from deliverability.slowed_destinations where slow_until < ${oldest}`.execute(db);
-      await sql`delete from deliverability.distrust_reports where reported_at < ${oldest}`.execute(db);
-      await sql`delete from deliverability.destination_lines where ends_at < ${oldest}`.execute(db);
-      await sql`delete from deliverability.destination_budgets where refilled_at < ${oldest}`.execute(db);
-    });
+  protected override old(now: Date): OldRows[] {
+    const oldest = before(now, KEPT_MS);
+    return [
+      { table: 'deliverability.slowed_destinations', where: sql`slow_until < ${oldest}` },
+      { table: 'deliverability.distrust_reports', where: sql`reported_at < ${oldest}` },
+      { table: 'deliverability.destination_lines', where: sql`ends_at < ${oldest}` },
+      { table: 'deliverability.destination_budgets', where: sql`refilled_at < ${oldest}` },
+    ];
   }
 }

@@ -3,11 +3,9 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { CampaignStatisticsQuery } from '../reports/campaign-statistics.query.js';
-import { linkClicks } from '../reports/link-clicks.js';
-import { providerFigures } from '../reports/provider-figures.js';
 import { TimelineQuery } from '../reports/timeline.query.js';
+import { CampaignBreakdowns } from './campaign-breakdowns.service.js';
 import { type CampaignOverview, intervalFor, type WrittenReport } from './campaign-overview.js';
-import { FEWEST_MAILS_OF_DOMAIN } from './report-facts.js';
 
 interface CampaignRow {
   readonly id: string;
@@ -18,11 +16,6 @@ interface CampaignRow {
   readonly queuedOn: string;
 }
 
-type Breakdown = Pick<CampaignOverview, 'links' | 'providers' | 'report'>;
-
-/** More links than these say nothing on one page. */
-const MOST_LINKS = 10;
-
 /** All of a campaign that its report's page shows. */
 @Injectable()
 export class CampaignOverviewQuery {
@@ -30,6 +23,7 @@ export class CampaignOverviewQuery {
     @Inject(Database) private readonly database: Database,
     @Inject(CampaignStatisticsQuery) private readonly statistics: CampaignStatisticsQuery,
     @Inject(TimelineQuery) private readonly timelines: TimelineQuery,
+    @Inject(CampaignBreakdowns) private readonly breakdowns: CampaignBreakdowns,
   ) {}
 
   /** Null when the campaign is gone, or nothing was sent yet. */
@@ -39,12 +33,25 @@ export class CampaignOverviewQuery {
     const { statistics } = await this.statistics.of(scope, campaign.campaignKey);
     if (statistics.totalSent === 0) return null;
     const { name, subject, queuedAt } = campaign;
-    const [timeline, breakdown] = await Promise.all([
+    const [timeline, { links, providers, ...counted }, report] = await Promise.all([
       this.#timeline(scope, campaign.campaignKey),
-      this.#breakdown(scope, campaign),
+      this.breakdowns.of(scope, campaign),
+      this.database.transaction(scope, ({ db }) => lastWritten(scope, db, campaign.id)),
     ]);
     const isTracked = statistics.status !== 'PARTIAL';
-    return { name, subject, queuedAt, isTracked, statistics, timeline, ...breakdown };
+    const brokenDownAt = counted.isCurrent ? null : counted.countedAt;
+    return {
+      name,
+      subject,
+      queuedAt,
+      isTracked,
+      statistics,
+      timeline,
+      links,
+      providers,
+      brokenDownAt,
+      report,
+    };
   }
 
   async #timeline(scope: ProjectScope, campaignKey: string): Promise<CampaignOverview['timeline']> {
@@ -52,14 +59,6 @@ export class CampaignOverviewQuery {
     const interval = intervalFor(hours.length);
     const points = interval === 'hour' ? hours : await this.timelines.of(scope, campaignKey, interval);
     return { interval, points };
-  }
-
-  #breakdown(scope: ProjectScope, campaign: CampaignRow): Promise<Breakdown> {
-    return this.database.transaction(scope, async ({ db }) => ({
-      links: (await linkClicks(db, campaign)).slice(0, MOST_LINKS),
-      providers: await providerFigures(scope, db, campaign, FEWEST_MAILS_OF_DOMAIN),
-      report: await lastWritten(scope, db, campaign.id),
-    }));
   }
 }
 

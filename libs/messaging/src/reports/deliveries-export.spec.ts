@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ProjectScope } from '#kernel';
+import { NotFoundError, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
 import type { Campaign } from '../campaigns/campaign.js';
+import { CampaignsService } from '../campaigns/campaigns.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import { DeliveriesExportMaker } from './deliveries-export-maker.js';
+import { ReportExportMaker } from './report-export-maker.js';
 import { ReportExportsService } from './report-exports.service.js';
 
 const ROWS = Number(process.env['EXPORT_ROWS'] ?? 12_000);
@@ -82,4 +85,31 @@ describe('the export with a row for each recipient', () => {
     }
     expect(emails.size).toBe(ROWS + 1);
   });
+
+  it.each(['deliveries', 'statistics'] as const)(
+    'is not found, rather than waited for in vain, when its campaign is deleted meanwhile: %s',
+    async (kind) => {
+      const own = await fixture.scope();
+      const draft = await fixture.draft(own, 1);
+      const asked = fixture.get(ReportExportsService)[kind](own, draft.campaignKey);
+      asked.catch(() => undefined);
+      await requested();
+      await fixture.get(CampaignsService).remove(own, draft.campaignKey);
+      await expect(asked).rejects.toThrow(NotFoundError);
+    },
+  );
+
+  it.each(['deliveries', 'statistics'] as const)(
+    'is not found either when the deleted campaign was sent, which keeps its rows: %s',
+    async (kind) => {
+      const own = await fixture.scope();
+      const sent = await fixture.queuedCampaign(own, 1);
+      const asked = fixture.get(ReportExportsService)[kind](own, sent.campaignKey);
+      asked.catch(() => undefined);
+      const id = await requested();
+      await fixture.test.query('update messaging.campaigns set deleted_at = now() where id = $1', [sent.id]);
+      await fixture.get(Database).transaction(own, (tx) => fixture.get(ReportExportMaker).make(own, tx, id));
+      await expect(asked).rejects.toThrow(NotFoundError);
+    },
+  );
 });

@@ -1,27 +1,16 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock } from '#kernel';
-import { Database, PeriodicTask } from '#platform';
+import { before, type OldRows, RemoveOldRows } from '#platform';
 
 const KEPT_MS = 60 * 60_000;
 
 /** Report files are made for a client that waits: after an hour nobody does. */
 @Injectable()
-export class RemoveOldExports extends PeriodicTask {
+export class RemoveOldExports extends RemoveOldRows {
   override readonly name = 'remove-old-exports';
   override readonly everyMs = 10 * 60_000;
 
-  constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
-  ) {
-    super();
-  }
-
-  override async run(): Promise<void> {
-    const oldest = new Date(this.clock.now().getTime() - KEPT_MS);
-    await this.database.system(async ({ db }) => {
-      await sql`delete from messaging.exports where created_at < ${oldest}`.execute(db);
-    });
+  protected override old(now: Date): OldRows[] {
+    return [{ table: 'messaging.exports', where: sql`created_at < ${before(now, KEPT_MS)}` }];
   }
 }

@@ -20,7 +20,7 @@ export class ReportExportMaker {
   async make(scope: ProjectScope, { db }: Transaction, exportId: string): Promise<void> {
     const { rows } = await sql<{ campaign_key: string }>`
       select c.campaign_key from messaging.exports e join messaging.campaigns c on c.id = e.campaign_id
-      where e.environment_id = ${scope.environmentId} and e.id = ${exportId} and e.state = 'PENDING'
+      where e.environment_id = ${scope.environmentId} and e.id = ${exportId} and e.state = 'PENDING' and c.deleted_at is null
     `.execute(db);
     const campaignKey = rows[0]?.campaign_key;
     if (campaignKey === undefined) return;

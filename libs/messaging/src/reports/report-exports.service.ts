@@ -11,7 +11,8 @@ const RETRY_AFTER_SECONDS = 5;
 type ExportKind = 'STATISTICS' | 'DELIVERIES';
 
 interface Progress {
-  readonly state: 'PENDING' | 'DONE' | 'FAILED';
+  /** `GONE` when the campaign was deleted meanwhile. */
+  readonly state: 'PENDING' | 'DONE' | 'GONE';
   /** How many parts are there to be taken. */
   readonly parts: number;
 }
@@ -26,8 +27,8 @@ export class ReportExportsService {
   ) {}
 
   /**
-   * The report as CSV. `NotFoundError` without such a campaign; `UnavailableError` when no worker made it in
-   * time: it is kept then, and the next request takes it.
+   * The report as CSV. `NotFoundError` without such a campaign, or when it is deleted before the report is made;
+   * `UnavailableError` when no worker made it in time: it is kept then, and the next request takes it.
    */
   async statistics(scope: ProjectScope, campaignKey: string): Promise<string> {
     if (!isCampaignKey(campaignKey)) throw new NotFoundError();
@@ -99,18 +100,20 @@ export class ReportExportsService {
       channel: EXPORTS_CHANNEL,
       id,
       look: () => this.#progress(scope, id),
-      isOver: (found) => isReached(found) || found.state === 'FAILED',
+      isOver: (found) => isReached(found) || found.state === 'GONE',
     });
-    if (progress !== null && isReached(progress)) return progress;
+    if (progress?.state === 'GONE') throw new NotFoundError();
+    if (progress !== null) return progress;
     throw new UnavailableError('No worker has made the export in time.', RETRY_AFTER_SECONDS);
   }
 
   #progress(scope: ProjectScope, id: string): Promise<Progress> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<Progress>`
-        select state, parts from messaging.exports where environment_id = ${scope.environmentId} and id = ${id}
+        select e.state, e.parts from messaging.exports e join messaging.campaigns c on c.id = e.campaign_id
+        where e.environment_id = ${scope.environmentId} and e.id = ${id} and c.deleted_at is null
       `.execute(db);
-      return rows[0] ?? { state: 'FAILED', parts: 0 };
+      return rows[0] ?? { state: 'GONE', parts: 0 };
     });
   }
 

@@ -44,6 +44,13 @@ describe('The configuration', () => {
     expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be`))]);
   });
 
+  it('refuses a Node that lacks what the programs use, rather than let requests fail', () => {
+    expect(() => loadConfig({ DATABASE_URL }, '20.20.2')).toThrow(
+      'Node 24 or newer is needed, this is 20.20.2',
+    );
+    expect(() => loadConfig({ DATABASE_URL }, '24.0.0')).not.toThrow();
+  });
+
   it('keeps the key of erased addresses through a change of the master key', () => {
     const [first, second] = ['the first master key of this test, long', 'the second master key of the test'];
     expect(loadConfig({ DATABASE_URL, MASTER_KEY: first }).ERASED_ADDRESS_KEY).toBe(first);

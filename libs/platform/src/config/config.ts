@@ -18,13 +18,23 @@ export class ConfigurationError extends Error {
   }
 }
 
+/** Older ones start, and fail where they lack something: what `npm ci` brings is new enough. */
+const OLDEST_NODE = 24;
+
 /** Reads the configuration, or throws a `ConfigurationError` that lists every problem. */
-export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+export function loadConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  nodeVersion = process.versions.node,
+): Config {
   const given = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
   const parsed = environmentVariables.safeParse(given);
   const problems = parsed.success ? [] : parsed.error.issues.map(describe);
+  if (Number.parseInt(nodeVersion, 10) < OLDEST_NODE)
+    problems.push(
+      `Node ${OLDEST_NODE} or newer is needed, this is ${nodeVersion}: node_modules/.bin/node is one`,
+    );
   if ((given['BOUNCE_TLS_CERT_FILE'] === undefined) !== (given['BOUNCE_TLS_KEY_FILE'] === undefined)) {
     problems.push('BOUNCE_TLS_CERT_FILE and BOUNCE_TLS_KEY_FILE go together');
   }

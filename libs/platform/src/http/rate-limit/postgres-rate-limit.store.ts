@@ -29,6 +29,8 @@ export class PostgresRateLimitStore extends RateLimitStore {
     this.pool = new pg.Pool({
       connectionString: databaseUrl,
       max: CONNECTIONS,
+      // Kept while idle: on a busy server, opening one may take longer than a count has time.
+      idleTimeoutMillis: 0,
       application_name: 'mailwright-rate-limit',
       options: '-c role=mailwright_app',
     });

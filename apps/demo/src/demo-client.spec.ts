@@ -3,10 +3,11 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { listAt } from './answer.js';
-import { HttpClient, UnreachableError } from './http-client.js';
+import { DemoClient, UnreachableError } from './demo-client.js';
+import type { ApiCall, SentRequest } from './demo-request.js';
 
 const KEY = 'mw_test_secret';
-const API_REQUEST = { method: 'GET', url: '/api/v1/project' } as const;
+const getProject: ApiCall = (mailwright) => mailwright.project();
 
 interface Reply {
   readonly status?: number;
@@ -20,7 +21,7 @@ describe('the client of the demo', () => {
   let requests: { request: IncomingMessage; body: string; at: number }[];
   let replies: Reply[];
   let waits: number[];
-  let client: HttpClient;
+  let client: DemoClient;
 
   beforeEach(async () => {
     [requests, replies, waits] = [[], [], []];
@@ -35,7 +36,7 @@ describe('the client of the demo', () => {
     await once(server, 'listening');
     const address = server.address();
     baseUrl = `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
-    client = new HttpClient({ baseUrl, key: KEY }, (seconds) => void waits.push(seconds));
+    client = new DemoClient({ baseUrl, key: KEY }, (seconds) => void waits.push(seconds));
   });
 
   afterEach(async () => {
@@ -46,7 +47,9 @@ describe('the client of the demo', () => {
   const pauseBefore = (index: number) => (requests[index]?.at ?? 0) - (requests[index - 1]?.at ?? 0);
 
   it('shows its key to the API and to nobody else', async () => {
-    await client.send({ method: 'POST', url: '/api/v1/subscribers', json: { email: 'ada@example.com' } });
+    await client.send((mailwright) =>
+      mailwright.subscribers.create({ email: 'ada@example.com', topicKeys: [], consent: { source: 'demo' } }),
+    );
     await client.send({
       method: 'POST',
       url: `${baseUrl}/u/token`,
@@ -54,7 +57,7 @@ describe('the client of the demo', () => {
     });
     const [api, page] = requests;
     expect(api?.request.headers['x-api-key']).toBe(KEY);
-    expect(api?.body).toBe('{"email":"ada@example.com"}');
+    expect(JSON.parse(api?.body ?? '')).toMatchObject({ email: 'ada@example.com' });
     expect(page?.request.headers['x-api-key']).toBeUndefined();
     expect(page?.request.headers['content-type']).toMatch(/^application\/x-www-form-urlencoded/);
     expect(page?.body).toBe('List-Unsubscribe=One-Click');
@@ -63,7 +66,7 @@ describe('the client of the demo', () => {
 
   it('comes back when it is told to after one request too many', async () => {
     replies = [{ status: 429, headers: { 'retry-after': '1' } }, { json: { ok: true } }];
-    const answer = await client.send(API_REQUEST);
+    const answer = await client.send(getProject);
     expect([answer.status, answer.json]).toEqual([200, { ok: true }]);
     expect(waits).toEqual([1]);
     expect(pauseBefore(1)).toBeGreaterThanOrEqual(990);
@@ -72,41 +75,45 @@ describe('the client of the demo', () => {
   it('waits for the next minute before it would be refused', async () => {
     const reset = Math.ceil(Date.now() / 1_000) + 1;
     replies = [{ headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(reset) } }];
-    await client.send(API_REQUEST);
+    await client.send(getProject);
     await client.send({ method: 'GET', url: `${baseUrl}/c/token` });
     expect(waits).toEqual([]);
-    await client.send(API_REQUEST);
+    await client.send(getProject);
     expect(waits).toHaveLength(1);
     expect(Date.now()).toBeGreaterThanOrEqual(reset * 1_000);
   });
 
   it('gives up on a key that is always refused', async () => {
     replies = Array.from({ length: 9 }, () => ({ status: 429, headers: { 'retry-after': '0' } }));
-    expect((await client.send(API_REQUEST)).status).toBe(429);
+    expect((await client.send(getProject)).status).toBe(429);
     expect(client.requests).toBe(3);
   });
 
   it('asks again, ever more slowly, until the answer is there', async () => {
     replies = [{ json: { data: [] } }, { json: { data: [] } }, { json: { data: ['mail'] } }];
-    const { answer, times } = await client.poll(
-      API_REQUEST,
-      (given) => listAt(given, 'data').length > 0,
-      30_000,
-    );
+    const sent: SentRequest[] = [];
+    const { answer, times } = await client.poll(getProject, {
+      isDone: (given) => listAt(given, 'data').length > 0,
+      patienceMs: 30_000,
+      onSent: (request) => void sent.push(request),
+    });
+    expect(sent).toEqual([{ method: 'GET', url: '/api/v1/project' }]);
     expect([answer.json, times]).toEqual([{ data: ['mail'] }, 3]);
     expect(pauseBefore(2)).toBeGreaterThan(pauseBefore(1));
   });
 
   it('stops asking when patience ends, and at once when it is refused', async () => {
-    const impatient = await client.poll(API_REQUEST, () => false, 100);
+    const impatient = await client.poll(getProject, { isDone: () => false, patienceMs: 100 });
     expect(impatient).toMatchObject({ answer: { status: 200 }, times: 2 });
     replies = [{ status: 404 }];
-    expect(await client.poll(API_REQUEST, () => false, 30_000)).toMatchObject({ times: 1 });
+    expect(await client.poll(getProject, { isDone: () => false, patienceMs: 30_000 })).toMatchObject({
+      times: 1,
+    });
   });
 
   it('says that nobody answers', async () => {
     await new Promise((resolve) => server.close(resolve));
-    const failure = client.send(API_REQUEST);
+    const failure = client.send(getProject);
     await expect(failure).rejects.toThrow(UnreachableError);
     await expect(failure).rejects.toThrow(`${baseUrl} does not answer (ECONNREFUSED)`);
   });

@@ -1,0 +1,162 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { Mailwright, MailwrightConnectionError, MailwrightError } from '#sdk';
+import { type Answer, readAnswer } from './answer.js';
+import type { ApiCall, DemoRequest, PageRequest, SentRequest } from './demo-request.js';
+import { freeAt, refusedFor } from './rate-limit.js';
+import type { Target } from './target.js';
+
+const ANSWER_WITHIN_MS = 30_000;
+const MOST_RETRIES = 2;
+const PAUSES_MS = [250, 500, 1_000, 1_500];
+const LONGEST_PAUSE_MS = 2_000;
+
+const networkFailure = z.object({ cause: z.object({ code: z.string() }) });
+
+/** An answer, and how often and how long it was asked for. */
+export interface PolledAnswer {
+  readonly answer: Answer;
+  readonly times: number;
+  readonly waitedMs: number;
+}
+
+export interface Poll {
+  readonly isDone: (answer: Answer) => boolean;
+  /** How long the pauses may be altogether; waits for the rate limit don't count. */
+  readonly patienceMs: number;
+  /** Is told of the request when it first goes out. */
+  readonly onSent?: (sent: SentRequest) => void;
+}
+
+/** Nobody answered. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+
+  constructor(
+    readonly origin: string,
+    cause: unknown,
+  ) {
+    super(`${origin} does not answer (${reasonOf(cause)})`, { cause });
+  }
+}
+
+/** Asks the API by the SDK and pages as a browser does, and keeps what went over the wire to show it. */
+export class DemoClient {
+  readonly #mailwright: Mailwright;
+  #requests = 0;
+  #freeAt = 0;
+  #refusals = 0;
+  #answer: Answer | undefined;
+  #onSent: ((sent: SentRequest) => void) | undefined;
+
+  /** `onWait` is told the seconds before each wait for the rate limit. */
+  constructor(
+    private readonly target: Target,
+    private readonly onWait: (seconds: number) => void,
+  ) {
+    this.#mailwright = new Mailwright({
+      apiKey: target.key,
+      baseUrl: target.baseUrl,
+      maxRetries: MOST_RETRIES,
+      timeoutMs: ANSWER_WITHIN_MS,
+      fetch: (url, init) => this.#fetchFromApi(url, init),
+    });
+  }
+
+  /** How many requests were made so far. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Throws `UnreachableError` when nobody answers. */
+  send(request: DemoRequest): Promise<Answer> {
+    return typeof request === 'function' ? this.#call(request) : this.#visit(request);
+  }
+
+  /** Sends it again, ever more slowly, until it is done or patience ends. A failure is not asked for again. */
+  async poll(request: DemoRequest, { isDone, patienceMs, onSent }: Poll): Promise<PolledAnswer> {
+    const started = performance.now();
+    let pausedMs = 0;
+    this.#onSent = onSent;
+    for (let times = 1; ; times += 1) {
+      const answer = await this.send(request);
+      if (answer.status >= 300 || isDone(answer) || pausedMs >= patienceMs) {
+        return { answer, times, waitedMs: performance.now() - started };
+      }
+      const pause = Math.min(PAUSES_MS[times - 1] ?? LONGEST_PAUSE_MS, patienceMs - pausedMs);
+      await delay(pause);
+      pausedMs += pause;
+    }
+  }
+
+  async #call(call: ApiCall): Promise<Answer> {
+    await this.#waitUntil(this.#freeAt);
+    this.#refusals = 0;
+    this.#answer = undefined;
+    try {
+      await call(this.#mailwright);
+    } catch (error) {
+      if (error instanceof MailwrightConnectionError)
+        throw new UnreachableError(new URL(this.target.baseUrl).origin, error.cause);
+      // A problem, or what is no JSON: the step says what it thinks of it.
+      if (!(error instanceof MailwrightError || error instanceof SyntaxError)) throw error;
+    }
+    if (this.#answer === undefined) throw new Error('The step asked nothing.');
+    return this.#answer;
+  }
+
+  async #visit({ method, url, form }: PageRequest): Promise<Answer> {
+    this.#sent({ method, url, ...(form && { form }) });
+    try {
+      const response = await fetch(url, {
+        method,
+        body: form && new URLSearchParams(form),
+        redirect: 'manual',
+        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+      });
+      return await readAnswer(response);
+    } catch (error) {
+      throw new UnreachableError(new URL(url).origin, error);
+    }
+  }
+
+  async #fetchFromApi(url: Parameters<typeof fetch>[0], init: RequestInit = {}): Promise<Response> {
+    const { method = 'GET', body } = init;
+    const path = urlOf(url).slice(this.target.baseUrl.length);
+    this.#sent({ method, url: path, ...(typeof body === 'string' && { json: JSON.parse(body) as unknown }) });
+    const response = await fetch(url, init);
+    this.#answer = await readAnswer(response.clone());
+    this.#freeAt = freeAt(this.#answer, Date.now());
+    if (response.status === 429) this.#tellOfRefusal(this.#answer);
+    return response;
+  }
+
+  #sent(sent: SentRequest): void {
+    this.#requests += 1;
+    this.#onSent?.(sent);
+    this.#onSent = undefined;
+  }
+
+  /** The SDK waits then, as long as it is told to, but for the last time. */
+  #tellOfRefusal(answer: Answer): void {
+    this.#refusals += 1;
+    if (this.#refusals <= MOST_RETRIES) this.onWait(refusedFor(answer));
+  }
+
+  async #waitUntil(time: number): Promise<void> {
+    const ms = time - Date.now();
+    if (ms <= 0) return;
+    this.onWait(Math.ceil(ms / 1_000));
+    await delay(ms);
+  }
+}
+
+function urlOf(input: Parameters<typeof fetch>[0]): string {
+  return input instanceof Request ? input.url : input.toString();
+}
+
+/** fetch itself says only "fetch failed"; the code of its cause says why. */
+function reasonOf(error: unknown): string {
+  const failure = networkFailure.safeParse(error);
+  return failure.success ? failure.data.cause.code : String(error);
+}

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { migrate, projectRoot } from '#platform';
+import { startPostgres } from '#platform/embedded-postgres';
+import { openTestDatabase } from '../test/support/database.js';
+import { startProgram } from '../test/support/program.js';
+import { type RunningSystem, startSystemOn } from '../test/support/system.js';
+import { spread } from './support/figures.js';
+import { cpuSeconds, memoryMb } from './support/process-usage.js';
+
+/** What the programs take while nothing happens, and how long they take to start. */
+const REST_S = Number(process.env['REST_S'] ?? 20);
+const TIMES = Number(process.env['TIMES'] ?? 5);
+const SETTLED_AFTER_MS = 15_000;
+const LAST_WORDS = 'Ctrl-C stops it';
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
+const postgres = await startPostgres({ directory: join(directory, 'postgres') });
+try {
+  await postgres.ensureDatabase('bench');
+  await migrate(postgres.url('bench'));
+  const system = await startSystemOn(openTestDatabase(postgres.url('bench')), {});
+  try {
+    await measureRest(system);
+    await measureApiStart(system);
+  } finally {
+    await system.stop();
+  }
+} finally {
+  await postgres.stop();
+}
+await measureWholeStart();
+await rm(directory, { recursive: true, force: true });
+
+async function measureRest(programs: RunningSystem): Promise<void> {
+  await pause(SETTLED_AFTER_MS);
+  const names = ['api', 'worker'] as const;
+  const before = names.map((name) => cpuSeconds(programs[name].pid));
+  await pause(REST_S * 1_000);
+  names.forEach((name, index) => {
+    const { pid } = programs[name];
+    const share = (cpuSeconds(pid) - (before[index] ?? 0)) / REST_S;
+    say(`${name} at rest: ${memoryMb(pid).now} MB, ${(share * 100).toFixed(2)} % of a core over ${REST_S} s`);
+  });
+}
+
+/** On a running database, until its first answer. */
+async function measureApiStart({ variables }: RunningSystem): Promise<void> {
+  const seconds: number[] = [];
+  for (let time = 0; time < TIMES; time += 1) {
+    const began = performance.now();
+    const api = await startProgram('api', variables);
+    await fetch(`http://127.0.0.1:${api.port}/health/ready`);
+    seconds.push((performance.now() - began) / 1_000);
+    await api.stop();
+  }
+  say(`api starts, s: ${spread(seconds)}`);
+}
+
+/** `npm start` without npm and the build: PostgreSQL, schema, api and worker, until it says how to go on. */
+async function measureWholeStart(): Promise<void> {
+  const seconds: number[] = [];
+  for (let time = 0; time <= TIMES; time += 1) {
+    const began = performance.now();
+    const launcher = spawn(process.execPath, [join(projectRoot(), 'dist/apps/launcher/src/main.js')], {
+      cwd: directory,
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = new Promise((resolve) => launcher.once('close', resolve));
+    await new Promise<void>((resolve, reject) => {
+      let output = '';
+      launcher.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+        output += chunk;
+        if (output.includes(LAST_WORDS)) resolve();
+      });
+      void ended.then(() => reject(new Error(output)));
+    });
+    // The first makes the database.
+    if (time > 0) seconds.push((performance.now() - began) / 1_000);
+    launcher.kill('SIGINT');
+    await ended;
+  }
+  say(`npm start, warm, s: ${spread(seconds)}`);
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import pg from 'pg';
+import { ManualClock } from '#kernel';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { eventually } from '../../../../test/support/eventually.js';
+import { Database } from '../database/database.js';
+import { before, type OldRows, RemoveOldRows } from './remove-old-rows.js';
+
+const NOW = new Date('2026-11-21T12:00:00.000Z');
+const HOUR_MS = 3_600_000;
+
+class RemoveOldNotes extends RemoveOldRows {
+  override readonly name = 'remove-old-notes';
+  override readonly everyMs = HOUR_MS;
+
+  protected override old(now: Date): OldRows[] {
+    return [{ table: 'public.notes', where: sql`written_at < ${before(now, HOUR_MS)}` }];
+  }
+}
+
+describe('old rows', () => {
+  let test: TestDatabase;
+  let database: Database;
+  let task: RemoveOldNotes;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    database = await Database.connect({
+      url: test.url,
+      poolSize: 2,
+      applicationName: 'spec',
+      entities: [],
+    });
+    task = new RemoveOldNotes(database, new ManualClock(NOW));
+    await test.query(
+      `create table public.notes (written_at timestamptz); grant all on public.notes to mailwright_system`,
+    );
+  });
+  beforeEach(() => test.query('truncate public.notes'));
+  afterAll(async () => {
+    await database?.close();
+    await test?.drop();
+  });
+
+  const left = async () =>
+    (await test.query<{ n: number }>('select count(*)::int as n from public.notes'))[0]?.n;
+
+  it('go, more than a batch of them too, and the others stay', async () => {
+    await test.query(
+      `insert into public.notes select $1::timestamptz - interval '61 minutes' from generate_series(1, 20001)`,
+      [NOW],
+    );
+    await test.query(`insert into public.notes select $1::timestamptz - interval '59 minutes'`, [NOW]);
+    await task.run();
+    expect(await left()).toBe(1);
+  });
+
+  it('stay when they are used again at that moment', async () => {
+    await test.query(`insert into public.notes select $1::timestamptz - interval '61 minutes'`, [NOW]);
+    const user = new pg.Client({ connectionString: test.url });
+    await user.connect();
+    await user.query('begin');
+    await user.query('update public.notes set written_at = $1', [NOW]);
+    const run = task.run();
+    await eventually('the removal waits', async () => {
+      const waiting = await test.query(
+        `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%public%notes%'`,
+      );
+      return waiting.length > 0;
+    });
+    await user.query('commit');
+    await user.end();
+    await run;
+    expect(await left()).toBe(1);
+  });
+});

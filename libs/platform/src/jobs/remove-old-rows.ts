@@ -1,0 +1,48 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import { Clock } from '#kernel';
+import { Database } from '../database/database.js';
+import { PeriodicTask } from './periodic-tasks.js';
+
+/** Rows that nobody needs any more. */
+export interface OldRows {
+  /** With its schema. */
+  readonly table: string;
+  readonly where: RawBuilder<unknown>;
+}
+
+const BATCH = 10_000;
+
+/** Removes old rows of all projects, a batch a transaction: no lock is held long, and a worker that dies loses one batch. */
+@Injectable()
+export abstract class RemoveOldRows extends PeriodicTask {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  /** In the order in which they go. */
+  protected abstract old(now: Date): readonly OldRows[];
+
+  override async run(): Promise<void> {
+    for (const rows of this.old(this.clock.now())) while ((await this.#removeBatch(rows)) >= BATCH);
+  }
+
+  #removeBatch({ table, where }: OldRows): Promise<number> {
+    return this.database.system(async ({ db }) => {
+      // The condition stands outside too: a row that was changed meanwhile is looked at again.
+      const { numAffectedRows = 0n } = await sql`
+        delete from ${sql.table(table)}
+        where ctid = any(array(select ctid from ${sql.table(table)} where ${where} limit ${BATCH})) and ${where}
+      `.execute(db);
+      return Number(numAffectedRows);
+    });
+  }
+}
+
+/** So long before a time. */
+export function before(time: Date, milliseconds: number): Date {
+  return new Date(time.getTime() - milliseconds);
+}

@@ -1,0 +1,22 @@
+import type { Item, OperationId, Query } from '../operations.js';
+import { List, type PageOf } from '../pages.js';
+import type { Call, Transport } from '../transport.js';
+
+/** The query parameters of a list but its page. */
+export type Filters<Id extends OperationId> = Omit<Query<Id>, 'page'>;
+
+/** The operations on one kind of thing. */
+export abstract class Resource {
+  constructor(protected readonly transport: Transport) {}
+
+  protected listOf<Id extends OperationId>(
+    id: Id,
+    filters: object = {},
+    path: Call['path'] = {},
+  ): List<Item<Id>> {
+    return new List(async (page) => {
+      const answer = await this.transport.call(id, { path, query: { ...filters, page } });
+      return answer as unknown as PageOf<Item<Id>>;
+    });
+  }
+}
