@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
@@ -105,6 +105,51 @@ describe('Database', () => {
         /permission denied/,
       );
     }
+  });
+
+  describe('a connection that is lost', () => {
+    const SIZE = 2;
+    let small: Database;
+    beforeEach(async () => {
+      small = await Database.connect({
+        url: test.url,
+        poolSize: SIZE,
+        applicationName: 'lost',
+        entities: [],
+      });
+    });
+    afterEach(() => small.close());
+
+    const cut = () =>
+      test.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name = 'lost'`);
+    const works = () =>
+      Promise.all(
+        Array.from({ length: SIZE }, () =>
+          small.transaction(scopeOf(61), ({ db }) => countTopics.execute(db)),
+        ),
+      );
+
+    it('in the middle of a transaction makes room for another one', async () => {
+      for (let times = 0; times <= SIZE; times += 1) {
+        const attempt = small.transaction(scopeOf(61), async ({ db }) => {
+          await cut();
+          await countTopics.execute(db);
+        });
+        await expect(attempt).rejects.toThrow();
+      }
+      await works();
+    });
+
+    it('as a transaction begins makes room for another one', async () => {
+      for (let times = 0; times <= 5 * SIZE; times += 1) {
+        await works().catch(() => undefined);
+        const cutting = cut();
+        await works().catch(() => undefined);
+        await cutting;
+      }
+      await works();
+    });
   });
 
   it('knows that no migration is pending', async () => {
