@@ -24,7 +24,7 @@ class ScopedDriver extends PostgresDriver {
       await this.#begin(connection, settings);
     } catch (error) {
       await this.rollbackTransaction(connection);
-      await this.releaseConnection(connection);
+      await this.releaseConnection(connection as Parameters<PostgresDriver['releaseConnection']>[0]);
       throw error;
     }
   }

@@ -2,10 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ProjectsQuery } from '#access';
 import { RecipientsQuery } from '#audience';
 import { Clock } from '#kernel';
-import { type Config, CONFIG, OutgoingHttp, webhookHeaders } from '#platform';
+import { type Config, CONFIG, OutgoingHttp, postOutcome, webhookHeaders } from '#platform';
 import type { WebhookCall } from './webhook-calls.service.js';
 import { webhookMessage } from './webhook-message.js';
-import { outcomeOfAnswer, outcomeOfError, type WebhookOutcome } from './webhook-outcome.js';
+import { webhookOutcome, type WebhookOutcome } from './webhook-outcome.js';
 import { automationWebhookSecret } from './webhook-secret.js';
 
 /** Makes the calls of webhook steps: signed (Standard Webhooks 1.0), and to public addresses only. */
@@ -37,13 +37,8 @@ export class WebhookClient {
     const secret = automationWebhookSecret(this.#masterKey, scope.environmentId);
     const signed = webhookHeaders([secret], { id: stepId(executionId, position), at, body });
     const headers = { ...step.config.headers, 'content-type': contentType, ...signed };
-    try {
-      return outcomeOfAnswer(
-        await this.http.request({ method: 'POST', url: step.config.url, headers, body }),
-      );
-    } catch (error) {
-      return outcomeOfError(error);
-    }
+    const request = { method: 'POST', url: step.config.url, headers, body } as const;
+    return webhookOutcome(await postOutcome(this.http.request(request)));
   }
 }
 
