@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
-import { describeError, LOGGER, Loop, Notifications } from '#platform';
+import { describeError, isUnavailability, LOGGER, Loop, Notifications } from '#platform';
 import { RUNS_CHANNEL } from '../runs/runs.channel.js';
 import { type DueVersion, RunsQuery } from '../runs/runs.query.js';
 import { type WebhookCall, WebhookCalls } from './webhook-calls.service.js';
@@ -64,16 +64,26 @@ export class WebhookCaller {
     }
   }
 
-  /** What fails here, and not there, is repeated when the lease ends. */
+  /** What fails here, and not there, holds up nobody else. Without the database it is repeated when the lease ends. */
   async #call(call: WebhookCall): Promise<void> {
     try {
       await this.calls.settle(call, await this.client.call(call));
     } catch (error) {
-      this.#complain(error);
+      this.#complain(error, { run: call.id, failures: call.attempts });
+      if (!isUnavailability(error)) await this.#setAside(call, describeError(error));
     }
   }
 
-  #complain(error: unknown): void {
-    this.logger.error({ error: describeError(error) }, 'the webhook of an automation could not be called');
+  async #setAside(call: WebhookCall, reason: string): Promise<void> {
+    try {
+      await this.calls.setAside(call, reason);
+    } catch (error) {
+      this.#complain(error, { run: call.id });
+    }
+  }
+
+  #complain(error: unknown, what: { readonly run?: string; readonly failures?: number } = {}): void {
+    const fields = { error: describeError(error), ...what };
+    this.logger.error(fields, 'the webhook of an automation could not be called');
   }
 }
