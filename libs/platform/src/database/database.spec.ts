@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { eventually } from '../../../../test/support/eventually.js';
 import { Database } from './database.js';
 import { pendingMigrations } from './migrations.js';
 import { prepared } from './kept-statements.js';
@@ -76,6 +77,22 @@ describe('Database', () => {
     }
   });
 
+  it('answers single statements of scopes and of the system in turn, each with the rows that it may see', async () => {
+    await topicIn(71);
+    await topicIn(72);
+    const count = sql<{
+      count: number;
+    }>`select count(*) from audience.topics where environment_id in (71, 72)`;
+    const isThere = sql`exists (select from audience.topics where environment_id = 72)`;
+    for (let times = 0; times < 3; times += 1) {
+      const statement = { name: 'count', flushed: true };
+      expect(await database.statement(scopeOf(71), statement, count)).toEqual([{ count: 1 }]);
+      expect(await database.systemStatement('count-all', count)).toEqual([{ count: 2 }]);
+      expect(await database.holds('is-there', isThere)).toBe(true);
+    }
+    expect(await database.holds('never', sql`null::boolean`)).toBe(false);
+  });
+
   it('refuses to write into another scope', async () => {
     const attempt = database.transaction(scopeOf(31), ({ db }) =>
       sql`insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
@@ -148,7 +165,12 @@ describe('Database', () => {
         await works().catch(() => undefined);
         await cutting;
       }
-      await works();
+      await eventually('all places are taken again', () =>
+        works().then(
+          () => true,
+          () => false,
+        ),
+      );
     });
   });
 

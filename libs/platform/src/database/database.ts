@@ -125,12 +125,35 @@ export class Database {
     { name, flushed }: { readonly name: string; readonly flushed: boolean },
     statement: RawBuilder<Row>,
   ): Promise<Row[]> {
-    const { sql: text, parameters } = statement.compile(this.unscoped);
-    const settings = `${scopePreamble(scope)}; set synchronous_commit = ${flushed ? 'on' : 'off'}`.replaceAll(
-      'set local',
-      'set',
+    const settings = `set role mailwright_app; ${scopePreamble(scope)}; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
+    return this.#runPrepared(settings, name, statement);
+  }
+
+  /**
+   * The same for the system, waited for until it is flushed: for what workers ask again and again, mostly in vain.
+   * It sees all projects' rows.
+   */
+  systemStatement<Row>(name: string, statement: RawBuilder<Row>): Promise<Row[]> {
+    return this.#runPrepared('set role mailwright_system; set synchronous_commit = on', name, statement);
+  }
+
+  /** Whether a condition holds in all projects' rows, as a statement for the system. */
+  async holds(name: string, condition: RawBuilder<unknown>): Promise<boolean> {
+    const [row] = await this.systemStatement(
+      name,
+      sql<{ holds: boolean | null }>`select ${condition} as holds`,
     );
-    return this.#prepared.run<Row>(settings, { name, text, values: [...parameters] });
+    return row?.holds === true;
+  }
+
+  /** `settings` set all that any others set, but for what row-level security asks of the app alone. */
+  #runPrepared<Row>(settings: string, name: string, statement: RawBuilder<Row>): Promise<Row[]> {
+    const { sql: text, parameters } = statement.compile(this.unscoped);
+    return this.#prepared.run<Row>(settings.replaceAll('set local', 'set'), {
+      name,
+      text,
+      values: [...parameters],
+    });
   }
 
   /** Answers when the server does; rejects otherwise. */

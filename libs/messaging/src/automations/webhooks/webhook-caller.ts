@@ -4,6 +4,7 @@ import { Clock } from '#kernel';
 import { describeError, isUnavailability, LOGGER, Loop, Notifications } from '#platform';
 import { RUNS_CHANNEL } from '../runs/runs.channel.js';
 import { type DueVersion, RunsQuery } from '../runs/runs.query.js';
+import { WaitingWork } from '../runs/waiting-work.query.js';
 import { type WebhookCall, WebhookCalls } from './webhook-calls.service.js';
 import { WebhookClient } from './webhook-client.js';
 
@@ -19,6 +20,7 @@ export class WebhookCaller {
   #stopping = false;
 
   constructor(
+    @Inject(WaitingWork) private readonly waiting: WaitingWork,
     @Inject(RunsQuery) private readonly runs: RunsQuery,
     @Inject(WebhookCalls) private readonly calls: WebhookCalls,
     @Inject(WebhookClient) private readonly client: WebhookClient,
@@ -48,7 +50,9 @@ export class WebhookCaller {
   /** Makes all calls that are due. */
   async pass(): Promise<void> {
     for (let made = 1; made > 0 && !this.#stopping;) {
-      const due = await this.runs.due(this.clock.now(), true);
+      const now = this.clock.now();
+      if (!(await this.waiting.isCalling(now))) return;
+      const due = await this.runs.due(now, true);
       made = (await Promise.all(due.map((version) => this.#callAll(version)))).reduce((a, b) => a + b, 0);
     }
   }
