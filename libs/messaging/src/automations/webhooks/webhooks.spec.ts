@@ -11,6 +11,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { AutomationsFixture, chain, delay, trigger } from '../automations.fixture.js';
+import { type DnsServer, startDnsServer } from '../../../../../test/support/dns-server.js';
 import { prepareProject, SECRETS } from '../../../../../test/support/system.js';
 import { firstSecret } from './automation-secret.js';
 import { AutomationSecrets } from './automation-secrets.service.js';
@@ -163,24 +164,34 @@ describe('webhooks of automations', () => {
 
 describe('webhooks of automations of people who are not trusted with the network', () => {
   let fixture: AutomationsFixture;
+  let dns: DnsServer;
   beforeAll(async () => {
-    fixture = await AutomationsFixture.open();
+    dns = await startDnsServer();
+    dns.a('inside.example', '10.0.0.7');
+    dns.a('metadata.example', '169.254.169.254');
+    fixture = await AutomationsFixture.open({ DNS_SERVERS: dns.address });
   });
-  afterAll(() => fixture?.close());
+  afterAll(async () => {
+    await fixture?.close();
+    await dns?.stop();
+  });
 
-  it.each(['http://127.0.0.1:9/', 'http://[::ffff:10.0.0.1]/', 'http://169.254.169.254/latest/meta-data/'])(
-    'never reach %s: the step fails and the person goes on',
-    async (url) => {
-      const id = await fixture.active(chain(trigger(), { id: 'hook', type: 'webhook', config: { url } }));
-      const { email } = await fixture.person();
-      await fixture.enter(id, email);
-      await fixture.run();
-      const [execution] = await fixture.executions(id);
-      expect(execution?.steps[1]).toMatchObject({
-        status: 'FAILED',
-        detail: expect.stringMatching(/^address: /),
-      });
-      expect(execution?.status).toBe('COMPLETED');
-    },
-  );
+  it.each([
+    'http://inside.example/',
+    'http://metadata.example/latest/meta-data/',
+    'http://127.0.0.1:9/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://169.254.169.254/latest/meta-data/',
+  ])('never reach %s: the step fails and the person goes on', async (url) => {
+    const id = await fixture.active(chain(trigger(), { id: 'hook', type: 'webhook', config: { url } }));
+    const { email } = await fixture.person();
+    await fixture.enter(id, email);
+    await fixture.run();
+    const [execution] = await fixture.executions(id);
+    expect(execution?.steps[1]).toMatchObject({
+      status: 'FAILED',
+      detail: expect.stringMatching(/^address: /),
+    });
+    expect(execution?.status).toBe('COMPLETED');
+  });
 });
