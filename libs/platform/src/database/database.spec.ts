@@ -90,7 +90,16 @@ describe('Database', () => {
       expect(await database.systemStatement('count-all', count)).toEqual([{ count: 2 }]);
       expect(await database.holds('is-there', isThere)).toBe(true);
     }
-    expect(await database.holds('never', sql`null::boolean`)).toBe(false);
+    const asked = [
+      database.holds('never', sql`null::boolean`),
+      database.holds('is-there', isThere),
+      database.holds('is', sql`${1}::int = 1`),
+      database.holds('is', sql`${2}::int = 1`),
+    ];
+    expect(await Promise.all(asked)).toEqual([false, true, true, false]);
+    const broken = [database.holds('broken', sql`1 / 0 = 1`), database.holds('is-there', isThere)];
+    expect((await Promise.allSettled(broken)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await database.holds('is-there', isThere)).toBe(true);
   });
 
   it('refuses to write into another scope', async () => {

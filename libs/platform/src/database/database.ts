@@ -3,6 +3,7 @@ import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/post
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
+import { AskedTogether } from './asked-together.js';
 import { copyIn } from './copy-in.js';
 import { keepPrepared } from './kept-statements.js';
 import { PreparedStatements } from './prepared-statements.js';
@@ -51,6 +52,7 @@ export class Database {
   readonly #orm: MikroORM;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
   readonly #prepared: PreparedStatements;
+  readonly #asked = new AskedTogether((name, statement) => this.systemStatement(name, statement));
 
   private constructor(
     orm: MikroORM,
@@ -137,13 +139,9 @@ export class Database {
     return this.#runPrepared('set role mailwright_system; set synchronous_commit = on', name, statement);
   }
 
-  /** Whether a condition holds in all projects' rows, as a statement for the system. */
-  async holds(name: string, condition: RawBuilder<unknown>): Promise<boolean> {
-    const [row] = await this.systemStatement(
-      name,
-      sql<{ holds: boolean | null }>`select ${condition} as holds`,
-    );
-    return row?.holds === true;
+  /** Whether a condition holds in all projects' rows: conditions that are asked for at the same moment are one statement. */
+  holds(name: string, condition: RawBuilder<unknown>): Promise<boolean> {
+    return this.#asked.holds(name, condition);
   }
 
   /** `settings` set all that any others set, but for what row-level security asks of the app alone. */
