@@ -8,7 +8,7 @@ import type { ApiClient } from '../test/support/api-client.js';
 import { eventually } from '../test/support/eventually.js';
 import { insertSubscribers } from '../test/support/subscribers.js';
 import { startSystem } from '../test/support/system.js';
-import { cpuSeconds } from './support/process-usage.js';
+import { cpuSeconds, treeCpuSeconds } from './support/process-usage.js';
 
 /**
  * People who wait in an automation: what each costs, and what a worker does meanwhile. People who wake together and
@@ -115,11 +115,14 @@ async function measureEntry(automationId: string, work: () => Promise<unknown>):
 async function measureRest(inside: string): Promise<void> {
   await system.database.query('vacuum analyze messaging.automation_runs');
   await pause(5_000);
-  const cpu = cpuSeconds(system.worker.pid);
+  const used = () => [cpuSeconds(system.worker.pid), treeCpuSeconds(postgres.pid)];
+  const before = used();
   await pause(REST_S * 1_000);
-  const share = (cpuSeconds(system.worker.pid) - cpu) / REST_S;
+  const [worker, server] = used().map(
+    (seconds, index) => `${(((seconds - (before[index] ?? 0)) / REST_S) * 100).toFixed(2)} %`,
+  );
   process.stdout.write(
-    `worker at rest, ${inside}: ${(share * 100).toFixed(2)} % of a core over ${REST_S} s\n`,
+    `at rest, ${inside}: the worker ${worker}, PostgreSQL ${server} of a core over ${REST_S} s\n`,
   );
 }
 
@@ -158,12 +161,23 @@ async function measureSegment(api: ApiClient): Promise<void> {
      where id in (select id from audience.subscribers limit $1::int)`,
     [CHANGES],
   );
-  const { seconds, workerCpu } = await timed(
-    'all have entered the segment and the automation',
-    () => api.get(`/segments/${segmentKey}/members`),
+  const members = () => api.get(`/segments/${segmentKey}/members`);
+  const noted = () =>
+    count('select count(*)::int as n from audience.segment_transitions where segment_id = $1', [
+      segment.at('id'),
+    ]);
+  const evaluation = await timed(
+    'all have entered the segment',
+    members,
+    async () => (await noted()) === CHANGES,
+  );
+  const entry = await timed(
+    'all have entered the automation',
+    () => Promise.resolve(),
     async () => (await runsOf(id, 'true')) === CHANGES,
   );
   process.stdout.write(
-    `${CHANGES} entered a segment of ${WAITING} and the automation in ${seconds.toFixed(1)} s, worker's CPU ${workerCpu.toFixed(1)} s\n`,
+    `${CHANGES} entered a segment of ${WAITING} within ${evaluation.seconds.toFixed(1)} s, and the automation within ` +
+      `${entry.seconds.toFixed(1)} s more; worker's CPU ${(evaluation.workerCpu + entry.workerCpu).toFixed(1)} s\n`,
   );
 }

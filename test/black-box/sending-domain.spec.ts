@@ -183,10 +183,10 @@ describe('the sending domain', () => {
     ]);
     const complete = { ...next, ERASED_ADDRESS_KEY: system.variables['MASTER_KEY'] ?? '' };
     expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
-      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0 },
+      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0, 'automation secrets': 0 },
     });
     expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
-      sealedAnew: { 'DKIM keys': 0, 'webhook secrets': 0 },
+      sealedAnew: { 'DKIM keys': 0, 'webhook secrets': 0, 'automation secrets': 0 },
     });
     const back = {
       ...complete,
@@ -194,7 +194,7 @@ describe('the sending domain', () => {
       MASTER_KEY_PREVIOUS: next.MASTER_KEY,
     };
     expect(await runCliForJson(back, ['master-key:rotate'])).toEqual({
-      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0 },
+      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0, 'automation secrets': 0 },
     });
   });
 

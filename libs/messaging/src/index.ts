@@ -21,7 +21,9 @@ export {
 } from './automations/runs/automations-check.query.js';
 export { AutomationEntries } from './automations/runs/automation-entries.service.js';
 export { AutomationRunner } from './automations/runs/automation-runner.js';
-export { automationWebhookSecret } from './automations/webhooks/webhook-secret.js';
+export { AutomationSecrets } from './automations/webhooks/automation-secrets.service.js';
+export { AutomationSecretsModule } from './automations/webhooks/automation-secrets.module.js';
+export { SealedAutomationSecrets } from './automations/webhooks/sealed-automation-secrets.query.js';
 export { WebhookCaller } from './automations/webhooks/webhook-caller.js';
 export { type Execution, EXECUTION_STEP_STATUSES, ExecutionsQuery } from './automations/executions.query.js';
 export { AutomationsService } from './automations/automations.service.js';

@@ -22,13 +22,14 @@ export function addAutomationSecret(program: Command, cli: CliContext): void {
 }
 
 async function secretOf(cli: CliContext, { project, env }: Omit<Options, 'json'>): Promise<string> {
-  const [{ configuration, withServices }, { automationWebhookSecret }] = await Promise.all([
+  const [{ withServices }, { AutomationSecrets, AutomationSecretsModule }] = await Promise.all([
     import('../operator-services.js'),
     import('#messaging'),
   ]);
-  const { MASTER_KEY } = configuration(cli.env);
-  return withServices(cli.env, async ({ projectList }) => {
-    const found = findProject(await projectList.list(), project);
-    return automationWebhookSecret(MASTER_KEY, found[env].environmentId);
-  });
+  return withServices(
+    cli.env,
+    async ({ projectList, get }) =>
+      get(AutomationSecrets).of(findProject(await projectList.list(), project)[env]),
+    [AutomationSecretsModule],
+  );
 }

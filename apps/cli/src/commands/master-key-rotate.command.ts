@@ -23,16 +23,26 @@ async function rotate(cli: CliContext): Promise<Record<string, number>> {
     { withServices },
     { DeliverabilityModule, SealedDkimKeys },
     { SealedWebhookSecrets, WebhooksModule },
-  ] = await Promise.all([import('../operator-services.js'), import('#deliverability'), import('#webhooks')]);
+    { AutomationSecretsModule, SealedAutomationSecrets },
+  ] = await Promise.all([
+    import('../operator-services.js'),
+    import('#deliverability'),
+    import('#webhooks'),
+    import('#messaging'),
+  ]);
   return withServices(
     cli.env,
     async ({ get }) => {
-      const places: SealedSecrets[] = [get(SealedDkimKeys), get(SealedWebhookSecrets)];
+      const places: SealedSecrets[] = [
+        get(SealedDkimKeys),
+        get(SealedWebhookSecrets),
+        get(SealedAutomationSecrets),
+      ];
       const counts: Record<string, number> = {};
       for (const place of places) counts[place.inWords] = await sealAll(place);
       return counts;
     },
-    [DeliverabilityModule, WebhooksModule],
+    [DeliverabilityModule, WebhooksModule, AutomationSecretsModule],
   );
 }
 

@@ -37,9 +37,23 @@ export class SegmentEvaluations {
       await this.#evaluate(scope, segmentId, PATIENCE_MS);
       return true;
     } catch (error) {
-      if (isCanceled(error)) return false;
-      throw error;
+      if (!isCanceled(error)) throw error;
+      await this.#askFor(scope, segmentId);
+      return false;
     }
+  }
+
+  /** The worker's next turn does it, and not only when it has become too old; whoever evaluates it now need not be asked. */
+  #askFor(scope: ProjectScope, segmentId: string): Promise<unknown> {
+    return this.database.transaction(scope, ({ db }) =>
+      sql`
+        update audience.segments set is_due = true
+        where id = (
+          select id from audience.segments where environment_id = ${scope.environmentId} and id = ${segmentId}
+          for no key update skip locked
+        )
+      `.execute(db),
+    );
   }
 
   #evaluate(scope: ProjectScope, segmentId: string, patienceMs: number | null): Promise<void> {
@@ -94,6 +108,10 @@ async function fill(
   return Number(numAffectedRows);
 }
 
+/**
+ * A full join is hashed or merged, whatever the planner believes of a segment that has just grown: as two anti joins
+ * the sets were compared row by row. Nobody changes the segment's rows meanwhile, since it is locked, so their places hold.
+ */
 async function compare(
   db: Sql,
   { environmentId }: ProjectScope,
@@ -104,18 +122,20 @@ async function compare(
   const { rows } = await sql<{ members: number }>`
     with current as materialized (
       select b.id from audience.scoped_subscribers b where b.environment_id = ${environmentId} and ${predicate}
+    ), difference as materialized (
+      select c.id as comes, m.place as goes
+      from current c full join (
+        select subscriber_id, ctid as place from audience.segment_members
+        where environment_id = ${environmentId} and segment_id = ${segmentId}
+      ) m on m.subscriber_id = c.id
+      where c.id is null or m.subscriber_id is null
     ), gone as (
-      delete from audience.segment_members m
-      where m.environment_id = ${environmentId} and m.segment_id = ${segmentId}
-        and not exists (select from current c where c.id = m.subscriber_id)
-      returning m.subscriber_id
+      delete from audience.segment_members
+      where ctid = any(array(select goes from difference where goes is not null)) and environment_id = ${environmentId}
+      returning subscriber_id
     ), come as (
       insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
-      select c.id, ${segmentId}, ${environmentId}, ${now} from current c
-      where not exists (
-        select from audience.segment_members m
-        where m.environment_id = ${environmentId} and m.segment_id = ${segmentId} and m.subscriber_id = c.id
-      )
+      select comes, ${segmentId}, ${environmentId}, ${now} from difference where comes is not null
       returning subscriber_id
     ), noted as (
       insert into audience.segment_transitions (environment_id, segment_id, subscriber_id, kind, occurred_at)

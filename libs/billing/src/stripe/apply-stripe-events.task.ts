@@ -31,8 +31,14 @@ export class ApplyStripeEvents extends PeriodicTask {
   }
 
   override async run(): Promise<void> {
+    const before = new Date(this.clock.now().getTime() - KEEP_MS);
+    const isAny = sql`exists (
+      select from billing.stripe_events
+      where processed_at is null and retry_at <= ${this.clock.now()} or processed_at < ${before}
+    )`;
+    if (!(await this.database.holds('stripe.due', isAny))) return;
     for (const event of await this.#open()) await this.#apply(event);
-    await this.#forget();
+    await this.#forget(before);
   }
 
   #open(): Promise<OpenEvent[]> {
@@ -68,8 +74,7 @@ export class ApplyStripeEvents extends PeriodicTask {
     );
   }
 
-  async #forget(): Promise<void> {
-    const before = new Date(this.clock.now().getTime() - KEEP_MS);
+  async #forget(before: Date): Promise<void> {
     await this.database.system(({ db }) =>
       sql`delete from billing.stripe_events where processed_at < ${before}`.execute(db),
     );

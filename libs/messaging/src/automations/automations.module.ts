@@ -32,6 +32,7 @@ import { RunsQuery } from './runs/runs.query.js';
 import { WalkedRuns } from './runs/walked-runs.service.js';
 import { VersionPlans } from './runs/version-plans.service.js';
 import { WaitingWork } from './runs/waiting-work.query.js';
+import { AutomationSecretsModule } from './webhooks/automation-secrets.module.js';
 import { WebhookCaller } from './webhooks/webhook-caller.js';
 import { WebhookCalls } from './webhooks/webhook-calls.service.js';
 import { WebhookClient } from './webhooks/webhook-client.js';
@@ -71,7 +72,14 @@ export class AutomationsModule {}
 
 /** What only the worker has: taking people's steps. */
 @Module({
-  imports: [AccessModule, AutomationsModule, AudienceModule, BillingModule, SendersModule],
+  imports: [
+    AccessModule,
+    AutomationsModule,
+    AutomationSecretsModule,
+    AudienceModule,
+    BillingModule,
+    SendersModule,
+  ],
   providers: [
     AutomationRunner,
     AutomationSteps,

@@ -23,7 +23,9 @@ export class ScheduledCampaignsQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** At most `limit`, the one that has waited longest first. */
-  due(now: Date, limit: number): Promise<DueCampaign[]> {
+  async due(now: Date, limit: number): Promise<DueCampaign[]> {
+    const isAny = sql`exists (select from messaging.campaigns where status = 'SCHEDULED' and scheduled_at <= ${now})`;
+    if (!(await this.database.holds('campaigns.scheduled', isAny))) return [];
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<DueRow>`
         select c.id, e.* from (

@@ -39,6 +39,9 @@ const due = (now: Date): RawBuilder<unknown> => sql`
   and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${now}))
 `;
 
+const ofKind = (which: SinglesKind): RawBuilder<unknown> =>
+  which === 'AUTOMATION' ? sql`d.kind = 'AUTOMATION'` : sql`d.kind in ('OPT_IN', 'TEST')`;
+
 /** What may have been on a wire when its sender died: marked so, or of an era whose last marks may be missing. */
 export const isInDoubt = (row: 'd' | 'due', era: RawBuilder<unknown>): RawBuilder<unknown> => sql`
   (${sql.ref(row)}.state = 'SENDING' or (${sql.ref(row)}.state = 'CLAIMED' and ${sql.ref(row)}.lease_era <> ${era}))
@@ -75,7 +78,9 @@ export class DeliveryClaimsQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** The environment's kind of campaigns that are being sent, the one queued first at the head. */
-  campaignsUnderWay(environment: Environment): Promise<CampaignUnderWay[]> {
+  async campaignsUnderWay(environment: Environment): Promise<CampaignUnderWay[]> {
+    const isAny = sql`exists (select from messaging.campaigns where status = 'SENDING')`;
+    if (!(await this.database.holds('campaigns.under-way', isAny))) return [];
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<ScopeColumns & Omit<CampaignUnderWay, 'scope'>>`
         select c.id, (c.queued_at at time zone 'UTC')::date as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
@@ -120,7 +125,7 @@ export class DeliveryClaimsQuery {
   }
 
   /** Mails that belong to no campaign's sending, over all projects, soonest due first: those of automations, or the others. */
-  claimSingles(
+  async claimSingles(
     environment: Environment,
     which: SinglesKind,
     limit: number,
@@ -129,10 +134,11 @@ export class DeliveryClaimsQuery {
   ): Promise<ClaimedSingle[]> {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_era, d.possible_duplicate from messaging.deliveries d
-      where ${which === 'AUTOMATION' ? sql`d.kind = 'AUTOMATION'` : sql`d.kind in ('OPT_IN', 'TEST')`} and ${due(now)}
+      where ${ofKind(which)} and ${due(now)}
         and exists (select from access.find_environment(d.environment_id) e where e.environment = ${environment})
       order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked
     `;
+    if (!(await this.#isAnySingle(which, now))) return [];
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<ScopeColumns & ClaimedDelivery>`
         with ${claim(candidates, lease, { inEra: false })}
@@ -141,6 +147,17 @@ export class DeliveryClaimsQuery {
       `.execute(db);
       return rows.map((row) => ({ scope: scopeOf(row), delivery: row }));
     });
+  }
+
+  /** The soonest alone is read, from the index of each partition. */
+  #isAnySingle(which: SinglesKind, now: Date): Promise<boolean> {
+    return this.database.holds(
+      `deliveries.singles.${which}`,
+      sql`(
+        select d.next_attempt_at from messaging.deliveries d where d.finished_at is null and ${ofKind(which)}
+        order by d.next_attempt_at limit 1
+      ) <= ${now}`,
+    );
   }
 }
 

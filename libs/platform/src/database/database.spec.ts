@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { eventually } from '../../../../test/support/eventually.js';
 import { Database } from './database.js';
 import { pendingMigrations } from './migrations.js';
 import { prepared } from './kept-statements.js';
@@ -76,6 +77,31 @@ describe('Database', () => {
     }
   });
 
+  it('answers single statements of scopes and of the system in turn, each with the rows that it may see', async () => {
+    await topicIn(71);
+    await topicIn(72);
+    const count = sql<{
+      count: number;
+    }>`select count(*) from audience.topics where environment_id in (71, 72)`;
+    const isThere = sql`exists (select from audience.topics where environment_id = 72)`;
+    for (let times = 0; times < 3; times += 1) {
+      const statement = { name: 'count', flushed: true };
+      expect(await database.statement(scopeOf(71), statement, count)).toEqual([{ count: 1 }]);
+      expect(await database.systemStatement('count-all', count)).toEqual([{ count: 2 }]);
+      expect(await database.holds('is-there', isThere)).toBe(true);
+    }
+    const asked = [
+      database.holds('never', sql`null::boolean`),
+      database.holds('is-there', isThere),
+      database.holds('is', sql`${1}::int = 1`),
+      database.holds('is', sql`${2}::int = 1`),
+    ];
+    expect(await Promise.all(asked)).toEqual([false, true, true, false]);
+    const broken = [database.holds('broken', sql`1 / 0 = 1`), database.holds('is-there', isThere)];
+    expect((await Promise.allSettled(broken)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await database.holds('is-there', isThere)).toBe(true);
+  });
+
   it('refuses to write into another scope', async () => {
     const attempt = database.transaction(scopeOf(31), ({ db }) =>
       sql`insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
@@ -105,6 +131,56 @@ describe('Database', () => {
         /permission denied/,
       );
     }
+  });
+
+  describe('a connection that is lost', () => {
+    const SIZE = 2;
+    let small: Database;
+    beforeEach(async () => {
+      small = await Database.connect({
+        url: test.url,
+        poolSize: SIZE,
+        applicationName: 'lost',
+        entities: [],
+      });
+    });
+    afterEach(() => small.close());
+
+    const cut = () =>
+      test.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name = 'lost'`);
+    const works = () =>
+      Promise.all(
+        Array.from({ length: SIZE }, () =>
+          small.transaction(scopeOf(61), ({ db }) => countTopics.execute(db)),
+        ),
+      );
+
+    it('in the middle of a transaction makes room for another one', async () => {
+      for (let times = 0; times <= SIZE; times += 1) {
+        const attempt = small.transaction(scopeOf(61), async ({ db }) => {
+          await cut();
+          await countTopics.execute(db);
+        });
+        await expect(attempt).rejects.toThrow();
+      }
+      await works();
+    });
+
+    it('as a transaction begins makes room for another one', async () => {
+      for (let times = 0; times <= 5 * SIZE; times += 1) {
+        await works().catch(() => undefined);
+        const cutting = cut();
+        await works().catch(() => undefined);
+        await cutting;
+      }
+      await eventually('all places are taken again', () =>
+        works().then(
+          () => true,
+          () => false,
+        ),
+      );
+    });
   });
 
   it('knows that no migration is pending', async () => {

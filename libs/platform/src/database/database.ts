@@ -3,6 +3,7 @@ import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/post
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
+import { AskedTogether } from './asked-together.js';
 import { copyIn } from './copy-in.js';
 import { keepPrepared } from './kept-statements.js';
 import { PreparedStatements } from './prepared-statements.js';
@@ -51,6 +52,7 @@ export class Database {
   readonly #orm: MikroORM;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
   readonly #prepared: PreparedStatements;
+  readonly #asked = new AskedTogether((name, statement) => this.systemStatement(name, statement));
 
   private constructor(
     orm: MikroORM,
@@ -125,12 +127,31 @@ export class Database {
     { name, flushed }: { readonly name: string; readonly flushed: boolean },
     statement: RawBuilder<Row>,
   ): Promise<Row[]> {
+    const settings = `set role mailwright_app; ${scopePreamble(scope)}; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
+    return this.#runPrepared(settings, name, statement);
+  }
+
+  /**
+   * The same for the system, waited for until it is flushed: for what workers ask again and again, mostly in vain.
+   * It sees all projects' rows.
+   */
+  systemStatement<Row>(name: string, statement: RawBuilder<Row>): Promise<Row[]> {
+    return this.#runPrepared('set role mailwright_system; set synchronous_commit = on', name, statement);
+  }
+
+  /** Whether a condition holds in all projects' rows: conditions that are asked for at the same moment are one statement. */
+  holds(name: string, condition: RawBuilder<unknown>): Promise<boolean> {
+    return this.#asked.holds(name, condition);
+  }
+
+  /** `settings` set all that any others set, but for what row-level security asks of the app alone. */
+  #runPrepared<Row>(settings: string, name: string, statement: RawBuilder<Row>): Promise<Row[]> {
     const { sql: text, parameters } = statement.compile(this.unscoped);
-    const settings = `${scopePreamble(scope)}; set synchronous_commit = ${flushed ? 'on' : 'off'}`.replaceAll(
-      'set local',
-      'set',
-    );
-    return this.#prepared.run<Row>(settings, { name, text, values: [...parameters] });
+    return this.#prepared.run<Row>(settings.replaceAll('set local', 'set'), {
+      name,
+      text,
+      values: [...parameters],
+    });
   }
 
   /** Answers when the server does; rejects otherwise. */

@@ -54,17 +54,18 @@ export class PeriodicTasks {
     }
   }
 
-  #claim(task: PeriodicTask): Promise<boolean> {
+  async #claim(task: PeriodicTask): Promise<boolean> {
     const now = this.clock.now();
     // A tenth of the interval is forgiven, so that a worker's own rhythm does not skip a turn.
     const ranBefore = new Date(now.getTime() - task.everyMs * 0.9);
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql`
+    const rows = await this.database.systemStatement(
+      'schedule.claim',
+      sql`
         insert into platform.schedule as s (name, last_run_at) values (${task.name}, ${now})
         on conflict (name) do update set last_run_at = excluded.last_run_at where s.last_run_at <= ${ranBefore}
         returning name
-      `.execute(db);
-      return rows.length === 1;
-    });
+      `,
+    );
+    return rows.length === 1;
   }
 }

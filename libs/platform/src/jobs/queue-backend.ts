@@ -40,6 +40,8 @@ export interface QueueBackendOptions {
 // The truth is in the inbox, so nothing is kept of a job that ran, well or not.
 const KEEP_NOTHING = { removeOnComplete: true, removeOnFail: true } as const;
 const STALLED_CHECK_MS = 15_000;
+/** A job is told of by NOTIFY; how often each queue is looked at besides, should a message be lost. */
+const LOOK_EVERY_S = 60;
 
 export function createQueueBackend(options: QueueBackendOptions): QueueBackend {
   return options.redisUrl === undefined ? postgresBackend(options) : redisBackend(options, options.redisUrl);
@@ -61,7 +63,7 @@ function postgresBackend({ databaseUrl, onError }: QueueBackendOptions): QueueBa
         new Worker(
           name,
           processorOf(process),
-          { connection, concurrency, ...workerDefaults },
+          { connection, concurrency, drainDelay: LOOK_EVERY_S, ...workerDefaults },
           createPostgresBackend,
         ),
         onError,

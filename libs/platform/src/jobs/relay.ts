@@ -66,8 +66,19 @@ export class Relay {
 
   /** Relays and enqueues what there is. */
   async pass(): Promise<void> {
+    if (!(await this.#isAny())) return;
     while ((await this.#relay()) === BATCH);
     while ((await this.#enqueueDue()) === BATCH);
+  }
+
+  #isAny(): Promise<boolean> {
+    return this.database.holds(
+      'relay.due',
+      sql`(
+        exists (select from platform.outbox)
+        or (select run_at from platform.inbox where finished_at is null order by run_at limit 1) <= ${this.clock.now()}
+      )`,
+    );
   }
 
   #relay(): Promise<number> {

@@ -54,7 +54,12 @@ export class Loop {
         this.#resume = undefined;
         resolve();
       };
-      this.#timer = setTimeout(() => this.#resume?.(), this.intervalMs);
+      this.#timer = setTimeout(() => this.#resume?.(), untilNextTurn(this.intervalMs));
     });
   }
+}
+
+/** All loops of a process take their turns at the same moments, so that one at rest is woken seldom. Never longer than the interval. */
+function untilNextTurn(intervalMs: number): number {
+  return intervalMs - (performance.now() % intervalMs);
 }

@@ -39,7 +39,8 @@ export class WebhookDeliveriesQuery {
    * Takes up to `limit` that are due, and puts their next try to `leaseUntil`: should this process die, they are tried
    * again then. Each is an attempt, whatever becomes of it.
    */
-  claim(limit: number, now: Date, leaseUntil: Date): Promise<DueWebhook[]> {
+  async claim(limit: number, now: Date, leaseUntil: Date): Promise<DueWebhook[]> {
+    if (!(await this.#isAny(now))) return [];
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<DueWebhook>`
         with due as (
@@ -57,6 +58,15 @@ export class WebhookDeliveriesQuery {
       `.execute(db);
       return rows;
     });
+  }
+
+  #isAny(now: Date): Promise<boolean> {
+    return this.database.holds(
+      'webhooks.due',
+      sql`(
+        select next_attempt_at from webhooks.deliveries where finished_at is null order by next_attempt_at limit 1
+      ) <= ${now}`,
+    );
   }
 
   /** Writes outcomes down, unless the delivery has been claimed again or ended meanwhile. */

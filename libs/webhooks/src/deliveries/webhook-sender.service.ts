@@ -7,7 +7,7 @@ import {
   Loop,
   Notifications,
   OutgoingHttp,
-  OutgoingHttpError,
+  postOutcome,
   webhookHeaders,
 } from '#platform';
 import { WebhookEndpoints } from '../endpoints/webhook-endpoints.service.js';
@@ -102,14 +102,12 @@ export class WebhookSender {
       'user-agent': 'Mailwright-Webhooks/1',
       ...webhookHeaders(secrets, { id: webhook.eventId, at, body }),
     };
-    try {
-      const answer = await this.http.request({ method: 'POST', url: webhook.url, headers, body });
-      const isTaken = answer.status >= 200 && answer.status < 300;
-      const error = isTaken ? null : `HTTP ${answer.status}: ${answer.body.slice(0, SHOWN_ANSWER)}`.trim();
-      return { status: answer.status, error, isFinal: answer.status === GONE };
-    } catch (error) {
-      if (!(error instanceof OutgoingHttpError)) throw error;
-      return { status: null, error: error.message, isFinal: false };
-    }
+    const request = { method: 'POST', url: webhook.url, headers, body } as const;
+    const { verdict, answer, fault } = await postOutcome(this.http.request(request));
+    // An endpoint's name may lead elsewhere tomorrow.
+    if (answer === null) return { status: null, error: fault?.message ?? null, isFinal: false };
+    const error =
+      verdict === 'taken' ? null : `HTTP ${answer.status}: ${answer.body.slice(0, SHOWN_ANSWER)}`.trim();
+    return { status: answer.status, error, isFinal: verdict === 'final' };
   }
 }

@@ -35,6 +35,7 @@ export class RunnerWork {
 
   /** Everything there is to do now, a piece each. */
   async pieces(now: Date): Promise<readonly Piece[]> {
+    if (!(await this.waiting.isAny(now))) return [];
     const entering = await this.waiting.entries();
     const closing = await this.waiting.closings();
     const due = await this.runs.due(now, false);

@@ -3,14 +3,11 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, describeError, LOGGER, type Sql } from '#platform';
+import { failedRun, restAfter } from './run-failure.js';
 import { holdSteps } from './run-locks.query.js';
 import { RunsQuery } from './runs.query.js';
 import { VersionPlans } from './version-plans.service.js';
 import type { ClaimedRun } from './walk.js';
-
-const MINUTE_MS = 60_000;
-/** How long somebody rests who cannot go on; after one try more the run has failed. */
-const RESTS_MS = [MINUTE_MS / 6, MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS];
 
 /** Sets people aside whose step fails again and again, so that it is tried later, and at last fails their run. */
 @Injectable()
@@ -32,28 +29,16 @@ export class PoisonedRuns {
       const now = this.clock.now();
       const failures = await failuresOf(db, scope, automationId, run, now);
       if (failures === null) return;
-      const rest = RESTS_MS[failures - 1];
-      if (rest === undefined) await this.#fail(db, scope, run, reason, now);
-      else await postpone(db, scope, run, new Date(now.getTime() + rest));
-      const fields = { automationId, run: run.id, failures, hasFailed: rest === undefined, error: reason };
+      const until = restAfter(failures, now);
+      if (until === null) await this.#fail(db, scope, run, reason, now);
+      else await postpone(db, scope, run, until);
+      const fields = { automationId, run: run.id, failures, hasFailed: until === null, error: reason };
       this.logger.error(fields, 'somebody in an automation could not go on');
     });
   }
 
   async #fail(db: Sql, scope: ProjectScope, run: ClaimedRun, detail: string, now: Date): Promise<void> {
-    const { id, position, isWaiting, enteredOn } = run;
-    const move = {
-      id,
-      position,
-      wakeAt: null,
-      isWaiting: false,
-      isCalling: false,
-      status: 'FAILED',
-    } as const;
-    // Behind a delay, the delay itself is taken.
-    const steps = isWaiting
-      ? []
-      : [{ runId: id, enteredOn, place: position, status: 'FAILED', detail } as const];
+    const { move, steps } = failedRun(run, detail);
     await this.runs.save(db, scope, [move], steps, now);
   }
 }

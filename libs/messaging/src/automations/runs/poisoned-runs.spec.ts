@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { WebhookReceiver } from '../../../../../test/support/webhook-receiver.js';
 import { AutomationsFixture, chain, delay, mail, trigger } from '../automations.fixture.js';
 import { AutomationsCheckQuery } from './automations-check.query.js';
 import { Rests } from './rests.js';
@@ -129,5 +130,46 @@ describe('a rest', () => {
     expect(rests.isResting('others', begin)).toBe(false);
     rests.succeeded('steps');
     expect(rests.failed('steps', begin)).toBe(500);
+  });
+
+  it('where somebody outside is called, neither, and others are called meanwhile', async () => {
+    const receiver = await WebhookReceiver.open();
+    const calling = await AutomationsFixture.open({ OUTGOING_PRIVATE_ADDRESSES: 'true' });
+    try {
+      const hook = { id: 'hook', type: 'webhook', config: { url: receiver.url } };
+      const id = await calling.active(chain(trigger(), hook, delay('wait', 'P1D')));
+      const people = [];
+      for (let index = 0; index < PEOPLE; index += 1) {
+        const person = await calling.person();
+        people.push({ ...person, run: await calling.enter(id, person.email) });
+      }
+      const sick = people[3]!;
+      await calling.messaging.test.query(`
+        create function messaging.poison() returns trigger language plpgsql as $$
+        begin raise exception 'nothing is written of this one'; end $$;
+        create trigger poison before insert on messaging.automation_steps for each row
+          when (new.run_id = '${sick.run}' and new.position = 1 and new.status <> 'FAILED')
+          execute function messaging.poison()`);
+      await calling.run();
+      for (const { email } of people) {
+        const expected = email === sick.email ? 'ACTIVE: start' : 'ACTIVE: start, hook, wait WAITING';
+        expect(await calling.paths(id, email)).toEqual([expected]);
+      }
+      for (const rest of [MINUTE / 6, MINUTE, 10 * MINUTE]) {
+        await calling.later(rest);
+        expect(await calling.paths(id, sick.email)).toEqual(['ACTIVE: start']);
+      }
+      await calling.later(HOUR);
+      expect(await calling.paths(id, sick.email)).toEqual(['FAILED: start, hook FAILED']);
+      await calling.later(HOUR);
+      const ofSick = receiver.posts.filter(({ body }) => body.includes(sick.email));
+      expect([ofSick.length, new Set(ofSick.map(({ headers }) => headers['webhook-id'])).size]).toEqual([
+        5, 1,
+      ]);
+      expect(await calling.totals(id)).toEqual([PEOPLE, 0, PEOPLE - 1]);
+    } finally {
+      await calling.close();
+      receiver.close();
+    }
   });
 });

@@ -20,6 +20,26 @@ export class WaitingWork {
     @Inject(Signals) private readonly signals: Signals,
   ) {}
 
+  /** Whether there is anything to do at all: asked by every worker twice a second, so as cheaply as can be. */
+  isAny(now: Date): Promise<boolean> {
+    return this.database.holds(
+      'automations.waiting',
+      sql`(
+        exists (
+          select from messaging.automations a
+          where a.status = 'ACTIVE' and exists (select from audience.signals s where s.watcher_id = a.id)
+        )
+        or exists (select from messaging.automations where is_closing)
+        or ${isDue(now, false)}
+      )`,
+    );
+  }
+
+  /** Whether anybody is to be called. */
+  isCalling(now: Date): Promise<boolean> {
+    return this.database.holds('automations.calling', isDue(now, true));
+  }
+
   /** Those for which something was noted. */
   entries(): Promise<readonly FoundAutomation[]> {
     return this.#find(sql`a.status = 'ACTIVE' and a.id in (${this.signals.pending()})`);
@@ -39,4 +59,17 @@ export class WaitingWork {
       return rows.map(({ id, ...columns }) => ({ id, scope: scopeOf(columns) }));
     });
   }
+}
+
+/** A row at most is read for each version of an active automation, from the index: never planned as a scan of all runs. */
+function isDue(now: Date, isCalling: boolean): RawBuilder<unknown> {
+  return sql`exists (
+    select from messaging.automations a join messaging.automation_versions v on v.automation_id = a.id
+    cross join lateral (
+      select r.wake_at from messaging.automation_runs r
+      where r.version_id = v.id and r.is_calling = ${sql.lit(isCalling)} and r.wake_at is not null
+      order by r.wake_at limit 1
+    ) soonest
+    where a.status = 'ACTIVE' and soonest.wake_at <= ${now}
+  )`;
 }

@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
-import { describeError, LOGGER, Loop, Notifications } from '#platform';
+import { describeError, isUnavailability, LOGGER, Loop, Notifications } from '#platform';
 import { RUNS_CHANNEL } from '../runs/runs.channel.js';
 import { type DueVersion, RunsQuery } from '../runs/runs.query.js';
+import { WaitingWork } from '../runs/waiting-work.query.js';
 import { type WebhookCall, WebhookCalls } from './webhook-calls.service.js';
 import { WebhookClient } from './webhook-client.js';
 
@@ -19,6 +20,7 @@ export class WebhookCaller {
   #stopping = false;
 
   constructor(
+    @Inject(WaitingWork) private readonly waiting: WaitingWork,
     @Inject(RunsQuery) private readonly runs: RunsQuery,
     @Inject(WebhookCalls) private readonly calls: WebhookCalls,
     @Inject(WebhookClient) private readonly client: WebhookClient,
@@ -48,7 +50,9 @@ export class WebhookCaller {
   /** Makes all calls that are due. */
   async pass(): Promise<void> {
     for (let made = 1; made > 0 && !this.#stopping;) {
-      const due = await this.runs.due(this.clock.now(), true);
+      const now = this.clock.now();
+      if (!(await this.waiting.isCalling(now))) return;
+      const due = await this.runs.due(now, true);
       made = (await Promise.all(due.map((version) => this.#callAll(version)))).reduce((a, b) => a + b, 0);
     }
   }
@@ -64,16 +68,26 @@ export class WebhookCaller {
     }
   }
 
-  /** What fails here, and not there, is repeated when the lease ends. */
+  /** What fails here, and not there, holds up nobody else. Without the database it is repeated when the lease ends. */
   async #call(call: WebhookCall): Promise<void> {
     try {
       await this.calls.settle(call, await this.client.call(call));
     } catch (error) {
-      this.#complain(error);
+      this.#complain(error, { run: call.id, failures: call.attempts });
+      if (!isUnavailability(error)) await this.#setAside(call, describeError(error));
     }
   }
 
-  #complain(error: unknown): void {
-    this.logger.error({ error: describeError(error) }, 'the webhook of an automation could not be called');
+  async #setAside(call: WebhookCall, reason: string): Promise<void> {
+    try {
+      await this.calls.setAside(call, reason);
+    } catch (error) {
+      this.#complain(error, { run: call.id });
+    }
+  }
+
+  #complain(error: unknown, what: { readonly run?: string; readonly failures?: number } = {}): void {
+    const fields = { error: describeError(error), ...what };
+    this.logger.error(fields, 'the webhook of an automation could not be called');
   }
 }

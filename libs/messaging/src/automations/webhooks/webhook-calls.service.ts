@@ -2,8 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
+import { failedRun, restAfter } from '../runs/run-failure.js';
 import { holdSteps } from '../runs/run-locks.query.js';
 import { wakeRunners } from '../runs/runs.channel.js';
+import { RunsQuery } from '../runs/runs.query.js';
 import { onwards } from '../runs/step.js';
 import type { VersionPlan } from '../runs/version-plan.js';
 import { VersionPlans } from '../runs/version-plans.service.js';
@@ -34,6 +36,7 @@ export class WebhookCalls {
     @Inject(Database) private readonly database: Database,
     @Inject(VersionPlans) private readonly plans: VersionPlans,
     @Inject(WalkedRuns) private readonly walked: WalkedRuns,
+    @Inject(RunsQuery) private readonly runs: RunsQuery,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -80,6 +83,19 @@ export class WebhookCalls {
       walk.park();
       await this.walked.save(db, call.plan, walk, now);
       await wakeRunners(db);
+    });
+  }
+
+  /** After a fault of ours: the call is made later, and after some tries the run has failed, with the reason. */
+  async setAside(call: WebhookCall, reason: string): Promise<void> {
+    const { scope } = call.plan;
+    await this.database.transaction(scope, async ({ db }) => {
+      if (!(await isOurs(db, call))) return;
+      const now = this.clock.now();
+      const until = restAfter(call.attempts, now);
+      if (until !== null) return postpone(db, call, until);
+      const { move, steps } = failedRun(call, reason);
+      return this.runs.save(db, scope, [move], steps, now);
     });
   }
 }

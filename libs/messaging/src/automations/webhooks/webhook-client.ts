@@ -2,26 +2,22 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ProjectsQuery } from '#access';
 import { RecipientsQuery } from '#audience';
 import { Clock } from '#kernel';
-import { type Config, CONFIG, OutgoingHttp, webhookHeaders } from '#platform';
+import { OutgoingHttp, postOutcome, webhookHeaders } from '#platform';
+import { AutomationSecrets } from './automation-secrets.service.js';
 import type { WebhookCall } from './webhook-calls.service.js';
 import { webhookMessage } from './webhook-message.js';
-import { outcomeOfAnswer, outcomeOfError, type WebhookOutcome } from './webhook-outcome.js';
-import { automationWebhookSecret } from './webhook-secret.js';
+import { webhookOutcome, type WebhookOutcome } from './webhook-outcome.js';
 
 /** Makes the calls of webhook steps: signed (Standard Webhooks 1.0), and to public addresses only. */
 @Injectable()
 export class WebhookClient {
-  readonly #masterKey: string;
-
   constructor(
     @Inject(OutgoingHttp) private readonly http: OutgoingHttp,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
     @Inject(Clock) private readonly clock: Clock,
-    @Inject(CONFIG) { MASTER_KEY }: Config,
-  ) {
-    this.#masterKey = MASTER_KEY;
-  }
+    @Inject(AutomationSecrets) private readonly secrets: AutomationSecrets,
+  ) {}
 
   async call({ id: executionId, subscriberId, position, plan, data }: WebhookCall): Promise<WebhookOutcome> {
     const { scope } = plan;
@@ -34,16 +30,11 @@ export class WebhookClient {
     const automation = { id: plan.automationId, key: plan.automationKey };
     const subject = { automation, executionId, nodeId: step.id, person, projectName, data, at };
     const { body, contentType } = webhookMessage(step.config, subject);
-    const secret = automationWebhookSecret(this.#masterKey, scope.environmentId);
+    const secret = await this.secrets.of(scope);
     const signed = webhookHeaders([secret], { id: stepId(executionId, position), at, body });
     const headers = { ...step.config.headers, 'content-type': contentType, ...signed };
-    try {
-      return outcomeOfAnswer(
-        await this.http.request({ method: 'POST', url: step.config.url, headers, body }),
-      );
-    } catch (error) {
-      return outcomeOfError(error);
-    }
+    const request = { method: 'POST', url: step.config.url, headers, body } as const;
+    return webhookOutcome(await postOutcome(this.http.request(request)));
   }
 }
 

@@ -10,9 +10,12 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import { CONFIG, type Config } from '#platform';
 import { AutomationsFixture, chain, delay, trigger } from '../automations.fixture.js';
-import { automationWebhookSecret } from './webhook-secret.js';
+import { type DnsServer, startDnsServer } from '../../../../../test/support/dns-server.js';
+import { prepareProject, SECRETS } from '../../../../../test/support/system.js';
+import { firstSecret } from './automation-secret.js';
+import { AutomationSecrets } from './automation-secrets.service.js';
+import { SealedAutomationSecrets } from './sealed-automation-secrets.query.js';
 
 const MINUTE = 60_000;
 
@@ -61,9 +64,8 @@ describe('webhooks of automations', () => {
     return { id, executionId, email: person.email };
   }
 
-  function verified({ body, headers }: Call): unknown {
-    const { MASTER_KEY } = fixture.messaging.get<Config>(CONFIG);
-    const webhook = new Webhook(automationWebhookSecret(MASTER_KEY, fixture.scope.environmentId));
+  async function verified({ body, headers }: Call): Promise<unknown> {
+    const webhook = new Webhook(await fixture.messaging.get(AutomationSecrets).of(fixture.scope));
     return webhook.verify(body, headers as Record<string, string>);
   }
 
@@ -72,7 +74,7 @@ describe('webhooks of automations', () => {
     expect(await fixture.paths(id, email)).toEqual(['ACTIVE: start, hook, wait WAITING']);
     expect(calls).toHaveLength(1);
     expect(calls[0]?.headers).toMatchObject({ 'x-shop': 'acme', 'content-type': 'application/json' });
-    expect(verified(calls[0]!)).toMatchObject({
+    expect(await verified(calls[0]!)).toMatchObject({
       type: 'automation.webhook',
       data: {
         automationId: id,
@@ -88,7 +90,7 @@ describe('webhooks of automations', () => {
     const { email } = await entered({
       body: { who: '{{ subscriber.email }}', n: [1, '{{ project.name }}'] },
     });
-    expect(verified(calls[0]!)).toEqual({ who: email, n: [1, 'Acme News'] });
+    expect(await verified(calls[0]!)).toEqual({ who: email, n: [1, 'Acme News'] });
   });
 
   it('are repeated with the same id until they are accepted, and the person goes on then', async () => {
@@ -117,6 +119,34 @@ describe('webhooks of automations', () => {
     expect(await fixture.paths(gone.id, gone.email)).toEqual(['ACTIVE: start, hook FAILED, wait WAITING']);
   });
 
+  it('are signed with the same secret when the master key has changed, whether it was ever asked for or not', async () => {
+    const next = { MASTER_KEY: 'the next master key of this test, long' };
+    const changing = {
+      ...next,
+      MASTER_KEY_PREVIOUS: SECRETS.MASTER_KEY,
+      ERASED_ADDRESS_KEY: SECRETS.MASTER_KEY,
+    };
+    const { messaging, scope } = fixture;
+    const unasked = (await prepareProject(messaging.test, '', 'OTHER')).live;
+    await fixture.automations.create(unasked, {
+      name: 'Later',
+      description: null,
+      triggerType: 'manual',
+      triggerTopicId: null,
+    });
+    const secret = await messaging.get(AutomationSecrets).of(scope);
+    const during = await messaging.beside(changing);
+    const sealed = during.get(SealedAutomationSecrets);
+    expect([await sealed.sealAnew(10), await sealed.sealAnew(10), await sealed.sealAnew(10)]).toEqual([
+      1, 1, 0,
+    ]);
+    await during.close();
+    const after = await messaging.beside({ ...next, ERASED_ADDRESS_KEY: SECRETS.MASTER_KEY });
+    expect(await after.get(AutomationSecrets).of(scope)).toBe(secret);
+    expect(await after.get(AutomationSecrets).of(unasked)).toBe(firstSecret(SECRETS.MASTER_KEY, unasked));
+    await after.close();
+  });
+
   it('are held while the automation is paused', async () => {
     answers = [500];
     const { id, email } = await entered({});
@@ -134,24 +164,34 @@ describe('webhooks of automations', () => {
 
 describe('webhooks of automations of people who are not trusted with the network', () => {
   let fixture: AutomationsFixture;
+  let dns: DnsServer;
   beforeAll(async () => {
-    fixture = await AutomationsFixture.open();
+    dns = await startDnsServer();
+    dns.a('inside.example', '10.0.0.7');
+    dns.a('metadata.example', '169.254.169.254');
+    fixture = await AutomationsFixture.open({ DNS_SERVERS: dns.address });
   });
-  afterAll(() => fixture?.close());
+  afterAll(async () => {
+    await fixture?.close();
+    await dns?.stop();
+  });
 
-  it.each(['http://127.0.0.1:9/', 'http://[::ffff:10.0.0.1]/', 'http://169.254.169.254/latest/meta-data/'])(
-    'never reach %s: the step fails and the person goes on',
-    async (url) => {
-      const id = await fixture.active(chain(trigger(), { id: 'hook', type: 'webhook', config: { url } }));
-      const { email } = await fixture.person();
-      await fixture.enter(id, email);
-      await fixture.run();
-      const [execution] = await fixture.executions(id);
-      expect(execution?.steps[1]).toMatchObject({
-        status: 'FAILED',
-        detail: expect.stringMatching(/^address: /),
-      });
-      expect(execution?.status).toBe('COMPLETED');
-    },
-  );
+  it.each([
+    'http://inside.example/',
+    'http://metadata.example/latest/meta-data/',
+    'http://127.0.0.1:9/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://169.254.169.254/latest/meta-data/',
+  ])('never reach %s: the step fails and the person goes on', async (url) => {
+    const id = await fixture.active(chain(trigger(), { id: 'hook', type: 'webhook', config: { url } }));
+    const { email } = await fixture.person();
+    await fixture.enter(id, email);
+    await fixture.run();
+    const [execution] = await fixture.executions(id);
+    expect(execution?.steps[1]).toMatchObject({
+      status: 'FAILED',
+      detail: expect.stringMatching(/^address: /),
+    });
+    expect(execution?.status).toBe('COMPLETED');
+  });
 });
