@@ -109,10 +109,10 @@ describe('mail of a verified domain', () => {
         expect.arrayContaining(['list-unsubscribe', 'list-unsubscribe-post', 'list-id', 'feedback-id']),
       );
       const field = fieldOf(mail!, 'List-Unsubscribe');
-      const [, address = ''] = /^List-Unsubscribe: <http[^,]*>,\r\n <mailto:(.+)>$/.exec(field) ?? [];
-      expect(address).toMatch(/^u\+.*@bounce\.mail\.acme\.example$/);
+      const [, mailbox = ''] = /^List-Unsubscribe: <http[^,]*>,\r\n <mailto:(.+)>$/.exec(field) ?? [];
+      expect(mailbox).toMatch(/^u\+.*@bounce\.mail\.acme\.example$/);
       const [row] = await fixture.deliveries();
-      expect(fixture.get(UnsubscribeAddresses).read(address)).toEqual({
+      expect(fixture.get(UnsubscribeAddresses).read(mailbox)).toEqual({
         environmentId: scope.environmentId,
         deliveryId: row?.id,
       });
