@@ -96,6 +96,7 @@ export class DeliverabilityFixture {
   async check(scope: ProjectScope): Promise<SendingDomainView> {
     const { id } = await this.view(scope);
     const checkId = await this.get(DomainCheckRequests).add(scope, id, 'CLIENT', this.clock.now());
+    if (checkId === null) throw new Error('The domain was removed.');
     await this.get(DomainChecksService).run(scope, checkId, new AbortController().signal);
     return this.view(scope);
   }

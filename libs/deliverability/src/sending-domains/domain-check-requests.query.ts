@@ -12,8 +12,11 @@ export const DOMAIN_CHECKS_CHANNEL = 'mailwright_domain_checks';
 export class DomainCheckRequests {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** One that a client asked for since `since`, and nobody has done yet, is waited for again rather than made twice. */
-  request(scope: ProjectScope, domainId: number, since: Date, now: Date): Promise<string> {
+  /**
+   * One that a client asked for since `since`, and nobody has done yet, is waited for again rather than made twice. Null
+   * when the domain was removed meanwhile.
+   */
+  request(scope: ProjectScope, domainId: number, since: Date, now: Date): Promise<string | null> {
     return this.database.transaction(scope, async ({ db }) => {
       const waiting = await sql<{ id: string }>`
         select id from deliverability.domain_checks
@@ -25,14 +28,21 @@ export class DomainCheckRequests {
     });
   }
 
-  /** Has the worker look. */
-  add(scope: ProjectScope, domainId: number, askedBy: 'CLIENT' | 'SCHEDULE', now: Date): Promise<string> {
+  /** Has the worker look. Null when the domain was removed meanwhile. */
+  add(
+    scope: ProjectScope,
+    domainId: number,
+    askedBy: 'CLIENT' | 'SCHEDULE',
+    now: Date,
+  ): Promise<string | null> {
     return this.database.transaction(scope, async ({ db }) => {
       const id = newId();
-      await sql`
+      const { numAffectedRows } = await sql`
         insert into deliverability.domain_checks (id, environment_id, domain_id, asked_by, created_at)
-        values (${id}, ${scope.environmentId}, ${domainId}, ${askedBy}, ${now})
+        select ${id}, d.environment_id, d.id, ${askedBy}, ${now} from deliverability.sending_domains d
+        where d.environment_id = ${scope.environmentId} and d.id = ${domainId} for key share
       `.execute(db);
+      if (numAffectedRows === 0n) return null;
       await publish(db, scope, DomainVerificationRequested({ checkId: id }));
       return id;
     });

@@ -26,6 +26,7 @@ export class DomainVerificationService {
     const now = this.clock.now();
     const since = new Date(now.getTime() - SHARED_MS);
     const id = await this.requests.request(scope, domain.id, since, now);
+    if (id === null) throw new NotFoundError();
     const state = await waitForWorker(this.notifications, {
       channel: DOMAIN_CHECKS_CHANNEL,
       id,

@@ -4,6 +4,7 @@ import { DomainValidationError, InvalidStateError, NotFoundError, type ProjectSc
 import { publishRecords } from '../../../../test/support/published-records.js';
 import { DAY, DeliverabilityFixture } from '../deliverability.fixture.js';
 import { SealedDkimKeys } from '../dkim/sealed-dkim-keys.query.js';
+import { DomainCheckRequests } from './domain-check-requests.query.js';
 import { DomainControlService } from './domain-control.service.js';
 import { RemoveOldDomainData } from './remove-old-domain-data.task.js';
 import { SendingDomainExistsError, SendingDomainInUseError } from './sending-domain.errors.js';
@@ -205,6 +206,15 @@ describe('A sending domain', () => {
     expect(after.dnsRecords.every(({ host }) => host.endsWith('after.example'))).toBe(true);
     expect(await selectorsOf(live)).not.toEqual(keys);
     await expect(change(live, 'localhost')).rejects.toBeInstanceOf(DomainValidationError);
+  });
+
+  it('is gone for who asks for a look at it while it is removed', async () => {
+    const { live } = await fixture.project();
+    await create(live, 'leaving.example');
+    const { id } = await fixture.view(live);
+    await remove(live);
+    const now = fixture.clock.now();
+    expect(await fixture.get(DomainCheckRequests).request(live, id, now, now)).toBeNull();
   });
 
   it('cannot be changed or removed while a campaign is sending', async () => {
