@@ -100,7 +100,7 @@ export function chart(outcomes: readonly Outcome[]): string {
   const top = Math.max(2, Math.ceil(Math.min(5, Math.max(...bars.map(({ share }) => share)))));
   return [
     '```mermaid',
-    'xychart-beta',
+    'xychart-beta horizontal',
     '  title "What was reached of each goal (1 = the goal)"',
     `  x-axis [${bars.map(({ name }) => `"${name}"`).join(', ')}]`,
     `  y-axis "share of the goal" 0 --> ${top}`,
