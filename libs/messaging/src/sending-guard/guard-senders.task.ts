@@ -5,12 +5,10 @@ import { EnvironmentsQuery } from '#access';
 import { DomainControlService } from '#deliverability';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, LOGGER, MailMetrics, PeriodicTask, type Sql } from '#platform';
-import { type SenderFigures, senderFaultOf } from './sending-limits.js';
+import { CAMPAIGN_MS, type SenderFigures, senderFaultOf } from './sending-limits.js';
 
 const WINDOW_MS = 60 * 60_000;
 const MINUTE_MS = 60_000;
-/** Longer than any campaign is sent. */
-const CAMPAIGN_MS = 30 * 24 * 60 * 60_000;
 
 /**
  * Stops domains whose mail is refused for its sender: it looks at the campaigns' mails of the last hour, or since it was

@@ -3,11 +3,9 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
 import { Database, LOGGER, PeriodicTask, type Sql } from '#platform';
-import { faultOf, type SendingFigures } from './sending-limits.js';
+import { CAMPAIGN_MS, faultOf, type SendingFigures } from './sending-limits.js';
 
 const WINDOW_MS = 24 * 60 * 60_000;
-/** Longer than any campaign is sent. */
-const CAMPAIGN_MS = 30 * 24 * 60 * 60_000;
 
 /**
  * Stops projects whose mail comes back or is called spam too often: it looks at those that are sending live, at the

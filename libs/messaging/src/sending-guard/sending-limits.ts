@@ -1,3 +1,6 @@
+/** Longer than any campaign is sent. */
+export const CAMPAIGN_MS = 30 * 24 * 60 * 60_000;
+
 /** What a project's recent mail came to. */
 export interface SendingFigures {
   /** Sent, or refused by the next hop since the address does not exist. */
