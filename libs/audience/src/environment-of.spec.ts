@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
+import { environmentOf } from '#platform';
 import { insertSubscribers } from '../../../test/support/subscribers.js';
 import { AudienceFixture } from './audience.fixture.js';
-import { environmentOf } from './environment-of.query.js';
 
 describe('a look-up in a project that grew since the tables were analysed', () => {
   let fixture: AudienceFixture;

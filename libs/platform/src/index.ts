@@ -3,6 +3,7 @@ export { type Config, ConfigurationError, loadConfig } from './config/config.js'
 export { environmentVariables } from './config/environment-variables.js';
 export { CreatePartitions } from './database/create-partitions.task.js';
 export { Database, type Sql, type Transaction } from './database/database.js';
+export { environmentOf, unestimated } from './database/environment-of.query.js';
 export { prepared } from './database/kept-statements.js';
 export {
   migrate,

@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
-import { Database, publish } from '#platform';
-import { environmentOf } from '../environment-of.query.js';
+import { Database, environmentOf, publish } from '#platform';
 import { repeatsCountSince } from './confirmation.js';
 import { CONFIRMATION_VALID_MS } from './consent.js';
 import { ConfirmationRequested } from './consent.events.js';

@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, isUuid, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
-import { environmentOf } from '../environment-of.query.js';
+import { Database, environmentOf } from '#platform';
 import { TopicsQuery } from '../topics/topics.query.js';
 import { type Confirmation, confirmationState, type ConfirmationState, coveredBy } from './confirmation.js';
 import type { Consent } from './consent.js';

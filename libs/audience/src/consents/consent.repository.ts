@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, prepared } from '#platform';
+import { Database, environmentOf, prepared } from '#platform';
 import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
-import { environmentOf } from '../environment-of.query.js';
 import { Consent, type ConsentState } from './consent.js';
 import { consentProof, type ConsentProof } from './consent-proof.js';
 import { record } from './ledger.repository.js';

@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
-import { environmentOf } from '../environment-of.query.js';
+import { Database, environmentOf } from '#platform';
 import type { ConsentStatus } from './consent.js';
 
 export interface ConsentPreference {

@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, publish, type Sql } from '#platform';
-import { environmentOf } from '../environment-of.query.js';
+import { Database, environmentOf, publish, type Sql } from '#platform';
 import { AddressDigests } from './address-digests.service.js';
 import { SubscriberErased } from './erasure.events.js';
 

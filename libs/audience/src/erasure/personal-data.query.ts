@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
-import { environmentOf } from '../environment-of.query.js';
+import { Database, environmentOf, type Sql } from '#platform';
 import { SuppressionsQuery, type SuppressionView } from '../suppressions/suppressions.query.js';
 
 type Rows = readonly Readonly<Record<string, unknown>>[];

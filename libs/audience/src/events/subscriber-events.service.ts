@@ -8,8 +8,7 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
-import { Database } from '#platform';
-import { environmentOf } from '../environment-of.query.js';
+import { Database, environmentOf } from '#platform';
 import { occurrenceFault, type ReportedEvent } from './subscriber-event.js';
 
 /** Keeps what subscribers did outside of mail, for segments and automations. */

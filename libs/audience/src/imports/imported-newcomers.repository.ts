@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
-import { environmentOf } from '../environment-of.query.js';
+import { Database, environmentOf } from '#platform';
 import { CONFIRMATION_VALID_MS } from '../consents/consent.js';
 import type { ConsentOccasion } from '../consents/consent-changes.service.js';
 import type { SubscriberStatus } from '../subscribers/subscriber.js';

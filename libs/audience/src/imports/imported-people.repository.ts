@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, newId, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
-import { environmentOf } from '../environment-of.query.js';
+import { Database, environmentOf } from '#platform';
 import type { SubscriberStatus } from '../subscribers/subscriber.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import type { ImportedFields, KnownPerson } from './import-decisions.js';

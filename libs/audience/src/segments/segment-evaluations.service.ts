@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database, environmentOf, type Sql, unestimated } from '#platform';
 import { SegmentPredicates } from './segment-predicates.service.js';
 
 /** What a client that waits for an evaluation is willing to wait. */
@@ -81,8 +81,18 @@ export class SegmentEvaluations {
  * Room for the sets that a condition is looked up in, where it cannot be a join: without it a set of a million
  * people would be searched once for each of a million. Holds until the transaction ends.
  */
-export async function prepareForSets(db: Sql): Promise<void> {
+export async function makeRoomForSets(db: Sql): Promise<void> {
   await sql`select set_config('work_mem', '64MB', true)`.execute(db);
+}
+
+/**
+ * For a statement that asks of everybody: sets are hashed or merged, never searched row by row. Statistics that are
+ * older than most of the people say that there is hardly anybody, and a nested loop would compare everybody with
+ * everybody. Holds until the transaction ends.
+ */
+export async function prepareForSets(db: Sql): Promise<void> {
+  await makeRoomForSets(db);
+  await sql`select set_config('enable_nestloop', 'off', true)`.execute(db);
 }
 
 async function lock(db: Sql, scope: ProjectScope, segmentId: string): Promise<DynamicSegment | null> {
@@ -103,7 +113,7 @@ async function fill(
   const { numAffectedRows = 0n } = await sql`
     insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
     select b.id, ${segmentId}, ${environmentId}, ${now} from audience.scoped_subscribers b
-    where b.environment_id = ${environmentId} and ${predicate}
+    where b.environment_id = ${environmentOf({ environmentId })} and ${predicate}
   `.execute(db);
   return Number(numAffectedRows);
 }
@@ -121,12 +131,12 @@ async function compare(
 ): Promise<number> {
   const { rows } = await sql<{ members: number }>`
     with current as materialized (
-      select b.id from audience.scoped_subscribers b where b.environment_id = ${environmentId} and ${predicate}
+      select b.id from audience.scoped_subscribers b where b.environment_id = ${environmentOf({ environmentId })} and ${predicate}
     ), difference as materialized (
       select c.id as comes, m.place as goes
       from current c full join (
         select subscriber_id, ctid as place from audience.segment_members
-        where environment_id = ${environmentId} and segment_id = ${segmentId}
+        where environment_id = ${environmentOf({ environmentId })} and segment_id = ${unestimated(segmentId, 'uuid')}
       ) m on m.subscriber_id = c.id
       where c.id is null or m.subscriber_id is null
     ), gone as (

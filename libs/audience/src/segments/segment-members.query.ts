@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, environmentOf, unestimated } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import { prepareForSets, SegmentEvaluations } from './segment-evaluations.service.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
@@ -55,7 +55,7 @@ export class SegmentMembersQuery {
             m.added_at as "addedAt"
           from (
             select m.subscriber_id, m.added_at from audience.segment_members m
-            where m.environment_id = ${scope.environmentId} and m.segment_id = ${id}
+            where m.environment_id = ${environmentOf(scope)} and m.segment_id = ${unestimated(id, 'uuid')}
             order by m.added_at desc, m.subscriber_id desc limit ${size} offset ${page * size}
           ) m
           join audience.subscribers b on b.id = m.subscriber_id
@@ -81,7 +81,7 @@ export class SegmentMembersQuery {
       const { rows } = await sql<Counted<SegmentMember>>`
         with matching as materialized (
           select b.id, b.created_at from audience.scoped_subscribers b
-          where b.environment_id = ${scope.environmentId} and ${predicate}
+          where b.environment_id = ${environmentOf(scope)} and ${predicate}
         )
         select n.total, p.* from (select count(*) as total from matching) n
         left join (

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
+import { environmentOf, unestimated } from '#platform';
 import type { MailActivitySource } from './activity-catalogue.query.js';
 import { containmentOf, fieldPredicate } from './field-predicate.query.js';
 import { allOf, anyOf, type Part, written } from './predicate-part.query.js';
@@ -78,7 +79,7 @@ function consentPart(
   const { scope, now } = context;
   const lately = within === null ? sql`` : sql`and ${SINCE} >= ${before(now, within)}::timestamptz`;
   const rows = sql`select c.subscriber_id from audience.consents c
-    where c.environment_id = ${scope.environmentId} and c.topic_id = ${topicId}::uuid
+    where c.environment_id = ${environmentOf(scope)} and c.topic_id = ${unestimated(topicId, 'uuid')}
       and c.status = any(${[...new Set(statuses)]}::text[]) ${lately}`;
   return { part: 'among', rows, negated };
 }
@@ -97,7 +98,7 @@ function segmentPart(
       : partOf(segment.where, context, isOutside);
   }
   const rows = sql`select m.subscriber_id from audience.segment_members m
-    where m.environment_id = ${context.scope.environmentId} and m.segment_id = ${segmentId}::uuid`;
+    where m.environment_id = ${environmentOf(context.scope)} and m.segment_id = ${unestimated(segmentId, 'uuid')}`;
   return { part: 'among', rows, negated: isOutside };
 }
 
@@ -141,7 +142,7 @@ function eventRows(
   const rows =
     event.type === 'CUSTOM'
       ? sql`select subscriber_id, occurred_at from audience.subscriber_events
-          where environment_id = ${scope.environmentId} ${event.name === null ? sql`` : sql`and name = ${event.name}`}`
+          where environment_id = ${environmentOf(scope)} ${event.name === null ? sql`` : sql`and name = ${unestimated(event.name, 'text')}`}`
       : activity.rows(scope, event.type, event.mails);
   const window = [
     ...(from === null ? [] : [sql`e.occurred_at >= ${from}::timestamptz`]),

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, environmentOf } from '#platform';
 import { RuleCatalogueQuery } from './rule-catalogue.query.js';
 import { parseRuleText, readRules, referencesIn, type RuleErrors } from './rule-reader.js';
-import { prepareForSets } from './segment-evaluations.service.js';
+import { makeRoomForSets } from './segment-evaluations.service.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 
 /** What rules come to: what is wrong with them, or the segments that they name. */
@@ -45,10 +45,10 @@ export class SubscriberRules {
     if ('errors' in result) return new Set();
     const predicate = await this.predicates.ofRules(scope, result.rules, now);
     return this.database.transaction(scope, async ({ db }) => {
-      await prepareForSets(db);
+      await makeRoomForSets(db);
       const { rows } = await sql<{ id: string }>`
         select b.id from audience.scoped_subscribers b
-        where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[]) and ${predicate}
+        where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...subscriberIds]}::uuid[]) and ${predicate}
       `.execute(db);
       return new Set(rows.map(({ id }) => id));
     });

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, environmentOf } from '#platform';
 
 /** NOTIFY channel on which it is told that something was noted. */
 export const SIGNALS_CHANNEL = 'mailwright_signals';
@@ -56,10 +56,13 @@ export class Signals {
     return sql<boolean>`exists (select from audience.subscribers b where b.id = ${subscriberId})`;
   }
 
-  /** Of all projects: the waiters that something was noted for. For the system's transactions. */
+  /**
+   * Of all projects: the waiters that something was noted for. For the system's transactions. By an OFFSET, which keeps
+   * the planner from joining, one row is looked for and not all are read.
+   */
   pending(): RawBuilder<unknown> {
     return sql`select w.watcher_id from audience.signal_watches w
-      where exists (select from audience.signals s where s.watcher_id = w.watcher_id)`;
+      where exists (select from audience.signals s where s.watcher_id = w.watcher_id offset 0)`;
   }
 
   /**
@@ -68,8 +71,8 @@ export class Signals {
   taking(scope: ProjectScope, watcherId: string, limit: number): RawBuilder<unknown> {
     return sql`
       delete from audience.signals s
-      where s.environment_id = ${scope.environmentId} and s.id = any(array(
-        select id from audience.signals where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
+      where s.environment_id = ${environmentOf(scope)} and s.id = any(array(
+        select id from audience.signals where environment_id = ${environmentOf(scope)} and watcher_id = ${watcherId}
         order by id limit ${limit} for update skip locked
       ))
       returning s.id, s.subscriber_id, s.data

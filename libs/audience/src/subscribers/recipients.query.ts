@@ -1,14 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
-import { environmentOf } from '../environment-of.query.js';
+import { Database, environmentOf, type Sql } from '#platform';
 import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { prepareForSets } from '../segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../segments/segment-predicates.service.js';
 import type { AudienceSurvey, AudienceWalk, ChosenAudience, Recipient } from './recipient.js';
-import { type DomainStandings, FIRST_ID, oneOf, recipientsAmong, standings } from './recipient-sets.query.js';
+import { type DomainStandings, FIRST_ID, oneOf, recipientsAmong, recipientsInOrder, standings } from './recipient-sets.query.js';
 import { activeValues } from './subscriber.repository.js';
 
 /** Who gets mail to topics: subscribed to at least one, not suppressed, not paused. */
@@ -24,8 +23,8 @@ export class RecipientsQuery {
    * A complete SELECT of `subscriber_id uuid, address text, address_key text`: everyone who would get a mail to
    * these topics, once, as the consents stood at `asOf` as far as they still stand. It has no order or limit.
    * Who walks it in chunks, `order by subscriber_id limit …`, passes the last id as `after`: outside of the
-   * SELECT that condition reaches the subscribers, but not the index of the consents, which each chunk would
-   * then read from its beginning. With `frozen` it is those of that frozen audience alone.
+   * SELECT that condition reaches no index, which each chunk would then read from its beginning. With `frozen` it is
+   * those of that frozen audience alone.
    */
   audience(
     scope: ProjectScope,
@@ -33,19 +32,13 @@ export class RecipientsQuery {
     asOf: Date,
     { after = FIRST_ID, frozen }: AudienceWalk = {},
   ): RawBuilder<unknown> {
-    const people =
-      frozen === undefined
-        ? sql`audience.subscribers b where`
-        : sql`audience.frozen_audience_members f join audience.subscribers b on b.id = f.subscriber_id
-            where f.environment_id = ${scope.environmentId} and f.audience_id = ${frozen}
-              and f.subscriber_id > ${after}::uuid and`;
-    return recipientsAmong(people, scope, topicIds, { asOf, after });
+    return recipientsInOrder(scope, topicIds, asOf, { after, frozen });
   }
 
   /** How many the audience has: of the topics, and of at least one of the segments if any are named. */
   count(scope: ProjectScope, { topicIds, segmentIds }: ChosenAudience, asOf: Date): Promise<number> {
     return this.database.transaction(scope, async ({ db }) => {
-      if (segmentIds.length > 0) await prepareForSets(db);
+      await prepareForSets(db);
       const { rows } = await sql<{ count: number }>`
         select count(*) from (${await this.#chosen(scope, { topicIds, segmentIds }, asOf)}) a
       `.execute(db);
@@ -92,10 +85,11 @@ export class RecipientsQuery {
     { topicIds, segmentIds }: ChosenAudience,
     asOf: Date,
   ): Promise<RawBuilder<unknown>> {
-    if (segmentIds.length === 0) return this.audience(scope, topicIds, asOf);
+    if (segmentIds.length === 0)
+      return recipientsAmong(sql`audience.subscribers b where`, scope, topicIds, asOf);
     const isInSegment = await this.segments.anyOf(scope, segmentIds, asOf);
     const people = sql`audience.scoped_subscribers b where ${isInSegment} and`;
-    return recipientsAmong(people, scope, topicIds, { asOf, after: FIRST_ID });
+    return recipientsAmong(people, scope, topicIds, asOf);
   }
 
   /**

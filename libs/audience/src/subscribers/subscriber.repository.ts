@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, prepared, type Sql } from '#platform';
-import { environmentOf } from '../environment-of.query.js';
+import { Database, environmentOf, prepared, type Sql } from '#platform';
 import type { Subscriber, SubscriberFields, SubscriberSource, SubscriberStatus } from './subscriber.js';
 
 /** The values of active fields of a table called `b`: those of archived ones stay in the row, unseen. */

@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
-import { Database, prepared } from '#platform';
-import { environmentOf } from '../environment-of.query.js';
+import { Database, environmentOf, prepared } from '#platform';
 import { AddressDigests } from '../erasure/address-digests.service.js';
 import type { StandingSuppression, Suppression, SuppressionReason } from './suppression.js';
 

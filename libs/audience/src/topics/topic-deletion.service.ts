@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, publish, type Sql } from '#platform';
+import { Database, environmentOf, publish, type Sql, unestimated } from '#platform';
 import { consentProof, type ConsentProof } from '../consents/consent-proof.js';
 import { record } from '../consents/ledger.repository.js';
 import { refreshStatuses } from '../subscribers/subscriber.repository.js';
@@ -64,12 +64,12 @@ export class TopicDeletionService {
 async function lockSubscribersOf(db: Sql, scope: ProjectScope, topicId: string): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
     select b.id from audience.subscribers b
-    where b.environment_id = ${scope.environmentId} and b.id in (
+    where b.environment_id = ${environmentOf(scope)} and b.id = any(array(
       select c.subscriber_id from audience.consents c
-      where c.environment_id = ${scope.environmentId} and c.topic_id = ${topicId}
-        and exists (select from audience.topics t where t.id = c.topic_id and t.deleted_at is not null)
+      where c.environment_id = ${environmentOf(scope)} and c.topic_id = ${unestimated(topicId, 'uuid')}
+        and (select t.deleted_at is not null from audience.topics t where t.id = ${topicId})
       limit ${CHUNK}
-    )
+    ))
     order by b.id for update
   `.execute(db);
   return rows.map(({ id }) => id);
@@ -88,7 +88,7 @@ async function removeAndRecord(
   const { topicId, subscriberIds, proof, at } = removal;
   const { rows } = await sql<RemovedConsent>`
     delete from audience.consents
-    where environment_id = ${environmentId} and topic_id = ${topicId}
+    where environment_id = ${environmentOf({ environmentId })} and topic_id = ${unestimated(topicId, 'uuid')}
       and subscriber_id = any(${[...subscriberIds]}::uuid[])
     returning subscriber_id as "subscriberId", status
   `.execute(db);

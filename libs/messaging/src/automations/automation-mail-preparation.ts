@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, describeError } from '#platform';
+import { Database, describeError, environmentOf } from '#platform';
 import { composeCampaignMail } from '../deliveries/campaign-mail.js';
 import { notComposed, outcomeOfInterruption, skipped } from '../deliveries/delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../deliveries/delivery-source.js';
@@ -51,8 +51,10 @@ export class AutomationMailPreparation implements SinglesPreparation {
       const { rows } = await sql<Omit<AutomationMailStep, 'queuedOn'> & { sourceId: string }>`
         select s.id as "sourceId", r.version_id as "versionId", messaging.place_of_step(s.id) as place
         from unnest(${sources}::uuid[]) s(id)
-        join messaging.automation_runs r on r.id = messaging.run_of_step(s.id)
-        where r.environment_id = ${scope.environmentId}
+        cross join lateral (
+          select r.version_id from messaging.automation_runs r
+          where r.id = messaging.run_of_step(s.id) and r.environment_id = ${environmentOf(scope)} offset 0
+        ) r
       `.execute(db);
       return new Map(rows.map(({ sourceId, ...step }) => [sourceId, step]));
     });

@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { ActivityCatalogue, type MailActivity, type MailActivitySource, type MailFilter } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, environmentOf, unestimated } from '#platform';
 
 /** Tells the audience's rules what mail did and what people did with it: campaigns' and automations' mail. */
 @Injectable()
@@ -53,13 +53,13 @@ function deliveries(
   happened: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   return sql`select d.subscriber_id, ${occurredAt} as occurred_at from messaging.deliveries d
-    where d.environment_id = ${scope.environmentId} and d.kind in ('CAMPAIGN', 'AUTOMATION') and ${happened}
+    where d.environment_id = ${environmentOf(scope)} and d.kind in ('CAMPAIGN', 'AUTOMATION') and ${happened}
       and d.subscriber_id is not null ${ofCampaigns(scope, mails, sql`d.source_id`)}`;
 }
 
 function events(scope: ProjectScope, mails: MailFilter, types: readonly string[]): RawBuilder<unknown> {
   return sql`select e.subscriber_id, e.occurred_at from messaging.delivery_events e
-    where e.environment_id = ${scope.environmentId} and e.type = any(${[...types]}::text[])
+    where e.environment_id = ${environmentOf(scope)} and e.type = any(${[...types]}::text[])
       and e.subscriber_id is not null ${ofCampaigns(scope, mails, sql`e.campaign_id`)}
       and e.classification = 'human' ${mails.url === undefined ? sql`` : followed(mails.url)}`;
 }
@@ -76,7 +76,7 @@ function ofCampaigns(
   { campaignId, topicId }: MailFilter,
   column: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
-  const ofCampaign = campaignId === undefined ? sql`` : sql`and ${column} = ${campaignId}::uuid`;
+  const ofCampaign = campaignId === undefined ? sql`` : sql`and ${column} = ${unestimated(campaignId, 'uuid')}`;
   if (topicId === undefined) return ofCampaign;
   return sql`${ofCampaign} and ${column} in (
     select c.id from messaging.campaigns c

@@ -136,7 +136,10 @@ async function findMail(
       coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1]], null)) as topic_ids
     from messaging.deliveries d
     left join messaging.campaigns c on d.kind = 'CAMPAIGN' and c.id = d.source_id
-    left join messaging.automation_runs r on d.kind = 'AUTOMATION' and r.id = messaging.run_of_step(d.source_id)
+    left join lateral (
+      select r.version_id from messaging.automation_runs r
+      where d.kind = 'AUTOMATION' and r.id = messaging.run_of_step(d.source_id) offset 0
+    ) r on true
     left join messaging.automation_versions v on v.id = r.version_id
     cross join lateral (select messaging.place_of_step(d.source_id) as place) p
     where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId} and (c.id is not null or v.id is not null)

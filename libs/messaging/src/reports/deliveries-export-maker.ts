@@ -67,6 +67,8 @@ async function recipientsAfter(
   { campaign_id, queued_on, cursor }: OpenExport,
 ): Promise<(DeliveryReportRow & { readonly addressKey: string })[]> {
   if (queued_on === null) return [];
+  // For each recipient a small table would be read from its beginning.
+  await sql`set local enable_seqscan = off`.execute(db);
   const { rows } = await sql<DeliveryReportRow & { readonly addressKey: string }>`
     select d.address_key as "addressKey", d.subscriber_id as "subscriberId", d.address as email, d.state as status, d.reason,
       d.attempt as attempts, d.possible_duplicate as "possibleDuplicate", d.last_error as "lastError",
@@ -78,10 +80,14 @@ async function recipientsAfter(
       (select min(e.occurred_at) from messaging.delivery_events e
        where e.campaign_id = d.source_id and e.delivery_id = d.id and e.type = 'COMPLAINED') as "complainedAt"
     from messaging.deliveries d
-    left join messaging.delivery_engagement g on g.delivery_id = d.id and g.queued_on = d.queued_on
+    left join lateral (
+      select * from messaging.delivery_engagement g
+      where g.delivery_id = d.id and g.queued_on = ${queued_on}::date offset 0
+    ) g on true
     where d.source_id = ${campaign_id} and d.environment_id = ${environmentId} and d.queued_on = ${queued_on}::date
       and d.kind = 'CAMPAIGN' and d.address_key > ${cursor ?? ''}
     order by d.address_key limit ${ROWS_A_PART}
   `.execute(db);
+  await sql`set local enable_seqscan to default`.execute(db);
   return rows;
 }

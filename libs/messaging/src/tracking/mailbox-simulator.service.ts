@@ -74,12 +74,14 @@ export class MailboxSimulator {
       const ready = await sql<Simulation>`
         select s.delivery_id as "deliveryId", s.behaviour, s.environment_id as "environmentId",
           case when d.kind = 'CAMPAIGN' then d.source_id end as "campaignId", d.source_id as "sourceId", d.queued_on as "queuedOn", d.state
-        from messaging.mailbox_simulations s join messaging.deliveries d on d.id = s.delivery_id
+        from messaging.mailbox_simulations s
+        cross join lateral (select * from messaging.deliveries d where d.id = s.delivery_id offset 0) d
         where d.finished_at is not null order by s.created_at limit ${AT_ONCE}
       `.execute(db);
       const waiting = await sql<{ is: boolean }>`
         select exists (
-          select from messaging.mailbox_simulations s join messaging.deliveries d on d.id = s.delivery_id
+          select from messaging.mailbox_simulations s
+          cross join lateral (select d.finished_at from messaging.deliveries d where d.id = s.delivery_id offset 0) d
           where d.finished_at is null
         ) as is
       `.execute(db);

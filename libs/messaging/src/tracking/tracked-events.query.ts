@@ -63,6 +63,7 @@ function turnOf(id: string): number {
   return Number.parseInt(id.slice(-4), 16) % TURNS;
 }
 
+/** Looked up for each event, by an OFFSET behind it: a join may read all deliveries for a few events. */
 const SAME_DELIVERY = sql`
   d.id = k.delivery_id and d.queued_on = k.queued_on and d.environment_id = k.environment_id
   and case when k.campaign_id is null then d.kind = 'AUTOMATION'
@@ -115,7 +116,9 @@ export async function recordEvents(db: Sql, batch: EventBatch, bursts: readonly 
         coalesce(k.known, case
           when d.sent_at is null then case when d.finished_at is null then 'scanner' else 'human' end
           when k.at - d.sent_at < interval ${TOO_SOON} then 'scanner' else 'human' end) as first_sight
-      from ${batch.rows} join messaging.deliveries d on ${SAME_DELIVERY}
+      from ${batch.rows} cross join lateral (
+        select d.subscriber_id, d.sent_at, d.finished_at from messaging.deliveries d where ${SAME_DELIVERY} offset 0
+      ) d
     ), given as materialized (
       select j.*, case when first_sight = 'human' and position = any(${[...bursts]}::int[]) then 'scanner'
         else first_sight end as classification

@@ -38,6 +38,9 @@ const CONNECTION_TIMEOUT_MS = 15_000;
 /** For statements of their own; see `statement`. */
 const PREPARED_CONNECTIONS = 2;
 
+/** What is planned while a table has one page must not read all of it again and again when it has thousands. */
+const LOOK_UPS_ONLY = '-c enable_seqscan=off';
+
 const INT8_OID = 20;
 const DATE_OID = 1082;
 
@@ -76,7 +79,7 @@ export class Database {
       allowGlobalContext: false,
     });
     const prepared = new PreparedStatements(
-      poolOf(options, PREPARED_CONNECTIONS, '-c plan_cache_mode=force_generic_plan'),
+      poolOf(options, PREPARED_CONNECTIONS, `-c plan_cache_mode=force_generic_plan ${LOOK_UPS_ONLY}`),
     );
     return new Database(orm, pool, prepared);
   }

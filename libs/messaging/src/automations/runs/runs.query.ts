@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database, environmentOf, type Sql } from '#platform';
 import type { ClaimedRun, RunMove, TakenStep } from './walk.js';
 
 interface ScopeColumns {
@@ -49,13 +49,13 @@ export class RunsQuery {
       select id, subscriber_id as "subscriberId", position, is_waiting as "isWaiting",
         (entered_at at time zone 'UTC')::date as "enteredOn"
       from messaging.automation_runs
-      where environment_id = ${environmentId} and version_id = ${versionId} and is_calling = false and wake_at <= ${now}
+      where environment_id = ${environmentOf({ environmentId })} and version_id = ${versionId} and is_calling = false and wake_at <= ${now}
       order by wake_at limit ${limit} for update skip locked
     `.execute(db);
     return rows;
   }
 
-  /** The moves and the steps that led to them, in one statement. */
+  /** The moves and the steps that led to them, in one statement, which names the runs twice: else it may read all of them. */
   async save(
     db: Sql,
     { environmentId }: ProjectScope,
@@ -78,7 +78,7 @@ export class RunsQuery {
       from unnest(${move('id')}::uuid[], ${move('position')}::smallint[], ${move('wakeAt')}::timestamptz[],
         ${move('isWaiting')}::boolean[], ${move('isCalling')}::boolean[], ${move('status')}::text[])
         m(id, position, wake_at, is_waiting, is_calling, status)
-      where r.id = m.id and r.environment_id = ${environmentId}
+      where r.id = any(${move('id')}::uuid[]) and r.id = m.id and r.environment_id = ${environmentOf({ environmentId })}
     `.execute(db);
   }
 }

@@ -1,0 +1,19 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+
+/**
+ * The environment, for a statement that looks up rows by an address or an id. The planner must not know which
+ * one it is: of an environment that has grown since the table was analysed it believes that it has no rows, any index
+ * that begins with the environment then seems as good as the right one, and a look-up reads all of its rows.
+ */
+export function environmentOf({ environmentId }: Pick<ProjectScope, 'environmentId'>): RawBuilder<number> {
+  return unestimated(environmentId, 'bigint');
+}
+
+/**
+ * A value that the planner must not know, for the same reason: what is younger than the statistics seems to have no
+ * rows, be it an environment, a topic or a campaign. Unknown, it is taken for one of average size.
+ */
+export function unestimated<Value>(value: Value, type: 'bigint' | 'uuid' | 'text'): RawBuilder<Value> {
+  return sql<Value>`(select ${value}::${sql.raw(type)})`;
+}
