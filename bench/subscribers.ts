@@ -9,6 +9,7 @@ import { addKey, startSystem } from '../test/support/system.js';
 import { type AudienceData, fillAudience, type Query } from './support/audience-data.js';
 import { spread } from './support/figures.js';
 import { type Load, load, type LoadRequest } from './support/http-load.js';
+import { cpuSeconds, treeCpuSeconds } from './support/process-usage.js';
 
 /**
  * Subscribers over HTTP. Get and create: the built api against a bare Fastify + pg program with the same SQL, in
@@ -45,8 +46,8 @@ try {
   );
   await query(`select setval('access.key_subscriber_${data.scope.projectId}', ${ROWS} + 1)`);
   const headers = { 'x-api-key': await addKey(system.database, data.scope) };
-  const ours = { port: system.api.port, headers };
-  const bare = { port: listening.port, headers };
+  const ours = { port: system.api.port, pid: system.api.pid, headers };
+  const bare = { port: listening.port, pid: reference.pid ?? 0, headers };
   say(
     `${ROWS} subscribers, ${PARALLEL} requests in parallel, load of the machine ${loadavg()[0]?.toFixed(1)}`,
   );
@@ -60,19 +61,43 @@ try {
   await rm(directory, { recursive: true, force: true });
 }
 
-type Target = Parameters<typeof load>[0];
+interface Target {
+  readonly port: number;
+  readonly pid: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** With the CPU that a request took, which does not depend on what else the machine does. */
+interface Measured extends Load {
+  readonly programMs: number;
+  readonly postgresMs: number;
+}
+
+async function measured(
+  target: Target,
+  ...rest: [() => LoadRequest, { connections: number; seconds: number }]
+) {
+  const before = { program: cpuSeconds(target.pid), postgres: treeCpuSeconds(postgres.pid) };
+  const run = await load(target, ...rest);
+  const each = (seconds: number) => (seconds * 1_000) / run.requests;
+  return {
+    ...run,
+    programMs: each(cpuSeconds(target.pid) - before.program),
+    postgresMs: each(treeCpuSeconds(postgres.pid) - before.postgres),
+  };
+}
 
 /** A warm-up, then pairs. */
 async function compare(name: string, ours: Target, bare: Target, next: () => LoadRequest): Promise<void> {
-  const pairs: { ours: Load; bare: Load }[] = [];
+  const pairs: { ours: Measured; bare: Measured }[] = [];
   for (let pair = 0; pair <= PAIRS; pair += 1) {
     const run = {
-      ours: await load(ours, next, { connections: PARALLEL, seconds: SECONDS }),
-      bare: await load(bare, next, { connections: PARALLEL, seconds: SECONDS }),
+      ours: await measured(ours, next, { connections: PARALLEL, seconds: SECONDS }),
+      bare: await measured(bare, next, { connections: PARALLEL, seconds: SECONDS }),
     };
     if (pair > 0) pairs.push(run);
   }
-  const both = (pick: (load: Load) => number, digits: number) =>
+  const both = (pick: (run: Measured) => number, digits: number) =>
     [
       spread(
         pairs.map((pair) => pick(pair.ours)),
@@ -85,6 +110,9 @@ async function compare(name: string, ours: Target, bare: Target, next: () => Loa
     ].join(' against ');
   say(`${name}: ${both(({ perSecond }) => perSecond, 0)} requests/s`);
   say(`  p50 ${both(({ p50Ms }) => p50Ms, 1)} ms, p99 ${both(({ p99Ms }) => p99Ms, 1)} ms`);
+  say(
+    `  CPU ms: program ${both(({ programMs }) => programMs, 2)}, PostgreSQL ${both(({ postgresMs }) => postgresMs, 2)}`,
+  );
   say(`  ratio ${spread(pairs.map((pair) => pair.ours.perSecond / pair.bare.perSecond))}`);
 }
 
@@ -150,9 +178,10 @@ async function measurePages(
   const path = `/api/v1/subscribers?page=${page}&size=${SIZE}&${filter}`;
   const next = (): LoadRequest => ({ method: 'GET', path, status: 200 });
   await load(target, next, { connections, seconds: SECONDS / 5 });
-  const { perSecond, p50Ms, p99Ms } = await load(target, next, { connections, seconds: SECONDS });
+  const run = await measured(target, next, { connections, seconds: SECONDS });
+  const { perSecond, p50Ms, p99Ms } = run;
   say(
-    `  ${name}, ${connections} in parallel: p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, ${perSecond.toFixed(0)}/s`,
+    `  ${name}, ${connections} in parallel: p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, ${perSecond.toFixed(0)}/s, CPU ${run.programMs.toFixed(2)} + ${run.postgresMs.toFixed(2)} ms`,
   );
 }
 

@@ -10,6 +10,7 @@ export interface LoadRequest {
 }
 
 export interface Load {
+  readonly requests: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -41,7 +42,12 @@ export async function load(
   agent.destroy();
   took.sort((a, b) => a - b);
   const at = (share: number) => took[Math.floor((took.length - 1) * share)] ?? Number.NaN;
-  return { perSecond: took.length / lasted, p50Ms: at(0.5), p99Ms: at(0.99) };
+  return {
+    requests: took.length,
+    perSecond: took.length / lasted,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+  };
 }
 
 function send(

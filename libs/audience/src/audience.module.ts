@@ -49,6 +49,7 @@ import { SubscriberRules } from './segments/subscriber-rules.service.js';
 import { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
 import { Signals } from './signals/signals.service.js';
 import { RecipientsQuery } from './subscribers/recipients.query.js';
+import { Newcomers } from './subscribers/newcomers.repository.js';
 import { SubscriberLimit } from './subscribers/subscriber-limit.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
 import { LiveSubscribersQuery } from './subscribers/live-subscribers.query.js';
@@ -124,6 +125,7 @@ const door = [
     ImportedNewcomers,
     ImportedPeople,
     ImportedRows,
+    Newcomers,
     OptIns,
     RuleCatalogueQuery,
     SegmentEvaluations,

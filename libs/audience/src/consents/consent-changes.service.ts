@@ -4,7 +4,7 @@ import { Database } from '#platform';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import type { Consent } from './consent.js';
 import type { ConsentProof } from './consent-proof.js';
-import { ConsentRepository, SubscriberConsents } from './consent.repository.js';
+import { ConsentRepository, type SubscriberConsents } from './consent.repository.js';
 
 /** When consents change, and what the consent record keeps of it. */
 export interface ConsentOccasion {
@@ -46,17 +46,5 @@ export class ConsentChanges {
       await this.subscribers.refreshStatus(scope, subscriberId, at);
       return changed;
     });
-  }
-
-  /** The same for a subscriber who is made in this transaction, with the status that follows from these consents. */
-  async applyFirst(
-    scope: ProjectScope,
-    subscriberId: string,
-    { at, proof }: ConsentOccasion,
-    change: ConsentChanger,
-  ): Promise<readonly Consent[]> {
-    const granted = await change(new SubscriberConsents());
-    await this.consents.save(scope, subscriberId, granted, proof, at);
-    return granted;
   }
 }

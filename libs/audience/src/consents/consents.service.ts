@@ -40,7 +40,7 @@ export class ConsentsService {
       if (faults[0] != null) throw new DomainValidationError({ topicKey: faults[0] });
       await this.optIns.refuseSuppressed(scope, address.key);
       const occasion = { at: this.clock.now(), proof };
-      const [consent] = await this.optIns.grant(scope, { id, isNew: false }, topics, occasion);
+      const [consent] = await this.optIns.grant(scope, id, topics, occasion);
       const { status, grantedAt, confirmedAt, tokenExpiresAt } = consent!.state!;
       const requiresConfirmation = status === 'PENDING_CONFIRMATION';
       return { topicKey, status, requiresConfirmation, grantedAt, confirmedAt, tokenExpiresAt };

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { newId } from '#kernel';
 import { prepared, type Sql } from '#platform';
 import type { ConsentChange } from './consent.js';
@@ -18,7 +18,16 @@ export async function record(
   at: Date,
 ): Promise<void> {
   if (entries.length === 0) return;
-  await sql`${prepared}
+  await sql`${prepared}${recorded(entries, proof, at)}`.execute(db);
+}
+
+/** The statement that adds to the consent record, for one that makes the changes as well. */
+export function recorded(
+  entries: readonly LedgerEntry[],
+  proof: ConsentProof,
+  at: Date,
+): RawBuilder<unknown> {
+  return sql`
     insert into audience.consent_ledger (id, environment_id, subscriber_id, topic_id, from_status, to_status, occurred_at,
       actor, actor_id, source, source_url, ip_address, user_agent, consent_text, form_version, message_id)
     select e.*, ${at}::timestamptz, ${proof.actor}, ${proof.actorId}, ${proof.source}, ${proof.sourceUrl}, ${proof.ipAddress},
@@ -31,5 +40,5 @@ export async function record(
       ${entries.map((entry) => entry.from)}::text[],
       ${entries.map((entry) => entry.to)}::text[]
     ) e
-  `.execute(db);
+  `;
 }

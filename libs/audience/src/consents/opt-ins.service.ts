@@ -3,7 +3,7 @@ import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { SuppressedError } from '../suppressions/suppression.errors.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
-import { grantFault, type Topic } from '../topics/topic.js';
+import { type GrantableTopic, grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import { secondsUntilRepeat } from './confirmation.js';
 import { ConfirmationRepository } from './confirmation.repository.js';
@@ -13,8 +13,14 @@ import { ConsentChanges, type ConsentChanger, type ConsentOccasion } from './con
 
 /** The topics that consent can be granted to, and what is wrong with the other keys, by their place in the request. */
 export interface TopicChoice {
-  readonly topics: readonly Topic[];
+  readonly topics: readonly GrantableTopic[];
   readonly faults: readonly (string | null)[];
+}
+
+/** The choice of these keys among the topics that they name. */
+export function topicChoice(topics: readonly GrantableTopic[], topicKeys: readonly string[]): TopicChoice {
+  const byKey = new Map(topics.map((topic) => [topic.topicKey, topic]));
+  return { topics, faults: topicKeys.map((key) => grantFault(byKey.get(key))) };
 }
 
 /** Grants consents and asks for their confirmation, for a new subscriber or one that is there. */
@@ -30,8 +36,7 @@ export class OptIns {
 
   /** Looks the topics up; a key that is named twice counts once. */
   async choose(scope: ProjectScope, topicKeys: readonly string[]): Promise<TopicChoice> {
-    const found = await this.topics.named(scope, topicKeys);
-    return { topics: [...found.values()], faults: topicKeys.map((key) => grantFault(found.get(key))) };
+    return topicChoice([...(await this.topics.named(scope, topicKeys)).values()], topicKeys);
   }
 
   /** Throws SuppressedError. */
@@ -42,8 +47,8 @@ export class OptIns {
   /** Grants consent to each of the topics, with one confirmation mail for all that need it. Throws ConsentExistsError. */
   grant(
     scope: ProjectScope,
-    subscriber: { readonly id: string; readonly isNew: boolean },
-    topics: readonly Topic[],
+    subscriberId: string,
+    topics: readonly GrantableTopic[],
     occasion: ConsentOccasion,
   ): Promise<readonly Consent[]> {
     const grantAll: ConsentChanger = (consents) =>
@@ -53,13 +58,16 @@ export class OptIns {
         return consent;
       });
     return this.database.transaction(scope, async () => {
-      const granted = subscriber.isNew
-        ? await this.changes.applyFirst(scope, subscriber.id, occasion, grantAll)
-        : await this.changes.apply(scope, subscriber.id, occasion, grantAll);
-      const pending = granted.filter(({ status }) => status === 'PENDING_CONFIRMATION');
-      await this.#sendMail(scope, subscriber.id, pending, { at: occasion.at, isRepeat: false });
+      const granted = await this.changes.apply(scope, subscriberId, occasion, grantAll);
+      await this.ask(scope, subscriberId, granted, occasion.at);
       return granted;
     });
+  }
+
+  /** Sends one confirmation mail for all of these consents that need it, as they were just granted. */
+  async ask(scope: ProjectScope, subscriberId: string, granted: readonly Consent[], at: Date): Promise<void> {
+    const pending = granted.filter(({ status }) => status === 'PENDING_CONFIRMATION');
+    await this.#sendMail(scope, subscriberId, pending, { at, isRepeat: false });
   }
 
   /**

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { CustomField, CustomFieldDefinition } from './custom-field.js';
@@ -25,14 +25,14 @@ export class CustomFieldRepository {
   /** Until the transaction ends no field is made or changed by others, and no value written. */
   lockDefinitions(scope: ProjectScope): Promise<void> {
     return this.database.transaction(scope, async ({ db }) => {
-      await sql`select pg_advisory_xact_lock(${lockOf(scope)})`.execute(db);
+      await sql`select pg_advisory_xact_lock(${definitionsLock(scope)})`.execute(db);
     });
   }
 
   /** Until the transaction ends no field is made or changed. */
   shareDefinitions(scope: ProjectScope): Promise<void> {
     return this.database.transaction(scope, async ({ db }) => {
-      await sql`select pg_advisory_xact_lock_shared(${lockOf(scope)})`.execute(db);
+      await sql`select pg_advisory_xact_lock_shared(${definitionsLock(scope)})`.execute(db);
     });
   }
 
@@ -139,6 +139,7 @@ export class CustomFieldRepository {
   }
 }
 
-function lockOf({ environmentId }: ProjectScope) {
-  return sql`hashtextextended(${`custom-fields:${environmentId}`}, 0)`;
+/** What who writes values shares and who changes definitions has alone, in the address space of advisory locks. */
+export function definitionsLock({ environmentId }: ProjectScope): RawBuilder<number> {
+  return sql<number>`hashtextextended(${`custom-fields:${environmentId}`}, 0)`;
 }

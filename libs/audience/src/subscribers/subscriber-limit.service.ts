@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { sql } from 'kysely';
 import { DomainValidationError, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database, prepared } from '#platform';
 import { ROOM_FOR_ALL, ROOM_FOR_IMPORTS, SubscriberAllowance, UNLIMITED } from './subscriber-allowance.js';
 
 interface Reservation {
@@ -43,39 +43,11 @@ export class SubscriberLimit {
     const max = await this.allowance.max(scope);
     if (max === UNLIMITED) return { granted: wanted, max };
     return this.database.transaction(scope, async ({ db }) => {
-      const room = wanted === 1 ? ROOM_FOR_ALL : ROOM_FOR_IMPORTS;
-      if (await isAdmittedBesideOthers(db, scope, max, room)) return { granted: wanted, max };
-      await sql`select pg_advisory_xact_lock(${lockOf(scope)})`.execute(db);
-      return { granted: Math.min(wanted, Math.max(0, max - (await subscribersOf(db)))), max };
+      const { rows } = await sql<{ granted: number }>`${prepared}
+        select audience.reserve_subscribers(${wanted}::int, ${max}::bigint,
+          ${wanted === 1 ? ROOM_FOR_ALL : ROOM_FOR_IMPORTS}::bigint) as granted
+      `.execute(db);
+      return { granted: rows[0]!.granted, max };
     });
   }
-}
-
-/**
- * Far from the limit the lock is shared. It is taken before the count and given back with the savepoint: two
- * who share it must not both wait to have it alone.
- */
-async function isAdmittedBesideOthers(
-  db: Sql,
-  scope: ProjectScope,
-  max: number,
-  room: number,
-): Promise<boolean> {
-  if (max <= room) return false;
-  await sql`savepoint beside_others`.execute(db);
-  await sql`select pg_advisory_xact_lock_shared(${lockOf(scope)})`.execute(db);
-  if ((await subscribersOf(db)) + room < max) return true;
-  await sql`rollback to savepoint beside_others`.execute(db);
-  return false;
-}
-
-function lockOf({ tenantId }: ProjectScope) {
-  return sql`hashtextextended(${`subscribers of tenant ${tenantId}`}, 0)`;
-}
-
-async function subscribersOf(db: Sql): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select audience.live_subscribers_of_tenant() as count
-  `.execute(db);
-  return rows[0]!.count;
 }

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared, type Sql } from '#platform';
-import type { Subscriber, SubscriberFields, SubscriberSource, SubscriberStatus } from './subscriber.js';
+import type { Subscriber, SubscriberFields } from './subscriber.js';
 
 /** The values of active fields of a table called `b`: those of archived ones stay in the row, unseen. */
 export const activeValues = sql`case when b.custom_fields = '{}' then b.custom_fields else b.custom_fields - array(
@@ -14,13 +14,6 @@ export const subscriberColumns = sql`b.id, b.subscriber_key as "subscriberKey", 
   b.last_name as "lastName", b.phone, b.status, b.source, ${activeValues} as "customFields",
   b.created_at as "createdAt", b.updated_at as "updatedAt"`;
 
-export interface NewSubscriber extends SubscriberFields {
-  readonly id: string;
-  readonly address: EmailAddress;
-  readonly source: SubscriberSource;
-  readonly status: SubscriberStatus;
-}
-
 /**
  * The subscribers of a project, to change them. The lock of a subscriber's row also stands for its consents
  * and confirmations: who changes those takes it first.
@@ -28,20 +21,6 @@ export interface NewSubscriber extends SubscriberFields {
 @Injectable()
 export class SubscriberRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
-
-  insert(scope: ProjectScope, subscriber: NewSubscriber, at: Date): Promise<Subscriber> {
-    const { id, address, firstName, lastName, phone, customFields, source, status } = subscriber;
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Subscriber>`${prepared}
-        insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name, last_name,
-          phone, custom_fields, source, status, created_at, updated_at)
-        values (${id}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key}, ${firstName},
-          ${lastName}, ${phone}, ${JSON.stringify(customFields)}::jsonb, ${source}, ${status}, ${at}, ${at})
-        returning ${subscriberColumns}
-      `.execute(db);
-      return rows[0]!;
-    });
-  }
 
   /** Writes all fields; values of archived custom fields stay. */
   update(scope: ProjectScope, id: string, fields: SubscriberFields, at: Date): Promise<Subscriber> {
@@ -85,9 +64,7 @@ export class SubscriberRepository {
    */
   lockAddress(scope: ProjectScope, emailKey: string): Promise<void> {
     return this.database.transaction(scope, async ({ db }) => {
-      await sql`select pg_advisory_xact_lock(hashtextextended(${`${scope.environmentId}:${emailKey}`}, 0))`.execute(
-        db,
-      );
+      await sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, emailKey)})`.execute(db);
     });
   }
 
@@ -160,6 +137,11 @@ export class SubscriberRepository {
   refreshStatus(scope: ProjectScope, subscriberId: string, at: Date): Promise<void> {
     return this.database.transaction(scope, ({ db }) => refreshStatuses(db, [subscriberId], at));
   }
+}
+
+/** What who decides about an address has alone, in the address space of advisory locks. */
+export function addressLock({ environmentId }: ProjectScope, emailKey: string): RawBuilder<number> {
+  return sql<number>`hashtextextended(${`${environmentId}:${emailKey}`}, 0)`;
 }
 
 /** Derives the statuses of these subscribers anew; those whose status stays are not touched. */

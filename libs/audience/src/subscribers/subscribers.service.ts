@@ -9,12 +9,15 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
+import { Consent } from '../consents/consent.js';
 import type { ConsentProof } from '../consents/consent-proof.js';
-import { OptIns } from '../consents/opt-ins.service.js';
+import { OptIns, topicChoice } from '../consents/opt-ins.service.js';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
-import type { Topic } from '../topics/topic.js';
+import { SuppressedError } from '../suppressions/suppression.errors.js';
+import type { GrantableTopic } from '../topics/topic.js';
+import { Newcomers } from './newcomers.repository.js';
 import { SubscriberExistsError } from './subscriber.errors.js';
 import {
   type Subscriber,
@@ -42,6 +45,7 @@ export type NewSubscriberInput = SubscriberPatch & {
 export class SubscribersService {
   constructor(
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
+    @Inject(Newcomers) private readonly newcomers: Newcomers,
     @Inject(OptIns) private readonly optIns: OptIns,
     @Inject(CustomFieldsQuery) private readonly definitions: CustomFieldsQuery,
     @Inject(SubscriberLimit) private readonly limit: SubscriberLimit,
@@ -52,12 +56,14 @@ export class SubscribersService {
   /** Throws DomainValidationError, SuppressedError, SubscriberExistsError. */
   create(scope: ProjectScope, input: NewSubscriberInput, proof: ConsentProof): Promise<Subscriber> {
     const { address, topicKeys, customFields = {} } = input;
-    return this.subscribers.whileAddressLocked(scope, address.key, async (subscriberId) => {
-      const { topics, faults } = await this.optIns.choose(scope, topicKeys);
-      const custom = await this.#customFields(scope, {}, customFields, 'create');
+    const writesCustomFields = Object.keys(customFields).length > 0;
+    const arrival = { emailKey: address.key, topicKeys, writesCustomFields };
+    return this.newcomers.whileReceived(scope, arrival, async (reception) => {
+      const { topics, faults } = topicChoice(reception.topics, topicKeys);
+      const custom = checked(applyCustomFields(reception.definitions, {}, customFields, 'create'), {});
       refuse({ ...topicFaults(faults), ...custom.errors });
-      await this.optIns.refuseSuppressed(scope, address.key);
-      if (subscriberId !== null) throw new SubscriberExistsError();
+      if (reception.isSuppressed) throw new SuppressedError();
+      if (reception.isSubscriber) throw new SubscriberExistsError();
       await this.limit.admit(scope);
       return this.#insert(scope, input, custom.values, topics, proof);
     });
@@ -69,7 +75,7 @@ export class SubscribersService {
       const subscriber = await this.subscribers.find(scope, address.key);
       if (subscriber === null) throw new NotFoundError();
       const { customFields: changes = {} } = patch;
-      const custom = await this.#customFields(scope, subscriber.customFields, changes, 'update');
+      const custom = await this.#customFields(scope, subscriber.customFields, changes);
       refuse(custom.errors);
       const fields = patched(subscriber, patch, custom.values);
       if (fields === null) return subscriber;
@@ -84,45 +90,52 @@ export class SubscribersService {
     scope: ProjectScope,
     current: CustomFieldValues,
     changes: Readonly<Record<string, unknown>>,
-    mode: 'create' | 'update',
-  ): Promise<{ readonly values: CustomFieldValues; readonly errors: Readonly<Record<string, string>> }> {
-    const isWritten = Object.keys(changes).length > 0;
-    if (!isWritten && mode === 'update') return { values: current, errors: {} };
-    const definitions = isWritten
-      ? await this.definitions.definitionsToWrite(scope)
-      : await this.definitions.definitions(scope);
-    const result = applyCustomFields(definitions, current, changes, mode);
-    if ('errors' in result) return { values: current, errors: customFieldPaths(result.errors) };
-    return { values: result.values, errors: {} };
+  ): Promise<CheckedValues> {
+    if (Object.keys(changes).length === 0) return { values: current, errors: {} };
+    const definitions = await this.definitions.definitionsToWrite(scope);
+    return checked(applyCustomFields(definitions, current, changes, 'update'), current);
   }
 
   async #insert(
     scope: ProjectScope,
     { address, firstName = null, lastName = null, phone = null, source }: NewSubscriberInput,
     customFields: CustomFieldValues,
-    topics: readonly Topic[],
+    topics: readonly GrantableTopic[],
     proof: ConsentProof,
   ): Promise<Subscriber> {
     const at = this.clock.now();
-    const newcomer = {
-      id: newId(),
-      address,
-      firstName,
-      lastName,
-      phone,
-      customFields,
-      source,
-      status: firstStatus(topics),
-    };
-    const subscriber = await this.subscribers.insert(scope, newcomer, at);
-    await this.optIns.grant(scope, { id: newcomer.id, isNew: true }, topics, { at, proof });
+    const consents = topics.map(({ id, doubleOptInEnabled }) => {
+      const consent = new Consent(id, null);
+      consent.grant(doubleOptInEnabled, at);
+      return consent;
+    });
+    const newcomer = { id: newId(), address, firstName, lastName, phone, customFields, source };
+    const subscriber = await this.newcomers.insert(
+      scope,
+      { ...newcomer, status: firstStatus(topics) },
+      consents,
+      { at, proof },
+    );
+    await this.announcements.consents(scope, subscriber.id, consents);
+    await this.optIns.ask(scope, subscriber.id, consents, at);
     await this.announcements.subscriber(scope, 'subscriber.created', subscriber);
     return subscriber;
   }
 }
 
+/** Values after some changes, and what is wrong with those, by path. */
+interface CheckedValues {
+  readonly values: CustomFieldValues;
+  readonly errors: Readonly<Record<string, string>>;
+}
+
+function checked(result: ReturnType<typeof applyCustomFields>, current: CustomFieldValues): CheckedValues {
+  if ('errors' in result) return { values: current, errors: customFieldPaths(result.errors) };
+  return { values: result.values, errors: {} };
+}
+
 /** What `audience.derived_status` says once the consents are granted: the address is not suppressed. */
-function firstStatus(topics: readonly Topic[]): SubscriberStatus {
+function firstStatus(topics: readonly GrantableTopic[]): SubscriberStatus {
   return topics.every((topic) => topic.doubleOptInEnabled) ? 'PENDING_CONFIRMATION' : 'ACTIVE';
 }
 

@@ -27,6 +27,18 @@ export class SuppressionRepository {
     });
   }
 
+  /** Whether one address is suppressed, erased ones included, as SQL. */
+  isAddressSuppressed(scope: ProjectScope, emailKey: string): RawBuilder<boolean> {
+    return sql<boolean>`(
+      exists (
+        select from audience.suppressions s where s.environment_id = ${environmentOf(scope)} and s.email_key = ${emailKey}
+      ) or exists (
+        select from audience.erased_suppressions s
+        where s.environment_id = ${environmentOf(scope)} and s.address_digest = ${this.digests.of(scope, emailKey)}
+      )
+    )`;
+  }
+
   /** Whether the address of a column of address keys is suppressed, erased ones included, as SQL. */
   isSuppressed(scope: ProjectScope, emailKey: RawBuilder<unknown>): RawBuilder<boolean> {
     return sql<boolean>`(

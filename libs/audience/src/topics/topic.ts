@@ -19,6 +19,9 @@ export interface Topic {
   readonly updatedAt: Date;
 }
 
+/** What a consent to it goes by. */
+export type GrantableTopic = Pick<Topic, 'id' | 'topicKey' | 'status' | 'doubleOptInEnabled'>;
+
 /** What the author of a topic decides. */
 export type TopicFields = Pick<
   Topic,
@@ -33,7 +36,7 @@ export function isTopicKey(text: string): boolean {
 }
 
 /** Why consent cannot be granted to what was found under a key, or null when it can. */
-export function grantFault(topic: Topic | undefined): string | null {
+export function grantFault(topic: Pick<Topic, 'status'> | undefined): string | null {
   if (topic === undefined) return 'is not a known topic';
   if (topic.status === 'ACTIVE') return null;
   return topic.status === 'ARCHIVED' ? 'is an archived topic' : 'is an inactive topic';

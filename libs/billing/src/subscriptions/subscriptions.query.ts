@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, prepared } from '#platform';
 import { billingPeriod } from './billing-period.js';
 import { allowsSending, type Subscription } from './subscription.js';
 
@@ -21,7 +21,7 @@ export class SubscriptionsQuery {
   /** The subscription of the scope's tenant, or null when it has none. */
   ofTenant(scope: ProjectScope): Promise<Subscription | null> {
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<SubscriptionRow>`
+      const { rows } = await sql<SubscriptionRow>`${prepared}
         select s.id, s.plan_tier as "planTier", s.status, s.billing_interval as "billingInterval", s.currency,
           coalesce(s.ai_credits, (select min(pv.ai_credits) from billing.plan_variants pv
             where pv.plan_version_id = v.id), 0) as "aiCredits",
