@@ -43,7 +43,7 @@ export function createHttpAdapter({ config, clock, logger }: HttpAdapterOptions)
     skipMiddie: true,
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       void reply.header('x-request-id', request.id);
-      void refusalOf(error, request, reply).then((refusal) => problems.answer(refusal, request, reply));
+      void refuseUnread(problems, error, request, reply);
     },
     clientErrorHandler: (error: NodeJS.ErrnoException, socket) => {
       if (error.code === 'ECONNRESET' || socket.destroyed) return;
@@ -54,16 +54,17 @@ export function createHttpAdapter({ config, clock, logger }: HttpAdapterOptions)
 }
 
 /** Without a key that may ask there is nothing to be learned about the path. */
-async function refusalOf(
+async function refuseUnread(
+  problems: ProblemFilter,
   { code }: FastifyError,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<unknown> {
+): Promise<void> {
   try {
     await request.server.admitUnread?.(request, reply);
-    return problemOfRouting(code);
+    throw problemOfRouting(code);
   } catch (error) {
-    return error;
+    problems.answer(error, request, reply);
   }
 }
 
