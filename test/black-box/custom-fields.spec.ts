@@ -127,6 +127,8 @@ describe('custom fields over HTTP', () => {
       [{ type: 'ENUM' }, { type: expect.stringMatching(/^must be one of TEXT, LONG_TEXT/) }],
       [{ type: 'MULTI_SELECT', options: [] }, { options: 'is required for SELECT and MULTI_SELECT' }],
       [{ type: 'TEXT', options: OPTIONS }, { options: 'is only for SELECT and MULTI_SELECT' }],
+      [{ type: 'TEXT', options: null }, { options: 'must be a list' }],
+      [{ type: 'SELECT', options: null }, { options: 'must be a list' }],
       [
         {
           type: 'SELECT',

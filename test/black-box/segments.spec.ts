@@ -195,6 +195,12 @@ describe('segments over HTTP', () => {
     expect(await memberNames(id)).toEqual(['bob']);
     expect((await client.get(`/segments/${id}`)).at('memberCount')).toBe(1);
 
+    const foreign = { email: 'zoë@bücher.example', topicKeys: [topicKey], consent: { source: 'form' } };
+    expect((await client.post('/subscribers', foreign)).status).toBe(201);
+    expect((await client.post(members, { emails: ['zoë@xn--bcher-kva.example'] })).status).toBe(204);
+    expect((await client.get(members)).at('data', 0, 'email')).toBe(foreign.email);
+    expect((await client.delete('/subscribers/zo%C3%AB@b%C3%BCcher.example')).status).toBe(204);
+
     for (const [body, path] of [
       [{}, 'subscriberIds'],
       [{ subscriberIds: [] }, 'subscriberIds'],

@@ -35,6 +35,7 @@ const parcelBody = strictBody({
   consent: strictBody({ source: z.string() }),
   options: z.array(strictBody({ value: z.string(), label: z.string() })).optional(),
 });
+const noteBody = strictBody({ text: z.string() }).meta({ id: 'NoteParcels' });
 const importBody = strictBody({ rows: z.array(z.string()).max(3) }).meta({ id: 'ImportParcels' });
 const parcelView = z
   .object({
@@ -174,6 +175,20 @@ export class ParcelsController {
         throw new Error('duplicate key: jane@example.com');
     }
   }
+
+  @Post('by-email/:email')
+  @Operation({
+    operationId: 'noteParcels',
+    summary: 'Note',
+    scope: 'topics:write',
+    body: noteBody,
+    response: { status: 204 },
+  })
+  note(
+    @Param('email', { schema: emailParam }) _email: EmailAddress,
+    @Query({ schema: pageQuery }) _query: z.output<typeof pageQuery>,
+    @Body({ schema: noteBody }) _body: z.output<typeof noteBody>,
+  ): void {}
 
   @Patch(':id')
   @Operation({

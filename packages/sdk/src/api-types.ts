@@ -1916,7 +1916,10 @@ export interface components {
        * @example 019aa3b5-0000-7000-8000-000000000000
        */
       subscriberId: string;
-      /** Format: email */
+      /**
+       * Format: idn-email
+       * @example jane@example.com
+       */
       email: string;
       firstName: string | null;
       lastName: string | null;
@@ -5008,7 +5011,7 @@ export interface operations {
            *       "sample": [
            *         {
            *           "subscriberId": "019aa3b5-0000-7000-8000-000000000000",
-           *           "email": "ada@example.com",
+           *           "email": "jane@example.com",
            *           "firstName": "Ada",
            *           "lastName": "Lovelace",
            *           "addedAt": "2026-11-21T06:00:00.000Z"
@@ -5301,7 +5304,7 @@ export interface operations {
            *       "data": [
            *         {
            *           "subscriberId": "019aa3b5-0000-7000-8000-000000000000",
-           *           "email": "ada@example.com",
+           *           "email": "jane@example.com",
            *           "firstName": "Ada",
            *           "lastName": "Lovelace",
            *           "addedAt": "2026-11-21T06:00:00.000Z"

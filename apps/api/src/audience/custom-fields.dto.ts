@@ -60,12 +60,12 @@ const createBody = strictBody({
 });
 
 export const createCustomFieldBody = createBody
-  .refine(({ type, options: given }) => !hasOptions(type) || (given !== undefined && given.length > 0), {
+  .refine(({ type, options: given }) => !hasOptions(type) || !isWithout(given), {
     path: ['options'],
     error: 'is required for SELECT and MULTI_SELECT',
     when: ({ value }) => typeIs(value, true),
   })
-  .refine(({ options: given }) => given === undefined || given.length === 0, {
+  .refine(({ options: given }) => isWithout(given), {
     path: ['options'],
     error: 'is only for SELECT and MULTI_SELECT',
     when: ({ value }) => typeIs(value, false),
@@ -109,6 +109,11 @@ export function toCustomFieldView(field: CustomField): z.output<typeof customFie
     updatedAt: field.updatedAt.toISOString(),
     archivedAt: field.archivedAt?.toISOString() ?? null,
   };
+}
+
+/** Whether what may yet be any JSON names no options; what is no list is refused as such. */
+function isWithout(given: unknown): boolean {
+  return given === undefined || given === null || (Array.isArray(given) && given.length === 0);
 }
 
 /** Whether what may yet be any JSON has a known type, with options or without: the rule holds beside other faults. */

@@ -17,7 +17,7 @@ const properties = jsonObject(MAX_PROPERTIES_BYTES).meta({
 export const recordEventBody = strictBody({
   name: z
     .string()
-    .regex(/^[a-z][a-z0-9_.]{0,63}$/)
+    .regex(/^[a-z][a-z0-9_.]{0,63}$/, 'must be 1 to 64 lower-case letters, digits, _ and ., a letter first')
     .meta({ example: 'order.completed' }),
   properties: properties.nullish(),
   occurredAt: moment.nullish(),

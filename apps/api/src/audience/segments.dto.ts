@@ -6,7 +6,7 @@ import {
   type SegmentMember,
   type SegmentPreview,
 } from '#audience';
-import { emailField, int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
+import { emailField, emailText, int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
 import { prose, requiredLine } from '../text-fields.js';
 
 /** People in one request. */
@@ -71,7 +71,7 @@ export const segmentPage = pageOf(segmentView, 'SegmentPage');
 export const segmentMemberView = z
   .object({
     subscriberId: uuid,
-    email: z.string().meta({ format: 'email' }),
+    email: emailText,
     firstName: z.string().nullable(),
     lastName: z.string().nullable(),
     addedAt: timestamp,

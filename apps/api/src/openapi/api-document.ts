@@ -39,7 +39,7 @@ function build(app: NestFastifyApplication): OpenApiDocument {
     .setDescription(DESCRIPTION)
     .addServer(app.get<Config>(CONFIG).PUBLIC_URL)
     .addApiKey({ type: 'apiKey', name: 'X-API-Key', in: 'header' }, 'apiKey')
-    .addBearerAuth({ type: 'http', scheme: 'bearer' }, 'bearer')
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'API key' }, 'bearer')
     .build();
   base.info.contact = { name: 'Mailwright', url: `${app.get<Config>(CONFIG).PUBLIC_URL}/docs` };
   const document = SwaggerModule.createDocument(app, base, {

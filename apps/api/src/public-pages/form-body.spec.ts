@@ -43,6 +43,14 @@ describe('forms', () => {
     expect(reply.json()).toEqual({ scope: null, oneClick: 'One-Click' });
   });
 
+  it.each([['text/plain;charset=UTF-8'], ['application/octet-stream'], ['application/json'], [undefined]])(
+    'are read when a program posts the one-click pair as %s',
+    async (type) => {
+      const reply = await post('/u/t', type, 'List-Unsubscribe=One-Click');
+      expect([reply.statusCode, reply.json()]).toEqual([200, { scope: null, oneClick: 'One-Click' }]);
+    },
+  );
+
   it.each([
     ['multipart/form-data; boundary=b', 'not multipart'],
     ['multipart/form-data', multipart('b')],

@@ -4,7 +4,8 @@ import { ProblemError } from '#platform/http';
 
 /** The pages with forms, as routes. Everywhere else a form is no body that we take. */
 const FORM_ROUTES: ReadonlySet<string | undefined> = new Set(['/c/:token', '/u/:token', '/p/:token']);
-const FORM_TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data'];
+const URL_ENCODED = 'application/x-www-form-urlencoded';
+const FORM_TYPES = [URL_ENCODED, 'multipart/form-data'];
 const MAX_FORM_BYTES = 8 * 1024;
 
 /**
@@ -12,11 +13,24 @@ const MAX_FORM_BYTES = 8 * 1024;
  * registered its own parsers; for other routes nothing changes.
  */
 export function registerFormParsers(fastify: FastifyInstance): void {
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    if (FORM_ROUTES.has(request.routeOptions.url)) takeForForm(request);
+    done();
+  });
   fastify.addContentTypeParser(FORM_TYPES, async (request: FastifyRequest, payload: Readable) => {
     if (hasNoBody(request)) return undefined;
     if (!FORM_ROUTES.has(request.routeOptions.url)) throw new ProblemError('unsupported-media-type', REFUSAL);
     return fieldsOf(request.headers['content-type'] ?? '', await readAll(payload));
   });
+}
+
+/**
+ * Programs that post the one-click pair by hand send it as plain text, or without a type: nobody stays subscribed
+ * because of a header.
+ */
+function takeForForm({ headers }: FastifyRequest): void {
+  const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
+  if (!FORM_TYPES.some((known) => known === type)) headers['content-type'] = URL_ENCODED;
 }
 
 /** The value of a text field of the request's form, null when there is none. */

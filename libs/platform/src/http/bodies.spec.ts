@@ -65,6 +65,20 @@ describe('What a body may look like', () => {
     });
   });
 
+  it('gets what is wrong with its path and query reported beside it', async () => {
+    for (const [path, body, errors] of [
+      ['jane?page=-1', '{"size":1}', ['email', 'page', 'text', 'size']],
+      ['jane?page=0', '{"text":"x"}', ['email']],
+      ['jane@example.com?size=0', '{"text":"x"}', ['size']],
+    ] as const) {
+      const answer = await post(`/parcels/by-email/${path}`, body);
+      expect([path, answer.status]).toEqual([path, 400]);
+      const reported = Object.keys((await problemIn(answer))['errors'] as object);
+      expect(reported.sort()).toEqual([...errors].sort());
+    }
+    expect((await post('/parcels/by-email/jane@example.com', '{"text":"x"}')).status).toBe(204);
+  });
+
   it('has every required field named when the body is missing or empty', async () => {
     const errors = { name: 'is required', consent: 'is required' };
     for (const answer of [
@@ -90,13 +104,7 @@ describe('What a body may look like', () => {
   });
 
   it('is refused as malformed JSON when it is', async () => {
-    const bodies = [
-      '{',
-      '{"name": }',
-      'name=x',
-      '{"__proto__": {"a": 1}}',
-      new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
-    ];
+    const bodies = ['{', '{"name": }', 'name=x', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])];
     for (const body of bodies) {
       const answer = await post('/parcels', body);
       expect([body, answer.status]).toEqual([body, 400]);
@@ -104,6 +112,26 @@ describe('What a body may look like', () => {
       expect(problem).toMatchObject({ type: expect.stringContaining('/malformed-json') });
       expect(problem).not.toHaveProperty('errors');
     }
+  });
+
+  it('is refused for a field that stands for a prototype, as for any unknown field', async () => {
+    for (const [body, errors] of [
+      ['{"name":"x","__proto__":{"a":1}}', ['__proto__']],
+      [
+        '{"options":[{"\\u005f_proto__":1}],"constructor":{"prototype":{}}}',
+        ['options[0].__proto__', 'constructor'],
+      ],
+    ] as const) {
+      const answer = await post('/parcels', body);
+      expect([body, answer.status]).toEqual([body, 400]);
+      const problem = await problemIn(answer);
+      expect(problem['type']).toMatch(/\/validation-error$/);
+      expect(problem['errors']).toEqual(
+        Object.fromEntries(errors.map((path) => [path, 'is not a known field'])),
+      );
+    }
+    const harmless = await post('/parcels', '{"name":"x","consent":{"source":"s"},"constructor":1}');
+    expect((await problemIn(harmless))['errors']).toEqual({ constructor: 'is not a known field' });
   });
 
   it('survives a body that is nested without end', async () => {

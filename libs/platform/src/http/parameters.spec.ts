@@ -1,4 +1,5 @@
 import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import {
@@ -43,6 +44,39 @@ describe('What a path and a query may look like', () => {
       requestId: headers['x-request-id'],
       errors: { path: expect.any(String) },
     });
+    expect(headers['x-ratelimit-limit']).toBe('100000');
+  });
+
+  it('matters only to a key that may ask, also where the path is broken or too long', async () => {
+    api.keys.issue('writer', sampleCaller(['topics:write'], 1));
+    for (const path of ['/api/v1/parcels/by-email/%zz', `/api/v1/parcels/by-email/${'a'.repeat(5_000)}`]) {
+      expect((await rawGet(api.url, path, 'unknown')).headers['www-authenticate']).toBe('Bearer');
+      expect((await rawGet(api.url, path)).status).toBe(path.endsWith('%zz') ? 400 : 404);
+    }
+    const refused = await rawGet(api.url, '/api/v1/parcels/by-email/%zz', 'writer');
+    expect([refused.status, refused.headers['x-ratelimit-remaining']]).toEqual([403, '0']);
+    expect(JSON.parse(refused.body)).toMatchObject({ requiredScope: 'topics:read' });
+    expect((await rawGet(api.url, '/api/v1/parcels/by-email/%zz', 'writer')).status).toBe(429);
+  });
+
+  it('is a problem, too, when the bytes are no request at all', async () => {
+    const host = 'Host: mail.example\r\n\r\n';
+    for (const [bytes, status, type] of [
+      [`FOO /api/v1/parcels HTTP/1.1\r\n${host}`, 400, 'https://mail.example/problems/validation-error'],
+      [`GET /api/v1/parcels HTTP/1.1\r\nX-Big: ${'a'.repeat(20_000)}\r\n${host}`, 431, 'about:blank'],
+    ] as const) {
+      const [head = '', body = ''] = (await sendBytes(api.url, bytes)).split('\r\n\r\n');
+      expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(head).toContain('content-type: application/problem+json');
+      const problem = JSON.parse(body) as Record<string, unknown>;
+      expect(problem).toMatchObject({
+        type,
+        status,
+        title: expect.any(String),
+        timestamp: expect.any(String),
+      });
+      expect(head).toContain(`x-request-id: ${String(problem['requestId'])}`);
+    }
   });
 
   it('pages with page and size, and says where the neighbours are', async () => {
@@ -57,24 +91,28 @@ describe('What a path and a query may look like', () => {
     expect(await (await get('/parcels?size=1000')).json()).toMatchObject({
       pagination: { page: 0, size: 100, hasNext: false },
     });
+    expect(await (await get(`/parcels?size=${'9'.repeat(400)}`)).json()).toMatchObject({
+      pagination: { page: 0, size: 100 },
+    });
     expect((await get('/parcels?size=100')).headers.get('link')).toBeNull();
   });
 
   it('is a 400 with a page or size that is none', async () => {
-    for (const [query, field] of [
-      ['size=0', 'size'],
-      ['size=-1', 'size'],
-      ['page=-1', 'page'],
-      ['page=1.5', 'page'],
-      ['size=ten', 'size'],
-      ['page=', 'page'],
-      ['page=1&page=2', 'page'],
-      ['size=1e1', 'size'],
-      ['page=99999999999999999999', 'page'],
-    ]) {
+    const whole = 'must be a whole number';
+    for (const [query, errors] of [
+      ['size=0', { size: 'must be at least 1' }],
+      ['size=-1', { size: 'must be at least 1' }],
+      ['page=-1', { page: 'must be at least 0' }],
+      ['page=1.5', { page: whole }],
+      ['size=ten', { size: whole }],
+      ['page=', { page: whole }],
+      ['page=1&page=2', { page: whole }],
+      ['size=1e1', { size: whole }],
+      ['page=99999999999999999999', { page: 'must be at most 2147483647' }],
+    ] as const) {
       const answer = await get(`/parcels?${query}`);
       expect([query, answer.status]).toEqual([query, 400]);
-      expect(Object.keys((await problemIn(answer))['errors'] as object)).toEqual([field]);
+      expect((await problemIn(answer))['errors']).toEqual(errors);
     }
   });
 });
@@ -83,13 +121,14 @@ describe('What a path and a query may look like', () => {
 function rawGet(
   url: string,
   path: string,
+  key = 'key',
 ): Promise<{ status: number; headers: Record<string, unknown>; body: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{
     status: number;
     headers: Record<string, unknown>;
     body: string;
   }>();
-  httpRequest(url, { path, headers: { 'x-api-key': 'key' } }, (response) => {
+  httpRequest(url, { path, headers: { 'x-api-key': key } }, (response) => {
     const chunks: Buffer[] = [];
     response.on('data', (chunk: Buffer) => chunks.push(chunk));
     response.on('end', () =>
@@ -102,5 +141,16 @@ function rawGet(
   })
     .on('error', reject)
     .end();
+  return promise;
+}
+
+/** All that comes back for bytes that may be no HTTP. */
+function sendBytes(url: string, bytes: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname, () => socket.write(bytes));
+  let answer = '';
+  socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+  socket.on('close', () => resolve(answer)).on('error', reject);
   return promise;
 }

@@ -60,6 +60,7 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
   );
   const idempotency = app.get(IdempotencyHook);
   const deadline = app.get(Deadline);
+  fastify.decorate('admitUnread', (request, reply) => access.admitUnread(request, reply));
   fastify.addHook('onRequest', (request, reply, done) => {
     deadline.start(request, reply);
     void reply.header('x-request-id', request.id);

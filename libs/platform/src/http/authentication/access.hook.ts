@@ -26,7 +26,16 @@ export class AccessHook {
   async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (request.is404) return this.#refuseUnknown(request, reply);
     const { operation } = request.routeOptions.config;
-    if (operation === undefined) return;
+    if (operation !== undefined) await this.#admitTo(operation, request, reply);
+  }
+
+  /** The same for a request whose path the router could not read and will refuse. */
+  async admitUnread(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const operation = this.routes.operationAt(request.method, pathOf(request.url));
+    if (operation !== undefined) await this.#admitTo(operation, request, reply);
+  }
+
+  async #admitTo(operation: OperationOptions, request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const caller = await this.#authenticate(request, reply);
     if (operation.scope !== null && !caller.scopes.has(operation.scope)) {
       throw new ProblemError('insufficient-scope', {

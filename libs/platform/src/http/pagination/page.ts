@@ -4,20 +4,29 @@ import type { Page, PageRequest } from '#kernel';
 const MAX_SIZE = 100;
 const MAX_PAGE = 2_147_483_647;
 
-/** Digits become a number; anything else stays text and is refused by the schema behind. */
+/** Digits become a number, however many they are; anything else stays text and is refused by the schema behind. */
 function wholeNumber<Schema extends z.ZodType>(schema: Schema) {
   return z.preprocess(
-    (value) => (typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value),
+    (value) => (typeof value === 'string' && /^-?\d+$/.test(value) ? safeInteger(value) : value),
     schema,
   );
 }
 
+function safeInteger(digits: string): number {
+  return Math.min(Math.max(Number(digits), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+}
+
+/** Also of text, which says `must be a number` by itself. */
+const integer = z.int({
+  error: ({ code }) => (code === 'invalid_type' ? 'must be a whole number' : undefined),
+});
+
 /** The query of every list: `page` from zero, `size` clamped to 100. Extend it with the list's filters. */
 export const pageQuery = z.object({
-  page: wholeNumber(z.int().min(0).max(MAX_PAGE))
+  page: wholeNumber(integer.min(0).max(MAX_PAGE))
     .default(0)
     .meta({ description: 'Which page, counted from zero.' }),
-  size: wholeNumber(z.int().min(1))
+  size: wholeNumber(integer.min(1))
     .transform((size) => Math.min(size, MAX_SIZE))
     .default(20)
     .meta({ description: 'Items on a page; more than 100 is taken as 100.' }),

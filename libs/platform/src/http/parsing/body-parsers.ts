@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ProblemError } from '../problems/problem-error.js';
+import { invalidRequest, ProblemError } from '../problems/problem-error.js';
 import { hashedStream } from './hashed-stream.js';
+import { prototypeMembers } from './prototype-members.js';
 
 /** RFC 8259 and RFC 6839 §3.1: JSON itself and what is written in it. */
 const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i;
@@ -18,9 +19,8 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
     request.rawBody = body;
     if (body.length === 0) return done(null, undefined);
     try {
-      void parseJson(request, utf8.decode(body), (error, value) =>
-        done(error === null ? null : malformed(), value),
-      );
+      const text = utf8.decode(body);
+      void parseJson(request, text, (error, value) => done(error === null ? null : refusal(text), value));
     } catch {
       done(malformed());
     }
@@ -36,6 +36,21 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
     request.bodyHash = hash;
     done(null, stream);
   });
+}
+
+/** What the parser refuses is no JSON, or names a prototype, which no body of ours has as a field. */
+function refusal(text: string): ProblemError {
+  const foreign = prototypeMembers(parsed(text));
+  if (foreign.length === 0) return malformed();
+  return invalidRequest(Object.fromEntries(foreign.map((path) => [path, 'is not a known field'])));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 function malformed(): ProblemError {

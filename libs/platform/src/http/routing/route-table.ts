@@ -1,10 +1,11 @@
 import type { RouteOptions } from 'fastify';
 import { API_PREFIX } from '../operation/api-controller.decorator.js';
+import type { OperationOptions } from '../operation/operation-options.js';
 
 interface KnownRoute {
   readonly url: string;
   readonly form: RegExp;
-  readonly methods: Set<string>;
+  readonly methods: Map<string, OperationOptions | undefined>;
 }
 
 /** The routes that exist, so that a wrong method can be told from a wrong path. */
@@ -16,8 +17,8 @@ export class RouteTable {
     if (url.startsWith(`${API_PREFIX}/`) && config?.operation === undefined) {
       throw new Error(`${[method].flat().join(', ')} ${url} has no @Operation.`);
     }
-    const route = this.#routes.get(url) ?? { url, form: formOf(url), methods: new Set<string>() };
-    for (const name of [method].flat()) route.methods.add(name);
+    const route = this.#routes.get(url) ?? { url, form: formOf(url), methods: new Map<string, undefined>() };
+    for (const name of [method].flat()) route.methods.set(name, config?.operation);
     this.#routes.set(url, route);
   }
 
@@ -25,15 +26,24 @@ export class RouteTable {
   methodsOf(path: string): string[] {
     const methods = new Set<string>();
     for (const route of this.#routes.values()) {
-      if (route.form.test(path)) for (const method of route.methods) methods.add(method);
+      if (route.form.test(path)) for (const method of route.methods.keys()) methods.add(method);
     }
     return [...methods].sort();
+  }
+
+  /** The operation at `path` (undecoded, without query), which the router could not read; undefined when there is none. */
+  operationAt(method: string, path: string): OperationOptions | undefined {
+    for (const { form, methods } of this.#routes.values()) {
+      const operation = form.test(path) ? methods.get(method) : undefined;
+      if (operation !== undefined) return operation;
+    }
+    return undefined;
   }
 
   /** Every route as `[method, url]`. */
   all(): [method: string, url: string][] {
     return [...this.#routes.values()].flatMap(({ url, methods }) =>
-      [...methods].map((method): [string, string] => [method, url]),
+      [...methods.keys()].map((method): [string, string] => [method, url]),
     );
   }
 }

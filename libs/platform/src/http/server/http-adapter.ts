@@ -7,6 +7,7 @@ import { isTrustedProxy } from '../authentication/trusted-proxy.js';
 import { invalidRequest, ProblemError } from '../problems/problem-error.js';
 import { ProblemFilter } from '../problems/problem.filter.js';
 import { ProblemWriter } from '../problems/problem-writer.js';
+import { answerToNoRequest } from './no-request.js';
 import { requestIdOf } from './request-id.js';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
@@ -14,6 +15,13 @@ const BODY_LIMIT_BYTES = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 600_000;
 /** An address of 254 characters, all of them percent-encoded, and a signed token. */
 const MAX_PARAM_LENGTH = 4_096;
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Decides who may come in though the path cannot be read; set by `useHttpKit`. */
+    admitUnread?: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+  }
+}
 
 export interface HttpAdapterOptions {
   readonly config: Pick<Config, 'PUBLIC_URL' | 'TRUST_PROXY'>;
@@ -35,9 +43,29 @@ export function createHttpAdapter({ config, clock, logger }: HttpAdapterOptions)
     skipMiddie: true,
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       void reply.header('x-request-id', request.id);
-      problems.answer(problemOfRouting(error.code), request, reply);
+      void refuseUnread(problems, error, request, reply);
+    },
+    clientErrorHandler: (error: NodeJS.ErrnoException, socket) => {
+      if (error.code === 'ECONNRESET' || socket.destroyed) return;
+      if (socket.writable) socket.write(answerToNoRequest(error.code, config.PUBLIC_URL, clock.now()));
+      socket.destroy(error);
     },
   });
+}
+
+/** Without a key that may ask there is nothing to be learned about the path. */
+async function refuseUnread(
+  problems: ProblemFilter,
+  { code }: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  try {
+    await request.server.admitUnread?.(request, reply);
+    throw problemOfRouting(code);
+  } catch (error) {
+    problems.answer(error, request, reply);
+  }
 }
 
 /** What the router refuses before there is a route. */

@@ -3,16 +3,23 @@ import { invalidRequest } from '../problems/problem-error.js';
 import { fieldErrors } from './field-errors.js';
 import { issueMessage } from './issue-messages.js';
 
-/**
- * The schema's output for some input; throws a 400 that names all that is wrong with it. `root` is how the whole
- * input is called.
- */
+/** The schema's output for some input, or all that is wrong with it. `root` is how the whole input is called. */
+export function readInput<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  root = '',
+): { readonly data: z.output<Schema> } | { readonly errors: Record<string, string> } {
+  const result = schema.safeParse(input, { error: issueMessage });
+  return result.success ? { data: result.data } : { errors: fieldErrors(result.error.issues, root) };
+}
+
+/** The schema's output for some input; throws a 400 that names all that is wrong with it. */
 export function parseInput<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
   root = '',
 ): z.output<Schema> {
-  const result = schema.safeParse(input, { error: issueMessage });
-  if (result.success) return result.data;
-  throw invalidRequest(fieldErrors(result.error.issues, root));
+  const result = readInput(schema, input, root);
+  if ('data' in result) return result.data;
+  throw invalidRequest(result.errors);
 }
