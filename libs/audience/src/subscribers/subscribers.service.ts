@@ -115,8 +115,9 @@ export class SubscribersService {
       status: firstStatus(topics),
     };
     const subscriber = await this.subscribers.insert(scope, newcomer, at);
-    await this.optIns.grant(scope, { id: newcomer.id, isNew: true }, topics, { at, proof });
+    // Before the consents: who hears of those shall know whose they are.
     await this.announcements.subscriber(scope, 'subscriber.created', subscriber);
+    await this.optIns.grant(scope, { id: newcomer.id, isNew: true }, topics, { at, proof });
     return subscriber;
   }
 }
