@@ -11,6 +11,9 @@ import { type ToldEvent, WebhookReceiver } from '../support/webhook-receiver.js'
 const ADA = 'ada@example.com';
 const consent = { source: 'signup-form' };
 
+/** Of the API: UTC with milliseconds. */
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
 describe('a program that listens to a project', () => {
   let system: RunningSystem;
   let receiver: WebhookReceiver;
@@ -72,6 +75,9 @@ describe('a program that listens to a project', () => {
       status: 'ACTIVE',
     });
     expect((await told('consent.granted', ofAda)).data).toMatchObject({ topicKey, status: 'SUBSCRIBED' });
+    const idOf = (type: string) =>
+      receiver.ids[receiver.events.findIndex((event) => event.type === type)] ?? '';
+    expect(idOf('subscriber.created') < idOf('consent.granted')).toBe(true);
     await client.patch(`/subscribers/${ADA}`, { firstName: 'Ada' });
     expect((await told('subscriber.updated', ofAda)).data).toMatchObject({ firstName: 'Ada' });
     await client.delete(`/subscribers/${ADA}/consents/${topicKey}`);
@@ -136,8 +142,11 @@ describe('a program that listens to a project', () => {
     const ofMailbox = (mailbox: string) => (data: ToldEvent['data']) =>
       data['campaignKey'] === campaignKey && data['email'] === `${mailbox}+hooks@example.com`;
     for (const mailbox of ['opened', 'clicked', 'complained'])
-      expect((await told('email.delivered', ofMailbox(mailbox))).data).toMatchObject({ kind: 'CAMPAIGN' });
-    await told('email.opened', ofMailbox('opened'));
+      expect((await told('email.delivered', ofMailbox(mailbox))).data).toMatchObject({
+        kind: 'CAMPAIGN',
+        sentAt: expect.stringMatching(TIMESTAMP),
+      });
+    expect((await told('email.opened', ofMailbox('opened'))).data['at']).toMatch(TIMESTAMP);
     expect((await told('email.clicked', ofMailbox('clicked'))).data).toMatchObject({ link: 1 });
     expect((await told('email.bounced', ofMailbox('bounced'))).data).toMatchObject({ bounceClass: 'hard' });
     await told('email.complained', ofMailbox('complained'));

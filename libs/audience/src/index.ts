@@ -76,6 +76,7 @@ export { type ImportContent, type ImportOptions, ImportsService } from './import
 export { RemoveOldImports } from './imports/remove-old-imports.task.js';
 export { ActivityCatalogue, type MailActivitySource } from './segments/activity-catalogue.query.js';
 export { EvaluateSegments } from './segments/evaluate-segments.task.js';
+export { SegmentEvaluations } from './segments/segment-evaluations.service.js';
 export { SEGMENT_STATUSES, SEGMENT_TYPES, type Segment } from './segments/segment.js';
 export {
   type SegmentMember,

@@ -30,6 +30,11 @@ describe('parseEmailAddress', () => {
     'ada@[192.168.0.1]',
     'ada@-example.com',
     'ada@exam ple.com',
+    'ada@example.com/x',
+    'ada@example.com?x',
+    'ada@example.com#x',
+    'ada@example.com\\x',
+    'ada@ex%61mple.com',
     'ada lovelace@example.com',
     '.ada@example.com',
     'ada.@example.com',
@@ -73,6 +78,8 @@ describe('hostName', () => {
     ['localhost', null],
     ['exa_mple.com', null],
     ['example.com.', null],
+    ['example.com/news', null],
+    ['ex%61mple.com', null],
   ])('reads %s as %s', (input, expected) => {
     expect(hostName(input)).toBe(expected);
   });

@@ -9,6 +9,8 @@ const LOCAL_PART =
   /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\u{10ffff}-]+)*$/u;
 /** RFC 1035 §2.3.1 with RFC 1123 §2.1: letters, digits and inner hyphens, 1–63 octets. */
 const HOST_LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/;
+/** `domainToASCII` reads the host of a URL: it drops what follows `/`, `?`, `#` or `\\`, and decodes `%`. */
+const NOT_IN_HOST = /[^A-Za-z0-9.\u0080-\u{10ffff}-]/u;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Z}]/u;
 
 /**
@@ -52,6 +54,7 @@ export function parseEmailAddress(input: string): EmailAddressResult {
 
 /** A fully qualified host name as lower-case A-labels, or null when it is none. */
 export function hostName(input: string): string | null {
+  if (NOT_IN_HOST.test(input)) return null;
   const ascii = domainToASCII(input.normalize('NFC')).toLowerCase();
   const labels = ascii.split('.');
   const last = labels.at(-1) ?? '';

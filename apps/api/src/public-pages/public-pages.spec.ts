@@ -220,6 +220,16 @@ describe('public pages', () => {
       expect(suppressed).toEqual([{ reason: 'GLOBAL_UNSUBSCRIBE' }]);
     });
 
+    it('says to whoever comes again that it is done', async () => {
+      await post(link, 'List-Unsubscribe=One-Click');
+      const left = await get(link);
+      expect(left.body).toContain('You’re unsubscribed');
+      expect(left.body).not.toContain('You get mail from');
+      expect(left.body).toContain('Unsubscribe from everything');
+      await post(link, 'scope=everything');
+      expect((await get(link)).body).toContain('You’re unsubscribed from everything');
+    });
+
     it('shows the mail itself in a sandbox', async () => {
       const page = await get(`/v/${tokenOf('view', deliveryId)}`);
       expect(page.statusCode).toBe(200);

@@ -1,7 +1,8 @@
 import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { MailPagesService } from '#messaging';
+import { PreferencesQuery } from '#audience';
+import { type DescribedMail, MailPagesService } from '#messaging';
 import { formField } from './form-body.js';
 import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
@@ -16,6 +17,12 @@ import {
 } from './unsubscribe-page.js';
 import { visitorOf } from './visitor.js';
 
+interface OpenedMail {
+  readonly link: PageLink;
+  readonly described: DescribedMail;
+  readonly content: UnsubscribePageContent;
+}
+
 /** The unsubscribe link of a mail: for its reader a page, for a mailbox provider RFC 8058. It never expires. */
 @ApiExcludeController()
 @UseFilters(PageFailures)
@@ -24,13 +31,18 @@ export class UnsubscribeController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
     @Inject(MailPagesService) private readonly mails: MailPagesService,
+    @Inject(PreferencesQuery) private readonly preferences: PreferencesQuery,
   ) {}
 
   /** Unsubscribes from nothing: mail scanners follow links. */
   @Get(':token')
   async show(@Param('token') token: string, @Res() reply: FastifyReply): Promise<void> {
     const mail = await this.#mailOf(token);
-    sendPage(reply, mail === null ? notFoundPage : unsubscribePage(mail.content));
+    if (mail === null) return sendPage(reply, notFoundPage);
+    const { link, described, content } = mail;
+    const left = await this.#leftAlready(link, described);
+    if (left === 'everything') return sendPage(reply, unsubscribedFromEverythingPage(content));
+    sendPage(reply, left === 'topics' ? unsubscribedFromTopicsPage(content) : unsubscribePage(content));
   }
 
   /** A post without a choice of ours is a one-click (RFC 8058 §3.2), done at once without page or redirect. */
@@ -54,11 +66,25 @@ export class UnsubscribeController {
     );
   }
 
-  async #mailOf(token: string): Promise<{ link: PageLink; content: UnsubscribePageContent } | null> {
+  /** What its reader gets no mail about any more, whichever way they left. */
+  async #leftAlready(
+    { scope }: PageLink,
+    { subscriberId, topics }: DescribedMail,
+  ): Promise<'topics' | 'everything' | null> {
+    const now = subscriberId === null ? null : await this.preferences.of(scope, subscriberId);
+    if (now === null) return null;
+    if (now.suppressed) return 'everything';
+    const hasLeft = ({ topicKey }: { readonly topicKey: string }) =>
+      now.topics.some((topic) => topic.topicKey === topicKey && topic.status === 'UNSUBSCRIBED');
+    return topics.length > 0 && topics.every(hasLeft) ? 'topics' : null;
+  }
+
+  async #mailOf(token: string): Promise<OpenedMail | null> {
     const link = await this.links.open(token, 'unsubscribe');
     const mail = link && (await this.mails.describeMail(link.scope, link.id));
     if (link === null || mail === null) return null;
     const address = mail.subscriberId === null ? null : mail.address;
-    return { link, content: { sender: link.sender, address, topicNames: mail.topicNames } };
+    const topicNames = mail.topics.map(({ name }) => name);
+    return { link, described: mail, content: { sender: link.sender, address, topicNames } };
   }
 }

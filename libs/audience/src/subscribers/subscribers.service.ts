@@ -116,9 +116,10 @@ export class SubscribersService {
       consents,
       { at, proof },
     );
+    // Before the consents: who hears of those shall know whose they are.
+    await this.announcements.subscriber(scope, 'subscriber.created', subscriber);
     await this.announcements.consents(scope, subscriber.id, consents);
     await this.optIns.ask(scope, subscriber.id, consents, at);
-    await this.announcements.subscriber(scope, 'subscriber.created', subscriber);
     return subscriber;
   }
 }

@@ -3,7 +3,7 @@ import { type NamedTopic, type Segment, SegmentsQuery, SubscriberRules, TopicsQu
 import { NotFoundError, type ProjectScope } from '#kernel';
 import type { AutomationState } from './automation.js';
 import type { AutomationCheck } from './automation.errors.js';
-import type { AutomationGraph, AutomationNode, NodeType } from './graph/automation-graph.js';
+import { type AutomationGraph, type AutomationNode, isOf, type NodeOf } from './graph/automation-graph.js';
 import { GraphFaults } from './graph/graph-faults.js';
 import { checksOf } from './graph/graph-path.js';
 import { readGraph } from './graph/graph-reader.js';
@@ -30,8 +30,6 @@ interface Judgement {
   readonly topicIds: Set<string>;
   readonly segmentIds: Set<string>;
 }
-
-type NodeOf<Type extends NodeType> = AutomationNode & { readonly type: Type };
 
 /** Whether an automation can run: all at once, before anybody is let in. */
 @Injectable()
@@ -173,8 +171,4 @@ export class AutomationChecks {
       throw error;
     }
   }
-}
-
-function isOf<Type extends NodeType>(node: AutomationNode, type: Type): node is NodeOf<Type> {
-  return node.type === type;
 }

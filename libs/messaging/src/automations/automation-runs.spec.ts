@@ -99,6 +99,27 @@ describe('people in automations', () => {
       await expect(get(SegmentsService).delete(fixture.scope, segment.id)).rejects.toEqual(refused('in-use'));
     });
 
+    it('when they enter or leave a segment after it was activated, not between that and the last look', async () => {
+      const { segmentKey } = await get(SegmentsService).create(fixture.scope, {
+        name: 'Pros',
+        rules: JSON.stringify(where('custom.plan', 'pro')),
+      });
+      const early = await fixture.person({ customFields: { plan: 'pro' } });
+      const entered = await fixture.active(waiting({ segmentKey }), { triggerType: 'segment_entered' });
+      const left = await fixture.active(waiting({ segmentKey }), { triggerType: 'segment_left' });
+      const late = await fixture.person({ customFields: { plan: 'pro' } });
+      await get(SubscribersService).update(fixture.scope, address(early.email), {
+        customFields: { plan: 'free' },
+      });
+      fixture.messaging.clock.advance(6 * 60_000);
+      await get(EvaluateSegments).run();
+      await fixture.run();
+      expect(await fixture.paths(entered, early.email)).toEqual([]);
+      expect(await fixture.paths(entered, late.email)).toEqual(['ACTIVE: start, wait WAITING']);
+      expect(await fixture.paths(left, early.email)).toEqual(['ACTIVE: start, wait WAITING']);
+      expect(await fixture.totals(left)).toEqual([1, 0, 1]);
+    });
+
     it('when the client reports an event of that name', async () => {
       const id = await fixture.active(waiting({ eventName: 'order.completed', reEntry: 'ALWAYS' }), {
         triggerType: 'custom_event',

@@ -30,6 +30,7 @@ import { PacedSteps } from './runs/paced-steps.service.js';
 import { PoisonedRuns } from './runs/poisoned-runs.service.js';
 import { RunsQuery } from './runs/runs.query.js';
 import { WalkedRuns } from './runs/walked-runs.service.js';
+import { TriggerSegments } from './trigger-segments.service.js';
 import { VersionPlans } from './runs/version-plans.service.js';
 import { WaitingWork } from './runs/waiting-work.query.js';
 import { AutomationSecretsModule } from './webhooks/automation-secrets.module.js';
@@ -55,6 +56,7 @@ import { WebhookClient } from './webhooks/webhook-client.js';
     AutomationVersions,
     ExecutionsQuery,
     MailChecks,
+    TriggerSegments,
     VersionPlans,
   ],
   exports: [

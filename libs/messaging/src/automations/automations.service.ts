@@ -8,6 +8,7 @@ import { AutomationLifecycle } from './automation-lifecycle.service.js';
 import { AutomationRepository } from './automation.repository.js';
 import { AutomationsQuery, type AutomationView } from './automations.query.js';
 import { readGraph } from './graph/graph-reader.js';
+import { TriggerSegments } from './trigger-segments.service.js';
 
 export interface AutomationPatch extends Partial<AutomationFields> {
   readonly status?: AutomationStatus | undefined;
@@ -29,6 +30,7 @@ export class AutomationsService {
     @Inject(AutomationRepository) private readonly automations: AutomationRepository,
     @Inject(AutomationsQuery) private readonly query: AutomationsQuery,
     @Inject(AutomationLifecycle) private readonly lifecycle: AutomationLifecycle,
+    @Inject(TriggerSegments) private readonly triggerSegments: TriggerSegments,
     @Inject(AutomationPlan) private readonly plan: AutomationPlan,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(Signals) private readonly signals: Signals,
@@ -46,11 +48,12 @@ export class AutomationsService {
   }
 
   /** Throws NotFoundError, DomainValidationError, InvalidStateError, IncompleteAutomationError. */
-  update(
+  async update(
     scope: ProjectScope,
     idOrKey: string,
     { status, ...fields }: AutomationPatch,
   ): Promise<AutomationView> {
+    if (status === 'ACTIVE') await this.#lookBeforeWaiting(scope, idOrKey, fields);
     return this.#change(scope, idOrKey, async (automation) => {
       await this.#refuseUnknownTopic(scope, fields.triggerTopicId ?? null);
       automation.describe(fields, this.clock.now());
@@ -71,7 +74,8 @@ export class AutomationsService {
   }
 
   /** Throws NotFoundError, DomainValidationError, InvalidStateError, IncompleteAutomationError. */
-  activate(scope: ProjectScope, idOrKey: string): Promise<AutomationView> {
+  async activate(scope: ProjectScope, idOrKey: string): Promise<AutomationView> {
+    await this.#lookBeforeWaiting(scope, idOrKey, {});
     return this.#change(scope, idOrKey, (automation) => this.lifecycle.activate(scope, automation));
   }
 
@@ -89,6 +93,18 @@ export class AutomationsService {
       await this.signals.forget(scope, automation.state.id);
       await this.automations.remove(scope, automation, this.clock.now());
     });
+  }
+
+  /** Not where it is ACTIVE already: who came meanwhile shall come in. */
+  async #lookBeforeWaiting(
+    scope: ProjectScope,
+    idOrKey: string,
+    { triggerType }: Partial<AutomationFields>,
+  ): Promise<void> {
+    const now = await this.query.get(scope, idOrKey);
+    if (now.status !== 'DRAFT' && now.status !== 'PAUSED') return;
+    const automation = triggerType === undefined ? now : { ...now, triggerType };
+    await this.triggerSegments.lookBeforeWaiting(scope, automation);
   }
 
   #change(

@@ -27,7 +27,7 @@ export class CampaignSource implements DeliverySource {
         const { scope, ambiguousPolicy, usagePeriod } = campaign;
         return deliveries.map((delivery) => ({ scope, delivery, ambiguousPolicy, usagePeriod }));
       }
-      await this.finish.finish(campaign, now);
+      await this.finish.finish(campaign);
     }
     return [];
   }

@@ -7,6 +7,7 @@ import { newId, type ProjectScope } from '#kernel';
 import { SuppressionsService, UnsubscribesService } from '#audience';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
+import { DeliverySources } from './delivery-engine.js';
 import { LEASE_MS } from './lease.js';
 
 describe('the delivery engine', () => {
@@ -51,6 +52,20 @@ describe('the delivery engine', () => {
     fixture.engine.wake();
     await eventually('the campaign is sent', async () => (await statusOf(campaign.id)) === 'SENT');
     expect(sink.count()).toBe(100);
+  });
+
+  it('dates a campaign’s end after its last mail, however long the look for more took', async () => {
+    const campaign = await fixture.queuedCampaign(scope, 2);
+    const began = fixture.clock.now();
+    fixture.clock.advance(700);
+    const lastSentAt = fixture.clock.now();
+    await fixture.test.query(
+      `update messaging.deliveries set state = 'SENT', sent_at = $1, finished_at = $1`,
+      [lastSentAt],
+    );
+    const campaigns = fixture.get(DeliverySources).of('LIVE').at(-1);
+    await campaigns?.claim(10, { token: newId(), until: new Date(lastSentAt.getTime() + LEASE_MS) }, began);
+    expect(await fixture.campaign(campaign.id)).toMatchObject({ status: 'SENT', completed_at: lastSentAt });
   });
 
   it('suppresses an address that does not exist, and gives its e-mail back', async () => {

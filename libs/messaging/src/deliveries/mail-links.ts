@@ -9,14 +9,16 @@ import type { MailLinks } from './delivery.js';
 @Injectable()
 export class MailLinkMaker {
   readonly #base: string;
+  readonly #bounceHost: string;
 
   constructor(
     @Inject(LinkTokens) private readonly tokens: LinkTokens,
     @Inject(TrackingTokens) private readonly trackingTokens: TrackingTokens,
     @Inject(UnsubscribeAddresses) private readonly unsubscribes: UnsubscribeAddresses,
-    @Inject(CONFIG) { PUBLIC_URL }: Config,
+    @Inject(CONFIG) { PUBLIC_URL, BOUNCE_HOST }: Config,
   ) {
     this.#base = PUBLIC_URL;
+    this.#bounceHost = BOUNCE_HOST;
   }
 
   confirm(
@@ -34,14 +36,16 @@ export class MailLinkMaker {
     return Object.fromEntries(tokens.map((token, place) => [placeName(place), token]));
   }
 
-  /** The address below the sender's domain to which a mail unsubscribes; null where mail to that domain does not reach us. */
+  /**
+   * The address to which a mail unsubscribes: below the sender's domain, or at the bounce server itself where mail to that
+   * domain does not reach us.
+   */
   unsubscribeAddress(
     { environmentId }: ProjectScope,
     deliveryId: string,
     returnPathHost: string | null,
-  ): string | null {
-    if (returnPathHost === null) return null;
-    return this.unsubscribes.addressOf({ environmentId, deliveryId }, returnPathHost);
+  ): string {
+    return this.unsubscribes.addressOf({ environmentId, deliveryId }, returnPathHost ?? this.#bounceHost);
   }
 
   /** Of a mail that its reader can leave. They stay good: an old mail's unsubscribe link must work. */

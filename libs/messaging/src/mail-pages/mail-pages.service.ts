@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { RecipientsQuery, TopicsQuery, UnsubscribesService } from '#audience';
+import { type NamedTopic, RecipientsQuery, TopicsQuery, UnsubscribesService } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { AutomationMails } from '../automations/automation-mails.service.js';
@@ -14,7 +14,7 @@ export interface DescribedMail {
   /** Null when the subscriber has been erased. */
   readonly subscriberId: string | null;
   readonly address: string | null;
-  readonly topicNames: readonly string[];
+  readonly topics: readonly NamedTopic[];
 }
 
 /** Who unsubscribes, and by which way. */
@@ -77,11 +77,7 @@ export class MailPagesService {
       const mail = await findMail(scope, db, deliveryId);
       if (mail === null) return null;
       const topics = await this.topics.named(scope, mail.topic_ids);
-      return {
-        subscriberId: mail.subscriber_id,
-        address: mail.address,
-        topicNames: topics.map(({ name }) => name),
-      };
+      return { subscriberId: mail.subscriber_id, address: mail.address, topics };
     });
   }
 

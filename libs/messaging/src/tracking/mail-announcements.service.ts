@@ -29,7 +29,7 @@ export class MailAnnouncements {
     return this.announcer.announceRows(
       db,
       'email.delivered',
-      told(sql`jsonb_build_object('sentAt', d.sent_at)`, accepted),
+      told(sql`jsonb_build_object('sentAt', ${timestamp('d.sent_at')})`, accepted),
     );
   }
 
@@ -55,7 +55,7 @@ export class MailAnnouncements {
         event,
         sql`
           select d.environment_id, d.subscriber_id,
-            ${FACTS} || jsonb_build_object('at', e.occurred_at, 'link', e.link_number) as data
+            ${FACTS} || jsonb_build_object('at', ${timestamp('e.occurred_at')}, 'link', e.link_number) as data
           from ${batch.rows} join messaging.delivery_events e on e.delivery_id = k.delivery_id
             and e.campaign_id is not distinct from k.campaign_id and e.type = k.type and e.occurred_at = k.at
             and e.link_number is not distinct from k.link_number and e.classification = 'human'
@@ -67,6 +67,10 @@ export class MailAnnouncements {
     }
   }
 }
+
+/** As everywhere in the API: UTC with `Z` and milliseconds, which PostgreSQL's own JSON does not have. */
+const timestamp = (column: string) =>
+  sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const FACTS = sql`jsonb_build_object('deliveryId', d.id, 'kind', d.kind, 'email', d.address, 'subscriberId', d.subscriber_id,
   'campaignId', c.id, 'campaignKey', c.campaign_key, 'messageId', d.message_id)`;

@@ -18,6 +18,12 @@ export interface AutomationNode {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
+export type NodeOf<Type extends NodeType> = AutomationNode & { readonly type: Type };
+
+export function isOf<Type extends NodeType>(node: AutomationNode, type: Type): node is NodeOf<Type> {
+  return node.type === type;
+}
+
 /** The way from one step to the next. */
 export interface AutomationEdge {
   readonly id: string;
