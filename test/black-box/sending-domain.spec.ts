@@ -69,6 +69,22 @@ describe('the sending domain', () => {
     }
   });
 
+  it('is refused by a plan without one', async () => {
+    const include = (included: boolean) =>
+      system.database.query(
+        `update billing.plan_versions set limits = limits || jsonb_build_object('customDomainEnabled', $1::boolean)`,
+        [included],
+      );
+    await include(false);
+    const answer = await client.post('/sending-domain', { domainName: 'news.acme.example' });
+    await include(true);
+    expect([answer.status, answer.at('type'), answer.at('errors')]).toEqual([
+      422,
+      expect.stringMatching(/\/domain-validation$/),
+      { plan: 'the plan does not include a sending domain' },
+    ]);
+  });
+
   it('is set up once, however many ask at a time, and says what to publish', async () => {
     const answers = await Promise.all(
       [1, 2].map(() => client.post('/sending-domain', { domainName: 'News.Acme.example' })),

@@ -27,6 +27,7 @@ import {
   toPage,
   validBody,
 } from '#platform/http';
+import { CONFLICTS, isConflict } from './sample-conflicts.js';
 
 const parcelBody = strictBody({
   name: z.string().min(1).max(10),
@@ -100,6 +101,7 @@ export class ParcelsController {
     await this.work.gate;
     if (body.name === 'unknown')
       throw new DomainValidationError({ 'topicKeys[0]': 'is not a topic of this project' });
+    if (body.name === 'orphan') await CONFLICTS['refers-to-nothing'](this.database.pool);
     if (body.name === 'crash') throw new Error('select secret from passwords');
     void reply.header('location', '/api/v1/parcels/7');
     return view(7, this.work.calls);
@@ -159,6 +161,7 @@ export class ParcelsController {
     response: { status: 200, schema: parcelView },
   })
   async fail(@Param('how') how: string) {
+    if (isConflict(how)) await CONFLICTS[how](this.database.pool);
     switch (how) {
       case 'missing':
         throw new NotFoundError();

@@ -60,6 +60,8 @@ export class StripeStandIn {
   readonly customers = new Map<string, { readonly id: string; readonly name: string }>();
   readonly #products = new Set<string>();
   readonly #server = createServer((request, response) => void this.#answer(request, response));
+  /** Answers nothing but 503. */
+  isDown = false;
   #count = 0;
 
   constructor(private readonly now: () => Date) {}
@@ -125,12 +127,15 @@ export class StripeStandIn {
   }
 
   #handle(method: string, path: string, fields: Fields): readonly [number, object] {
+    if (this.isDown) return [503, { error: { type: 'api_error', message: 'Try again later' } }];
     const [, , kind = '', id = '', part = ''] = path.split('/');
     if (method === 'POST' && path === '/v1/customers') return this.#customer(fields);
     if (method === 'POST' && path === '/v1/products') return this.#product(fields);
     if (method === 'POST' && path === '/v1/subscriptions') return [200, this.#subscribe(fields)];
     const found = kind === 'subscriptions' ? this.subscriptions.get(id) : this.invoices.get(id);
-    if (found === undefined)
+    // A subscription that was cancelled can be looked at, and not be cancelled again.
+    const isOver = method === 'DELETE' && found?.status === 'canceled';
+    if (found === undefined || isOver)
       return [
         404,
         { error: { type: 'invalid_request_error', code: 'resource_missing', message: 'No such object' } },

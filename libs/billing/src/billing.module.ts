@@ -13,6 +13,8 @@ import { InvoicesQuery } from './invoices/invoices.query.js';
 import { OperatorInvoicesQuery } from './invoices/operator-invoices.query.js';
 import { PlansQuery } from './plans/plans.query.js';
 import { ApplyStripeEvents } from './stripe/apply-stripe-events.task.js';
+import { CancelExpiredAtStripe } from './stripe/cancel-expired-at-stripe.task.js';
+import { StripeCancellations } from './stripe/stripe-cancellations.repository.js';
 import { stripeClient } from './stripe/stripe-client.provider.js';
 import { StripeEvents } from './stripe/stripe-events.service.js';
 import { StripeInvoices } from './stripe/stripe-invoices.repository.js';
@@ -43,6 +45,7 @@ const services = [
   AdvanceSubscriptions,
   ApplyStripeEvents,
   CampaignAllowance,
+  CancelExpiredAtStripe,
   EmailQuota,
   InvoiceLinks,
   InvoicePayments,
@@ -69,6 +72,7 @@ const services = [
     InvoiceIssuing,
     InvoiceRepository,
     stripeClient,
+    StripeCancellations,
     StripeInvoices,
     StripeSync,
     SubscriptionAccounts,

@@ -35,6 +35,7 @@ export {
 } from './plans/plan.js';
 export { PlansQuery } from './plans/plans.query.js';
 export { ApplyStripeEvents } from './stripe/apply-stripe-events.task.js';
+export { CancelExpiredAtStripe } from './stripe/cancel-expired-at-stripe.task.js';
 export { StripeEvents } from './stripe/stripe-events.service.js';
 export { StripeSubscriptions } from './stripe/stripe-subscriptions.service.js';
 export { AdvanceSubscriptions } from './subscriptions/advance-subscriptions.task.js';

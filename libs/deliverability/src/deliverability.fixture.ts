@@ -10,6 +10,7 @@ import { publishRecords } from '../../../test/support/published-records.js';
 import { DeliverabilityWorkerModule, SendingDomainsModule } from './deliverability.module.js';
 import { DomainCheckRequests } from './sending-domains/domain-check-requests.query.js';
 import { DomainChecksService } from './sending-domains/domain-checks.service.js';
+import { DomainPlan } from './sending-domains/domain-plan.js';
 import { DomainUsage } from './sending-domains/domain-usage.js';
 import { DueDomainChecks } from './sending-domains/due-domain-checks.task.js';
 import { SendingDomainsQuery, type SendingDomainView } from './sending-domains/sending-domains.query.js';
@@ -29,6 +30,8 @@ export class DeliverabilityFixture {
   readonly #scopes = new Map<number, ProjectScope>();
   /** Whether a campaign is on its way. */
   isSending = false;
+  /** Whether the plans include a sending domain. */
+  isIncluded = true;
 
   private constructor(
     readonly database: TestDatabase,
@@ -49,7 +52,7 @@ export class DeliverabilityFixture {
       ...variables,
     };
     let fixture: DeliverabilityFixture | undefined;
-    const app = await boot(environment, clock, () => fixture?.isSending === true);
+    const app = await boot(environment, clock, () => fixture);
     fixture = new DeliverabilityFixture(database, dns, clock, environment, app);
     return fixture;
   }
@@ -61,7 +64,7 @@ export class DeliverabilityFixture {
   /** The same with other variables. */
   async restart(variables: Readonly<Record<string, string>>): Promise<void> {
     await this.app.close();
-    this.app = await boot({ ...this.variables, ...variables }, this.clock, () => this.isSending);
+    this.app = await boot({ ...this.variables, ...variables }, this.clock, () => this);
   }
 
   async stop(): Promise<void> {
@@ -119,11 +122,18 @@ export class DeliverabilityFixture {
 function boot(
   variables: Readonly<Record<string, string>>,
   clock: ManualClock,
-  isSending: () => boolean,
+  world: () => DeliverabilityFixture | undefined,
 ): Promise<INestApplicationContext> {
-  const usage: DomainUsage = { isSending: () => Promise.resolve(isSending()) };
+  const usage: DomainUsage = { isSending: () => Promise.resolve(world()?.isSending === true) };
+  const plan: DomainPlan = { includesDomain: () => Promise.resolve(world()?.isIncluded !== false) };
   @Global()
-  @Module({ providers: [{ provide: DomainUsage, useValue: usage }], exports: [DomainUsage] })
+  @Module({
+    providers: [
+      { provide: DomainUsage, useValue: usage },
+      { provide: DomainPlan, useValue: plan },
+    ],
+    exports: [DomainPlan, DomainUsage],
+  })
   class UsageModule {}
   const platform = PlatformModule.register({
     config: loadConfig(variables),

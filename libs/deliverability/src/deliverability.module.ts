@@ -41,7 +41,7 @@ const services = [
 })
 export class DeliverabilityModule {}
 
-/** What customers do with their domains. Needs a global `DomainUsage`. */
+/** What customers do with their domains. Needs a global `DomainUsage` and `DomainPlan`. */
 @Module({
   imports: [DeliverabilityModule],
   providers: [DomainRecordsMaker, DomainVerificationService, SendingDomainsService],

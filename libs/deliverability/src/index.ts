@@ -46,6 +46,7 @@ export {
 } from './sending-domains/dns-record.js';
 export { DomainChecksService } from './sending-domains/domain-checks.service.js';
 export { DomainControlService } from './sending-domains/domain-control.service.js';
+export { DomainPlan } from './sending-domains/domain-plan.js';
 export { DomainUsage } from './sending-domains/domain-usage.js';
 export { DomainVerificationService } from './sending-domains/domain-verification.service.js';
 export { DueDomainChecks } from './sending-domains/due-domain-checks.task.js';

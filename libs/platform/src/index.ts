@@ -61,7 +61,8 @@ export { OutgoingHttp, type OutgoingAnswer, type OutgoingRequest } from './outgo
 export { postOutcome, type PostOutcome } from './outgoing-http/post-outcome.js';
 export { webhookHeaders } from './outgoing-http/signed-webhook.js';
 export { projectRoot } from './project-root.js';
-export { SealedSecrets } from './secrets/sealed-secrets.js';
+export { type SealedRow, SealedRows } from './secrets/sealed-rows.js';
+export type { SealedSecrets } from './secrets/sealed-secrets.js';
 export { SecretBox, type SecretContext, UnreadableSecretError } from './secrets/secret-box.js';
 export {
   MAX_TRACKED_PLACES,

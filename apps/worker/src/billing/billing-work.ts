@@ -1,6 +1,7 @@
 import {
   AdvanceSubscriptions,
   ApplyStripeEvents,
+  CancelExpiredAtStripe,
   CreditsDepleted,
   ExpireCredits,
   SubscriptionPeriodStarted,
@@ -12,6 +13,6 @@ import { WarnOfDepletedCredits } from './warn-of-depleted-credits.job.js';
 export const billingWork: ContextWork = {
   jobs: [GrantMonthlyCredits, WarnOfDepletedCredits],
   events: [CreditsDepleted, SubscriptionPeriodStarted],
-  tasks: [AdvanceSubscriptions, ApplyStripeEvents, ExpireCredits],
+  tasks: [AdvanceSubscriptions, ApplyStripeEvents, CancelExpiredAtStripe, ExpireCredits],
   parts: [],
 };

@@ -8,6 +8,7 @@ import { InvoicesQuery } from '../invoices/invoices.query.js';
 import { AdvanceSubscriptions } from '../subscriptions/advance-subscriptions.task.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
+import { CancelExpiredAtStripe } from './cancel-expired-at-stripe.task.js';
 import { ApplyStripeEvents } from './apply-stripe-events.task.js';
 import { StripeEvents } from './stripe-events.service.js';
 import { StripeSubscriptions } from './stripe-subscriptions.service.js';
@@ -127,6 +128,99 @@ describe('A subscription that is paid through Stripe', () => {
     await receive(stripe.event('invoice.paid', { id }));
     await apply();
     expect((await subscription())?.status).toBe('ACTIVE');
+  });
+
+  describe('that expires', () => {
+    const cancel = () => billing.get(CancelExpiredAtStripe).run();
+    const waiting = () =>
+      billing.test.query<{ attempts: number; last_error: string | null }>(
+        'select attempts, last_error from billing.stripe_cancellations',
+      );
+    const told = async (type: string, id: string) => {
+      await receive(stripe.event(type, { id }));
+      await apply();
+    };
+
+    /** A year that nobody pays, to the day on which we give it up. */
+    async function expired(): Promise<string> {
+      await subscriptions.set(tenant(), { tier: 'STANDARD', interval: 'YEARLY' });
+      for (const days of [7, 14, 30]) {
+        billing.clock.advance(days * DAY_MS);
+        await billing.get(AdvanceSubscriptions).run();
+      }
+      expect((await subscription())?.status).toBe('EXPIRED');
+      return stripe.subscription.id;
+    }
+
+    it('is cancelled at Stripe, once, and stays expired when Stripe tells of it', async () => {
+      const id = await expired();
+      expect(stripe.subscription.status).toBe('active');
+      await cancel();
+      await cancel();
+      expect(stripe.requests.filter((request) => request.startsWith('DELETE'))).toHaveLength(1);
+      expect(stripe.subscription.status).toBe('canceled');
+      await told('customer.subscription.deleted', id);
+      expect(await subscription()).toMatchObject({ status: 'EXPIRED', isSendingAllowed: false });
+      expect(await waiting()).toEqual([]);
+    });
+
+    it('is cancelled later when Stripe does not answer, however long that lasts', async () => {
+      await expired();
+      stripe.isDown = true;
+      for (const attempts of [1, 2, 3]) {
+        await expect(cancel()).rejects.toThrow('1 subscriptions were not cancelled at Stripe');
+        // It is not asked again before its time.
+        await cancel();
+        expect(await waiting()).toEqual([{ attempts, last_error: expect.any(String) }]);
+        billing.clock.advance(2 * 3_600_000);
+      }
+      stripe.isDown = false;
+      await cancel();
+      expect([stripe.subscription.status, await waiting()]).toEqual(['canceled', []]);
+    });
+
+    it('is done with when somebody has cancelled it there, or this was stopped before it was noted', async () => {
+      await expired();
+      stripe.subscription.status = 'canceled';
+      await cancel();
+      expect(await waiting()).toEqual([]);
+      expect((await subscription())?.status).toBe('EXPIRED');
+    });
+
+    it('goes on at Stripe when it is paid before it is cancelled there', async () => {
+      await expired();
+      const invoice = stripe.subscription.latest_invoice ?? '';
+      stripe.pay(invoice);
+      await told('invoice.paid', invoice);
+      await cancel();
+      expect([stripe.subscription.status, await waiting()]).toEqual(['active', []]);
+      expect(await subscription()).toMatchObject({ status: 'ACTIVE', cancelAtPeriodEnd: false });
+    });
+
+    it('comes back for the rest of its year when it is paid afterwards, and ends with it', async () => {
+      const id = await expired();
+      await cancel();
+      const invoice = stripe.subscription.latest_invoice ?? '';
+      stripe.pay(invoice);
+      await told('invoice.paid', invoice);
+      await told('customer.subscription.deleted', id);
+      expect(await subscription()).toMatchObject({ status: 'ACTIVE', cancelAtPeriodEnd: true });
+      billing.clock.advance(365 * DAY_MS);
+      await billing.get(AdvanceSubscriptions).run();
+      expect((await subscription())?.status).toBe('CANCELLED');
+      expect(await invoices()).toHaveLength(1);
+    });
+
+    it('is cancelled there also when another one was begun meanwhile, which goes on', async () => {
+      const id = await expired();
+      expect(await subscriptions.set(tenant(), { tier: 'PRO' })).toBe('begun');
+      await cancel();
+      expect([stripe.subscriptions.get(id)?.status, stripe.subscription.status]).toEqual([
+        'canceled',
+        'active',
+      ]);
+      expect(await subscription()).toMatchObject({ status: 'ACTIVE', planTier: 'PRO' });
+    });
   });
 
   it('is upgraded at once with Stripe’s proration, and downgraded when Stripe begins the next period', async () => {

@@ -22,7 +22,7 @@ export interface AccountState {
   readonly isRenewedElsewhere: boolean;
 }
 
-/** What follows from a change, for whoever keeps invoices. */
+/** What follows from a change, for whoever keeps invoices and speaks with payment providers. */
 export type Effect =
   | { readonly kind: 'period-started'; readonly period: BillingPeriod }
   | {
@@ -32,7 +32,9 @@ export type Effect =
       readonly lines: readonly InvoiceLine[];
     }
   /** Open invoices are given up. */
-  | { readonly kind: 'write-off' };
+  | { readonly kind: 'write-off' }
+  /** The payment provider is to end it, too. */
+  | { readonly kind: 'end-elsewhere' };
 
 /** What is new in a subscription that begins, or begins again. */
 export interface Start {

@@ -138,16 +138,22 @@ export class SubscriptionAccount {
     this.follow(outside, now);
   }
 
+  /** The provider ended what expired here. A late payment still brings the rest of its period back, and no more. */
+  endElsewhere(): void {
+    this.#set({ isRenewedElsewhere: false, cancelAtPeriodEnd: true });
+  }
+
   /** What the provider was told already: more holds at once, less when its period ends. */
   note(terms: Terms, when: 'at-once' | 'at-period-end'): void {
     this.#set(when === 'at-once' ? { terms, pending: null } : { pending: terms });
   }
 
   /**
-   * Takes over how the payment provider has it. How long it may go on unpaid is ours to say: its being behind with
-   * payments ends with `settle`.
+   * Takes over how the payment provider has it, as long as that one renews it. How long it may go on unpaid is ours to
+   * say: its being behind with payments ends with `settle`.
    */
   follow(outside: OutsideState, now: Date): void {
+    if (!this.#state.isRenewedElsewhere) return;
     const { status, period, pending, terms, pastDueSince } = this.#state;
     const hasNewPeriod = outside.period.start.getTime() !== period.start.getTime();
     const isBehind = status === 'PAST_DUE' || status === 'RESTRICTED' || status === 'EXPIRED';
@@ -226,6 +232,7 @@ export class SubscriptionAccount {
   #expire(): void {
     this.#end('EXPIRED', this.nextDueAt(null) ?? this.#state.period.end);
     this.#effects.push({ kind: 'write-off' });
+    if (this.#state.isRenewedElsewhere) this.#effects.push({ kind: 'end-elsewhere' });
   }
 
   #end(status: 'CANCELLED' | 'EXPIRED', endedAt: Date): void {

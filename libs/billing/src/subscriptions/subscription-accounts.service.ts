@@ -4,6 +4,7 @@ import { Clock, NotFoundError } from '#kernel';
 import { Database, publish, type Sql } from '#platform';
 import { InvoiceIssuing } from '../invoices/invoice-issuing.service.js';
 import { InvoiceRepository } from '../invoices/invoice.repository.js';
+import { StripeCancellations } from '../stripe/stripe-cancellations.repository.js';
 import { billingPeriod } from './billing-period.js';
 import type { AccountState, Effect } from './account-state.js';
 import { SubscriptionAccount } from './subscription-account.js';
@@ -32,6 +33,7 @@ export class SubscriptionAccounts {
     @Inject(InvoiceRepository) private readonly invoices: InvoiceRepository,
     @Inject(InvoiceIssuing) private readonly issuing: InvoiceIssuing,
     @Inject(TenantsQuery) private readonly tenants: TenantsQuery,
+    @Inject(StripeCancellations) private readonly cancellations: StripeCancellations,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -98,9 +100,11 @@ export class SubscriptionAccounts {
   }
 
   async #apply(open: OpenSubscription, tenant: Tenant, effects: readonly Effect[]): Promise<void> {
-    const { db, id, tenantId, now, buyer } = open;
+    const { db, id, tenantId, now, buyer, externalId } = open;
     for (const effect of effects) {
       if (effect.kind === 'write-off') await this.invoices.writeOff(db, id, now);
+      if (effect.kind === 'end-elsewhere' && externalId !== null)
+        await this.cancellations.request(db, { externalId, tenantId }, now);
       if (effect.kind !== 'invoice') continue;
       const { reason, currency, lines } = effect;
       const party = { name: buyer.name ?? tenant.name, address: buyer.address, taxId: buyer.taxId };

@@ -4,6 +4,7 @@ import { Database } from '#platform';
 import { DkimKeyMaker } from '../dkim/dkim-key-maker.service.js';
 import { DomainRecordsMaker } from './domain-records-maker.service.js';
 import { parseDomainName } from './domain-name.js';
+import { DomainPlan } from './domain-plan.js';
 import { DomainUsage } from './domain-usage.js';
 import { isStopped, newDomainState, SENDING_DOMAIN_STATUSES, type SendingDomain } from './sending-domain.js';
 import { SendingDomainExistsError, SendingDomainInUseError } from './sending-domain.errors.js';
@@ -18,13 +19,18 @@ export class SendingDomainsService {
     @Inject(DomainRecordsMaker) private readonly maker: DomainRecordsMaker,
     @Inject(DkimKeyMaker) private readonly keyMaker: DkimKeyMaker,
     @Inject(DomainUsage) private readonly usage: DomainUsage,
+    @Inject(DomainPlan) private readonly plan: DomainPlan,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Throws `DomainValidationError`, or `SendingDomainExistsError` when there is one or the name is another's. */
+  /**
+   * Throws `DomainValidationError`, also when the plan includes none, or `SendingDomainExistsError` when there is one or
+   * the name is another's.
+   */
   async create(scope: ProjectScope, domainName: string): Promise<void> {
     const identity = this.maker.identityOf(parsed(domainName));
     if ((await this.domains.find(scope)) !== null) throw new SendingDomainExistsError('one-each');
+    await this.#refuseUnlessIncluded(scope);
     const keys = await this.keyMaker.make(scope);
     await this.database.transaction(scope, async () => {
       await this.#refuseTaken(scope, identity.domainName);
@@ -45,6 +51,7 @@ export class SendingDomainsService {
     if (current === null) throw new NotFoundError();
     const identity = this.maker.identityOf(parsed(domainName));
     if (current.domainName === identity.domainName) return;
+    await this.#refuseUnlessIncluded(scope);
     const keys = await this.keyMaker.make(scope);
     await this.database.transaction(scope, async () => {
       const { id } = await this.#lockFree(scope);
@@ -74,6 +81,11 @@ export class SendingDomainsService {
     }
     if (await this.usage.isSending(scope)) throw new SendingDomainInUseError();
     return domain;
+  }
+
+  async #refuseUnlessIncluded(scope: ProjectScope): Promise<void> {
+    if (await this.plan.includesDomain(scope)) return;
+    throw new DomainValidationError({ plan: 'the plan does not include a sending domain' });
   }
 
   async #refuseTaken(scope: ProjectScope, domainName: string): Promise<void> {

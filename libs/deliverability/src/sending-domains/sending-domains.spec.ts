@@ -217,6 +217,23 @@ describe('A sending domain', () => {
     expect(await fixture.get(DomainCheckRequests).request(live, id, now, now)).toBeNull();
   });
 
+  it('is refused by a plan that includes none; one that stands goes on and can be removed', async () => {
+    const { live, test } = await fixture.project();
+    await create(live, 'included.example');
+    fixture.isIncluded = false;
+    try {
+      const refused = { errors: { plan: 'the plan does not include a sending domain' } };
+      await expect(create(test, 'included.example')).rejects.toMatchObject(refused);
+      await expect(change(live, 'another.example')).rejects.toMatchObject(refused);
+      await change(live, 'included.example');
+      await fixture.publish(live);
+      expect(await fixture.check(live)).toMatchObject({ status: 'ACTIVE', sendingAllowed: true });
+      await remove(live);
+    } finally {
+      fixture.isIncluded = true;
+    }
+  });
+
   it('cannot be changed or removed while a campaign is sending', async () => {
     const { live } = await fixture.project();
     await create(live, 'busy.example');

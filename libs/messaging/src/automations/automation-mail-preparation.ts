@@ -3,13 +3,27 @@ import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, describeError, environmentOf } from '#platform';
-import { composeCampaignMail } from '../deliveries/campaign-mail.js';
-import { notComposed, outcomeOfInterruption, skipped } from '../deliveries/delivery-outcome.js';
+import { type CampaignMail, composeCampaignMail } from '../deliveries/campaign-mail.js';
+import {
+  type DeliveryOutcome,
+  notComposed,
+  outcomeOfInterruption,
+  outcomeWithoutMail,
+  skipped,
+} from '../deliveries/delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../deliveries/delivery-source.js';
-import { returnPathHostOf } from '../deliveries/mail-departure.js';
+import type { MailDeparture } from '../deliveries/mail-departure.js';
 import { MailLinkMaker } from '../deliveries/mail-links.js';
 import { MailSealing } from '../deliveries/mail-sealing.service.js';
 import { AutomationMails, type AutomationMailStep, keyOf } from './automation-mails.service.js';
+
+/** What the mails of a step have in common. */
+interface Batch {
+  readonly mail: CampaignMail;
+  readonly recipients: Awaited<ReturnType<RecipientsQuery['lookUp']>>;
+  readonly departure: MailDeparture;
+  readonly now: Date;
+}
 
 /** Makes the mails of automations' steps, looking once more whether each person still wants it. */
 @Injectable()
@@ -71,45 +85,28 @@ export class AutomationMailPreparation implements SinglesPreparation {
       const mail = await this.mails.of(scope, step);
       const ids = works.flatMap(({ delivery }) => delivery.subscriberId ?? []);
       const recipients = await this.recipients.lookUp(scope, mail.campaign.topicIds, ids, now);
-      return await Promise.all(works.map((work) => this.#prepareOne(work, { mail, recipients, now })));
+      const departure = await this.sealing.departureOf(scope, mail.sender.domain);
+      const batch = { mail, recipients, departure, now };
+      return await Promise.all(works.map((work) => this.#prepareOne(work, batch)));
     } catch (error) {
-      return works.map((work) => ({
-        ...work,
-        outcome: notComposed(work.delivery, describeError(error), now, Math.random),
-      }));
+      return works.map((work) => ({ ...work, outcome: failed(work, describeError(error), now) }));
     }
   }
 
-  async #prepareOne(
-    work: DeliveryWork,
-    {
-      mail,
-      recipients,
-      now,
-    }: {
-      readonly mail: Awaited<ReturnType<AutomationMails['of']>>;
-      readonly recipients: Awaited<ReturnType<RecipientsQuery['lookUp']>>;
-      readonly now: Date;
-    },
-  ): Promise<PreparedDelivery> {
-    const { delivery } = work;
-    const interrupted = outcomeOfInterruption(delivery, work.ambiguousPolicy);
-    if (interrupted !== null) return { ...work, outcome: interrupted };
-    const recipient = recipients.get(delivery.subscriberId ?? '');
+  async #prepareOne(work: DeliveryWork, batch: Batch): Promise<PreparedDelivery> {
+    const { delivery, ambiguousPolicy } = work;
+    const recipient = batch.recipients.get(delivery.subscriberId ?? '');
+    const outcome = outcomeWithoutMail(delivery, ambiguousPolicy, recipient);
+    if (outcome !== null) return { ...work, outcome };
     if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
-    if (recipient.obstacle !== null) return { ...work, outcome: skipped(delivery, recipient.obstacle) };
-    try {
-      const departure = await this.sealing.departureOf(work.scope, mail.sender.domain);
-      const one = {
-        deliveryId: delivery.id,
-        messageId: delivery.messageId,
-        recipient,
-        date: now,
-        returnPathHost: returnPathHostOf(departure),
-      };
-      return await this.sealing.seal(work, composeCampaignMail(mail, one, this.links), departure);
-    } catch (error) {
-      return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };
-    }
+    return this.sealing.sealComposed(work, { ...batch, recipient }, (one) =>
+      composeCampaignMail(batch.mail, one, this.links),
+    );
   }
+}
+
+/** What is in doubt stays in doubt, whatever else is wrong: it may have arrived. */
+function failed({ delivery, ambiguousPolicy }: DeliveryWork, fault: string, now: Date): DeliveryOutcome {
+  const interrupted = outcomeOfInterruption(delivery, ambiguousPolicy);
+  return interrupted ?? notComposed(delivery, fault, now, Math.random);
 }

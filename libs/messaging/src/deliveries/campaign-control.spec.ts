@@ -1,18 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
-import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
-import type { SmtpSink } from '../../../../test/support/sink-rules.js';
-import { type ProjectScope } from '#kernel';
 import { CampaignControlService } from '../campaigns/campaign-control.service.js';
 import { CampaignSendingService } from '../campaigns/campaign-sending.service.js';
-import { type DeliveryRow, MessagingFixture, MINUTE } from '../messaging.fixture.js';
-import { CampaignClosingService } from './campaign-closing.service.js';
+import { MINUTE } from '../messaging.fixture.js';
+import { CampaignLifecycle, CONNECTIONS, READERS, states } from './campaign-lifecycle.fixture.js';
 import { CampaignExpansionService } from './campaign-expansion.service.js';
-
-/** The large form: `LIFECYCLE_READERS=20000 npm run jest -- campaign-control`. */
-const READERS = Number(process.env['LIFECYCLE_READERS'] ?? 300);
-const CONNECTIONS = 2;
-const never = new AbortController().signal;
 
 /** Stops the expansion when it asks for the second time. */
 function afterOneChunk(): AbortSignal {
@@ -21,35 +13,18 @@ function afterOneChunk(): AbortSignal {
 }
 
 describe('a campaign under way', () => {
-  let sink: SmtpSink;
-  let fixture: MessagingFixture;
-  let scope: ProjectScope;
+  let lifecycle: CampaignLifecycle;
+  let sink: CampaignLifecycle['sink'];
+  let fixture: CampaignLifecycle['fixture'];
+  let scope: CampaignLifecycle['scope'];
 
   beforeEach(async () => {
-    sink = await startRawSmtpSink();
-    fixture = await MessagingFixture.open({ SMTP_URL: sink.url, SMTP_CONNECTIONS: String(CONNECTIONS) });
-    scope = await fixture.scope();
+    lifecycle = await CampaignLifecycle.open();
+    ({ sink, fixture, scope } = lifecycle);
   });
-
-  afterEach(async () => {
-    await fixture.close();
-    await sink.stop();
-  });
+  afterEach(() => lifecycle.stop());
 
   const control = () => fixture.get(CampaignControlService);
-  const closing = (id: string) => fixture.get(CampaignClosingService).close(scope, id, never);
-  const expand = (id: string) => fixture.expand(scope, id);
-  const isSent = (id: string) =>
-    eventually('it is sent', async () => (await fixture.campaign(id)).status === 'SENT', 60_000);
-  const states = (rows: readonly DeliveryRow[]) =>
-    Object.fromEntries(
-      [...Map.groupBy(rows, ({ state }) => state)].map(([state, those]) => [state, those.length]),
-    );
-  const mailedOnce = () => {
-    const received = sink.messages.flatMap(({ to }) => to);
-    expect(new Set(received).size).toBe(received.length);
-    return received;
-  };
 
   describe('that is paused', () => {
     it('sends at most what is on its connections, and when it goes on loses none and repeats none', async () => {
@@ -66,8 +41,8 @@ describe('a campaign under way', () => {
         PENDING: READERS - sink.count(),
       });
       await control().resume(scope, campaign.campaignKey);
-      await isSent(campaign.id);
-      expect(mailedOnce()).toHaveLength(READERS);
+      await lifecycle.isSent(campaign.id);
+      expect(lifecycle.mailedOnce()).toHaveLength(READERS);
       expect(await fixture.usage(scope)).toEqual({ used: READERS, reserved: 0 });
     });
 
@@ -77,7 +52,7 @@ describe('a campaign under way', () => {
       const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
       await fixture.get(CampaignExpansionService).expand(scope, queued.id, afterOneChunk());
       await control().pause(scope, campaignKey);
-      await expand(queued.id);
+      await lifecycle.expand(queued.id);
       expect(await fixture.campaign(queued.id)).toMatchObject({ status: 'PAUSED', expanded: true });
       expect(await fixture.deliveries()).toHaveLength(5_100);
     });
@@ -92,7 +67,7 @@ describe('a campaign under way', () => {
       const cancelled = await control().cancel(scope, campaign.campaignKey);
       expect(cancelled).toMatchObject({ status: 'CANCELLED', completedAt: null });
       const atTheCancel = sink.count();
-      await eventually('all is ended', async () => (await closing(campaign.id)) === 'closed');
+      await eventually('all is ended', async () => (await lifecycle.closing(campaign.id)) === 'closed');
       const sent = sink.count();
       expect(sent - atTheCancel).toBeLessThanOrEqual(CONNECTIONS);
       const rows = await fixture.deliveries();
@@ -109,9 +84,9 @@ describe('a campaign under way', () => {
       await fixture.get(CampaignExpansionService).expand(scope, queued.id, afterOneChunk());
       await control().cancel(scope, campaignKey);
       expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 5_000 });
-      await expand(queued.id);
+      await lifecycle.expand(queued.id);
       expect(await fixture.deliveries()).toHaveLength(5_000);
-      expect(await closing(queued.id)).toBe('closed');
+      expect(await lifecycle.closing(queued.id)).toBe('closed');
       expect(states(await fixture.deliveries())).toEqual({ CANCELLED: 5_000 });
       expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 0 });
     });
@@ -121,8 +96,8 @@ describe('a campaign under way', () => {
       const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
       await control().cancel(scope, campaignKey);
       expect(await fixture.usage(scope)).toEqual({ used: 0, reserved: 0 });
-      await expand(queued.id);
-      expect(await closing(queued.id)).toBe('closed');
+      await lifecycle.expand(queued.id);
+      expect(await lifecycle.closing(queued.id)).toBe('closed');
       expect(await fixture.deliveries()).toEqual([]);
     });
 
@@ -134,10 +109,10 @@ describe('a campaign under way', () => {
         [new Date(fixture.clock.now().getTime() + MINUTE)],
       );
       await control().cancel(scope, campaign.campaignKey);
-      expect(await closing(campaign.id)).toBe('waiting');
+      expect(await lifecycle.closing(campaign.id)).toBe('waiting');
       expect(states(await fixture.deliveries())).toEqual({ SENDING: 1, CANCELLED: 2 });
       fixture.clock.advance(MINUTE);
-      expect(await closing(campaign.id)).toBe('closed');
+      expect(await lifecycle.closing(campaign.id)).toBe('closed');
       expect(states(await fixture.deliveries())).toEqual({ AMBIGUOUS: 1, CANCELLED: 2 });
       expect(await fixture.usage(scope)).toEqual({ used: 1, reserved: 0 });
     });

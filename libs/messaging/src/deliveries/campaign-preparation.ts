@@ -1,14 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RecipientsQuery } from '#audience';
 import { Clock } from '#kernel';
-import { describeError } from '#platform';
 import { CampaignComposer } from './campaign-composer.service.js';
 import { CampaignDepartures } from './campaign-departures.service.js';
 import type { CampaignMail } from './campaign-mail.js';
 import { DestinationPace } from './destination-pace.service.js';
-import { notComposed, outcomeOfInterruption, skipped } from './delivery-outcome.js';
+import { outcomeWithoutMail, skipped } from './delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from './delivery-source.js';
-import { type MailDeparture, returnPathHostOf } from './mail-departure.js';
+import type { MailDeparture } from './mail-departure.js';
 import { MailSealing } from './mail-sealing.service.js';
 import { WarmUpPace } from './warm-up-pace.service.js';
 
@@ -73,31 +72,18 @@ export class CampaignPreparation {
 
   /** Null where it is to be sent. */
   #decided(work: DeliveryWork, { recipients }: Batch): PreparedDelivery | null {
-    const { delivery } = work;
+    const { delivery, ambiguousPolicy } = work;
     const recipient = recipients.get(delivery.subscriberId ?? '');
-    const interrupted = outcomeOfInterruption(delivery, work.ambiguousPolicy);
-    if (interrupted !== null) return { ...work, outcome: interrupted };
-    if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
-    if (recipient.obstacle !== null) return { ...work, outcome: skipped(delivery, recipient.obstacle) };
-    return null;
+    const outcome = outcomeWithoutMail(delivery, ambiguousPolicy, recipient);
+    return outcome === null ? null : { ...work, outcome };
   }
 
   async #compose(work: DeliveryWork, batch: Batch): Promise<PreparedDelivery> {
     const { delivery } = work;
-    const { mail, departure, recipients, now } = batch;
-    const recipient = recipients.get(delivery.subscriberId ?? '');
+    const recipient = batch.recipients.get(delivery.subscriberId ?? '');
     if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
-    try {
-      const one = {
-        deliveryId: delivery.id,
-        messageId: delivery.messageId,
-        recipient,
-        date: now,
-        returnPathHost: returnPathHostOf(departure),
-      };
-      return await this.sealing.seal(work, this.composer.compose(mail, one), departure);
-    } catch (error) {
-      return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };
-    }
+    return this.sealing.sealComposed(work, { ...batch, recipient }, (one) =>
+      this.composer.compose(batch.mail, one),
+    );
   }
 }

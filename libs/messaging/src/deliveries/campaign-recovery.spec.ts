@@ -1,52 +1,27 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
-import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
-import type { SmtpSink } from '../../../../test/support/sink-rules.js';
-import { newId, type ProjectScope } from '#kernel';
+import { newId } from '#kernel';
 import { UnsubscribesService } from '#audience';
 import { CampaignFailureService } from '../campaigns/campaign-failure.service.js';
 import { CampaignRetryService } from '../campaigns/campaign-retry.service.js';
 import { CampaignSendingService } from '../campaigns/campaign-sending.service.js';
-import { type DeliveryRow, MessagingFixture, MINUTE } from '../messaging.fixture.js';
-import { CampaignClosingService } from './campaign-closing.service.js';
+import { type DeliveryRow, MINUTE } from '../messaging.fixture.js';
+import { CampaignLifecycle, never, READERS, states } from './campaign-lifecycle.fixture.js';
 import { CampaignRetryDeliveriesService } from './campaign-retry-deliveries.service.js';
 import { type CampaignUnderWay, DeliveryClaimsQuery } from './delivery-claims.query.js';
 import { DeliveryJournal } from './delivery-journal.js';
 
-/** The large form: `LIFECYCLE_READERS=20000 npm run jest -- campaign-recovery`. */
-const READERS = Number(process.env['LIFECYCLE_READERS'] ?? 300);
-const CONNECTIONS = 2;
-const never = new AbortController().signal;
-
 describe('a campaign that not all goes well with', () => {
-  let sink: SmtpSink;
-  let fixture: MessagingFixture;
-  let scope: ProjectScope;
+  let lifecycle: CampaignLifecycle;
+  let sink: CampaignLifecycle['sink'];
+  let fixture: CampaignLifecycle['fixture'];
+  let scope: CampaignLifecycle['scope'];
 
   beforeEach(async () => {
-    sink = await startRawSmtpSink();
-    fixture = await MessagingFixture.open({ SMTP_URL: sink.url, SMTP_CONNECTIONS: String(CONNECTIONS) });
-    scope = await fixture.scope();
+    lifecycle = await CampaignLifecycle.open();
+    ({ sink, fixture, scope } = lifecycle);
   });
-
-  afterEach(async () => {
-    await fixture.close();
-    await sink.stop();
-  });
-
-  const closing = (id: string) => fixture.get(CampaignClosingService).close(scope, id, never);
-  const expand = (id: string) => fixture.expand(scope, id);
-  const isSent = (id: string) =>
-    eventually('it is sent', async () => (await fixture.campaign(id)).status === 'SENT', 60_000);
-  const states = (rows: readonly DeliveryRow[]) =>
-    Object.fromEntries(
-      [...Map.groupBy(rows, ({ state }) => state)].map(([state, those]) => [state, those.length]),
-    );
-  const mailedOnce = () => {
-    const received = sink.messages.flatMap(({ to }) => to);
-    expect(new Set(received).size).toBe(received.length);
-    return received;
-  };
+  afterEach(() => lifecycle.stop());
 
   describe('that cannot go on', () => {
     it('fails, says why, and is sent again only to those whom it did not reach', async () => {
@@ -55,7 +30,7 @@ describe('a campaign that not all goes well with', () => {
       fixture.engine.start();
       await eventually('some are sent', () => sink.count() >= 5);
       await fixture.get(CampaignFailureService).fail(scope, campaign.id, 'The sky fell.');
-      await eventually('all is ended', async () => (await closing(campaign.id)) === 'closed');
+      await eventually('all is ended', async () => (await lifecycle.closing(campaign.id)) === 'closed');
       const reached = sink.count();
       expect(await fixture.usage(scope)).toEqual({ used: reached, reserved: 0 });
       expect(await fixture.campaign(campaign.id)).toMatchObject({
@@ -64,10 +39,10 @@ describe('a campaign that not all goes well with', () => {
       });
       fixture.clock.advance(24 * 60 * MINUTE);
       await fixture.get(CampaignSendingService).send(scope, campaign.campaignKey);
-      await expand(campaign.id);
+      await lifecycle.expand(campaign.id);
       fixture.engine.wake();
-      await isSent(campaign.id);
-      expect(mailedOnce()).toHaveLength(30);
+      await lifecycle.isSent(campaign.id);
+      expect(lifecycle.mailedOnce()).toHaveLength(30);
       expect(await fixture.usage(scope)).toEqual({ used: 30, reserved: 0 });
       expect((await fixture.campaign(campaign.id)).failure_reason).toBeNull();
     });
@@ -84,10 +59,10 @@ describe('a campaign that not all goes well with', () => {
       const stale = await claim(before);
       expect(stale).toHaveLength(3);
       await fixture.get(CampaignFailureService).fail(scope, campaign.id, 'The sky fell.');
-      expect(await closing(campaign.id)).toBe('closed');
+      expect(await lifecycle.closing(campaign.id)).toBe('closed');
       fixture.clock.advance(40 * 24 * 60 * MINUTE);
       await fixture.get(CampaignSendingService).send(scope, campaign.campaignKey);
-      await expand(campaign.id);
+      await lifecycle.expand(campaign.id);
       expect(await claim(before)).toEqual([]);
       const fresh = await claim((await claims.campaignsUnderWay('LIVE'))[0]);
       expect(fresh.map(({ id }) => id).sort()).toEqual(stale.map(({ id }) => id).sort());
@@ -120,9 +95,9 @@ describe('a campaign that not all goes well with', () => {
       expect(await fixture.usage(scope)).toEqual({ used: 2, reserved: 1 });
       fixture.engine.wake();
       await fixture.get(CampaignRetryDeliveriesService).putBack(scope, campaign.id, never);
-      await isSent(campaign.id);
+      await lifecycle.isSent(campaign.id);
       expect(states(await fixture.deliveries())).toEqual({ SENT: 3, FAILED: 2 });
-      expect(mailedOnce()).toHaveLength(3);
+      expect(lifecycle.mailedOnce()).toHaveLength(3);
       expect(await fixture.usage(scope)).toEqual({ used: 3, reserved: 0 });
       const after = await fixture.campaign(campaign.id);
       expect(after.completed_at?.getTime()).toBeGreaterThan(completedAt?.getTime() ?? Infinity);
@@ -130,11 +105,13 @@ describe('a campaign that not all goes well with', () => {
       expect(again).toMatchObject({ status: 'SENT', completedAt: after.completed_at });
     });
 
-    /** Moves the time on, whenever nothing is on a wire, until the campaign has ended. */
+    /** Moves the time on, whenever nothing is on a wire or about to be, until the campaign has ended. */
     const givenUp = (id: string) =>
       eventually('what is deferred is given up', async () => {
-        const rows = await fixture.deliveries();
-        if (rows.every(({ lease_token }) => lease_token === null)) fixture.later(60 * MINUTE);
+        const [rows, now] = [await fixture.deliveries(), fixture.clock.now()];
+        const isResting = ({ lease_token, state, next_attempt_at }: DeliveryRow) =>
+          lease_token === null && ((state !== 'PENDING' && state !== 'DEFERRED') || next_attempt_at > now);
+        if (rows.every(isResting)) fixture.later(60 * MINUTE);
         return (await fixture.campaign(id)).status === 'SENT';
       });
 
@@ -156,7 +133,7 @@ describe('a campaign that not all goes well with', () => {
         await leave(id, campaign.topicIds);
         leftBeforeMark.push(...(await unmarked(id)));
       }
-      await isSent(campaign.id);
+      await lifecycle.isSent(campaign.id);
       expect(leftBeforeMark.length).toBeGreaterThan(0);
       const rows = await fixture.deliveries();
       const theirs = rows.filter(({ id }) => leftBeforeMark.includes(id));

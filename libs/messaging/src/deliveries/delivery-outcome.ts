@@ -1,3 +1,4 @@
+import type { Recipient } from '#audience';
 import { classifyRefusal, nextAttemptAt } from '#deliverability';
 import { redact, type SendOutcome } from '#platform';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
@@ -53,6 +54,18 @@ export function outcomeOfInterruption(
 ): DeliveryOutcome | null {
   if (!delivery.interrupted || (policy === 'RESEND' && !delivery.possibleDuplicate)) return null;
   return ended(delivery, 'AMBIGUOUS', 'no-reply', 'The sender stopped before the reply came.');
+}
+
+/** What is decided of a mail to a person before it is made; null: it is to be sent. */
+export function outcomeWithoutMail(
+  delivery: ClaimedDelivery,
+  policy: AmbiguousPolicy,
+  recipient: Pick<Recipient, 'obstacle'> | undefined,
+): DeliveryOutcome | null {
+  const interrupted = outcomeOfInterruption(delivery, policy);
+  if (interrupted !== null) return interrupted;
+  if (recipient === undefined) return skipped(delivery, 'erased');
+  return recipient.obstacle === null ? null : skipped(delivery, recipient.obstacle);
 }
 
 /** It must not be sent, and why: `suppressed`, `unsubscribed`, `erased` … */

@@ -1,11 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Recipient } from '#audience';
 import { DkimSigner, ReturnPaths } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
 import { describeError } from '#platform';
 import type { OutgoingMail } from './delivery.js';
-import { misconfigured, postponed } from './delivery-outcome.js';
+import type { MailOfRecipient } from './campaign-mail.js';
+import { misconfigured, notComposed, postponed } from './delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from './delivery-source.js';
-import type { MailDeparture } from './mail-departure.js';
+import { type MailDeparture, returnPathHostOf } from './mail-departure.js';
 import { MailDepartures } from './mail-departures.service.js';
 
 const LOOK_AGAIN_MS = 15 * 60_000;
@@ -25,6 +27,25 @@ export class MailSealing {
   /** How mail from `senderDomain` may leave now. */
   departureOf(scope: ProjectScope, senderDomain: string): Promise<MailDeparture> {
     return this.departures.of(scope, senderDomain);
+  }
+
+  /** `seal`, of a recipient's mail that `compose` makes; tried again later where it cannot be made. */
+  async sealComposed(
+    work: DeliveryWork,
+    {
+      recipient,
+      departure,
+      now,
+    }: { readonly recipient: Recipient; readonly departure: MailDeparture; readonly now: Date },
+    compose: (one: MailOfRecipient) => OutgoingMail,
+  ): Promise<PreparedDelivery> {
+    const { id: deliveryId, messageId } = work.delivery;
+    const one = { deliveryId, messageId, recipient, date: now, returnPathHost: returnPathHostOf(departure) };
+    try {
+      return await this.seal(work, compose(one), departure);
+    } catch (error) {
+      return { ...work, outcome: notComposed(work.delivery, describeError(error), now, Math.random) };
+    }
   }
 
   /** `seal`, of a mail that is from `senderDomain`. */

@@ -7,8 +7,10 @@ import { eventually } from '../../../../test/support/eventually.js';
 import { insertSendingDomain } from '../../../../test/support/sending-domain.js';
 import type { SmtpSink } from '../../../../test/support/sink-rules.js';
 import { startSmtpSink } from '../../../../test/support/smtp-sink.js';
+import { AutomationsFixture, address, chain, mail, trigger } from '../automations/automations.fixture.js';
 import type { Campaign } from '../campaigns/campaign.js';
 import { CampaignControlService } from '../campaigns/campaign-control.service.js';
+import { TestMailsService } from '../deliveries/test-mails.service.js';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { DeliveryFeedback } from '../tracking/delivery-feedback.service.js';
 import { GuardSenders } from './guard-senders.task.js';
@@ -40,7 +42,11 @@ describe('a domain whose mail is refused for its sender', () => {
     sink = await startSmtpSink();
   });
   beforeEach(async () => {
-    messaging = await MessagingFixture.open({ SMTP_URL: sink.url, REQUIRE_VERIFIED_DOMAIN: 'true' });
+    messaging = await MessagingFixture.open({
+      SMTP_URL: sink.url,
+      REQUIRE_VERIFIED_DOMAIN: 'true',
+      DEFAULT_FROM_EMAIL: `news@${DOMAIN}`,
+    });
     scope = await messaging.scope();
     await insertSendingDomain(messaging.test, scope, { domainName: DOMAIN, keys: [KEY] });
   });
@@ -116,6 +122,44 @@ describe('a domain whose mail is refused for its sender', () => {
     });
   });
 
+  it('is suspended for its confirmations alone, and judged anew when an operator lets it go on', async () => {
+    sink.behave({ at: 'body', action: { reply: UNAUTHENTICATED }, times: 3 });
+    messaging.engine.start();
+    for (const person of [1, 2]) await messaging.asksToConfirm(scope, `person-${person}@example.com`);
+    messaging.engine.wake();
+    await messaging.settled('two were refused', isOver);
+    await guard();
+    expect(await domain()).toMatchObject({ status: 'ACTIVE' });
+    await messaging.asksToConfirm(scope, 'person-3@example.com');
+    messaging.engine.wake();
+    await messaging.settled('three were refused', isOver);
+    await guard();
+    expect(await domain()).toEqual({
+      status: 'SUSPENDED',
+      suspension_reason: expect.stringContaining('3 of the last 3 mails were refused for their sender'),
+    });
+    await messaging.get(DomainControlService).resume(scope);
+    messaging.clock.advance(2 * MINUTE);
+    await guard();
+    expect(await domain()).toMatchObject({ status: 'ACTIVE' });
+  });
+
+  it('is suspended for mails of each kind together, those that came back later included', async () => {
+    const campaign = await refusedCampaign(1);
+    await messaging.get(TestMailsService).send(scope, campaign.campaignKey, [address('boss@example.com')]);
+    await messaging.asksToConfirm(scope, 'person-1@example.com');
+    messaging.engine.wake();
+    const rows = await messaging.settled('all are sent or were refused', isOver);
+    await guard();
+    expect(await domain()).toMatchObject({ status: 'ACTIVE' });
+    for (const { id, state } of rows)
+      if (state === 'SENT') await messaging.get(DeliveryFeedback).bounced(scope, id, 'sender');
+    await guard();
+    expect(await domain()).toMatchObject({
+      suspension_reason: expect.stringContaining('3 of the last 3 mails were refused for their sender'),
+    });
+  });
+
   it('is judged by the last hour', async () => {
     const campaign = await queued(3);
     messaging.engine.start();
@@ -125,5 +169,35 @@ describe('a domain whose mail is refused for its sender', () => {
     for (const { id } of rows) await messaging.get(DeliveryFeedback).bounced(scope, id, 'sender');
     await guard();
     expect(await domain()).toMatchObject({ status: 'ACTIVE' });
+  });
+});
+
+describe('a domain of which only automations send', () => {
+  it('is suspended when their mails are refused for their sender', async () => {
+    const sink = await startSmtpSink();
+    const variables = { SMTP_URL: sink.url, DEFAULT_FROM_EMAIL: `news@${DOMAIN}` };
+    const automations = await AutomationsFixture.open(variables, 'LIVE');
+    const { messaging, scope } = automations;
+    try {
+      await insertSendingDomain(messaging.test, scope, { domainName: DOMAIN, keys: [KEY] });
+      sink.behave({ at: 'body', action: { reply: UNAUTHENTICATED }, times: 3 });
+      const automation = await automations.active(chain(trigger(), mail('hello')));
+      for (const _ of [1, 2, 3]) await automations.enter(automation, (await automations.person()).email);
+      await automations.run();
+      messaging.engine.start();
+      await messaging.settled('all were refused', ({ state }) => state === 'FAILED');
+      await messaging.get(GuardSenders).run();
+      expect(
+        await messaging.test.query('select status, suspension_reason from deliverability.sending_domains'),
+      ).toEqual([
+        {
+          status: 'SUSPENDED',
+          suspension_reason: expect.stringContaining('3 of the last 3 mails were refused for their sender'),
+        },
+      ]);
+    } finally {
+      await automations.close();
+      await sink.stop();
+    }
   });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { eventually } from '../../../../test/support/eventually.js';
+import { SHELVES } from '../../../../test/support/sample-conflicts.js';
 import {
   problemIn,
   sampleCaller,
@@ -21,6 +22,7 @@ describe('What the api answers', () => {
 
   beforeAll(async () => {
     test = await createTestDatabase();
+    await test.query(SHELVES);
     api = await startSampleApi(test.url, {}, { log: (line) => lines.push(JSON.parse(line) as LogLine) });
     api.keys.issue('key', sampleCaller(['topics:read', 'topics:write'], 100_000));
   });
@@ -116,6 +118,37 @@ describe('What the api answers', () => {
     expect([worker.status, worker.headers.get('retry-after')]).toEqual([503, '7']);
     expect(await problemIn(worker)).not.toHaveProperty('retryAfterSeconds');
   });
+
+  it('is a 404 when something went while the request was about to refer to it', async () => {
+    const answer = await get('/parcels/fails/refers-to-nothing');
+    expect(answer.status).toBe(404);
+    const problem = await problemIn(answer);
+    expect(problem).toMatchObject({ type: 'https://mail.example/problems/not-found' });
+    expect(JSON.stringify(problem)).not.toMatch(/books|shelves/);
+    expect(await lineOf('request could not be served')).toMatchObject({ err: { code: '23503' } });
+  });
+
+  it('is a 503 when the path names nothing, so that a repetition is told what the body names in vain', async () => {
+    const answer = await fetch(`${api.url}/api/v1/parcels`, {
+      method: 'POST',
+      headers: { 'x-api-key': 'key', 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'orphan', consent: { source: 'web' } }),
+    });
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+  });
+
+  it('is a 500 when it would remove what others refer to: a fault of ours, that is logged', async () => {
+    expect((await get('/parcels/fails/removes-what-is-referred-to')).status).toBe(500);
+    expect(await lineOf('request failed')).toMatchObject({ err: { code: '23503' } });
+  });
+
+  it.each(['deadlock', 'not-serializable'])(
+    'is a 503 with Retry-After when two get in each other’s way (%s)',
+    async (conflict) => {
+      const answer = await get(`/parcels/fails/${conflict}`);
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    },
+  );
 
   it('takes over a usable request id and makes a new one otherwise', async () => {
     expect((await get('/parcels', { 'x-request-id': 'a.B_c-1' })).headers.get('x-request-id')).toBe(

@@ -3,6 +3,7 @@ import { DomainError, type DomainErrorCode } from '#kernel';
 import { ProblemError } from './problem-error.js';
 import type { ProblemSlug } from './problem-types.js';
 import { isUnavailability } from './unavailability.js';
+import { isVanishedReference } from './vanished-reference.js';
 
 const RETRY_AFTER_SECONDS = 1;
 
@@ -19,12 +20,17 @@ const SLUG_OF_STATUS: Readonly<Record<number, ProblemSlug>> = {
   503: 'unavailable',
 };
 
-/** What an error means to the caller; everything unforeseen is an `internal-error` without detail. */
-export function problemOf(error: unknown): ProblemError {
+/**
+ * What an error means to the caller; everything unforeseen is an `internal-error` without detail. `namesResource`: the
+ * path names what the request is about.
+ */
+export function problemOf(error: unknown, namesResource: boolean): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof DomainError) return problemOfDomainError(error);
   const slug = SLUG_OF_STATUS[statusOf(error)];
   if (slug === 'unavailable' || (slug === undefined && isUnavailability(error))) return unavailable();
+  // Where the body alone can have named it, the same request sent again is told so in the problem that is right.
+  if (isVanishedReference(error)) return namesResource ? new ProblemError('not-found') : unavailable();
   return new ProblemError(slug ?? 'internal-error');
 }
 

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { problemOf } from './problem-of-error.js';
 import type { ProblemWriter } from './problem-writer.js';
+import { isVanishedReference } from './vanished-reference.js';
 
 /** Turns whatever is thrown into its problem; what nobody foresaw is logged here, once. */
 @Catch()
@@ -19,16 +20,16 @@ export class ProblemFilter implements ExceptionFilter {
 
   /** The same for errors that do not come through Nest. */
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-    const problem = problemOf(error);
-    if (problem.slug === 'internal-error' || problem.slug === 'unavailable')
-      this.#log(problem.slug, error, request);
+    const problem = problemOf(error, request.routeOptions.url?.includes(':') ?? false);
+    if (problem.slug === 'internal-error') this.#log('error', 'request failed', error, request);
+    else if (problem.slug === 'unavailable' || isVanishedReference(error))
+      this.#log('warn', 'request could not be served', error, request);
     if (!reply.sent) this.writer.send(problem, request, reply);
     else if (!reply.raw.writableEnded) reply.raw.destroy();
   }
 
-  #log(slug: 'internal-error' | 'unavailable', error: unknown, request: FastifyRequest): void {
+  #log(level: 'error' | 'warn', message: string, error: unknown, request: FastifyRequest): void {
     const where = { requestId: request.id, method: request.method, route: request.routeOptions.url };
-    if (slug === 'internal-error') this.logger.error({ ...where, err: error }, 'request failed');
-    else this.logger.warn({ ...where, err: error }, 'request could not be served');
+    this.logger[level]({ ...where, err: error }, message);
   }
 }

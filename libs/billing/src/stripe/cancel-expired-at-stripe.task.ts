@@ -1,0 +1,62 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Stripe } from 'stripe';
+import { Clock } from '#kernel';
+import { describeError, PeriodicTask } from '#platform';
+import { SubscriptionAccounts } from '../subscriptions/subscription-accounts.service.js';
+import { type StripeCancellation, StripeCancellations } from './stripe-cancellations.repository.js';
+import { STRIPE } from './stripe-client.provider.js';
+
+/** Cancels at Stripe what expired here. What was paid meanwhile goes on. */
+@Injectable()
+export class CancelExpiredAtStripe extends PeriodicTask {
+  override readonly name = 'cancel-expired-at-stripe';
+  override readonly everyMs = 10_000;
+
+  constructor(
+    @Inject(STRIPE) private readonly stripe: Stripe | null,
+    @Inject(StripeCancellations) private readonly cancellations: StripeCancellations,
+    @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  /** One that fails does not keep the others; all failures are thrown together. */
+  override async run(): Promise<void> {
+    const { stripe } = this;
+    if (stripe === null) return;
+    const failures: unknown[] = [];
+    for (const cancellation of await this.cancellations.due(this.clock.now())) {
+      try {
+        await this.#cancel(stripe, cancellation);
+      } catch (error) {
+        failures.push(error);
+        await this.cancellations.postpone(cancellation, describeError(error), this.clock.now());
+      }
+    }
+    if (failures.length > 0)
+      throw new AggregateError(failures, `${failures.length} subscriptions were not cancelled at Stripe`);
+  }
+
+  /** While our row is locked, so that a payment that is noted now comes before it or after it. */
+  async #cancel(stripe: Stripe, cancellation: StripeCancellation): Promise<void> {
+    await this.accounts.change(cancellation.tenantId, async ({ account, db, externalId }) => {
+      if (!(await this.cancellations.remove(db, cancellation))) return;
+      const isCurrent = externalId === cancellation.externalId;
+      if (isCurrent && account.state.status !== 'EXPIRED') return;
+      await cancelled(stripe, cancellation.externalId);
+      if (isCurrent) account.endElsewhere();
+    });
+  }
+}
+
+/** What was cancelled before is not found by who cancels it. */
+async function cancelled(stripe: Stripe, externalId: string): Promise<void> {
+  try {
+    await stripe.subscriptions.cancel(externalId);
+  } catch (error) {
+    const { errors } = (await import('stripe')).Stripe;
+    const isGone = error instanceof errors.StripeInvalidRequestError && error.code === 'resource_missing';
+    if (!isGone) throw error;
+  }
+}

@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { Resolver } from 'node:dns/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ProjectsQuery } from '#access';
+import { RecipientsQuery } from '#audience';
+import { Clock } from '#kernel';
+import { LOGGER, Notifications, OutgoingHttp } from '#platform';
+import { type DnsServer, startDnsServer } from '../../../../../test/support/dns-server.js';
+import { eventually } from '../../../../../test/support/eventually.js';
+import { AutomationsFixture, chain, trigger } from '../automations.fixture.js';
+import { AutomationRunner } from '../runs/automation-runner.js';
+import { RunsQuery } from '../runs/runs.query.js';
+import { WaitingWork } from '../runs/waiting-work.query.js';
+import { AutomationSecrets } from './automation-secrets.service.js';
+import { WebhookCaller } from './webhook-caller.js';
+import { WebhookCalls } from './webhook-calls.service.js';
+import { WebhookClient } from './webhook-client.js';
+
+/** Stands for the public internet: every other address is one of those that nobody may be led to. */
+const PUBLIC = '127.0.0.1';
+
+describe('a webhook of a running automation that is led elsewhere on its way', () => {
+  let dns: DnsServer;
+  let fixture: AutomationsFixture;
+  let http: OutgoingHttp;
+  let caller: WebhookCaller;
+  let server: Server;
+  let port: number;
+  const paths: string[] = [];
+  let answer: () => string | null = () => null;
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      paths.push(request.url ?? '');
+      const location = answer();
+      const headers = { connection: 'close', ...(location === null ? {} : { location }) };
+      response.writeHead(location === null ? 200 : 307, headers).end();
+    });
+    server.listen(0, PUBLIC);
+    await once(server, 'listening');
+    ({ port } = server.address() as AddressInfo);
+    dns = await startDnsServer();
+    dns.a('inside.example', '10.0.0.7');
+    fixture = await AutomationsFixture.open();
+    http = new OutgoingHttp({ addressesOf, allows: (address) => address === PUBLIC });
+    caller = callerBy(http);
+    fixture.messaging.get(AutomationRunner).start();
+    caller.start();
+  });
+  beforeEach(() => {
+    paths.length = 0;
+    dns.a('hook.example', PUBLIC);
+  });
+  afterAll(async () => {
+    await caller?.stop();
+    await fixture?.messaging.get(AutomationRunner).stop();
+    await http?.close();
+    await fixture?.close();
+    await dns?.stop();
+    server?.close();
+  });
+
+  async function addressesOf(host: string): Promise<readonly string[]> {
+    const resolver = new Resolver();
+    resolver.setServers([dns.address]);
+    return resolver.resolve4(host);
+  }
+
+  function callerBy(client: OutgoingHttp): WebhookCaller {
+    const { messaging } = fixture;
+    const [recipients, projects] = [messaging.get(RecipientsQuery), messaging.get(ProjectsQuery)];
+    const [clock, secrets] = [messaging.get<Clock>(Clock), messaging.get(AutomationSecrets)];
+    return new WebhookCaller(
+      messaging.get(WaitingWork),
+      messaging.get(RunsQuery),
+      messaging.get(WebhookCalls),
+      new WebhookClient(client, recipients, projects, clock, secrets),
+      messaging.get(Notifications),
+      messaging.get(LOGGER),
+      clock,
+    );
+  }
+
+  /** How the webhook's step ended, when somebody has come through. */
+  async function endOfStep() {
+    const url = `http://hook.example:${port}/`;
+    const id = await fixture.active(chain(trigger(), { id: 'hook', type: 'webhook', config: { url } }));
+    const { email } = await fixture.person();
+    await fixture.enter(id, email);
+    const execution = await eventually('somebody came through', async () => {
+      const [found] = await fixture.executions(id);
+      return found?.status === 'COMPLETED' ? found : null;
+    });
+    return execution.steps[1];
+  }
+
+  it('arrives where nobody leads it astray', async () => {
+    answer = () => null;
+    expect(await endOfStep()).toMatchObject({ status: 'DONE', detail: 'answered 200' });
+    expect(paths).toEqual(['/']);
+  });
+
+  it.each([
+    ['this machine', () => `http://[::ffff:127.0.0.1]:${port}/inner`],
+    ['the cloud’s metadata', () => 'http://169.254.169.254/latest/meta-data/'],
+    ['a name of the inner network', () => `http://inside.example:${port}/inner`],
+  ])('never follows a redirect to %s', async (_where, location) => {
+    answer = location;
+    expect(await endOfStep()).toMatchObject({
+      status: 'FAILED',
+      detail: expect.stringMatching(/^address: /),
+    });
+    expect(paths).toEqual(['/']);
+  });
+
+  it('never reaches what its name leads to once it was looked at', async () => {
+    const asked = () => dns.questions.filter((question) => question.endsWith('A hook.example')).length;
+    const before = asked();
+    answer = () => {
+      dns.a('hook.example', '169.254.169.254');
+      return `http://hook.example:${port}/again`;
+    };
+    expect(await endOfStep()).toMatchObject({
+      status: 'FAILED',
+      detail: 'address: hook.example leads to an address that is not public.',
+    });
+    expect([paths, asked() - before]).toEqual([['/'], 2]);
+  });
+});

@@ -1,0 +1,48 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { RawBuilder } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database, type Sql } from '../database/database.js';
+import { SecretBox, type SecretContext } from './secret-box.js';
+import { SealedSecrets } from './sealed-secrets.js';
+
+/** A row with the boxes that it holds; null where it holds none. */
+export interface SealedRow<Key> {
+  readonly key: Key;
+  readonly projectId: number;
+  readonly environmentId: number;
+  readonly boxes: readonly (string | null)[];
+}
+
+/** Secrets that are columns of a table. */
+@Injectable()
+export abstract class SealedRows<Key extends number | string> extends SealedSecrets {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SecretBox) private readonly box: SecretBox,
+  ) {
+    super();
+  }
+
+  /** What they are sealed for. */
+  protected abstract contextOf(owner: Pick<ProjectScope, 'projectId' | 'environmentId'>): SecretContext;
+
+  /** Up to `limit` rows with a box that does not begin with `prefix`, kept from others, in one order. */
+  protected abstract sealedOtherwise(prefix: string, limit: number): RawBuilder<SealedRow<Key>>;
+
+  /** Writes a row's boxes, in the order in which they were read. */
+  protected abstract rewrite(key: Key, boxes: readonly (string | null)[]): RawBuilder<unknown>;
+
+  override sealAnew(limit: number): Promise<number> {
+    return this.database.system(({ db }) => this.sealAnewIn(db, limit));
+  }
+
+  protected async sealAnewIn(db: Sql, limit: number): Promise<number> {
+    const { rows } = await this.sealedOtherwise(this.box.currentPrefix, limit).execute(db);
+    for (const { key, boxes, ...owner } of rows) {
+      const context = this.contextOf(owner);
+      const anew = boxes.map((box) => box && this.box.seal(this.box.open(box, context), context));
+      await this.rewrite(key, anew).execute(db);
+    }
+    return rows.length;
+  }
+}
