@@ -65,9 +65,13 @@ export { type SealedRow, SealedRows } from './secrets/sealed-rows.js';
 export type { SealedSecrets } from './secrets/sealed-secrets.js';
 export { SecretBox, type SecretContext, UnreadableSecretError } from './secrets/secret-box.js';
 export {
+  CLAIMS_BYTES,
+  linkSetOf,
   MAX_TRACKED_PLACES,
+  placeOf,
   type TrackedMail,
   type TrackingClaims,
+  trackingClaimsOf,
   TrackingTokens,
 } from './tokens/tracking-tokens.js';
 export { type LinkClaims, type LinkKind, LinkTokens } from './tokens/link-tokens.js';

@@ -6,8 +6,10 @@ import { Draining, requestIdOf } from '#platform/http';
 import { PIXEL } from './pixel.js';
 import { PRIVATE_HEADERS } from './page-reply.js';
 
-/** `/l/` or `/o/` and a token of 56 characters, with or without a query. */
-const TRACKED = /^\/([lo])\/([\w-]{56})(?:\?|$)/;
+const LINK = '/l/';
+const PIXELS = '/o/';
+const PREFIX_LENGTH = LINK.length;
+const TOKEN_LENGTH = 56;
 const FIXED_HEADERS = Object.entries(PRIVATE_HEADERS).flat();
 
 /**
@@ -19,6 +21,7 @@ const FIXED_HEADERS = Object.entries(PRIVATE_HEADERS).flat();
 export function answerTrackedRequests(app: NestFastifyApplication): void {
   const links = app.get(TrackedLinks);
   const metrics = app.get(HttpMetrics);
+  const tallies = { link: talliesOf(metrics, '/l/:token', 302), pixel: talliesOf(metrics, '/o/:token', 200) };
   const draining = app.get(Draining);
   const { server } = app.getHttpAdapter().getInstance();
   const others = server.listeners('request');
@@ -40,32 +43,40 @@ export function answerTrackedRequests(app: NestFastifyApplication): void {
     response
       .writeHead(reply.status, [...reply.headers, ...FIXED_HEADERS, 'x-request-id', id])
       .end(reply.body);
-    metrics.counted(request.method ?? '', reply.route, reply.status);
+    tallies[reply.route][request.method === 'HEAD' ? 'HEAD' : 'GET'].add();
   });
 }
 
 interface Reply {
-  readonly route: string;
+  readonly route: 'link' | 'pixel';
   readonly status: 200 | 302;
   readonly headers: readonly string[];
   readonly body?: Buffer;
 }
 
 const PIXEL_REPLY: Reply = {
-  route: '/o/:token',
+  route: 'pixel',
   status: 200,
   headers: ['content-type', 'image/gif', 'content-length', String(PIXEL.length)],
   body: PIXEL,
 };
 
 /** Null when it is not for here. */
-function replyTo({ method, url, headers }: IncomingMessage, links: TrackedLinks): Reply | null {
+function replyTo(request: IncomingMessage, links: TrackedLinks): Reply | null {
+  const { method, url = '' } = request;
   if (method !== 'GET' && method !== 'HEAD') return null;
-  const [, kind, token] = TRACKED.exec(url ?? '') ?? [];
-  if (kind === undefined || token === undefined) return null;
-  const request = { method, userAgent: headers['user-agent'] };
-  if (kind === 'o') return links.open(token, request) ? PIXEL_REPLY : null;
-  const target = links.followAtOnce(token, request);
+  const isLink = url.startsWith(LINK);
+  if (!isLink && !url.startsWith(PIXELS)) return null;
+  const end = PREFIX_LENGTH + TOKEN_LENGTH;
+  if (url.length !== end && url[end] !== '?') return null;
+  const token = url.slice(PREFIX_LENGTH, end);
+  const tracked = { method, userAgent: request.headers['user-agent'] };
+  if (!isLink) return links.open(token, tracked) ? PIXEL_REPLY : null;
+  const target = links.followAtOnce(token, tracked);
   if (target === null) return null;
-  return { route: '/l/:token', status: 302, headers: ['location', target, 'content-length', '0'] };
+  return { route: 'link', status: 302, headers: ['location', target, 'content-length', '0'] };
+}
+
+function talliesOf(metrics: HttpMetrics, route: string, status: number) {
+  return { GET: metrics.tally('GET', route, status), HEAD: metrics.tally('HEAD', route, status) };
 }

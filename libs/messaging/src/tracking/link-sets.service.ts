@@ -75,8 +75,8 @@ export class LinkSets {
     });
   }
 
-  /** The set of a verified token, if this process has it at hand. */
-  atHand({ linkSet }: TrackedMail): LinkSet | undefined {
+  /** The set of that number, if this process has it at hand. */
+  atHand(linkSet: number): LinkSet | undefined {
     return this.#known.get(linkSet);
   }
 

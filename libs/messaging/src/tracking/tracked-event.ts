@@ -2,15 +2,17 @@
 export type Classification = 'human' | 'proxy' | 'scanner';
 
 /** What kind of program it was; all that is kept of a user agent. */
-export type AgentKind =
-  | 'apple'
-  | 'android'
-  | 'outlook'
-  | 'desktop'
-  | 'proxy'
-  | 'scanner'
-  | 'simulator'
-  | 'other';
+export const AGENT_KINDS = [
+  'apple',
+  'android',
+  'outlook',
+  'desktop',
+  'proxy',
+  'scanner',
+  'simulator',
+  'other',
+] as const;
+export type AgentKind = (typeof AGENT_KINDS)[number];
 
 /** An open or a click, as it came. */
 export interface TrackedEvent {

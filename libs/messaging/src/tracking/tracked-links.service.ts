@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type TrackingClaims, TrackingTokens } from '#platform';
+import { linkSetOf, placeOf, trackingClaimsOf, TrackingTokens } from '#platform';
 import { LinkSets } from './link-sets.service.js';
 import { TrackingRecorder, type TrackedRequest } from './tracking-recorder.service.js';
 
@@ -13,10 +13,10 @@ export class TrackedLinks {
   ) {}
 
   /** Takes an open down; false when the token is not one of a pixel of ours. */
-  open(token: string, request: Omit<TrackedRequest, 'claims'>): boolean {
-    const claims = this.tokens.verify(token);
-    if (claims === null || claims.place !== 0) return false;
-    this.recorder.record({ claims, ...request });
+  open(token: string, request: TrackedRequest): boolean {
+    const claims = this.tokens.verifyBytes(token);
+    if (claims === null || placeOf(claims) !== 0) return false;
+    this.recorder.record(claims, request);
     return true;
   }
 
@@ -24,30 +24,32 @@ export class TrackedLinks {
    * Where a link leads, with the click taken down; null when the token is not one of a link of ours. At once but for
    * the first click of a campaign's mails in this process, which asks the database where they lead.
    */
-  follow(token: string, request: Omit<TrackedRequest, 'claims'>): string | null | Promise<string | null> {
-    const claims = this.tokens.verify(token);
-    if (claims === null || claims.place === 0) return null;
-    const urls = this.linkSets.atHand(claims)?.urls;
-    if (urls !== undefined) return this.#followTo(urls, claims, request);
-    return this.linkSets
-      .find(claims)
-      .then((set) => (set === null ? null : this.#followTo(set.urls, claims, request)));
+  follow(token: string, request: TrackedRequest): string | null | Promise<string | null> {
+    return this.followAtOnce(token, request) ?? this.#look(token, request);
   }
 
   /** As `follow`, if this process knows where the link leads; else null. */
-  followAtOnce(token: string, request: Omit<TrackedRequest, 'claims'>): string | null {
-    const claims = this.tokens.verify(token);
-    const urls = claims === null || claims.place === 0 ? undefined : this.linkSets.atHand(claims)?.urls;
-    return claims === null || urls === undefined ? null : this.#followTo(urls, claims, request);
+  followAtOnce(token: string, request: TrackedRequest): string | null {
+    const claims = this.tokens.verifyBytes(token);
+    if (claims === null) return null;
+    const urls = this.linkSets.atHand(linkSetOf(claims))?.urls;
+    return urls === undefined ? null : this.#followTo(urls, claims, request);
   }
 
-  #followTo(
-    urls: readonly string[],
-    claims: TrackingClaims,
-    request: Omit<TrackedRequest, 'claims'>,
-  ): string | null {
-    const url = urls[claims.place - 1] ?? null;
-    if (url !== null) this.recorder.record({ claims, ...request });
+  async #look(token: string, request: TrackedRequest): Promise<string | null> {
+    const verified = this.tokens.verifyBytes(token);
+    if (verified === null || placeOf(verified) === 0) return null;
+    // While the database is asked, others are verified in its place.
+    const claims = Buffer.from(verified);
+    const set = await this.linkSets.find(trackingClaimsOf(claims));
+    return set === null ? null : this.#followTo(set.urls, claims, request);
+  }
+
+  #followTo(urls: readonly string[], claims: Buffer, request: TrackedRequest): string | null {
+    const place = placeOf(claims);
+    const url = place === 0 ? undefined : urls[place - 1];
+    if (url === undefined) return null;
+    this.recorder.record(claims, request);
     return url;
   }
 }

@@ -1,21 +1,17 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
-import { type Config, CONFIG, Database, describeError, LOGGER, type TrackingClaims } from '#platform';
+import { type Config, CONFIG, Database, describeError, LOGGER } from '#platform';
 import { type LinkSet, LinkSets } from './link-sets.service.js';
-import type { TrackedEvent } from './tracked-event.js';
+import type { AgentKind, TrackedEvent } from './tracked-event.js';
 import { TrackedEvents } from './tracked-events.service.js';
-import { judgeAgent, type JudgedAgent } from './user-agent.js';
+import { classificationOf, kindOfAgent } from './user-agent.js';
+import { type RequestBlock, type WaitingRequest, WaitingRequests } from './waiting-requests.js';
 
 /** A request for a pixel or a tracked link. */
 export interface TrackedRequest {
-  readonly claims: TrackingClaims;
   readonly method: string;
   readonly userAgent: string | undefined;
-}
-
-interface WaitingRequest extends TrackedRequest {
-  readonly at: Date;
 }
 
 /** So many, or so long after the first: what a `kill -9` can lose. */
@@ -23,7 +19,7 @@ const BATCH = 500;
 const LONGEST_WAIT_MS = 200;
 const LARGEST_BATCH = 5_000;
 const RETRY_AFTER_MS = 1_000;
-/** While the database does not answer, or not fast enough; what comes then is lost. Some 80 MB. */
+/** While the database does not answer, or not fast enough; what comes then is lost. 8 MB. */
 const MOST_WAITING = 200_000;
 /** A storm: from so many on writing pauses between batches, and from the other number on not any more. */
 const STORM = { from: 10_000, to: MOST_WAITING / 2 };
@@ -37,13 +33,13 @@ const KNOWN_AGENTS = 1_000;
  */
 @Injectable()
 export class TrackingRecorder implements OnApplicationShutdown {
-  #waiting: WaitingRequest[] = [];
+  readonly #waiting = new WaitingRequests(LARGEST_BATCH);
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
   #isPausing = false;
   #failures = 0;
   #refused = 0;
-  readonly #agents = new Map<string | undefined, JudgedAgent>();
+  readonly #agents = new Map<string | undefined, AgentKind>();
 
   constructor(
     @Inject(TrackedEvents) private readonly events: TrackedEvents,
@@ -54,14 +50,14 @@ export class TrackingRecorder implements OnApplicationShutdown {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Returns at once. */
-  record(request: TrackedRequest): void {
+  /** Takes down a request with the claims of a token whose MAC holds, which are copied. Returns at once. */
+  record(claims: Buffer, { method, userAgent }: TrackedRequest): void {
     if (!this.config.TRACKING) return;
     if (this.#waiting.length >= MOST_WAITING) {
       this.#refused += 1;
       return;
     }
-    this.#waiting.push({ ...request, at: this.clock.now() });
+    this.#waiting.add(claims, this.clock.now(), this.#kindOf(userAgent), method === 'HEAD');
     if (this.#writing !== undefined || this.#isPausing) return;
     if (this.#waiting.length >= BATCH) this.#write();
     else this.#timer ??= setTimeout(() => this.#write(), LONGEST_WAIT_MS);
@@ -86,7 +82,9 @@ export class TrackingRecorder implements OnApplicationShutdown {
     this.#timer = undefined;
     this.#isPausing = false;
     const begin = performance.now();
-    this.#writing = this.#writeBatch(this.#waiting.splice(0, LARGEST_BATCH)).finally(() => {
+    const batch = this.#waiting.take();
+    if (batch === undefined) return;
+    this.#writing = this.#writeBatch(batch).finally(() => {
       this.#writing = undefined;
       if (this.#waiting.length === 0) return;
       this.#isPausing = this.#failures > 0 || isStorm(this.#waiting.length);
@@ -101,10 +99,11 @@ export class TrackingRecorder implements OnApplicationShutdown {
     return this.#waiting.length >= BATCH ? 0 : LONGEST_WAIT_MS;
   }
 
-  async #writeBatch(batch: readonly WaitingRequest[]): Promise<void> {
+  async #writeBatch(batch: RequestBlock): Promise<void> {
     try {
-      await this.events.write(await this.#eventsOf(batch));
+      await this.events.write(await this.#eventsOf(batch.requests()));
       this.#failures = 0;
+      this.#waiting.free(batch);
     } catch (error) {
       await this.#keep(batch, error);
     }
@@ -114,7 +113,7 @@ export class TrackingRecorder implements OnApplicationShutdown {
   }
 
   /** For the next try; but what the database answers with an error again and again must not block the rest. */
-  async #keep(batch: readonly WaitingRequest[], error: unknown): Promise<void> {
+  async #keep(batch: RequestBlock, error: unknown): Promise<void> {
     this.#failures += 1;
     const isReachable = await this.database.ping().then(
       () => true,
@@ -124,7 +123,7 @@ export class TrackingRecorder implements OnApplicationShutdown {
     const fields = { events: batch.length, lost, error: describeError(error) };
     this.logger.error(fields, 'opens and clicks could not be written');
     if (lost) this.#failures = 0;
-    else this.#waiting = [...batch, ...this.#waiting];
+    else this.#waiting.putBack(batch);
   }
 
   async #eventsOf(batch: readonly WaitingRequest[]): Promise<TrackedEvent[]> {
@@ -134,17 +133,17 @@ export class TrackingRecorder implements OnApplicationShutdown {
     }
     return batch.flatMap((request) => {
       const set = sets.get(request.claims.linkSet);
-      return set === null || set === undefined ? [] : [eventOf(request, set, this.#judge(request.userAgent))];
+      return set === null || set === undefined ? [] : [eventOf(request, set)];
     });
   }
 
-  #judge(userAgent: string | undefined): JudgedAgent {
+  #kindOf(userAgent: string | undefined): AgentKind {
     const known = this.#agents.get(userAgent);
     if (known !== undefined) return known;
-    const judged = judgeAgent(userAgent);
+    const kind = kindOfAgent(userAgent);
     if (this.#agents.size >= KNOWN_AGENTS) this.#agents.clear();
-    this.#agents.set(userAgent, judged);
-    return judged;
+    this.#agents.set(userAgent, kind);
+    return kind;
   }
 }
 
@@ -153,9 +152,8 @@ function isStorm(waiting: number): boolean {
 }
 
 function eventOf(
-  { claims, method, at }: WaitingRequest,
+  { claims, at, agent, isHead }: WaitingRequest,
   { campaignId, queuedOn, environmentId, urls }: LinkSet,
-  agent: JudgedAgent,
 ): TrackedEvent {
   return {
     environmentId,
@@ -166,7 +164,7 @@ function eventOf(
     linkNumber: claims.place === 0 ? null : claims.place,
     url: campaignId === null ? (urls[claims.place - 1] ?? null) : null,
     at,
-    known: method === 'HEAD' ? 'scanner' : agent.classification,
-    agent: agent.kind,
+    known: isHead ? 'scanner' : classificationOf(agent),
+    agent,
   };
 }

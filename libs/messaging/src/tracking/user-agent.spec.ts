@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { KNOWN_AGENTS } from './known-agents.js';
-import { judgeAgent } from './user-agent.js';
+import { classificationOf, kindOfAgent } from './user-agent.js';
 
 describe('a user agent', () => {
   it.each(KNOWN_AGENTS.flatMap((agent) => agent.samples.map((sample) => [sample, agent.classification])))(
     '%s is a %s',
     (sample, classification) => {
-      expect(judgeAgent(sample)).toEqual({ kind: classification, classification });
+      expect(kindOfAgent(sample)).toBe(classification);
+      expect(classificationOf(kindOfAgent(sample))).toBe(classification);
     },
   );
 
@@ -27,6 +28,7 @@ describe('a user agent', () => {
     ['curl/8.5.0', 'other'],
     [undefined, 'other'],
   ])('%s may be a person’s', (sample, kind) => {
-    expect(judgeAgent(sample)).toEqual({ kind, classification: null });
+    expect(kindOfAgent(sample)).toBe(kind);
+    expect(classificationOf(kindOfAgent(sample))).toBeNull();
   });
 });

@@ -55,6 +55,7 @@ export class Database {
   readonly #orm: MikroORM;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
   readonly #prepared: PreparedStatements;
+  #compiler: Sql | undefined;
   readonly #asked = new AskedTogether((name, statement) => this.systemStatement(name, statement));
 
   private constructor(
@@ -149,7 +150,8 @@ export class Database {
 
   /** `settings` set all that any others set, but for what row-level security asks of the app alone. */
   #runPrepared<Row>(settings: string, name: string, statement: RawBuilder<Row>): Promise<Row[]> {
-    const { sql: text, parameters } = statement.compile(this.unscoped);
+    this.#compiler ??= this.unscoped;
+    const { sql: text, parameters } = statement.compile(this.#compiler);
     return this.#prepared.run<Row>(settings.replaceAll('set local', 'set'), {
       name,
       text,

@@ -1,13 +1,29 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 
+/** Requests answered since they were last looked at. */
+export class RequestTally {
+  #count = 0;
+
+  constructor(
+    readonly labels: { readonly method: string; readonly route: string; readonly status: number },
+  ) {}
+
+  add(): void {
+    this.#count += 1;
+  }
+
+  take(): number {
+    const count = this.#count;
+    this.#count = 0;
+    return count;
+  }
+}
+
 /** How many requests were answered how, and how long they took. Routes are patterns, never paths. */
 export class HttpMetrics {
   readonly #requests: Counter<'method' | 'route' | 'status'>;
   readonly #seconds: Histogram<'method' | 'route'>;
-  readonly #tallies = new Map<
-    string,
-    { readonly labels: { method: string; route: string; status: number }; count: number }
-  >();
+  readonly #tallies: RequestTally[] = [];
 
   constructor(registry: Registry) {
     this.#requests = new Counter({
@@ -26,17 +42,18 @@ export class HttpMetrics {
     });
   }
 
-  /** One of very many short requests: counted, and not timed. */
-  counted(method: string, route: string, status: number): void {
-    const key = `${method} ${status} ${route}`;
-    const tally = this.#tallies.get(key);
-    if (tally === undefined) this.#tallies.set(key, { labels: { method, route, status }, count: 1 });
-    else tally.count += 1;
+  /** For very many short requests of one kind, which are counted, and not timed. */
+  tally(method: string, route: string, status: number): RequestTally {
+    const tally = new RequestTally({ method, route, status });
+    this.#tallies.push(tally);
+    return tally;
   }
 
   #addTallies(): void {
-    for (const { labels, count } of this.#tallies.values()) this.#requests.inc(labels, count);
-    this.#tallies.clear();
+    for (const tally of this.#tallies) {
+      const count = tally.take();
+      if (count > 0) this.#requests.inc({ ...tally.labels }, count);
+    }
   }
 
   answered(method: string, route: string, status: number, seconds: number): void {

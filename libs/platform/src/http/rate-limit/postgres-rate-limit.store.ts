@@ -11,7 +11,7 @@ const HIT = {
   name: 'hit_rate_limit',
   text: `select hits, (extract(epoch from window_ends_at) * 1000)::float8 as ends_at_ms,
       (extract(epoch from window_ends_at - clock_timestamp()) * 1000)::float8 as remaining_ms
-    from platform.hit_rate_limit($1, $2)`,
+    from platform.hit_rate_limits($1, $2, $3)`,
 };
 
 /** Enough: a count takes less than a millisecond. */
@@ -38,8 +38,8 @@ export class PostgresRateLimitStore extends RateLimitStore {
     this.pool.on('error', () => undefined);
   }
 
-  override async hit(key: string, windowSeconds: number): Promise<WindowHit> {
-    const { rows } = await this.pool.query<HitRow>({ ...HIT, values: [key, windowSeconds] });
+  override async hit(key: string, windowSeconds: number, times: number): Promise<WindowHit> {
+    const { rows } = await this.pool.query<HitRow>({ ...HIT, values: [key, windowSeconds, times] });
     const [row] = rows;
     if (row === undefined) throw new Error('The rate limit was not counted.');
     return { hits: row.hits, endsAtMs: row.ends_at_ms, remainingMs: row.remaining_ms };

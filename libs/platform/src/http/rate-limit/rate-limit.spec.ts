@@ -152,8 +152,8 @@ describe('Windows that are over', () => {
       entities: [],
     });
     const store = new PostgresRateLimitStore(test.url);
-    await store.hit('runs', 60);
-    await store.hit('is over', 0);
+    await store.hit('runs', 60, 1);
+    await store.hit('is over', 0, 1);
     await new ExpiredRateLimitWindowsTask(database).run();
     expect(await test.query('select key from platform.rate_limit_windows')).toEqual([{ key: 'runs' }]);
     await store.close();

@@ -1,6 +1,6 @@
 /** One counted hit of a window. */
 export interface WindowHit {
-  /** Hits in the running window, this one included. */
+  /** Hits in the running window, what was counted included. */
   readonly hits: number;
   readonly endsAtMs: number;
   /** From now, by the store's own clock. */
@@ -9,8 +9,8 @@ export interface WindowHit {
 
 /** Where the hits are counted, for all instances of the api together. */
 export abstract class RateLimitStore {
-  /** Counts one hit; the window begins with the first one and lasts `windowSeconds`. Atomic. */
-  abstract hit(key: string, windowSeconds: number): Promise<WindowHit>;
+  /** Counts so many hits; the window begins with the first one and lasts `windowSeconds`. Atomic. */
+  abstract hit(key: string, windowSeconds: number, times: number): Promise<WindowHit>;
 
   /** Answers when the store does; rejects otherwise. */
   abstract ping(): Promise<void>;

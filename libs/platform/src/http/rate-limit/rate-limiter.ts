@@ -1,6 +1,7 @@
 import { UnavailableError } from '#kernel';
 import type { AuthenticatedCaller } from '../authentication/authenticated-caller.js';
 import { type RateLimit, rateLimitOf, type RateLimitStore, type WindowHit } from './rate-limit.js';
+import { SharedHits } from './shared-hits.js';
 
 const WINDOW_SECONDS = 60;
 const STORE_DEADLINE_MS = 1_000;
@@ -9,6 +10,8 @@ const FAILURES_PER_MINUTE = 60;
 
 /** Counts requests in fixed windows of a minute. Without its store it lets nobody through: 503. */
 export class RateLimiter {
+  readonly #hits = new SharedHits((key, times) => this.#count(key, times));
+
   constructor(
     private readonly store: RateLimitStore,
     private readonly defaultLimit: number,
@@ -16,23 +19,23 @@ export class RateLimiter {
 
   /** Counts a request of a key, against the key's own limit if it has one. */
   async countKey(caller: AuthenticatedCaller): Promise<RateLimit> {
-    const hit = await this.#hit(`key:${caller.keyId}`);
+    const hit = await this.#hits.hit(`key:${caller.keyId}`);
     return rateLimitOf(caller.rateLimitPerMinute ?? this.defaultLimit, hit);
   }
 
   /** Counts a request that failed to authenticate. */
   async countFailure(clientNetwork: string): Promise<RateLimit> {
-    return rateLimitOf(FAILURES_PER_MINUTE, await this.#hit(`client:${clientNetwork}`));
+    return rateLimitOf(FAILURES_PER_MINUTE, await this.#hits.hit(`client:${clientNetwork}`));
   }
 
-  async #hit(key: string): Promise<WindowHit> {
+  async #count(key: string, times: number): Promise<WindowHit> {
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(
       () => late.reject(new UnavailableError('The rate limit could not be looked up in time.', 1)),
       STORE_DEADLINE_MS,
     );
     try {
-      return await Promise.race([this.store.hit(key, WINDOW_SECONDS), late.promise]);
+      return await Promise.race([this.store.hit(key, WINDOW_SECONDS, times), late.promise]);
     } finally {
       clearTimeout(timer);
     }

@@ -7,8 +7,8 @@ const KEY_PREFIX = 'mailwright:rate-limit:';
 const HIT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local hits = redis.call('HINCRBY', KEYS[1], 'hits', 1)
-if hits == 1 then
+local hits = redis.call('HINCRBY', KEYS[1], 'hits', ARGV[2])
+if hits == tonumber(ARGV[2]) then
   redis.call('HSET', KEYS[1], 'ends', now + ARGV[1])
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
 end
@@ -25,8 +25,14 @@ export class RedisRateLimitStore extends RateLimitStore {
     this.#redis.on('error', () => undefined);
   }
 
-  override async hit(key: string, windowSeconds: number): Promise<WindowHit> {
-    const reply = await this.#redis.eval(HIT, 1, KEY_PREFIX + key, String(windowSeconds * 1000));
+  override async hit(key: string, windowSeconds: number, times: number): Promise<WindowHit> {
+    const reply = await this.#redis.eval(
+      HIT,
+      1,
+      KEY_PREFIX + key,
+      String(windowSeconds * 1000),
+      String(times),
+    );
     const [hits = 0, endsAtMs = 0, nowMs = 0] = (reply as unknown[]).map(Number);
     return { hits, endsAtMs, remainingMs: endsAtMs - nowMs };
   }
