@@ -11,10 +11,10 @@ export interface SinkProcess {
   stop(): Promise<void>;
 }
 
-export async function startSinkProcess(): Promise<SinkProcess> {
-  const child: ChildProcess = fork(fileURLToPath(new URL('sink-program.js', import.meta.url)), {
-    stdio: 'inherit',
-  });
+/** `chunking`: it offers BDAT, as Postfix and Exim do. */
+export async function startSinkProcess({ chunking = false } = {}): Promise<SinkProcess> {
+  const program = fileURLToPath(new URL('sink-program.js', import.meta.url));
+  const child: ChildProcess = fork(program, chunking ? ['--chunking'] : [], { stdio: 'inherit' });
   const [url] = (await once(child, 'message')) as [string];
   return {
     url,

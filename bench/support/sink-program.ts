@@ -1,6 +1,7 @@
-import { startRawSmtpSink } from '../../test/support/raw-smtp-sink.js';
+import { EXTENSIONS, startRawSmtpSink } from '../../test/support/raw-smtp-sink.js';
 
-const sink = await startRawSmtpSink({ keep: 'index' });
+const extensions = process.argv.includes('--chunking') ? [...EXTENSIONS, 'CHUNKING'] : EXTENSIONS;
+const sink = await startRawSmtpSink({ keep: 'index', extensions });
 process.on('message', () => process.send?.(sink.count()));
 process.on('disconnect', () => void sink.stop().then(() => process.exit(0)));
 process.send?.(sink.url);

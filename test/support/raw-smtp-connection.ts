@@ -28,6 +28,9 @@ export class RawConnection {
   readonly #id: string;
   #input: Buffer = Buffer.alloc(0);
   #receivesBody = false;
+  /** The chunk that is being received, and what came before it. */
+  #chunk: { readonly octets: number; readonly isLast: boolean } | null = null;
+  #chunks: Buffer[] = [];
   #bodyStarted = false;
   /** How much of the input is known not to hold the end of the body. */
   #searched = 0;
@@ -50,11 +53,16 @@ export class RawConnection {
     this.#answer('greeting', '220 sink.test ESMTP');
   }
 
-  /** Works through the input until it ends or an answer has to wait. */
+  /** Works through the input until it ends or an answer has to wait. What came together is answered together (RFC 2920 §3.2). */
   #proceed(): void {
-    while (!this.#silent && this.#input.length > 0) {
-      if (!(this.#receivesBody ? this.#body() : this.#command())) return;
-    }
+    this.#socket.cork();
+    while (!this.#silent && this.#input.length > 0 && this.#step());
+    this.#socket.uncork();
+  }
+
+  #step(): boolean {
+    if (this.#chunk !== null) return this.#receiveChunk(this.#chunk);
+    return this.#receivesBody ? this.#body() : this.#command();
   }
 
   #command(): boolean {
@@ -88,6 +96,7 @@ export class RawConnection {
       ]);
     }
     if (verb === 'DATA') return this.#data();
+    if (verb === 'BDAT' && this.#state.extensions.includes('CHUNKING')) return this.#bdat(line);
     this.#write('500 5.5.2 Unknown command');
   }
 
@@ -96,6 +105,37 @@ export class RawConnection {
       this.#receivesBody = true;
       this.#bodyStarted = false;
     });
+  }
+
+  /** RFC 3030 §2: the octets follow at once, and are taken even where the answer is no. */
+  #bdat(line: string): void {
+    const [, octets = '0', last] = /^BDAT (\d+)( LAST)?$/i.exec(line) ?? [];
+    this.#chunk = { octets: Number(octets), isLast: last !== undefined };
+    // Nothing follows an empty chunk that would move it on.
+    if (this.#chunk.octets === 0) this.#receiveChunk(this.#chunk);
+  }
+
+  #receiveChunk({ octets, isLast }: { readonly octets: number; readonly isLast: boolean }): boolean {
+    if (this.#input.length < octets) return false;
+    this.#chunks.push(this.#input.subarray(0, octets));
+    this.#input = this.#input.subarray(octets);
+    this.#chunk = null;
+    const { from, to } = this.#transaction();
+    if (to.length === 0) {
+      this.#chunks = [];
+      this.#answer('bdat', '503 5.5.1 No recipient', undefined, from, to);
+    } else if (isLast) this.#endOfChunks(from, to);
+    else this.#answer('bdat', `250 2.0.0 ${octets} octets`, undefined, from, to);
+    return true;
+  }
+
+  #endOfChunks(from: string, to: readonly string[]): void {
+    const message =
+      this.#chunks.length === 1 ? (this.#chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    this.#forget();
+    const keep = (): void => this.#keep(from, to, message, (raw) => Buffer.from(raw));
+    this.#answer('body', `250 2.0.0 Queued as ${this.#state.messages.length + 1}`, keep, from, to);
   }
 
   #body(): boolean {
@@ -117,18 +157,18 @@ export class RawConnection {
     this.#receivesBody = false;
     const { from, to } = this.#transaction();
     this.#forget();
-    const keep = (): void => this.#keep(from, to, stuffed);
+    const keep = (): void => this.#keep(from, to, stuffed, unstuffed);
     this.#answer('body', `250 2.0.0 Queued as ${this.#state.messages.length + 1}`, keep, from, to);
     return true;
   }
 
-  #keep(from: string, to: readonly string[], stuffed: Buffer): void {
+  #keep(from: string, to: readonly string[], received: Buffer, composed: (received: Buffer) => Buffer): void {
     const { keepsAll, messages } = this.#state;
     messages.push({
       ...this.#transaction(from, to),
       secure: false,
-      messageId: messageIdOf(stuffed),
-      raw: keepsAll ? unstuffed(stuffed) : Buffer.alloc(0),
+      messageId: messageIdOf(received),
+      raw: keepsAll ? composed(received) : Buffer.alloc(0),
       receivedAt: Date.now(),
     });
   }
@@ -136,6 +176,7 @@ export class RawConnection {
   #forget(): void {
     this.#from = null;
     this.#to = [];
+    this.#chunks = [];
   }
 
   #transaction(from = this.#from ?? '', to: readonly string[] = this.#to) {
@@ -171,6 +212,8 @@ export class RawConnection {
       return;
     }
     this.#silent = true;
+    // What was answered before has left.
+    this.#socket.uncork();
     if (action === 'hang') return;
     if (action === 'drop') return void this.#socket.destroy();
     if (action === 'reset') return void this.#socket.resetAndDestroy();

@@ -1,4 +1,7 @@
-/** Where a sink can be told to behave; `body-start` is the first octets after the 354 reply, `body` the final dot. */
+/**
+ * Where a sink can be told to behave; `body-start` is the first octets after the 354 reply, `body` the final dot or the
+ * last chunk, `bdat` a chunk that is not the last, or that nobody would get.
+ */
 export type SinkStage =
   | 'greeting'
   | 'ehlo'
@@ -6,6 +9,7 @@ export type SinkStage =
   | 'mail'
   | 'rcpt'
   | 'data'
+  | 'bdat'
   | 'body-start'
   | 'body'
   | 'rset'

@@ -194,7 +194,7 @@ export class DeliveryLane {
 
   async #send(work: ReadyWork): Promise<void> {
     this.#onWire.set(work.delivery.id, work);
-    const result = await this.parts.transport.deliver(work.mail);
+    const result = await this.parts.transport.deliver(work.mail, mayBeInDoubt(work));
     this.#onWire.delete(work.delivery.id);
     const { mail: _mail, ...rest } = work;
     this.#finished.push({ ...rest, outcome: this.#judge(work, result) });
@@ -291,4 +291,9 @@ export class DeliveryLane {
   #complain(what: string, error: unknown): void {
     this.parts.logger.error({ error: describeError(error) }, what);
   }
+}
+
+/** Whether a mail may leave at once: one more attempt is made at it, should nobody know whether it arrived. */
+function mayBeInDoubt({ ambiguousPolicy, delivery }: DeliveryWork): boolean {
+  return ambiguousPolicy === 'RESEND' && !delivery.interrupted && !delivery.possibleDuplicate;
 }

@@ -20,6 +20,9 @@ const BEHAVIOURS: Readonly<Record<string, SinkAction>> = {
   421: { replyThenDrop: '421 4.3.2 Closing' },
   450: { reply: '450 4.2.0 Busy' },
   451: { reply: '451 4.3.0 Not now' },
+  500: { reply: '500 5.5.2 What?' },
+  502: { reply: '502 5.5.1 What?' },
+  503: { reply: '503 5.5.1 Not now' },
   550: { reply: '550 5.1.1 No such user' },
   554: { reply: '554 5.7.1 Not wanted' },
   drop: 'drop',
@@ -43,7 +46,7 @@ const SENT: Next = { state: 'SENT', attempt: 1, reason: null, possible_duplicate
 const IN_DOUBT: Next = { state: 'DEFERRED', attempt: 1, reason: null, possible_duplicate: true };
 
 const opening: Readonly<Record<string, Next>> = Object.fromEntries(
-  Object.keys(BEHAVIOURS).map((behaviour) => [behaviour, ROUTE]),
+  [421, 450, 451, 550, 554, 'drop', 'reset', 'hang', 'trickle'].map((behaviour) => [behaviour, ROUTE]),
 );
 const beforeTheBody: Readonly<Record<string, Next>> = {
   421: deferred('network'),
@@ -64,17 +67,42 @@ const afterTheBody: Readonly<Record<string, Next>> = {
   trickle: IN_DOUBT,
 };
 
-const MATRIX: readonly [SinkStage, Readonly<Record<string, Next>>][] = [
-  [GREETING, opening],
-  ['ehlo', { ...opening, 450: SENT, 451: SENT, 550: SENT, 554: SENT }],
-  ['mail', beforeTheBody],
-  ['rcpt', beforeTheBody],
-  ['data', beforeTheBody],
-  ['body', afterTheBody],
+/** The message left with its envelope: until the relay says no, it may have arrived. */
+const atOnce: Readonly<Record<string, Next>> = afterTheBody;
+
+type Way = 'DATA' | 'first BDAT' | 'BDAT at once';
+
+const MATRIX: readonly [Way, SinkStage, Readonly<Record<string, Next>>][] = [
+  ['DATA', GREETING, opening],
+  ['DATA', 'ehlo', { ...opening, 450: SENT, 451: SENT, 550: SENT, 554: SENT }],
+  ['DATA', 'mail', beforeTheBody],
+  ['DATA', 'rcpt', beforeTheBody],
+  ['DATA', 'data', beforeTheBody],
+  ['DATA', 'body', afterTheBody],
+  ['first BDAT', 'mail', beforeTheBody],
+  ['first BDAT', 'rcpt', beforeTheBody],
+  ['first BDAT', 'bdat', { ...beforeTheBody, 500: SENT, 502: SENT, 503: SENT }],
+  ['first BDAT', 'body', afterTheBody],
+  ['BDAT at once', 'mail', atOnce],
+  ['BDAT at once', 'rcpt', atOnce],
+  ['BDAT at once', 'body', { ...atOnce, 502: SENT }],
 ];
-const CELLS = MATRIX.flatMap(([at, row]) =>
-  Object.entries(row).map(([behaviour, next]) => [at, behaviour, next] as const),
+const CELLS = MATRIX.flatMap(([way, at, row]) =>
+  Object.entries(row).map(([behaviour, next]) => [way, at, behaviour, next] as const),
 );
+
+const EXTENSIONS: Readonly<Record<Way, readonly string[]>> = {
+  DATA: ['PIPELINING'],
+  'first BDAT': ['PIPELINING', 'CHUNKING'],
+  'BDAT at once': ['PIPELINING', 'CHUNKING'],
+};
+/** A mail of somebody else, after which the session is known to take BDAT. */
+const EARLIER = {
+  envelopeFrom: 'news@sender.test',
+  envelopeTo: 'ada@example.test',
+  raw: Buffer.from('x'),
+  atOnce: true,
+};
 
 describe('a delivery to a relay', () => {
   let fixture: MessagingFixture;
@@ -87,15 +115,24 @@ describe('a delivery to a relay', () => {
 
   afterAll(() => fixture.close());
 
-  /** Sends one mail through a lane of its own, whose relay has little time, and resolves when nobody holds it. */
-  async function attempt(campaignId: string): Promise<DeliveryRow | undefined> {
-    const transport = new SmtpTransport({
-      url: sink.url,
+  function transportTo(url: string): SmtpTransport {
+    return new SmtpTransport({
+      url,
       connections: 1,
       messagesPerConnection: 10,
       ehloName: 'worker.sender.test',
-      timeouts: { connect: TIMEOUT_MS * 10, greeting: TIMEOUT_MS, reply: TIMEOUT_MS, data: TIMEOUT_MS },
+      timeouts: {
+        connect: TIMEOUT_MS * 10,
+        greeting: TIMEOUT_MS,
+        reply: TIMEOUT_MS,
+        data: TIMEOUT_MS,
+        awake: 60_000,
+      },
     });
+  }
+
+  /** Sends one mail through a lane of its own, whose relay has little time, and resolves when nobody holds it. */
+  async function attempt(campaignId: string, transport: SmtpTransport): Promise<DeliveryRow | undefined> {
     const source = fixture.get(DeliverySources).of('LIVE').at(-1);
     if (source === undefined) throw new Error('There is no source of campaigns.');
     const lane = new DeliveryLane({
@@ -124,17 +161,41 @@ describe('a delivery to a relay', () => {
     }
   }
 
-  it.each(CELLS)('that at %s answers with %s is next %j', async (at, behaviour, next) => {
-    const action = BEHAVIOURS[behaviour];
-    if (action === undefined) throw new Error(`Nobody behaves like ${behaviour}.`);
-    sink = await startRawSmtpSink();
+  /** One mail to a relay that takes a mail before it where `way` says so, and behaves like this from there on. */
+  async function outcome(campaignId: string, way: Way, at: SinkStage, action: SinkAction) {
+    sink = await startRawSmtpSink({ extensions: EXTENSIONS[way] });
+    const transport = transportTo(sink.url);
     try {
-      sink.behave({ at, action });
-      const campaign = await fixture.queuedCampaign(await fixture.scope(), 1);
-      expect(await attempt(campaign.id)).toMatchObject(next);
+      if (way === 'BDAT at once') await transport.send(EARLIER);
+      sink.behave({ at, action, ...(action === BEHAVIOURS['502'] ? { times: 1 } : {}) });
+      return await attempt(campaignId, transport);
     } finally {
       await sink.stop();
       await fixture.test.query(`update messaging.campaigns set status = 'PAUSED' where status = 'SENDING'`);
     }
+  }
+
+  it.each(CELLS)('by %s that at %s is answered with %s is next %j', async (way, at, behaviour, next) => {
+    const action = BEHAVIOURS[behaviour];
+    if (action === undefined) throw new Error(`Nobody behaves like ${behaviour}.`);
+    const campaign = await fixture.queuedCampaign(await fixture.scope(), 1);
+    expect(await outcome(campaign.id, way, at, action)).toMatchObject(next);
+  });
+
+  it.each([
+    [
+      'whose campaign holds back what is in doubt',
+      `update messaging.campaigns set ambiguous_policy = 'HOLD' where id = $1`,
+    ],
+    [
+      'that is in doubt already',
+      `update messaging.deliveries set possible_duplicate = true where source_id = $1`,
+    ],
+  ])('%s does not leave before its recipient is accepted', async (_, change) => {
+    const campaign = await fixture.queuedCampaign(await fixture.scope(), 1);
+    await fixture.test.query(change, [campaign.id]);
+    const found = await outcome(campaign.id, 'BDAT at once', 'rcpt', 'drop');
+    expect(found).toMatchObject({ state: 'DEFERRED', reason: 'network' });
+    expect(sink.commands.filter((line) => line.startsWith('BDAT') && line !== 'BDAT 0')).toHaveLength(1);
   });
 });

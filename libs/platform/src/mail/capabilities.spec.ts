@@ -1,13 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { capabilitiesOf } from './capabilities.js';
 
-const NOTHING = { pipelining: false, eightBitMime: false, smtpUtf8: false, size: null };
+const NOTHING = { pipelining: false, chunking: false, eightBitMime: false, smtpUtf8: false, size: null };
 
 describe('what a relay offers', () => {
   it('is read from its EHLO reply, in any case of letters', () => {
-    const reply = '250-relay.test Hello\n250-pipelining\n250-SIZE 35882577\n250-8BITMIME\n250 SMTPUTF8';
+    const reply =
+      '250-relay.test Hello\n250-pipelining\n250-SIZE 35882577\n250-8BITMIME\n250-CHUNKING\n250 SMTPUTF8';
     expect(capabilitiesOf(reply)).toEqual({
       pipelining: true,
+      chunking: true,
       eightBitMime: true,
       smtpUtf8: true,
       size: 35_882_577,

@@ -2,6 +2,8 @@
 export interface Capabilities {
   /** RFC 2920. */
   readonly pipelining: boolean;
+  /** RFC 3030: takes messages by BDAT. */
+  readonly chunking: boolean;
   /** RFC 6152. */
   readonly eightBitMime: boolean;
   /** RFC 6531. */
@@ -20,6 +22,7 @@ export function capabilitiesOf(ehloReply: string): Capabilities {
   const size = offered.get('SIZE');
   return {
     pipelining: offered.has('PIPELINING'),
+    chunking: offered.has('CHUNKING'),
     eightBitMime: offered.has('8BITMIME'),
     smtpUtf8: offered.has('SMTPUTF8'),
     size: size === undefined ? null : Number(/^\d+/.exec(size)?.[0] ?? 0),

@@ -5,9 +5,14 @@ export interface OutgoingMessage {
   readonly envelopeTo: string;
   /** Headers and body, not dot-stuffed. Bare CR and LF are sent as CRLF. */
   readonly raw: Buffer;
+  /**
+   * Whether it may leave together with its envelope where the relay takes that (RFC 3030): faster, but then nobody knows
+   * what became of it when the connection is lost before any reply. Otherwise it leaves when its recipient was accepted.
+   */
+  readonly atOnce?: boolean;
 }
 
-/** Where in the SMTP session something happened. `body` is everything after the 354 reply. */
+/** Where in the SMTP session something happened. `body` is everything after the 354 reply, or BDAT. */
 export type SmtpStage = 'connect' | 'greeting' | 'tls' | 'ehlo' | 'auth' | 'mail' | 'rcpt' | 'data' | 'body';
 
 /**

@@ -1,7 +1,8 @@
 import type { OutgoingMessage, SendOutcome } from './mail-transport.js';
 import { Backoff } from './backoff.js';
 import { RouteUnavailable } from './smtp-opening.js';
-import type { Attempt, SmtpSession } from './smtp-session.js';
+import type { Attempt } from './smtp-attempt.js';
+import type { SmtpSession } from './smtp-session.js';
 
 /** The place of one connection: it carries one message at a time, and holds at most one session open. */
 export class SmtpLane {

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { capabilitiesOf } from './capabilities.js';
+import type { Chunking } from './chunking.js';
 import type { SmtpStage } from './mail-transport.js';
 import { SmtpChannel } from './smtp-channel.js';
 import { mayTrustClearText, type SmtpRoute } from './smtp-route.js';
@@ -14,8 +15,10 @@ export interface SmtpTimeouts {
   readonly greeting: number;
   /** For each reply up to the 354. */
   readonly reply: number;
-  /** For the reply to the final dot, counted from when the body is given to the socket. */
+  /** For the reply to the message, counted from when the body is given to the socket. */
   readonly data: number;
+  /** A relay that has said nothing for so long may be about to end the session. */
+  readonly awake: number;
 }
 
 /** The relay could not be brought to the point where it takes mail. */
@@ -33,6 +36,7 @@ export async function openSession(
   route: SmtpRoute,
   ehloName: string,
   timeouts: SmtpTimeouts,
+  chunking: Chunking,
 ): Promise<SmtpSession> {
   const connection = connectionTo(route, ehloName, timeouts);
   let authenticating = false;
@@ -48,7 +52,7 @@ export async function openSession(
     const relay = capabilitiesOf(connection.lastServerResponse || '');
     authenticating = true;
     await authenticated(connection, route);
-    return new SmtpSession(new SmtpChannel(connection, socketOf(connection)), relay, timeouts);
+    return new SmtpSession(new SmtpChannel(connection, socketOf(connection)), relay, timeouts, chunking);
   } catch (error) {
     const stage = authenticating ? 'auth' : failedStage(connection, error);
     connection.close();

@@ -1,19 +1,25 @@
-import { bodyOf } from './body.js';
+import { bodyOf, type Body } from './body.js';
 import type { Capabilities } from './capabilities.js';
+import { type Chunking, isUnknownCommand } from './chunking.js';
 import { type Envelope, envelopeFor } from './envelope.js';
 import type { OutgoingMessage, SendOutcome, SmtpReply, SmtpStage } from './mail-transport.js';
+import {
+  type Attempt,
+  final,
+  lostBeforeBody,
+  outcomeOfReplies,
+  outcomeOfReply,
+  refused,
+  type Refusal,
+  refusedBeforeBody,
+} from './smtp-attempt.js';
 import { ConnectionLost, type SmtpChannel } from './smtp-channel.js';
 
-/** How long a relay may take for its replies, in milliseconds. */
+/** How long a relay may take for its replies, and until when after one it is sure to be there, in milliseconds. */
 interface ReplyTimeouts {
   readonly reply: number;
   readonly data: number;
-}
-
-/** What came of an attempt. It may be repeated on another connection when this one ended before anything was accepted. */
-export interface Attempt {
-  readonly outcome: SendOutcome;
-  readonly repeatable: boolean;
+  readonly awake: number;
 }
 
 interface Step {
@@ -21,29 +27,33 @@ interface Step {
   readonly command: string;
 }
 
-interface Refusal {
-  readonly reply: SmtpReply;
-  readonly stage: SmtpStage;
-}
-
 const RSET: Step = { stage: 'mail', command: 'RSET\r\n' };
 const DATA: Step = { stage: 'data', command: 'DATA\r\n' };
-/** What a relay says to a client it does not know, whatever the message (RFC 4954 §6, RFC 3207 §4). */
-const NOT_AUTHENTICATED = new Set([530, 534, 535, 538]);
+/**
+ * An empty chunk, which shows that the relay knows BDAT before a message is risked: one that does not would take the
+ * lines of the message for commands.
+ */
+const EMPTY_CHUNK: Step = { stage: 'data', command: 'BDAT 0\r\n' };
+/** A larger message is not sent before its recipient is known to be accepted. */
+const AT_ONCE_OCTETS = 131_072;
 
 /** Mail transactions over one connection, one after the other. */
 export class SmtpSession {
   readonly #channel: SmtpChannel;
   readonly #relay: Capabilities;
   readonly #timeouts: ReplyTimeouts;
+  readonly #chunking: Chunking;
   #transactions = 0;
   #stage: SmtpStage = 'mail';
   #resetFirst = false;
+  #knowsChunks = false;
+  #answeredAt = 0;
 
-  constructor(channel: SmtpChannel, relay: Capabilities, timeouts: ReplyTimeouts) {
+  constructor(channel: SmtpChannel, relay: Capabilities, timeouts: ReplyTimeouts, chunking: Chunking) {
     this.#channel = channel;
     this.#relay = relay;
     this.#timeouts = timeouts;
+    this.#chunking = chunking;
   }
 
   get usable(): boolean {
@@ -60,26 +70,87 @@ export class SmtpSession {
     const envelope = envelopeFor(message, body, this.#relay);
     if ('reply' in envelope) return final(refused(envelope));
     this.#transactions++;
-    try {
-      const refusal = await this.#offer(envelope);
-      if (refusal !== null) return this.#refusedBeforeBody(refusal);
-      this.#channel.write(body.octets, 1);
-    } catch (error) {
-      return lostBeforeBody(error, this.#stage);
-    }
-    return final(await this.#finalReply());
+    const mayChunk = message.atOnce === true && body.size <= AT_ONCE_OCTETS && this.#mayChunk();
+    if (mayChunk && this.#isAwake()) return this.#sendAtOnce(envelope, body);
+    return this.#sendInTurns(envelope, body, mayChunk && !this.#knowsChunks);
   }
 
   async quit(): Promise<void> {
     await this.#channel.quit();
   }
 
+  #mayChunk(): boolean {
+    return this.#relay.chunking && this.#relay.pipelining && this.#chunking.inUse;
+  }
+
+  /** Whether it is sure to be there, knows BDAT and has ended what was before. */
+  #isAwake(): boolean {
+    const isRecent = performance.now() - this.#answeredAt < this.#timeouts.awake;
+    return this.#knowsChunks && isRecent && !this.#resetFirst;
+  }
+
+  /** Envelope and message in one write (RFC 3030 §4.2). */
+  async #sendAtOnce({ mail, rcpt }: Envelope, body: Body): Promise<Attempt> {
+    const commands = Buffer.from(`${mail}${rcpt}BDAT ${body.size} LAST\r\n`);
+    this.#resetFirst = true;
+    try {
+      this.#channel.write([commands, ...body.octets], 3);
+    } catch (error) {
+      return lostBeforeBody(error, 'mail');
+    }
+    const answer = await this.#channel.replies(3, this.#timeouts.data);
+    const attempt = outcomeOfReplies(answer);
+    if (attempt.outcome.kind === 'accepted') this.#ended();
+    else if (!this.#endsInOrder(answer.replies)) this.#channel.close();
+    const refusal = attempt.outcome.kind === 'permanent' && attempt.outcome.stage === 'body';
+    if (!refusal || !isUnknownCommand(answer.replies.at(-1)?.code ?? 0)) return attempt;
+    // Nothing was accepted, and who knows what it made of the message.
+    this.#chunking.giveUp();
+    this.#channel.close();
+    return { ...attempt, repeatable: true };
+  }
+
+  /** Whether a message that was not accepted was refused to its end, so that the session can go on. */
+  #endsInOrder(replies: readonly SmtpReply[]): boolean {
+    const last = replies.at(-1);
+    return replies.length === 3 && last !== undefined && last.code >= 400 && last.code !== 421;
+  }
+
+  /** The message leaves when its recipient was accepted, by DATA or, to see whether the relay knows it, by BDAT. */
+  async #sendInTurns(envelope: Envelope, body: Body, triesChunks: boolean): Promise<Attempt> {
+    try {
+      let refusal = await this.#offer(envelope, triesChunks ? EMPTY_CHUNK : DATA);
+      let chunks = triesChunks;
+      if (triesChunks && refusal !== null && this.#isWithoutChunks(refusal)) {
+        this.#chunking.giveUp();
+        chunks = false;
+        this.#channel.write(DATA.command, 1);
+        refusal = await this.#replyTo(DATA, null);
+      }
+      if (refusal !== null) return this.#refused(refusal);
+      this.#handOver(body, chunks);
+    } catch (error) {
+      return lostBeforeBody(error, this.#stage);
+    }
+    return final(await this.#finalReply());
+  }
+
+  #isWithoutChunks({ stage, reply }: Refusal): boolean {
+    return stage === 'data' && isUnknownCommand(reply.code) && this.usable;
+  }
+
+  #handOver(body: Body, asChunk: boolean): void {
+    this.#knowsChunks ||= asChunk;
+    const octets = asChunk ? [Buffer.from(`BDAT ${body.size} LAST\r\n`), ...body.octets] : body.stuffed();
+    this.#channel.write(octets, 1);
+  }
+
   /** Everything up to the reply to DATA; null when the relay now waits for the body. */
-  async #offer(envelope: Envelope): Promise<Refusal | null> {
+  async #offer(envelope: Envelope, last: Step): Promise<Refusal | null> {
     const steps: Step[] = [
       { stage: 'mail', command: envelope.mail },
       { stage: 'rcpt', command: envelope.rcpt },
-      DATA,
+      last,
     ];
     if (this.#resetFirst) steps.unshift(RSET);
     this.#resetFirst = true;
@@ -130,13 +201,10 @@ export class SmtpSession {
     }
   }
 
-  #refusedBeforeBody(refusal: Refusal): Attempt {
-    if (!NOT_AUTHENTICATED.has(refusal.reply.code)) {
-      return { outcome: refused(refusal), repeatable: refusal.reply.code === 421 };
-    }
-    this.#channel.close();
-    const { code, text } = refusal.reply;
-    return final({ kind: 'route-unavailable', stage: 'auth', detail: `${code} ${text}` });
+  #refused(refusal: Refusal): Attempt {
+    const attempt = refusedBeforeBody(refusal);
+    if (attempt.outcome.kind === 'route-unavailable') this.#channel.close();
+    return attempt;
   }
 
   /**
@@ -149,40 +217,22 @@ export class SmtpSession {
     try {
       reply = await this.#channel.reply(this.#timeouts.data);
     } catch (error) {
-      return { kind: 'ambiguous', detail: detailOf(error) };
+      if (!(error instanceof ConnectionLost)) throw error;
+      return { kind: 'ambiguous', detail: error.message };
     }
+    this.#ended();
+    const outcome = outcomeOfReply(reply);
+    if (reply.code === 421 || outcome.kind === 'ambiguous') this.#channel.close();
+    return outcome;
+  }
+
+  /** The transaction came to its end: the next one needs no RSET. */
+  #ended(): void {
     this.#resetFirst = false;
-    if (reply.code === 421) this.#channel.close();
-    if (reply.code < 300) return { kind: 'accepted', response: responseOf(reply) };
-    if (reply.code >= 400) return refused({ reply, stage: 'body' });
-    this.#channel.close();
-    return { kind: 'ambiguous', detail: `The relay answered ${reply.code} to the message.` };
+    this.#answeredAt = performance.now();
   }
 }
 
 function isWanted(step: Step, reply: SmtpReply): boolean {
   return Math.floor(reply.code / 100) === (step === DATA ? 3 : 2);
-}
-
-function final(outcome: SendOutcome): Attempt {
-  return { outcome, repeatable: false };
-}
-
-function refused({ reply, stage }: Refusal): SendOutcome {
-  return { kind: reply.code >= 500 ? 'permanent' : 'temporary', reply, stage };
-}
-
-function lostBeforeBody(error: unknown, stage: SmtpStage): Attempt {
-  if (!(error instanceof ConnectionLost)) throw error;
-  const reply = { code: 421, enhancedCode: error.timedOut ? '4.4.1' : '4.4.2', text: error.message };
-  return { outcome: { kind: 'temporary', reply, stage }, repeatable: !error.timedOut };
-}
-
-function detailOf(error: unknown): string {
-  if (!(error instanceof ConnectionLost)) throw error;
-  return error.message;
-}
-
-function responseOf({ code, enhancedCode, text }: SmtpReply): string {
-  return [code, enhancedCode, text].filter(Boolean).join(' ');
 }

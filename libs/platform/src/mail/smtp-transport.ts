@@ -1,4 +1,5 @@
 import { Backoff } from './backoff.js';
+import { Chunking } from './chunking.js';
 import { MailTransport, type OutgoingMessage, type SendOutcome } from './mail-transport.js';
 import { SmtpLane } from './smtp-lane.js';
 import { openSession, RouteUnavailable, type SmtpTimeouts } from './smtp-opening.js';
@@ -13,6 +14,8 @@ export interface SmtpTransportOptions {
   readonly messagesPerConnection: number;
   /** The name given in EHLO. */
   readonly ehloName: string;
+  /** Whether BDAT may be used where the relay offers it (RFC 3030), for messages that may leave at once. Yes when left out. */
+  readonly chunking?: boolean;
   /** Milliseconds; the defaults are those of RFC 5321 §4.5.3.2 where it names one. `idle`: after how long without mail a connection is ended. */
   readonly timeouts?: Partial<SmtpTimeouts & { readonly idle: number }>;
   /** Hears why a connection could not be opened. The message may hold the relay's words: redact it. */
@@ -25,7 +28,14 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-const TIMEOUTS = { connect: 30_000, greeting: 300_000, reply: 300_000, data: 600_000, idle: 15_000 };
+const TIMEOUTS = {
+  connect: 30_000,
+  greeting: 300_000,
+  reply: 300_000,
+  data: 600_000,
+  awake: 1_000,
+  idle: 15_000,
+};
 
 /** Sends through a relay over a few connections that are kept and reused. Opens none before the first message. */
 export class SmtpTransport extends MailTransport {
@@ -43,9 +53,11 @@ export class SmtpTransport extends MailTransport {
     const { messagesPerConnection, ehloName } = options;
     const route = parseSmtpUrl(options.url);
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
+    const chunking = new Chunking(options.chunking ?? true);
+    const open = () => openSession(route, ehloName, timeouts, chunking);
     this.#lanes = Array.from(
       { length: options.connections },
-      () => new SmtpLane(() => openSession(route, ehloName, timeouts), messagesPerConnection, timeouts.idle),
+      () => new SmtpLane(open, messagesPerConnection, timeouts.idle),
     );
     this.#free = [...this.#lanes];
     this.#onConnectionError = options.onConnectionError ?? (() => {});
