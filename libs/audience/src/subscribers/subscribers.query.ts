@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, environmentOf } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
-import { environmentOf } from '../environment-of.query.js';
 import { isTopicKey } from '../topics/topic.js';
 import type { Subscriber } from './subscriber.js';
 import { listed, type SubscriberFilter } from './subscriber-list.query.js';
