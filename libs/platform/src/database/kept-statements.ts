@@ -7,7 +7,8 @@ const MAX_STATEMENTS = 100;
 
 /**
  * Begins a statement that is asked for again and again, always by the same text: a connection parses and plans it
- * once, and not at each time. The plan is made for any values, so each must lead to the same index.
+ * once, and not at each time. The plan is made for any values, so each must lead to the same index. For statements that
+ * share a transaction with others; one that stands alone is a `Database.statement`, which needs no transaction around it.
  */
 export const prepared: RawBuilder<unknown> = sql.raw(MARK);
 

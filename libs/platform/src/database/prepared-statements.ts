@@ -9,7 +9,8 @@ interface PreparedStatement {
 
 /**
  * Connections for nothing but single statements. Their settings stay from one statement to the next, so that a
- * statement for the same scope as the one before is one round trip.
+ * statement for the same scope as the one before is one round trip. Within a transaction, on the connections that all share,
+ * settings end with it: there `prepared` marks a statement instead.
  */
 export class PreparedStatements {
   readonly #settings = new WeakMap<pg.PoolClient, string>();

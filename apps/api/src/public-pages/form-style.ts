@@ -1,0 +1,114 @@
+import { css } from './html.js';
+
+/** Pages on which somebody decides: buttons, and the topics and choices beside them. */
+export const formStyle = css`
+  .topics {
+    margin: 0 0 1.5rem;
+    padding: 0;
+    list-style: none;
+    border-top: 1px solid var(--edge);
+  }
+  .topics li {
+    padding: 0.625rem 0;
+    border-bottom: 1px solid var(--edge);
+    font-weight: 600;
+  }
+  button {
+    display: block;
+    width: 100%;
+    min-height: 3.25rem;
+    margin: 0 0 0.75rem;
+    padding: 0.75rem 1.25rem;
+    border: 2px solid transparent;
+    border-radius: 0.75rem;
+    background: var(--accent);
+    color: var(--on-accent);
+    font: inherit;
+    font-weight: 600;
+    line-height: 1.3;
+    text-wrap: balance;
+    cursor: pointer;
+  }
+  button:hover {
+    background: var(--accent-strong);
+  }
+  button.second {
+    background: transparent;
+    border-color: var(--button-edge);
+    color: var(--ink);
+  }
+  button.second:hover {
+    background: var(--tint);
+  }
+  button:focus-visible {
+    outline: 3px solid var(--accent);
+    outline-offset: 3px;
+  }
+  .choice {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    justify-content: space-between;
+    gap: 0.5rem 1rem;
+  }
+  .choice > span {
+    flex: 1 1 9rem;
+  }
+  .choice button {
+    flex: none;
+    width: auto;
+    min-height: 2.75rem;
+    margin: 0;
+    padding: 0.5rem 1rem;
+    font-size: 0.9375rem;
+  }
+  .about {
+    display: block;
+    font-size: 0.9375rem;
+    font-weight: 400;
+    white-space: pre-line;
+  }
+  .pair,
+  .row {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 0.5rem;
+  }
+  .choice > .pair {
+    flex: none;
+    max-width: 100%;
+  }
+  .row button {
+    flex: 1 1 4.75rem;
+    width: auto;
+    margin: 0;
+    padding: 0.75rem 0.25rem;
+    font-size: 1rem;
+  }
+  form > .topics:last-child li:last-child {
+    border-bottom: 0;
+  }
+  .more + form {
+    margin-top: 1.75rem;
+  }
+  form:has(+ .more) .topics li:last-child {
+    padding-bottom: 0;
+  }
+  .status {
+    display: block;
+    color: var(--quiet);
+    font-size: 0.875rem;
+    font-weight: 400;
+  }
+  form + form {
+    margin-top: 1.5rem;
+  }
+  form + .quiet {
+    margin-top: 1.25rem;
+  }
+  .more {
+    margin-top: 1.75rem;
+    padding-top: 1.25rem;
+    border-top: 1px solid var(--edge);
+  }
+`;

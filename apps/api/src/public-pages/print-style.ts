@@ -1,0 +1,36 @@
+import { css } from './html.js';
+
+/** On paper there is no card. To stand behind what it changes. */
+export const printStyle = css`
+  @media print {
+    :root {
+      color-scheme: light;
+      --paper: #ffffff;
+      --card: #ffffff;
+      --edge: #c9c9c9;
+      --ink: #000000;
+      --quiet: #444444;
+      --accent: #000000;
+      --second: #a8481c;
+      --tint: #ffffff;
+    }
+    body {
+      min-height: 0;
+      padding: 0;
+      font-size: 11pt;
+    }
+    main,
+    main.wide {
+      max-width: none;
+      padding: 0;
+      border: 0;
+    }
+    .sign,
+    .unprinted {
+      display: none;
+    }
+    tr {
+      break-inside: avoid;
+    }
+  }
+`;
