@@ -6,8 +6,8 @@ import { type ApiAnswer, type ApiClient, readAnswer } from '../support/api-clien
 import { type DnsServer, startDnsServer } from '../support/dns-server.js';
 import { eventually } from '../support/eventually.js';
 import { type GeneratedRequest, requestsOf } from '../support/generated-requests.js';
-import { fillIn } from '../support/hostile-values.js';
-import { openApiDocument, validateAnswer } from '../support/openapi-validation.js';
+import { fillIn, known } from '../support/hostile-values.js';
+import { type OpenApiDocument, openApiDocument, validateAnswer } from '../support/openapi-validation.js';
 import { type RunningSystem, startSystem } from '../support/system.js';
 
 /** The whole: `FUZZ_REQUESTS=20000`. The same requests again: `FUZZ_SEED=…`, as printed. */
@@ -211,6 +211,25 @@ describe('whatever is sent to it, the API', () => {
     Math.max(120_000, REQUESTS * 100),
   );
 
+  it('takes null in any one field of a body, or names it', async () => {
+    await fill();
+    const document = await openApiDocument(system.baseUrl);
+    const faults: string[] = [];
+    for (const { method, template, body, field } of bodiesWithNull(document)) {
+      const path = template.replaceAll(/\{(\w+)\}/g, (_all, kind: string) => known(kind, 0));
+      const headers = { 'content-type': 'application/json' };
+      const request = { method, template, path, headers, body: JSON.stringify(body) };
+      try {
+        const answer = await send(request);
+        if (answer.status === 400 && answer.at('errors', field) === undefined)
+          throw new Error(`does not name ${field}: ${answer.text.slice(0, 300)}`);
+      } catch (error) {
+        faults.push(shown(request, error));
+      }
+    }
+    expect(faults).toEqual([]);
+  }, 120_000);
+
   it('gets past its checks often enough for this to mean something', () => {
     const done = [200, 201, 202, 204].reduce((sum, status) => sum + (answered.get(status) ?? 0), 0);
     expect(done / requests.length).toBeGreaterThan(0.2);
@@ -244,3 +263,29 @@ describe('whatever is sent to it, the API', () => {
     }
   });
 });
+
+interface JsonBody {
+  readonly content?: Readonly<
+    Record<string, { readonly example?: object; readonly schema?: { readonly $ref?: string } }>
+  >;
+}
+
+/** The example of each operation's body, with null in one of its fields after the other. */
+function bodiesWithNull(
+  document: OpenApiDocument,
+): { method: string; template: string; body: object; field: string }[] {
+  return Object.entries(document.paths).flatMap(([template, methods]) =>
+    Object.entries(methods).flatMap(([method, { requestBody }]) => {
+      const described: JsonBody = requestBody ?? {};
+      const { example = {}, schema } = described.content?.['application/json'] ?? {};
+      const named = document.components?.schemas?.[schema?.$ref?.split('/').at(-1) ?? ''];
+      const { properties = {} } = (named ?? {}) as { readonly properties?: object };
+      return Object.keys(properties).map((field) => ({
+        method: method.toUpperCase(),
+        template,
+        body: { ...example, [field]: null },
+        field,
+      }));
+    }),
+  );
+}

@@ -98,10 +98,11 @@ export class CustomFieldsService {
     return this.database.transaction(scope, async () => {
       await this.fields.lockDefinitions(scope);
       const field = await this.#own(scope, key);
+      // What the change itself refuses comes before what the state does.
+      const settings = await change(field);
       if (field.status === 'ARCHIVED') {
         throw new InvalidStateError('An archived custom field cannot be changed.', 'ARCHIVED', ['ACTIVE']);
       }
-      const settings = await change(field);
       if (JSON.stringify(settings) === JSON.stringify(field)) return field;
       return this.fields.update(scope, field.id, settings, this.clock.now());
     });

@@ -161,6 +161,8 @@ describe('custom fields', () => {
       await expect(service.updateDetails(scope, key, {})).rejects.toMatchObject(refusal);
       await expect(service.updateConfig(scope, key, {})).rejects.toMatchObject(refusal);
     }
+    const options = choice('a');
+    await expect(service.updateConfig(scope, 'plan', { options })).rejects.toThrow(DomainValidationError);
     await expect(service.archive(scope, 'phone')).rejects.toThrow(InvalidStateError);
     await expect(service.archive(scope, 'nope')).rejects.toThrow(NotFoundError);
   });

@@ -87,8 +87,15 @@ const LAST_CHARACTER = '\u{10ffff}';
 function placesOf(q: string): readonly Place[] {
   const begins = (column: RawBuilder<unknown>, from: RawBuilder<unknown>) =>
     sql<boolean>`(${column} >= ${from} and ${column} < ${from} || ${LAST_CHARACTER})`;
+  const key = sql`b.email_key`;
+  const whole = begins(key, sql`${addressPrefix(q)}::text`);
+  const stem = internationalStem(q);
+  const address =
+    stem === null
+      ? whole
+      : sql<boolean>`(${whole} or (${begins(key, sql`${stem}::text`)} and starts_with(lower(b.email), lower(${q.normalize('NFC')}))))`;
   return [
-    { place: 'address', begins: begins(sql`b.email_key`, sql`${addressPrefix(q)}::text`) },
+    { place: 'address', begins: address },
     { place: 'first name', begins: begins(sql`b.first_name_key`, sql`lower(${q})`) },
     { place: 'last name', begins: begins(sql`b.last_name_key`, sql`lower(${q})`) },
   ];
@@ -99,4 +106,16 @@ function addressPrefix(q: string): string {
   const at = q.lastIndexOf('@');
   const domain = at === -1 ? null : hostName(q.slice(at + 1));
   return domain === null ? q.toLowerCase() : `${q.slice(0, at).toLowerCase()}@${domain}`;
+}
+
+/**
+ * How the key of an address begins whose domain is written up to somewhere in an international label, null when it has
+ * none: of a label that is not whole the A-label cannot be told (RFC 5891 §4.4), but only that it is one.
+ */
+function internationalStem(q: string): string | null {
+  const at = q.lastIndexOf('@');
+  const foreign = at === -1 ? -1 : q.slice(at).search(/[^\p{ASCII}]/u);
+  if (foreign === -1) return null;
+  const ascii = q.slice(0, at + foreign);
+  return `${ascii.slice(0, Math.max(at, ascii.lastIndexOf('.')) + 1).toLowerCase()}xn--`;
 }

@@ -44,6 +44,25 @@ describe('Database', () => {
     expect(rows).toEqual([{ count: 1 }]);
   });
 
+  it('reads times and dates as they are, whatever the server’s own settings for them', async () => {
+    const elsewhere = await createTestDatabase();
+    const name = new URL(elsewhere.url).pathname.slice(1);
+    await elsewhere.query(`alter database ${name} set timezone = 'Pacific/Auckland'`);
+    await elsewhere.query(`alter database ${name} set datestyle = 'SQL, DMY'`);
+    const here = await Database.connect({
+      url: elsewhere.url,
+      poolSize: 1,
+      applicationName: 'spec',
+      entities: [],
+    });
+    const at = new Date('2026-11-21T23:30:00.123Z');
+    const { rows } = await sql<{ at: Date; day: string }>`
+      select ${at}::timestamptz as at, (${at}::timestamptz)::date::text as day`.execute(here.unscoped);
+    expect(rows).toEqual([{ at, day: '2026-11-21' }]);
+    await here.close();
+    await elsewhere.drop();
+  });
+
   it('shows no rows without a scope and all of them to the system', async () => {
     await topicIn(21);
     expect((await countTopics.execute(database.unscoped)).rows).toEqual([{ count: 0 }]);

@@ -205,7 +205,7 @@ function poolOf(options: DatabaseOptions, size: number, settings = ''): pg.Pool 
     application_name: options.applicationName,
     connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
     statement_timeout: options.statementTimeoutMs ?? 0,
-    options: `-c role=mailwright_app -c timezone=UTC -c idle_in_transaction_session_timeout=60000 ${settings}`,
+    options: `-c role=mailwright_app -c timezone=UTC -c datestyle=ISO -c idle_in_transaction_session_timeout=60000 ${settings}`,
     types: { getTypeParser: typeParser },
   });
   // An idle client whose server went away emits 'error'; the pool has dropped it already.
