@@ -135,6 +135,7 @@ describe('automations over HTTP', () => {
         422,
         {
           'nodes[1].type': expect.stringMatching(/^must be one of trigger, email/),
+          'nodes[2].id': 'is used twice',
           'nodes[2].color': 'is not a known field',
           edges: 'is not valid JSON',
         },

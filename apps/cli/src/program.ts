@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import type { CliContext } from './cli-context.js';
 import { addAutomationInstall, addAutomationTemplates } from './commands/automation-install.command.js';
 import { addAutomationSecret } from './commands/automation-secret.command.js';
+import { addCampaignArchive } from './commands/campaign-archive.command.js';
 import { addCheckAutomations } from './commands/check-automations.command.js';
 import { addCheckCounters } from './commands/check-counters.command.js';
 import { addCheckCredits } from './commands/check-credits.command.js';
@@ -57,6 +58,7 @@ const COMMANDS = [
   addInvoiceList,
   addInvoicePay,
   addInvoiceVoid,
+  addCampaignArchive,
   addReportLink,
   addSubscriberExport,
   addSubscriberErase,

@@ -35,6 +35,7 @@ export {
   SEND_STRATEGIES,
   type SendStrategy,
 } from './campaigns/campaign.js';
+export { CampaignArchive } from './campaigns/campaign-archive.service.js';
 export { CampaignControlService } from './campaigns/campaign-control.service.js';
 export { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 export type { CampaignAnalysis } from './campaigns/campaign-analysis.service.js';

@@ -9,6 +9,7 @@ import { AutomationMailPreparation } from './automations/automation-mail-prepara
 import { AutomationsModule } from './automations/automations.module.js';
 import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
 import { CampaignAnnouncements } from './campaigns/campaign-announcements.service.js';
+import { CampaignArchive } from './campaigns/campaign-archive.service.js';
 import { CampaignControlService } from './campaigns/campaign-control.service.js';
 import { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 import { CampaignFailureService } from './campaigns/campaign-failure.service.js';
@@ -110,6 +111,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
   providers: [
     CampaignAnalysisService,
     CampaignAnnouncements,
+    CampaignArchive,
     CampaignControlService,
     CampaignDomainUsageQuery,
     CampaignMailsService,
@@ -153,6 +155,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
   ],
   exports: [
     CampaignAnnouncements,
+    CampaignArchive,
     CampaignControlService,
     CampaignDomainUsageQuery,
     CampaignMailsService,

@@ -4,6 +4,9 @@ import { hostName } from '#kernel';
 /** Room below the 253 characters of a host name (RFC 1035 §2.3.4) for `<selector>._domainkey.` and its like. */
 const MAX_LENGTH = 200;
 
+/** Names that are never in the DNS (RFC 6761 §6.3 and §6.4, RFC 6762 §3, RFC 7686 §2); `.test` and `.example` are for trying out. */
+const NEVER_REGISTERED: ReadonlySet<string> = new Set(['localhost', 'invalid', 'local', 'onion']);
+
 export type DomainNameResult = { readonly name: string } | { readonly fault: string };
 
 /** The domain that `input` means, as lower-case A-labels (RFC 5890), or what keeps it from being a sending domain. */
@@ -12,8 +15,8 @@ export function parseDomainName(input: string): DomainNameResult {
   if (name === null) return { fault: 'is not a domain name such as news.example.com' };
   if (name.length > MAX_LENGTH) return { fault: `is longer than ${MAX_LENGTH} characters` };
   // The Public Suffix List: what nobody can register is nobody's.
-  const { domain, isIp } = parse(name, { allowPrivateDomains: true });
-  if (isIp === true || domain === null)
+  const { domain, isIp, publicSuffix } = parse(name, { allowPrivateDomains: true });
+  if (isIp === true || domain === null || NEVER_REGISTERED.has(publicSuffix ?? ''))
     return { fault: 'is not a domain that one can register, or one below it' };
   return { name };
 }

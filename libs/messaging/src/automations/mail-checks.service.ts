@@ -7,6 +7,7 @@ import { parseContentDocument } from '../content/content-document.js';
 import { ContentCompileError } from '../content/content-inspection.js';
 import { authoredLinks, isEmptyContent, linkFault } from '../content/content-links.js';
 import { compileMergeTemplate, MergeTemplateError, unknownVariables } from '../content/merge-template.js';
+import { trialFault } from '../content/merge-trial.js';
 import type { EmailConfig } from './graph/node-config.js';
 import { bodyTexts } from './webhooks/webhook-message.js';
 
@@ -68,8 +69,11 @@ export function bodyFaults(body: unknown, customKeys: readonly string[]): Faults
 
 function tagFaults(part: string, source: string, customKeys: readonly string[]): Faults {
   try {
-    const [unknown] = unknownVariables(compileMergeTemplate(source, 'none'), customKeys);
-    return unknown === undefined ? {} : { [part]: `has {{ ${unknown} }}, which is not known` };
+    const template = compileMergeTemplate(source, 'none');
+    const [unknown] = unknownVariables(template, customKeys);
+    if (unknown !== undefined) return { [part]: `has {{ ${unknown} }}, which is not known` };
+    const fault = trialFault(template);
+    return fault === null ? {} : { [part]: `has merge tags that cannot be filled in: ${fault}` };
   } catch (error) {
     if (!(error instanceof MergeTemplateError)) throw error;
     return { [part]: `has a merge tag that is wrong: ${error.message}` };

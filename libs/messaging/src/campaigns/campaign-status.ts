@@ -22,6 +22,7 @@ export const CAMPAIGN_ACTIONS = {
   resume: 'cannot be resumed',
   retryFailed: 'has nothing that could be sent again',
   test: 'cannot be tested',
+  archive: 'cannot be archived',
 } as const;
 export type CampaignAction = keyof typeof CAMPAIGN_ACTIONS;
 
@@ -38,6 +39,7 @@ export const ALLOWED_STATUSES: Readonly<Record<CampaignAction, readonly Campaign
   resume: ['PAUSED'],
   retryFailed: ['SENT'],
   test: CAMPAIGN_STATUSES.filter((status) => status !== 'ARCHIVED'),
+  archive: ['SENT', 'CANCELLED', 'FAILED'],
 };
 
 /** The states in which the worker has it: from here it can fail. */

@@ -14,6 +14,7 @@ import {
 } from '../content/content-links.js';
 import { contentView, withoutMergeTags } from '../content/content-view.js';
 import { compileMergeTemplate, MergeTemplateError, unknownVariables } from '../content/merge-template.js';
+import { trialFault } from '../content/merge-trial.js';
 import { type CampaignContent, compileSources, type MailFooter } from './campaign-template.js';
 
 /** As much of a bad link as a message shows. */
@@ -97,6 +98,8 @@ function reviewTags({ subject, html, text }: CompiledContent, customKeys: readon
       const template = compileMergeTemplate(source, 'none');
       personal ||= template.variables.some((name) => /^(?:subscriber|custom)\./.test(name));
       for (const name of unknownVariables(template, customKeys)) faults.add(`{{ ${name} }} is not known`);
+      const fault = trialFault(template);
+      if (fault !== null) faults.add(`${part}: ${fault}`);
     } catch (error) {
       if (!(error instanceof MergeTemplateError)) throw error;
       faults.add(`${part}: ${error.message}`);

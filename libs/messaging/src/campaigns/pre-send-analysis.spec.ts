@@ -95,6 +95,14 @@ describe('the analysis of a campaign', () => {
     expect(withResult(checks, 'FAIL')).toContain(code);
   });
 
+  it('refuses merge tags that exceed their bounds for everybody', async () => {
+    await domain();
+    const loops = '<p>{% for i in (1..5000) %}{% for j in (1..5000) %}x{% endfor %}{% endfor %}</p>';
+    const { checks, status } = await analysed({ contentJson: json(text(loops)) });
+    expect(status).toBe('FAILED');
+    expect(withResult(checks, 'FAIL')).toContain('merge-tags');
+  });
+
   it('skips, and does not pass, what cannot be seen while a merge tag is not closed', async () => {
     await domain();
     const { checks, status } = await analysed({ contentText: 'Hello {{ subscriber.first_name' });

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
+import { CampaignArchive } from '../campaigns/campaign-archive.service.js';
 import { CampaignControlService } from '../campaigns/campaign-control.service.js';
 import { CampaignSendingService } from '../campaigns/campaign-sending.service.js';
 import { MINUTE } from '../messaging.fixture.js';
@@ -55,6 +56,31 @@ describe('a campaign under way', () => {
       await lifecycle.expand(queued.id);
       expect(await fixture.campaign(queued.id)).toMatchObject({ status: 'PAUSED', expanded: true });
       expect(await fixture.deliveries()).toHaveLength(5_100);
+    });
+  });
+
+  describe('that is over', () => {
+    const archive = (campaignKey: string) => fixture.get(CampaignArchive).archive(scope, campaignKey);
+
+    it('is put away by the operator when its deliveries have ended, and not before or twice', async () => {
+      const { id, campaignKey } = await fixture.queuedCampaign(scope, 2);
+      const refusal = {
+        code: 'invalid-state',
+        currentState: 'SENDING',
+        allowedStates: ['SENT', 'CANCELLED', 'FAILED'],
+      };
+      await expect(archive(campaignKey)).rejects.toMatchObject(refusal);
+      await control().cancel(scope, campaignKey);
+      await expect(archive(campaignKey)).rejects.toMatchObject({ code: 'unavailable' });
+      await closing(id);
+      await archive(campaignKey);
+      expect((await fixture.campaign(id)).status).toBe('ARCHIVED');
+      await expect(archive(campaignKey)).rejects.toMatchObject({ currentState: 'ARCHIVED' });
+      await expect(control().resume(scope, campaignKey)).rejects.toMatchObject({ currentState: 'ARCHIVED' });
+    });
+
+    it('is found in its own environment alone', async () => {
+      await expect(archive('APIT-999')).rejects.toMatchObject({ code: 'not-found' });
     });
   });
 

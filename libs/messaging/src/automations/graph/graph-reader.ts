@@ -11,6 +11,12 @@ export const MAX_NODES = 200;
 const MAX_EDGES = 400;
 const MAX_ID = 100;
 
+/** An entry of a list, as far as it could be read; its id alone may tell of more that is wrong. */
+interface Read<Item> {
+  readonly id: string | null;
+  readonly item: Item | null;
+}
+
 export interface GraphTexts {
   readonly nodes: string;
   readonly edges: string;
@@ -32,7 +38,7 @@ export function readGraph(
   refuseDoubles('edges', edges, faults);
   refuseLooseEnds(nodes, edges, faults);
   if (!faults.isEmpty) return { errors: faults.byPath };
-  const graph = { nodes: nodes.filter(isKnown), edges: edges.filter(isKnown) };
+  const graph = { nodes: itemsOf(nodes), edges: itemsOf(edges) };
   for (const place of nodesOnCycles(graph)) faults.add(`nodes[${place}]`, 'is on a cycle');
   return faults.isEmpty ? { graph } : { errors: faults.byPath };
 }
@@ -42,8 +48,8 @@ function readList<Item>(
   path: string,
   max: number,
   faults: GraphFaults,
-  item: (value: JsonObject, path: string, faults: GraphFaults) => Item | null,
-): readonly (Item | null)[] {
+  item: (value: JsonObject, path: string, faults: GraphFaults) => Read<Item>,
+): readonly Read<Item>[] {
   const list = parse(text);
   if (list === undefined) faults.add(path, 'is not valid JSON');
   else if (!Array.isArray(list)) faults.add(path, 'must be an array');
@@ -52,7 +58,7 @@ function readList<Item>(
     return list.map((value: unknown, index) =>
       isObject(value)
         ? item(value, `${path}[${index}]`, faults)
-        : faults.add(`${path}[${index}]`, 'must be an object'),
+        : { id: faults.add(`${path}[${index}]`, 'must be an object'), item: null },
     );
   return [];
 }
@@ -66,7 +72,7 @@ function parse(text: string): unknown {
   }
 }
 
-function readNode(value: JsonObject, path: string, faults: GraphFaults): AutomationNode | null {
+function readNode(value: JsonObject, path: string, faults: GraphFaults): Read<AutomationNode> {
   onlyMembers(value, ['id', 'type', 'config', 'position'], path, faults);
   const id = readId(member(value, 'id'), `${path}.id`, faults);
   const given = member(value, 'type');
@@ -80,18 +86,19 @@ function readNode(value: JsonObject, path: string, faults: GraphFaults): Automat
   if (!isObject(config)) faults.add(`${path}.config`, 'must be an object');
   const position = member(value, 'position') ?? {};
   if (!isObject(position)) faults.add(`${path}.position`, 'must be an object');
-  return id === null || type === undefined || !isObject(config) ? null : { id, type, config };
+  const isFaulty = id === null || type === undefined || !isObject(config);
+  return { id, item: isFaulty ? null : { id, type, config } };
 }
 
-function readEdge(value: JsonObject, path: string, faults: GraphFaults): AutomationEdge | null {
+function readEdge(value: JsonObject, path: string, faults: GraphFaults): Read<AutomationEdge> {
   onlyMembers(value, ['id', 'source', 'target', 'branch'], path, faults);
   const id = readId(member(value, 'id'), `${path}.id`, faults);
   const source = readId(member(value, 'source'), `${path}.source`, faults);
   const target = readId(member(value, 'target'), `${path}.target`, faults);
   const branch = member(value, 'branch') ?? null;
   if (branch !== null && !isText(branch)) faults.add(`${path}.branch`, 'must be a string');
-  if (id === null || source === null || target === null) return null;
-  return { id, source, target, branch: isText(branch) ? branch : null };
+  if (id === null || source === null || target === null) return { id, item: null };
+  return { id, item: { id, source, target, branch: isText(branch) ? branch : null } };
 }
 
 function readId(value: unknown, path: string, faults: GraphFaults): string | null {
@@ -107,24 +114,24 @@ function onlyMembers(value: JsonObject, known: readonly string[], path: string, 
   }
 }
 
-function refuseDoubles(path: string, items: readonly ({ id: string } | null)[], faults: GraphFaults): void {
+function refuseDoubles(path: string, read: readonly Read<unknown>[], faults: GraphFaults): void {
   const seen = new Set<string>();
-  for (const [index, item] of items.entries()) {
-    if (item === null) continue;
-    if (seen.has(item.id)) faults.add(`${path}[${index}].id`, 'is used twice');
-    seen.add(item.id);
+  for (const [index, { id }] of read.entries()) {
+    if (id === null) continue;
+    if (seen.has(id)) faults.add(`${path}[${index}].id`, 'is used twice');
+    seen.add(id);
   }
 }
 
 function refuseLooseEnds(
-  nodes: readonly (AutomationNode | null)[],
-  edges: readonly (AutomationEdge | null)[],
+  nodes: readonly Read<AutomationNode>[],
+  edges: readonly Read<AutomationEdge>[],
   faults: GraphFaults,
 ): void {
-  // What is wrong with a node itself is told there.
-  if (nodes.some((node) => node === null)) return;
-  const ids = new Set(nodes.map((node) => node?.id));
-  for (const [index, edge] of edges.entries()) {
+  // A node without a readable id may be the one that is meant.
+  if (nodes.some(({ id }) => id === null)) return;
+  const ids = new Set(nodes.map(({ id }) => id));
+  for (const [index, { item: edge }] of edges.entries()) {
     for (const end of ['source', 'target'] as const) {
       if (edge !== null && !ids.has(edge[end]))
         faults.add(`edges[${index}].${end}`, 'is not the id of a node');
@@ -132,6 +139,6 @@ function refuseLooseEnds(
   }
 }
 
-function isKnown<Item>(item: Item | null): item is Item {
-  return item !== null;
+function itemsOf<Item>(read: readonly Read<Item>[]): Item[] {
+  return read.flatMap(({ item }) => item ?? []);
 }

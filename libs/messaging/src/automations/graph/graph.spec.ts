@@ -61,8 +61,18 @@ describe('a graph that is none', () => {
       'nodes[4].id': 'must be a string',
       'nodes[4].config': 'must be an object',
       'edges[0].target': 'is required',
+      'edges[1].id': 'is used twice',
       'edges[1].colour': 'is not a known field',
     });
+  });
+
+  it('has an unknown step, an id twice and a way to nowhere, all told at once', () => {
+    const nodes = [node('a', 'dance'), node('a', 'email')];
+    expect(Object.keys(read(nodes, [edge('a', 'z')]).errors ?? {})).toEqual([
+      'nodes[0].type',
+      'nodes[1].id',
+      'edges[0].target',
+    ]);
   });
 
   it('has ways from or to nowhere', () => {
