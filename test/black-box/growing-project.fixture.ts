@@ -72,7 +72,7 @@ export class ProjectLife {
   async #importing(emails: readonly string[], news: Topic, confirmed: Topic): Promise<void> {
     await this.step('import of new people', () => this.#import(emails, [news]));
     await this.step('suppressing some', () =>
-      each(emails.slice(0, Math.ceil(emails.length / 100)), (email) => this.#post('/suppressions', { email })),
+      each(emails.slice(0, Math.min(20, Math.ceil(emails.length / 100))), (email) => this.#post('/suppressions', { email })),
     );
     const again = [...emails, ...emails.slice(-Math.ceil(emails.length / 2))];
     await this.step('import of the same people', () => this.#import(again, [news]));
@@ -113,7 +113,7 @@ export class ProjectLife {
 
   async #events(emails: readonly string[], year: number): Promise<void> {
     await this.step('events', () =>
-      each(emails.slice(-Math.ceil(emails.length / 4)), (email, index) =>
+      each(fewOf(emails, 100), (email, index) =>
         this.#post(`/subscribers/${encodeURIComponent(email)}/events`, { name: 'order.paid', properties: { year, index } }, 202),
       ),
     );
@@ -231,7 +231,7 @@ export class ProjectLife {
   }
 
   async #leaving(emails: readonly string[], confirmed: Topic): Promise<void> {
-    const some = emails.slice(-Math.ceil(emails.length / 20)).map(encodeURIComponent);
+    const some = fewOf(emails, 20).map(encodeURIComponent);
     await this.step('looking at people', () =>
       each(some, async (email) => {
         await this.#ok(`/subscribers/${email}`);
@@ -329,6 +329,8 @@ export class ProjectLife {
     return eventually(what, probe, DEADLINE_MS);
   }
 }
+
+const fewOf = (emails: readonly string[], most: number) => emails.slice(-Math.min(most, Math.ceil(emails.length / 4)));
 
 /** Some at a time. */
 async function each<Item>(items: readonly Item[], work: (item: Item, index: number) => Promise<unknown>): Promise<void> {

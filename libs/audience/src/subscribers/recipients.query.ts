@@ -149,14 +149,17 @@ export class RecipientsQuery {
           ${activeValues} as "customFields", coalesce(c.names, '{}') as "topicNames",
           case when s.email_key is not null then 'suppressed' when c.names is null then 'unsubscribed'
             when b.paused_until > ${now} then 'paused' end as obstacle
-        from audience.subscribers b
+        from unnest(${[...subscriberIds]}::uuid[]) wanted(id)
+        cross join lateral (
+          select * from audience.subscribers b
+          where b.environment_id = ${environmentOf(scope)} and b.id = wanted.id offset 0
+        ) b
         left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
         left join lateral (
           select array_agg(t.name order by t.name, t.id) as names
           from audience.consents c join audience.topics t on t.id = c.topic_id
           where c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
         ) c on true
-        where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...subscriberIds]}::uuid[])
       `.execute(db);
       const defaults = templateDefaults(await this.fields.definitions(scope));
       return new Map(

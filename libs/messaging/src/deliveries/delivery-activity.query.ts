@@ -53,7 +53,7 @@ function deliveries(
   happened: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   return sql`select d.subscriber_id, ${occurredAt} as occurred_at from messaging.deliveries d
-    where d.environment_id = ${environmentOf(scope)} and d.kind in ('CAMPAIGN', 'AUTOMATION') and ${happened}
+    where d.environment_id = ${scope.environmentId} and d.kind in ('CAMPAIGN', 'AUTOMATION') and ${happened}
       and d.subscriber_id is not null ${ofCampaigns(scope, mails, sql`d.source_id`)}`;
 }
 
