@@ -144,10 +144,14 @@ describe('a project that grows quickly', () => {
     await system.worker.stop();
     for (const statement of AGEING) await database.query(statement);
     system.worker = await startProgram('worker', system.variables);
-    await eventually('all is cleared up', async () => {
-      const rows = await database.query<{ isLeft: boolean }>(`select ${LEFT} as "isLeft"`);
-      return rows[0]?.isLeft === false;
-    }, 120_000);
+    await eventually(
+      'all is cleared up',
+      async () => {
+        const rows = await database.query<{ isLeft: boolean }>(`select ${LEFT} as "isLeft"`);
+        return rows[0]?.isLeft === false;
+      },
+      120_000,
+    );
     await postgres.watch(database, false);
     expect(await excessive(from)).toEqual([]);
   }, 300_000);

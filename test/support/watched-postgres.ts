@@ -119,7 +119,7 @@ function statementOf(line: string): WatchedStatement | null {
     at: new Date(timestamp.replace(' UTC', 'Z').replace(' ', 'T')),
     program,
     text: String(told['Query Text']),
-    parameters: String(told['Query Parameters'] ?? ''),
+    parameters: typeof told['Query Parameters'] === 'string' ? told['Query Parameters'] : '',
     rows: rowsOf(told.Plan),
     plan: told.Plan,
   };

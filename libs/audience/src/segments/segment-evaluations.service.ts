@@ -93,7 +93,9 @@ export async function makeRoomForSets(db: Sql): Promise<void> {
  */
 export async function prepareForSets(db: Sql): Promise<void> {
   await makeRoomForSets(db);
-  await sql`select set_config('enable_nestloop', 'off', true), set_config('enable_seqscan', 'off', true)`.execute(db);
+  await sql`select set_config('enable_nestloop', 'off', true), set_config('enable_seqscan', 'off', true)`.execute(
+    db,
+  );
 }
 
 async function lock(db: Sql, scope: ProjectScope, segmentId: string): Promise<DynamicSegment | null> {
@@ -114,7 +116,7 @@ async function fill(
   const { numAffectedRows = 0n } = await sql`
     insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
     select b.id, ${segmentId}, ${environmentId}, ${now} from audience.scoped_subscribers b
-    where b.environment_id = ${environmentOf({ environmentId })} and ${predicate}
+    where b.environment_id = ${environmentId} and ${predicate}
   `.execute(db);
   return Number(numAffectedRows);
 }
@@ -132,7 +134,7 @@ async function compare(
 ): Promise<number> {
   const { rows } = await sql<{ members: number }>`
     with current as materialized (
-      select b.id from audience.scoped_subscribers b where b.environment_id = ${environmentOf({ environmentId })} and ${predicate}
+      select b.id from audience.scoped_subscribers b where b.environment_id = ${environmentId} and ${predicate}
     ), difference as materialized (
       select c.id as comes, m.place as goes
       from current c full join (

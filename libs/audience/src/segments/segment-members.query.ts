@@ -81,7 +81,7 @@ export class SegmentMembersQuery {
       const { rows } = await sql<Counted<SegmentMember>>`
         with matching as materialized (
           select b.id, b.created_at from audience.scoped_subscribers b
-          where b.environment_id = ${environmentOf(scope)} and ${predicate}
+          where b.environment_id = ${scope.environmentId} and ${predicate}
         )
         select n.total, p.* from (select count(*) as total from matching) n
         left join (

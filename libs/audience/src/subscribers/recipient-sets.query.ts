@@ -15,7 +15,7 @@ export function recipientsAmong(
 ): RawBuilder<unknown> {
   return sql`
     select b.id as subscriber_id, b.email as address, b.email_key as address_key
-    from ${people} b.environment_id = ${environmentOf(scope)}
+    from ${people} b.environment_id = ${scope.environmentId}
       and (b.paused_until is null or b.paused_until <= ${asOf})
       and exists (
         select from audience.consents c
@@ -111,7 +111,7 @@ export function standings(
             when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing,
             d.domain
           from (${wishes(scope, topicIds, asOf)}) k
-          join ${people} and b.id = k.subscriber_id and b.environment_id = ${environmentOf(scope)}
+          join ${people} and b.id = k.subscriber_id and b.environment_id = ${scope.environmentId}
           left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
           ${amongDomains(domains)}
         ) p

@@ -7,7 +7,14 @@ import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { prepareForSets } from '../segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../segments/segment-predicates.service.js';
 import type { AudienceSurvey, AudienceWalk, ChosenAudience, Recipient } from './recipient.js';
-import { type DomainStandings, FIRST_ID, oneOf, recipientsAmong, recipientsInOrder, standings } from './recipient-sets.query.js';
+import {
+  type DomainStandings,
+  FIRST_ID,
+  oneOf,
+  recipientsAmong,
+  recipientsInOrder,
+  standings,
+} from './recipient-sets.query.js';
 import { activeValues } from './subscriber.repository.js';
 
 /** Who gets mail to topics: subscribed to at least one, not suppressed, not paused. */

@@ -76,7 +76,8 @@ function ofCampaigns(
   { campaignId, topicId }: MailFilter,
   column: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
-  const ofCampaign = campaignId === undefined ? sql`` : sql`and ${column} = ${unestimated(campaignId, 'uuid')}`;
+  const ofCampaign =
+    campaignId === undefined ? sql`` : sql`and ${column} = ${unestimated(campaignId, 'uuid')}`;
   if (topicId === undefined) return ofCampaign;
   return sql`${ofCampaign} and ${column} in (
     select c.id from messaging.campaigns c
