@@ -5,9 +5,10 @@ import { eventually } from '../support/eventually.js';
 import { startProgram } from '../support/program.js';
 import { type RunningSystem, SECRETS, startSystemOn, type SystemProject } from '../support/system.js';
 import { WatchedPostgres, type WatchedStatement } from '../support/watched-postgres.js';
-import { ProjectLife, type Step } from './growing-project.fixture.js';
+import { ProjectLife } from './growing-project.fixture.js';
+import type { Step } from './project-requests.fixture.js';
 
-const PEOPLE = Number(process.env['GROWTH_PEOPLE'] ?? 1_000);
+const PEOPLE = Number(process.env['GROWTH_PEOPLE'] ?? 800);
 const FEW = 5;
 /**
  * What a statement may touch: so many rows for each of the people, since a table of one or two pages is read as a whole.

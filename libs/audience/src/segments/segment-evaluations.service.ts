@@ -64,7 +64,7 @@ export class SegmentEvaluations {
       if (segment === null) return;
       const now = this.clock.now();
       const predicate = await this.predicates.anyOf(scope, [segmentId], now);
-      await prepareForSets(db);
+      await prepareForRules(db);
       const memberCount =
         segment.evaluatedAt === null
           ? await fill(db, scope, segmentId, predicate, now)
@@ -88,14 +88,20 @@ export async function makeRoomForSets(db: Sql): Promise<void> {
 /**
  * For a statement that asks of everybody: sets are hashed or merged, never searched row by row. Statistics that are
  * older than most of the people say that there is hardly anybody, and a nested loop would compare everybody with
- * everybody. And they are read by an index that begins with whose they are: a small project reads its own rows, not those
- * of the large one beside it. Holds until the transaction ends.
+ * everybody. Holds until the transaction ends.
  */
 export async function prepareForSets(db: Sql): Promise<void> {
   await makeRoomForSets(db);
-  await sql`select set_config('enable_nestloop', 'off', true), set_config('enable_seqscan', 'off', true)`.execute(
-    db,
-  );
+  await sql`select set_config('enable_nestloop', 'off', true)`.execute(db);
+}
+
+/**
+ * The same for rules, which ask of a topic or a project that the planner does not know: by an index that begins with whose
+ * they are, so that a small project reads its own rows and not those of the large one beside it.
+ */
+export async function prepareForRules(db: Sql): Promise<void> {
+  await prepareForSets(db);
+  await sql`select set_config('enable_seqscan', 'off', true)`.execute(db);
 }
 
 async function lock(db: Sql, scope: ProjectScope, segmentId: string): Promise<DynamicSegment | null> {

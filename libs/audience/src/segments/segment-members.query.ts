@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, environmentOf, unestimated } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
-import { prepareForSets, SegmentEvaluations } from './segment-evaluations.service.js';
+import { prepareForRules, SegmentEvaluations } from './segment-evaluations.service.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 import { SegmentsQuery } from './segments.query.js';
 
@@ -76,7 +76,7 @@ export class SegmentMembersQuery {
         await this.predicates.read(scope, rules, null),
         now,
       );
-      await prepareForSets(db);
+      await prepareForRules(db);
       await sql`select set_config('statement_timeout', ${PREVIEW_MS}, true)`.execute(db);
       const { rows } = await sql<Counted<SegmentMember>>`
         with matching as materialized (

@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, type Sql } from '#platform';
 import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
-import { prepareForSets } from '../segments/segment-evaluations.service.js';
+import { prepareForRules, prepareForSets } from '../segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../segments/segment-predicates.service.js';
 import type { AudienceSurvey, AudienceWalk, ChosenAudience, Recipient } from './recipient.js';
 import {
@@ -45,7 +45,7 @@ export class RecipientsQuery {
   /** How many the audience has: of the topics, and of at least one of the segments if any are named. */
   count(scope: ProjectScope, { topicIds, segmentIds }: ChosenAudience, asOf: Date): Promise<number> {
     return this.database.transaction(scope, async ({ db }) => {
-      await prepareForSets(db);
+      await (segmentIds.length === 0 ? prepareForSets(db) : prepareForRules(db));
       const { rows } = await sql<{ count: number }>`
         select count(*) from (${await this.#chosen(scope, { topicIds, segmentIds }, asOf)}) a
       `.execute(db);
@@ -70,7 +70,7 @@ export class RecipientsQuery {
         delete from audience.frozen_audience_members
         where environment_id = ${scope.environmentId} and audience_id = ${id}
       `.execute(db);
-      await prepareForSets(db);
+      await prepareForRules(db);
       await sql`
         insert into audience.frozen_audience_members (audience_id, subscriber_id, environment_id)
         select ${id}, a.subscriber_id, ${scope.environmentId} from (${await this.#chosen(scope, chosen, asOf)}) a
@@ -114,7 +114,7 @@ export class RecipientsQuery {
         segmentIds.length === 0
           ? sql`audience.subscribers b on true`
           : sql`audience.scoped_subscribers b on ${await this.segments.anyOf(scope, segmentIds, asOf)}`;
-      await prepareForSets(db);
+      await (segmentIds.length === 0 ? prepareForSets(db) : prepareForRules(db));
       if (topicIds.length > 1) await withoutParallelWorkers(db);
       const { rows } = await standings(people, scope, { topicIds, domains }, asOf).execute(db);
       return surveyOf(rows);
