@@ -69,6 +69,7 @@ export class SegmentEvaluations {
         segment.evaluatedAt === null
           ? await fill(db, scope, segmentId, predicate, now)
           : await compare(db, scope, segmentId, predicate, now);
+      await endSets(db);
       await sql`
         update audience.segments set member_count = ${memberCount}, evaluated_at = ${now}, is_due = false
         where environment_id = ${scope.environmentId} and id = ${segmentId}
@@ -88,7 +89,7 @@ export async function makeRoomForSets(db: Sql): Promise<void> {
 /**
  * For a statement that asks of everybody: sets are hashed or merged, never searched row by row. Statistics that are
  * older than most of the people say that there is hardly anybody, and a nested loop would compare everybody with
- * everybody. Holds until the transaction ends.
+ * everybody. Holds until `endSets`.
  */
 export async function prepareForSets(db: Sql): Promise<void> {
   await makeRoomForSets(db);
@@ -102,6 +103,11 @@ export async function prepareForSets(db: Sql): Promise<void> {
 export async function prepareForRules(db: Sql): Promise<void> {
   await prepareForSets(db);
   await sql`select set_config('enable_seqscan', 'off', true)`.execute(db);
+}
+
+/** What follows in the transaction looks up single rows again. */
+export async function endSets(db: Sql): Promise<void> {
+  await sql`set local enable_nestloop to default; set local enable_seqscan to default`.execute(db);
 }
 
 async function lock(db: Sql, scope: ProjectScope, segmentId: string): Promise<DynamicSegment | null> {

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, environmentOf, unestimated } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
-import { prepareForRules, SegmentEvaluations } from './segment-evaluations.service.js';
+import { endSets, prepareForRules, SegmentEvaluations } from './segment-evaluations.service.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 import { SegmentsQuery } from './segments.query.js';
 
@@ -92,6 +92,7 @@ export class SegmentMembersQuery {
         ) p on true
         order by p.created_at desc, p."subscriberId" desc
       `.execute(db);
+      await endSets(db);
       const { items, totalElements } = countedPage(rows, itemOf);
       return { count: totalElements, sample: items };
     });

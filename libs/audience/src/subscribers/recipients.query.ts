@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, type Sql } from '#platform';
 import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
-import { prepareForRules, prepareForSets } from '../segments/segment-evaluations.service.js';
+import { endSets, prepareForRules, prepareForSets } from '../segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../segments/segment-predicates.service.js';
 import type { AudienceSurvey, AudienceWalk, ChosenAudience, Recipient } from './recipient.js';
 import {
@@ -49,6 +49,7 @@ export class RecipientsQuery {
       const { rows } = await sql<{ count: number }>`
         select count(*) from (${await this.#chosen(scope, { topicIds, segmentIds }, asOf)}) a
       `.execute(db);
+      await endSets(db);
       return rows[0]!.count;
     });
   }
@@ -75,6 +76,7 @@ export class RecipientsQuery {
         insert into audience.frozen_audience_members (audience_id, subscriber_id, environment_id)
         select ${id}, a.subscriber_id, ${scope.environmentId} from (${await this.#chosen(scope, chosen, asOf)}) a
       `.execute(db);
+      await endSets(db);
     });
   }
 
@@ -117,6 +119,7 @@ export class RecipientsQuery {
       await (segmentIds.length === 0 ? prepareForSets(db) : prepareForRules(db));
       if (topicIds.length > 1) await withoutParallelWorkers(db);
       const { rows } = await standings(people, scope, { topicIds, domains }, asOf).execute(db);
+      await endSets(db);
       return surveyOf(rows);
     });
   }
