@@ -1,19 +1,56 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { runCliForJson } from '../support/operator-cli.js';
 import type { TestDatabase } from '../support/database.js';
-import { type RunningSystem, startSystemOn } from '../support/system.js';
+import { eventually } from '../support/eventually.js';
+import { startProgram } from '../support/program.js';
+import { type RunningSystem, SECRETS, startSystemOn, type SystemProject } from '../support/system.js';
 import { WatchedPostgres, type WatchedStatement } from '../support/watched-postgres.js';
-import { ProjectLife, type Step } from './growing-project.fixture.js';
+import { ProjectLife } from './growing-project.fixture.js';
+import type { Step } from './project-requests.fixture.js';
 
-const PEOPLE = Number(process.env['GROWTH_PEOPLE'] ?? 2_000);
+const PEOPLE = Number(process.env['GROWTH_PEOPLE'] ?? 800);
 const FEW = 5;
-/** A statement may touch so many rows for each of the people. */
-const ROWS_EACH = 60;
+/**
+ * What a statement may touch: so many rows for each of the people, since a table of one or two pages is read as a whole.
+ * What is quadratic touches as many for each as there are people.
+ */
+const ROWS_EACH = 150;
+/** What one of many like it may touch, on average, for a row that it finds. */
+const ROWS_OF_ONE = PEOPLE * 0.6;
+/** So many alike are one for each, or for each few, of the people. */
+const MANY = PEOPLE / 20;
+
+/** Lets two months pass. */
+const AGEING = [
+  `update audience.imports set created_at = created_at - interval '60 days', completed_at = completed_at - interval '60 days'`,
+  `update messaging.test_inbox_messages set received_at = received_at - interval '60 days'`,
+  `update audience.consents set token_expires_at = token_expires_at - interval '60 days' where token_expires_at is not null`,
+  `update audience.segment_transitions set occurred_at = occurred_at - interval '60 days'`,
+  'delete from platform.schedule',
+];
+const LEFT = `exists (select from audience.import_errors) or exists (select from messaging.test_inbox_messages)
+  or exists (select from audience.consents where status = 'PENDING_CONFIRMATION') or exists (select from audience.segment_transitions)`;
+
+interface Life {
+  readonly project: SystemProject;
+  readonly life: ProjectLife;
+}
+
+/** Statements of one text. */
+interface Kind {
+  readonly text: string;
+  readonly during: Set<string>;
+  quantity: number;
+  rows: number;
+  most: number;
+  found: number;
+}
 
 describe('a project that grows quickly', () => {
   let postgres: WatchedPostgres;
   let database: TestDatabase;
   let system: RunningSystem;
-  const timings: [string, number][] = [];
+  const steps: { readonly name: string; readonly from: Date }[] = [];
 
   beforeAll(async () => {
     postgres = await WatchedPostgres.open();
@@ -29,40 +66,109 @@ describe('a project that grows quickly', () => {
   });
 
   const step: Step = async (name, work) => {
-    postgres.during = name;
-    const begin = performance.now();
-    const result = await work();
-    timings.push([name, performance.now() - begin]);
-    return result;
+    steps.push({ name, from: new Date() });
+    return await work();
   };
 
-  const life = async (key: string) => {
+  async function begin(key: string): Promise<Life> {
     const project = await system.project(key);
-    return new ProjectLife(await project.client('TEST'), step);
-  };
+    const life = new ProjectLife(await project.client('TEST'), step);
+    await life.begin();
+    return { project, life };
+  }
 
-  const costly = (): WatchedStatement[] => postgres.statements.filter(({ rows }) => rows > PEOPLE * ROWS_EACH);
-
-  it('x', async () => {
-    const old = await life('OLD');
-    await old.begin();
-    for (let year = 0; year < 3; year++) await old.year(FEW);
-    await database.query('analyze');
-    await old.year(FEW);
-    const fresh = await life('NEW');
-    await fresh.begin();
-    await postgres.watch(database, 2);
-    timings.length = 0;
-    try {
-      if (process.env['ONLY'] !== 'new') await old.year(PEOPLE);
-      if (process.env['ONLY'] !== 'old') await fresh.year(PEOPLE);
-    } finally {
-      const fs = await import('node:fs');
-      fs.writeFileSync('/tmp/growth-statements.json', JSON.stringify(postgres.statements));
-      fs.writeFileSync('/tmp/growth-timings.json', JSON.stringify(timings));
-      fs.writeFileSync('/tmp/growth-worker.log', system.worker.output() + system.api.output());
+  /** What was run since then, by its text. */
+  async function kinds(isMeant: (statement: WatchedStatement) => boolean): Promise<Kind[]> {
+    const found = new Map<string, Kind>();
+    for await (const statement of postgres.statements()) {
+      if (!isMeant(statement)) continue;
+      const { text, at, rows } = statement;
+      const kind = found.get(text) ?? { text, during: new Set(), quantity: 0, rows: 0, most: 0, found: 0 };
+      kind.during.add(steps.findLast(({ from }) => from <= at)?.name ?? '');
+      kind.quantity += 1;
+      kind.rows += rows;
+      kind.most = Math.max(kind.most, rows);
+      kind.found += Math.max(1, Number(statement.plan['Actual Rows']));
+      found.set(text, kind);
     }
-    await postgres.watch(database, null);
-    expect(costly().map(({ during, text, rows }) => `${during}: ${rows} rows: ${text}`)).toEqual([]);
-  }, 1_200_000);
+    return [...found.values()];
+  }
+
+  const described = ({ text, during, quantity, rows, most }: Kind): string =>
+    `${Math.round(most)} rows at most, ${Math.round(rows)} for ${quantity}, during ${[...during].slice(0, 3).join(', ')}: ${text}`;
+
+  /** Lets it do everything with many people, and answers with what read too much. */
+  async function grown({ life }: Life): Promise<string[]> {
+    const from = new Date();
+    await postgres.watch(database, true);
+    await life.year(PEOPLE);
+    await postgres.watch(database, false);
+    return excessive(from);
+  }
+
+  async function excessive(from: Date): Promise<string[]> {
+    const found = await kinds(({ at }) => at > from);
+    const isExcessive = ({ most, rows, quantity, found: given }: Kind) =>
+      most > PEOPLE * ROWS_EACH || (quantity > MANY && rows / given > ROWS_OF_ONE);
+    return found.filter(isExcessive).map(described);
+  }
+
+  let old: Life;
+
+  it('is small at first, and its statistics tell so', async () => {
+    old = await begin('OLD');
+    for (let year = 0; year < 2; year++) await old.life.year(FEW);
+    await database.query('analyze');
+    await old.life.year(FEW);
+    const [{ statistics } = { statistics: 0 }] = await database.query<{ statistics: number }>(
+      `select reltuples::int as statistics from pg_class where oid = 'audience.subscribers'::regclass`,
+    );
+    expect(statistics).toBeLessThan(PEOPLE / 10);
+  }, 300_000);
+
+  it('reads a few rows for each of its people, whose statements were planned for five', async () => {
+    expect(await grown(old)).toEqual([]);
+  }, 600_000);
+
+  it('does so when there was nothing of it yet as the statistics were gathered', async () => {
+    expect(await grown(await begin('NEW'))).toEqual([]);
+  }, 600_000);
+
+  it('is counted through by the operator, and cleared up after, without reading it again for each row', async () => {
+    await postgres.watch(database, true);
+    const from = new Date();
+    steps.push({ name: 'checks', from });
+    const variables = { DATABASE_URL: database.url, ...SECRETS };
+    for (const command of ['check:counters', 'check:statistics', 'check:automations'])
+      await runCliForJson(variables, [command]);
+    steps.push({ name: 'clearing up', from: new Date() });
+    await system.worker.stop();
+    for (const statement of AGEING) await database.query(statement);
+    system.worker = await startProgram('worker', system.variables);
+    await eventually(
+      'all is cleared up',
+      async () => {
+        const rows = await database.query<{ isLeft: boolean }>(`select ${LEFT} as "isLeft"`);
+        return rows[0]?.isLeft === false;
+      },
+      120_000,
+    );
+    await postgres.watch(database, false);
+    expect(await excessive(from)).toEqual([]);
+  }, 300_000);
+
+  it('is not read by the small one beside it, once the statistics know it', async () => {
+    await database.query('analyze');
+    const { life, project } = await begin('TINY');
+    await life.year(FEW);
+    const from = new Date();
+    await postgres.watch(database, true);
+    await life.year(FEW);
+    await postgres.watch(database, false);
+    const ofTiny = new RegExp(`= '${project.test.environmentId}'(?:,|$)`);
+    const found = await kinds(
+      ({ at, program, parameters }) => at > from && (program === 'mailwright-api' || ofTiny.test(parameters)),
+    );
+    expect(found.filter(({ most }) => most > PEOPLE / 2).map(described)).toEqual([]);
+  }, 300_000);
 });

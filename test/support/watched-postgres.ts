@@ -1,6 +1,8 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { migrate } from '../../libs/platform/src/database/migrations.js';
 import {
   type PostgresServer,
@@ -10,30 +12,44 @@ import { openTestDatabase, type TestDatabase } from './database.js';
 
 /** A statement that was run, and how many rows PostgreSQL touched for it, those included that it threw away. */
 export interface WatchedStatement {
-  readonly during: string;
+  /** When it ended. */
+  readonly at: Date;
+  /** The name of the program that ran it. */
+  readonly program: string;
   readonly text: string;
+  /** As PostgreSQL shows them: `$1 = '7', $2 = …`. */
   readonly parameters: string;
   readonly rows: number;
-  readonly milliseconds: number;
   readonly plan: PlanNode;
 }
 
-/** What EXPLAIN (ANALYZE, FORMAT JSON) says of a node, as far as it is of interest here. */
+/** What EXPLAIN (ANALYZE, FORMAT JSON) says of a node. */
 interface PlanNode {
   readonly [figure: string]: unknown;
   readonly Plans?: readonly PlanNode[];
 }
 
+interface LogEntry {
+  readonly timestamp: string;
+  readonly application_name?: string;
+  readonly message?: string;
+}
+
 const DATABASE = 'watched';
-const BEGIN = /LOG: {2}duration: ([\d.]+) ms {2}plan:$/;
+const PLAN = /^duration: [\d.]+ ms {2}plan:\n/;
 const SETTINGS = {
   autovacuum: 'off',
+  log_destination: 'jsonlog',
+  logging_collector: 'on',
+  log_file_mode: '0644',
+  log_rotation_size: '0',
+  log_timezone: 'UTC',
   shared_preload_libraries: 'auto_explain',
   'auto_explain.log_analyze': 'on',
   'auto_explain.log_timing': 'off',
   'auto_explain.log_nested_statements': 'on',
   'auto_explain.log_format': 'json',
-  'auto_explain.log_parameter_max_length': '200',
+  'auto_explain.log_parameter_max_length': '50',
 } as const;
 
 /**
@@ -41,9 +57,6 @@ const SETTINGS = {
  * gathers statistics only when a test says so.
  */
 export class WatchedPostgres {
-  readonly statements: WatchedStatement[] = [];
-  during = 'the beginning';
-  #open: { readonly milliseconds: number; readonly lines: string[] } | null = null;
   #server: PostgresServer | null = null;
 
   private constructor(private readonly directory: string) {}
@@ -69,10 +82,21 @@ export class WatchedPostgres {
     return openTestDatabase(this.#server.url(DATABASE));
   }
 
-  /** From now on notes what takes longer than so many milliseconds; null for nothing. */
-  async watch(database: TestDatabase, longerThanMs: number | null): Promise<void> {
-    await database.query(`alter system set auto_explain.log_min_duration = ${longerThanMs ?? -1}`);
+  /** From now on every statement is noted, or none. */
+  async watch(database: TestDatabase, isWatched: boolean): Promise<void> {
+    await database.query(`alter system set auto_explain.log_min_duration = ${isWatched ? 0 : -1}`);
     await database.query('select pg_reload_conf()');
+  }
+
+  /** What was noted so far, a statement after the other: there may be very many. */
+  async *statements(): AsyncGenerator<WatchedStatement> {
+    const logs = join(this.directory, 'postgres', 'log');
+    for (const file of (await readdir(logs)).filter((each) => each.endsWith('.json')).sort()) {
+      for await (const line of createInterface({ input: createReadStream(join(logs, file)) })) {
+        const statement = line.includes(' ms  plan:') ? statementOf(line) : null;
+        if (statement !== null) yield statement;
+      }
+    }
   }
 
   async close(): Promise<void> {
@@ -81,39 +105,24 @@ export class WatchedPostgres {
   }
 
   async #start(): Promise<PostgresServer> {
-    this.#server = await startPostgres({
-      directory: join(this.directory, 'postgres'),
-      ephemeral: true,
-      onLog: (line) => this.#read(line),
-    });
+    this.#server = await startPostgres({ directory: join(this.directory, 'postgres'), ephemeral: true });
     return this.#server;
   }
+}
 
-  /** Further lines of an entry of the log begin with a tab. */
-  #read(line: string): void {
-    if (this.#open !== null && line.startsWith('\t')) {
-      this.#open.lines.push(line);
-      return;
-    }
-    this.#finish();
-    const begins = BEGIN.exec(line);
-    if (begins !== null) this.#open = { milliseconds: Number(begins[1]), lines: [] };
-  }
-
-  #finish(): void {
-    if (this.#open === null) return;
-    const { milliseconds, lines } = this.#open;
-    this.#open = null;
-    const entry = JSON.parse(lines.join('\n')) as Readonly<Record<string, unknown>> & { Plan: PlanNode };
-    this.statements.push({
-      during: this.during,
-      text: String(entry['Query Text']),
-      parameters: String(entry['Query Parameters'] ?? ''),
-      rows: rowsOf(entry.Plan),
-      milliseconds,
-      plan: entry.Plan,
-    });
-  }
+function statementOf(line: string): WatchedStatement | null {
+  const entry = JSON.parse(line) as LogEntry;
+  const { message = '', application_name: program = '', timestamp } = entry;
+  if (!PLAN.test(message)) return null;
+  const told = JSON.parse(message.replace(PLAN, '')) as Record<string, unknown> & { Plan: PlanNode };
+  return {
+    at: new Date(timestamp.replace(' UTC', 'Z').replace(' ', 'T')),
+    program,
+    text: String(told['Query Text']),
+    parameters: typeof told['Query Parameters'] === 'string' ? told['Query Parameters'] : '',
+    rows: rowsOf(told.Plan),
+    plan: told.Plan,
+  };
 }
 
 /** Of the node and all below it: the rows that each gave and those that it threw away, for all its loops. */

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, environmentOf, unestimated } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
-import { prepareForSets, SegmentEvaluations } from './segment-evaluations.service.js';
+import { endSets, prepareForRules, SegmentEvaluations } from './segment-evaluations.service.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 import { SegmentsQuery } from './segments.query.js';
 
@@ -76,12 +76,12 @@ export class SegmentMembersQuery {
         await this.predicates.read(scope, rules, null),
         now,
       );
-      await prepareForSets(db);
+      await prepareForRules(db);
       await sql`select set_config('statement_timeout', ${PREVIEW_MS}, true)`.execute(db);
       const { rows } = await sql<Counted<SegmentMember>>`
         with matching as materialized (
           select b.id, b.created_at from audience.scoped_subscribers b
-          where b.environment_id = ${environmentOf(scope)} and ${predicate}
+          where b.environment_id = ${scope.environmentId} and ${predicate}
         )
         select n.total, p.* from (select count(*) as total from matching) n
         left join (
@@ -92,6 +92,7 @@ export class SegmentMembersQuery {
         ) p on true
         order by p.created_at desc, p."subscriberId" desc
       `.execute(db);
+      await endSets(db);
       const { items, totalElements } = countedPage(rows, itemOf);
       return { count: totalElements, sample: items };
     });

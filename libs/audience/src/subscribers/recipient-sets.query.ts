@@ -15,15 +15,16 @@ export function recipientsAmong(
 ): RawBuilder<unknown> {
   return sql`
     select b.id as subscriber_id, b.email as address, b.email_key as address_key
-    from ${people} b.environment_id = ${environmentOf(scope)}
+    from ${people} b.environment_id = ${scope.environmentId}
       and (b.paused_until is null or b.paused_until <= ${asOf})
       and exists (
         select from audience.consents c
-        where c.environment_id = ${environmentOf(scope)} and c.subscriber_id = b.id and ${standing(topicIds, asOf)}
+        where c.environment_id = ${scope.environmentId} and c.subscriber_id = b.id
+          and ${oneOf(topicIds)} and ${standing(asOf)}
       )
       and not exists (
         select from audience.suppressions s
-        where s.environment_id = ${environmentOf(scope)} and s.email_key = b.email_key
+        where s.environment_id = ${scope.environmentId} and s.email_key = b.email_key
       )
   `;
 }
@@ -42,13 +43,14 @@ export function recipientsInOrder(
   const environment = environmentOf(scope);
   const isSubscribed = sql`exists (
     select from audience.consents c
-    where c.environment_id = ${environment} and c.subscriber_id = w.subscriber_id and ${standing(topicIds, asOf)}
+    where c.environment_id = ${environment} and c.subscriber_id = w.subscriber_id
+      and ${oneOf(topicIds)} and ${standing(asOf)}
     offset 0
   )`;
   const isOfOneTopic = frozen === undefined && topicIds.length === 1;
   return sql`
     select w.subscriber_id, b.email as address, b.email_key as address_key
-    from (${walked(environment, topicIds, asOf, { after, frozen })} order by 1) w(subscriber_id)
+    from (${walked(environment, topicIds, asOf, { after, frozen })}) w(subscriber_id)
     cross join lateral (
       select b.email, b.email_key from audience.subscribers b
       where b.environment_id = ${environment} and b.id = w.subscriber_id
@@ -73,15 +75,16 @@ function walked(
     return sql`select f.subscriber_id from audience.frozen_audience_members f
       where f.environment_id = ${environment} and f.audience_id = ${unestimated(frozen, 'uuid')} and f.subscriber_id > ${after}::uuid`;
   }
-  if (topicIds.length === 1) {
+  const [only, ...others] = topicIds;
+  if (only !== undefined && others.length === 0) {
     return sql`select c.subscriber_id from audience.consents c
-      where c.environment_id = ${environment} and ${standing(topicIds, asOf)} and c.subscriber_id > ${after}::uuid`;
+      where c.environment_id = ${environment} and c.topic_id = ${unestimated(only, 'uuid')} and ${standing(asOf)} and c.subscriber_id > ${after}::uuid`;
   }
   return sql`select b.id from audience.subscribers b where b.environment_id = ${environment} and b.id > ${after}::uuid`;
 }
 
-function standing(topicIds: readonly string[], asOf: Date): RawBuilder<unknown> {
-  return sql`${oneOf(topicIds)} and c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}`;
+function standing(asOf: Date): RawBuilder<unknown> {
+  return sql`c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}`;
 }
 
 /** A breakdown of those at one of the domains; null: of all others. */
@@ -111,7 +114,7 @@ export function standings(
             when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing,
             d.domain
           from (${wishes(scope, topicIds, asOf)}) k
-          join ${people} and b.id = k.subscriber_id and b.environment_id = ${environmentOf(scope)}
+          join ${people} and b.id = k.subscriber_id and b.environment_id = ${scope.environmentId}
           left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
           ${amongDomains(domains)}
         ) p
@@ -135,7 +138,7 @@ function amongDomains(domains: readonly string[]): RawBuilder<unknown> {
 function wishes(scope: ProjectScope, topicIds: readonly string[], asOf: Date): RawBuilder<unknown> {
   const consents = sql`
     audience.consents c
-    where c.environment_id = ${environmentOf(scope)} and ${oneOf(topicIds)}
+    where c.environment_id = ${scope.environmentId} and ${oneOf(topicIds)}
       and (c.status = 'PENDING_CONFIRMATION' or (c.status = 'SUBSCRIBED' and c.subscribed_at <= ${asOf}))
   `;
   if (topicIds.length === 1)
@@ -148,6 +151,6 @@ function wishes(scope: ProjectScope, topicIds: readonly string[], asOf: Date): R
 /** One topic is compared directly: the planner then knows that a subscriber has one consent to it. */
 export function oneOf(topicIds: readonly string[]): RawBuilder<unknown> {
   const [only, ...others] = topicIds;
-  if (only !== undefined && others.length === 0) return sql`c.topic_id = ${unestimated(only, 'uuid')}`;
+  if (only !== undefined && others.length === 0) return sql`c.topic_id = ${only}::uuid`;
   return sql`c.topic_id = any(${[...topicIds]}::uuid[])`;
 }

@@ -4,10 +4,17 @@ import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, type Sql } from '#platform';
 import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
-import { prepareForSets } from '../segments/segment-evaluations.service.js';
+import { endSets, prepareForRules, prepareForSets } from '../segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../segments/segment-predicates.service.js';
 import type { AudienceSurvey, AudienceWalk, ChosenAudience, Recipient } from './recipient.js';
-import { type DomainStandings, FIRST_ID, oneOf, recipientsAmong, recipientsInOrder, standings } from './recipient-sets.query.js';
+import {
+  type DomainStandings,
+  FIRST_ID,
+  oneOf,
+  recipientsAmong,
+  recipientsInOrder,
+  standings,
+} from './recipient-sets.query.js';
 import { activeValues } from './subscriber.repository.js';
 
 /** Who gets mail to topics: subscribed to at least one, not suppressed, not paused. */
@@ -38,10 +45,11 @@ export class RecipientsQuery {
   /** How many the audience has: of the topics, and of at least one of the segments if any are named. */
   count(scope: ProjectScope, { topicIds, segmentIds }: ChosenAudience, asOf: Date): Promise<number> {
     return this.database.transaction(scope, async ({ db }) => {
-      await prepareForSets(db);
+      await (segmentIds.length === 0 ? prepareForSets(db) : prepareForRules(db));
       const { rows } = await sql<{ count: number }>`
         select count(*) from (${await this.#chosen(scope, { topicIds, segmentIds }, asOf)}) a
       `.execute(db);
+      await endSets(db);
       return rows[0]!.count;
     });
   }
@@ -63,11 +71,12 @@ export class RecipientsQuery {
         delete from audience.frozen_audience_members
         where environment_id = ${scope.environmentId} and audience_id = ${id}
       `.execute(db);
-      await prepareForSets(db);
+      await prepareForRules(db);
       await sql`
         insert into audience.frozen_audience_members (audience_id, subscriber_id, environment_id)
         select ${id}, a.subscriber_id, ${scope.environmentId} from (${await this.#chosen(scope, chosen, asOf)}) a
       `.execute(db);
+      await endSets(db);
     });
   }
 
@@ -107,9 +116,10 @@ export class RecipientsQuery {
         segmentIds.length === 0
           ? sql`audience.subscribers b on true`
           : sql`audience.scoped_subscribers b on ${await this.segments.anyOf(scope, segmentIds, asOf)}`;
-      await prepareForSets(db);
+      await (segmentIds.length === 0 ? prepareForSets(db) : prepareForRules(db));
       if (topicIds.length > 1) await withoutParallelWorkers(db);
       const { rows } = await standings(people, scope, { topicIds, domains }, asOf).execute(db);
+      await endSets(db);
       return surveyOf(rows);
     });
   }
@@ -149,14 +159,17 @@ export class RecipientsQuery {
           ${activeValues} as "customFields", coalesce(c.names, '{}') as "topicNames",
           case when s.email_key is not null then 'suppressed' when c.names is null then 'unsubscribed'
             when b.paused_until > ${now} then 'paused' end as obstacle
-        from audience.subscribers b
+        from unnest(${[...subscriberIds]}::uuid[]) wanted(id)
+        cross join lateral (
+          select * from audience.subscribers b
+          where b.environment_id = ${environmentOf(scope)} and b.id = wanted.id offset 0
+        ) b
         left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
         left join lateral (
           select array_agg(t.name order by t.name, t.id) as names
           from audience.consents c join audience.topics t on t.id = c.topic_id
           where c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
         ) c on true
-        where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...subscriberIds]}::uuid[])
       `.execute(db);
       const defaults = templateDefaults(await this.fields.definitions(scope));
       return new Map(

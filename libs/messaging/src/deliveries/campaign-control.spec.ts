@@ -72,7 +72,7 @@ describe('a campaign under way', () => {
       await expect(archive(campaignKey)).rejects.toMatchObject(refusal);
       await control().cancel(scope, campaignKey);
       await expect(archive(campaignKey)).rejects.toMatchObject({ code: 'unavailable' });
-      await closing(id);
+      await lifecycle.closing(id);
       await archive(campaignKey);
       expect((await fixture.campaign(id)).status).toBe('ARCHIVED');
       await expect(archive(campaignKey)).rejects.toMatchObject({ currentState: 'ARCHIVED' });

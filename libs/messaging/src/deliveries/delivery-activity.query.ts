@@ -53,7 +53,7 @@ function deliveries(
   happened: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   return sql`select d.subscriber_id, ${occurredAt} as occurred_at from messaging.deliveries d
-    where d.environment_id = ${environmentOf(scope)} and d.kind in ('CAMPAIGN', 'AUTOMATION') and ${happened}
+    where d.environment_id = ${scope.environmentId} and d.kind in ('CAMPAIGN', 'AUTOMATION') and ${happened}
       and d.subscriber_id is not null ${ofCampaigns(scope, mails, sql`d.source_id`)}`;
 }
 
@@ -76,7 +76,8 @@ function ofCampaigns(
   { campaignId, topicId }: MailFilter,
   column: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
-  const ofCampaign = campaignId === undefined ? sql`` : sql`and ${column} = ${unestimated(campaignId, 'uuid')}`;
+  const ofCampaign =
+    campaignId === undefined ? sql`` : sql`and ${column} = ${unestimated(campaignId, 'uuid')}`;
   if (topicId === undefined) return ofCampaign;
   return sql`${ofCampaign} and ${column} in (
     select c.id from messaging.campaigns c

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
+import { FORGET_PLANS, PlanAge } from './plan-age.js';
 
 const MARK = '/* prepared */';
 /** More texts than that are no few hot ones: a mark stands where a text changes. */
@@ -7,8 +8,9 @@ const MAX_STATEMENTS = 100;
 
 /**
  * Begins a statement that is asked for again and again, always by the same text: a connection parses and plans it
- * once, and not at each time. The plan is made for any values, so each must lead to the same index. For statements that
- * share a transaction with others; one that stands alone is a `Database.statement`, which needs no transaction around it.
+ * once for a while, and not at each time. The plan is made for any values, so each must lead to the same index. For
+ * statements that share a transaction with others; one that stands alone is a `Database.statement`, which needs no
+ * transaction around it.
  */
 export const prepared: RawBuilder<unknown> = sql.raw(MARK);
 
@@ -17,10 +19,14 @@ const names = new Map<string, string>();
 /** Lets the connection keep the statements that are marked so. */
 export function keepPrepared(client: pg.ClientBase): void {
   const query = client.query.bind(client) as (...parameters: unknown[]) => unknown;
+  const age = new PlanAge();
   Object.assign(client, {
     query: (text: unknown, values: unknown, ...rest: unknown[]) => {
       const name = typeof text === 'string' && text.startsWith(MARK) ? nameOf(text) : undefined;
-      return name === undefined ? query(text, values, ...rest) : query({ name, text, values }, ...rest);
+      if (name === undefined) return query(text, values, ...rest);
+      // Where it fails, what follows on the same connection does, and that is waited for.
+      if (age.isOver()) void client.query(FORGET_PLANS).catch(() => undefined);
+      return query({ name, text, values }, ...rest);
     },
   });
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg';
+import { FORGET_PLANS, PlanAge } from './plan-age.js';
 
-/** A statement that the server plans once a connection. */
+/** A statement that the server plans once a connection, for a while. */
 interface PreparedStatement {
   readonly name: string;
   readonly text: string;
@@ -14,6 +15,7 @@ interface PreparedStatement {
  */
 export class PreparedStatements {
   readonly #settings = new WeakMap<pg.PoolClient, string>();
+  readonly #ages = new WeakMap<pg.PoolClient, PlanAge>();
 
   constructor(private readonly pool: pg.Pool) {}
 
@@ -25,6 +27,7 @@ export class PreparedStatements {
         await client.query(settings);
         this.#settings.set(client, settings);
       }
+      if (this.#ageOf(client).isOver()) await client.query(FORGET_PLANS);
       const { rows } = await client.query(statement);
       client.release();
       return rows as Row[];
@@ -37,5 +40,11 @@ export class PreparedStatements {
 
   close(): Promise<void> {
     return this.pool.end();
+  }
+
+  #ageOf(client: pg.PoolClient): PlanAge {
+    const age = this.#ages.get(client) ?? new PlanAge();
+    this.#ages.set(client, age);
+    return age;
   }
 }
