@@ -71,6 +71,7 @@ import { ReportFactsQuery } from './campaign-reports/report-facts.query.js';
 import { loadReportLocale } from './campaign-reports/report-locales.js';
 import { ReportLinks } from './campaign-reports/report-links.service.js';
 import { REPORT_MODEL, ReportWritingService } from './campaign-reports/report-writing.service.js';
+import { RequestDueBreakdowns } from './campaign-reports/request-due-breakdowns.task.js';
 import { RequestDueReports } from './campaign-reports/request-due-reports.task.js';
 import { MailPagesService, MailsOfLinks } from './mail-pages/mail-pages.service.js';
 import { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
@@ -153,6 +154,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
   ],
   exports: [
     CampaignAnnouncements,
+    CampaignBreakdowns,
     CampaignControlService,
     CampaignDomainUsageQuery,
     CampaignMailsService,
@@ -247,6 +249,7 @@ export class MessagingModule {}
     ReturnedDeliveries,
     ReportFactsQuery,
     ReportWritingService,
+    RequestDueBreakdowns,
     RequestDueReports,
     ScheduledCampaignsQuery,
     ScheduledCampaignsService,
@@ -272,6 +275,7 @@ export class MessagingModule {}
     ReportedDistrust,
     ReportExportMaker,
     ReportWritingService,
+    RequestDueBreakdowns,
     RequestDueReports,
     TrimTestInboxes,
   ],
