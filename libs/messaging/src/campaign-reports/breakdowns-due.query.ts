@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
 import type { Sql } from '#platform';
 
@@ -52,16 +52,26 @@ export async function forgetDue(db: Sql, campaignId: string): Promise<void> {
   await sql`delete from messaging.breakdowns_due where campaign_id = ${campaignId}`.execute(db);
 }
 
+/** Whether `takeDue` would find any: a condition for `Database.holds`. */
+export const areDue = (now: Date): RawBuilder<unknown> => sql`
+  exists (select from messaging.breakdowns_due where due_at <= ${now})
+  or exists (select from messaging.campaigns c where ${isLargeAndEnded(now)})
+`;
+
+/** Of a campaign `c` that has just ended and has no time to be counted yet. */
+const isLargeAndEnded = (now: Date): RawBuilder<unknown> => sql`
+  c.status = 'SENT' and c.completed_at between ${new Date(now.getTime() - MISSED_MS)} and ${now}
+  and c.deleted_at is null and not exists (select from messaging.breakdowns_due b where b.campaign_id = c.id)
+  and (select sum(k.sent) from messaging.campaign_counters k where k.campaign_id = c.id) > ${COUNTED_AT_ONCE}
+`;
+
 /** Those that are due, and large campaigns that have just ended; each is told again when nobody has counted it. */
 export async function takeDue(db: Sql, now: Date): Promise<DueBreakdown[]> {
   const lease = new Date(now.getTime() + LEASE_MS);
   const { rows } = await sql<DueBreakdown>`
     with ended as (
       insert into messaging.breakdowns_due (campaign_id, environment_id, due_at, earliest_at)
-      select c.id, c.environment_id, ${lease}, ${lease} from messaging.campaigns c
-      where c.status = 'SENT' and c.completed_at between ${new Date(now.getTime() - MISSED_MS)} and ${now}
-        and c.deleted_at is null and not exists (select from messaging.breakdowns_due b where b.campaign_id = c.id)
-        and (select sum(k.sent) from messaging.campaign_counters k where k.campaign_id = c.id) > ${COUNTED_AT_ONCE}
+      select c.id, c.environment_id, ${lease}, ${lease} from messaging.campaigns c where ${isLargeAndEnded(now)}
       on conflict do nothing
       returning campaign_id, environment_id
     ), due as (
