@@ -57,6 +57,7 @@ export const sampleReport: CampaignOverview = {
     { url: 'https://shop.example/stores', clickers: 133 },
     { url: 'https://shop.example/about', clickers: 26 },
   ],
+  isBrokenDown: true,
   brokenDownAt: null,
   providers: [
     { domain: 'gmail.com', sent: 6_204, delivered: 6_190, bounced: 14, opened: 2_811, clicked: 764 },

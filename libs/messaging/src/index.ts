@@ -68,13 +68,15 @@ export { MailPersonalDataModule, MessagingModule, MessagingWorkerModule } from '
 export { type CampaignStatistics } from './reports/campaign-statistics.js';
 export { DeliveriesExportMaker } from './reports/deliveries-export-maker.js';
 export { DeliveriesExportRequested } from './reports/report-export.events.js';
-export { CampaignReportRequested } from './campaign-reports/campaign-report.events.js';
+export { CampaignBreakdownDue, CampaignReportRequested } from './campaign-reports/campaign-report.events.js';
 export type { CampaignReport } from './campaign-reports/campaign-report.js';
 export type { CampaignOverview } from './campaign-reports/campaign-overview.js';
 export { CampaignOverviewQuery } from './campaign-reports/campaign-overview.query.js';
 export { CampaignReportsService } from './campaign-reports/campaign-reports.service.js';
 export { type ReportLink, ReportLinks } from './campaign-reports/report-links.service.js';
 export { ReportWritingService } from './campaign-reports/report-writing.service.js';
+export { CampaignBreakdowns } from './campaign-reports/campaign-breakdowns.service.js';
+export { RequestDueBreakdowns } from './campaign-reports/request-due-breakdowns.task.js';
 export { RequestDueReports } from './campaign-reports/request-due-reports.task.js';
 export { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
 export { RemoveOldExports } from './reports/remove-old-exports.task.js';

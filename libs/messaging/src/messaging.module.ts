@@ -72,6 +72,7 @@ import { ReportFactsQuery } from './campaign-reports/report-facts.query.js';
 import { loadReportLocale } from './campaign-reports/report-locales.js';
 import { ReportLinks } from './campaign-reports/report-links.service.js';
 import { REPORT_MODEL, ReportWritingService } from './campaign-reports/report-writing.service.js';
+import { RequestDueBreakdowns } from './campaign-reports/request-due-breakdowns.task.js';
 import { RequestDueReports } from './campaign-reports/request-due-reports.task.js';
 import { MailPagesService, MailsOfLinks } from './mail-pages/mail-pages.service.js';
 import { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
@@ -156,6 +157,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
   exports: [
     CampaignAnnouncements,
     CampaignArchive,
+    CampaignBreakdowns,
     CampaignControlService,
     CampaignDomainUsageQuery,
     CampaignMailsService,
@@ -250,6 +252,7 @@ export class MessagingModule {}
     ReturnedDeliveries,
     ReportFactsQuery,
     ReportWritingService,
+    RequestDueBreakdowns,
     RequestDueReports,
     ScheduledCampaignsQuery,
     ScheduledCampaignsService,
@@ -275,6 +278,7 @@ export class MessagingModule {}
     ReportedDistrust,
     ReportExportMaker,
     ReportWritingService,
+    RequestDueBreakdowns,
     RequestDueReports,
     TrimTestInboxes,
   ],

@@ -44,6 +44,13 @@ describe('The page of a report', () => {
     expect(textOf({ ...sampleReport, subject })).toContain(` ${shown} `);
   });
 
+  it('says that links and providers are being counted, before they were', () => {
+    const text = textOf({ ...sampleReport, isBrokenDown: false, links: [], providers: [] });
+    expect(text).toContain('Links and providers are being counted.');
+    expect(text).not.toContain('Most followed links');
+    expect(textOf()).not.toContain('are being counted');
+  });
+
   it('says of when links and providers are, where something happened since', () => {
     expect(textOf()).not.toContain('Links and providers as of');
     const brokenDownAt = new Date('2026-03-06T08:01:00.000Z');

@@ -34,7 +34,7 @@ export function reportPage(overview: CampaignOverview, sender: PageSender): Page
       ${section('funnel', 'From sending to clicking', [funnelTable(funnelOf(overview)), factsOf(overview)])}
       ${timeline.points.length === 0 ? null : section('timeline', 'Over time', [timelineFigure(timeline, isTracked), quiet('Times are in UTC.')])}
       ${isTracked && links.length > 0 ? section('links', 'Most followed links', linksTable(links, statistics.uniqueClicks)) : null}
-      ${section('providers', 'By mailbox provider', [providersTable(providers, isTracked), ...brokenDown(overview)])}
+      ${section('providers', 'By mailbox provider', overview.isBrokenDown ? [providersTable(providers, isTracked), ...brokenDown(overview)] : quiet('Links and providers are being counted. They are here in a minute.'))}
       ${writtenReport(overview)}`,
   });
 }

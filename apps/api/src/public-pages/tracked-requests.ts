@@ -42,7 +42,7 @@ export function answerTrackedRequests(app: NestFastifyApplication): void {
     const id = requestIdOf(request, newRequestId);
     response
       .writeHead(reply.status, [...reply.headers, ...FIXED_HEADERS, 'x-request-id', id])
-      .end(reply.body);
+      .end(reply.body, 'latin1');
     tallies[reply.route][request.method === 'HEAD' ? 'HEAD' : 'GET'].add();
   });
 }
@@ -51,14 +51,15 @@ interface Reply {
   readonly route: 'link' | 'pixel';
   readonly status: 200 | 302;
   readonly headers: readonly string[];
-  readonly body?: Buffer;
+  /** A character is a byte: Node writes text together with the headers, and a buffer beside them. */
+  readonly body?: string;
 }
 
 const PIXEL_REPLY: Reply = {
   route: 'pixel',
   status: 200,
   headers: ['content-type', 'image/gif', 'content-length', String(PIXEL.length)],
-  body: PIXEL,
+  body: PIXEL.toString('latin1'),
 };
 
 /** Null when it is not for here. */

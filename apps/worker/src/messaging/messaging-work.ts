@@ -1,4 +1,5 @@
 import {
+  CampaignBreakdownDue,
   CampaignQueued,
   CampaignReportRequested,
   CampaignRetried,
@@ -11,11 +12,13 @@ import {
   MailboxSimulator,
   RemoveOldExports,
   ReportExportRequested,
+  RequestDueBreakdowns,
   RequestDueReports,
   TrimTestInboxes,
 } from '#messaging';
 import type { ContextWork } from '../context-work.js';
 import { CloseCampaign } from './close-campaign.job.js';
+import { CountBreakdown } from './count-breakdown.job.js';
 import { ExpandCampaign } from './expand-campaign.job.js';
 import { ExportDeliveries } from './export-deliveries.job.js';
 import { ExportReport } from './export-report.job.js';
@@ -27,6 +30,7 @@ import { SendConfirmationMails } from './send-confirmation-mails.job.js';
 export const messagingWork: ContextWork = {
   jobs: [
     CloseCampaign,
+    CountBreakdown,
     ExpandCampaign,
     ExportDeliveries,
     ExportReport,
@@ -36,6 +40,7 @@ export const messagingWork: ContextWork = {
     SendConfirmationMails,
   ],
   events: [
+    CampaignBreakdownDue,
     CampaignQueued,
     CampaignReportRequested,
     CampaignRetried,
@@ -43,6 +48,13 @@ export const messagingWork: ContextWork = {
     DeliveriesExportRequested,
     ReportExportRequested,
   ],
-  tasks: [GuardSenders, GuardSending, RemoveOldExports, RequestDueReports, TrimTestInboxes],
+  tasks: [
+    GuardSenders,
+    GuardSending,
+    RemoveOldExports,
+    RequestDueBreakdowns,
+    RequestDueReports,
+    TrimTestInboxes,
+  ],
   parts: [CampaignScheduler, DeliveryEngine, MailboxSimulator],
 };

@@ -4,6 +4,13 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { type LinkClicks, linkClicks } from '../reports/link-clicks.js';
 import { type CampaignMails, type ProviderFigures, providerFigures } from '../reports/provider-figures.js';
+import {
+  bringForward,
+  COUNTED_AT_ONCE,
+  forgetDue,
+  type NextCount,
+  postpone,
+} from './breakdowns-due.query.js';
 import { FEWEST_MAILS_OF_DOMAIN } from './report-facts.js';
 
 export interface CampaignBreakdown {
@@ -18,9 +25,18 @@ export interface BrokenDownCampaign extends CampaignMails {
   readonly queuedAt: Date;
 }
 
-interface StoredBreakdown extends Omit<CampaignBreakdown, 'isCurrent'> {
-  readonly version: string;
+/** A campaign that somebody looks at, with how many mails were sent. */
+export interface ShownCampaign extends BrokenDownCampaign {
+  readonly totalSent: number;
+}
+
+interface KeptBreakdown extends CampaignBreakdown {
+  /** How long counting took. */
   readonly milliseconds: number;
+}
+
+interface StoredBreakdown extends Omit<KeptBreakdown, 'isCurrent'> {
+  readonly version: string;
 }
 
 /** More links than these say nothing on one page. */
@@ -33,7 +49,8 @@ const ERASURE_LOCK = 7_240_612;
 /**
  * A campaign's figures by link and by mailbox provider. They are counted from all its deliveries and clicks and kept
  * until one of the campaign's counters changes; while those change they may be old, but never by more than twenty times
- * as long as counting takes.
+ * as long as counting takes. Of a large campaign nobody who looks waits for it: a worker counts when the campaign has
+ * ended, whenever it has become twice as old, and after somebody has looked, who is shown what there is until then.
  */
 @Injectable()
 export class CampaignBreakdowns {
@@ -42,36 +59,60 @@ export class CampaignBreakdowns {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  of(scope: ProjectScope, campaign: BrokenDownCampaign): Promise<CampaignBreakdown> {
+  /** Null when a worker has not counted yet. */
+  of(scope: ProjectScope, campaign: ShownCampaign): Promise<CampaignBreakdown | null> {
     return this.database.transaction(scope, async ({ db }) => {
       const kept = await this.#kept(db, campaign.id);
-      if (kept !== null) return kept;
-      // One counts, and who came meanwhile takes what it found.
-      await sql`select pg_advisory_xact_lock(${COUNTING_LOCK}, hashtext(${campaign.id}))`.execute(db);
-      await sql`select pg_advisory_xact_lock_shared(${ERASURE_LOCK}, ${scope.environmentId}::int)`.execute(
-        db,
-      );
-      return (await this.#kept(db, campaign.id)) ?? (await this.#count(scope, db, campaign));
+      if (kept?.isCurrent === true) return kept;
+      if (campaign.totalSent <= COUNTED_AT_ONCE) {
+        return kept !== null && this.#isYoung(kept) ? kept : this.#current(scope, db, campaign);
+      }
+      await bringForward(db, scope, campaign.id, this.clock.now());
+      return kept;
     });
   }
 
-  /** Null when there is none, or it is too old. */
-  async #kept(db: Sql, campaignId: string): Promise<CampaignBreakdown | null> {
+  /** Counts a campaign whose figures are not current, and says when it is due again; nothing of one that is gone. */
+  count(scope: ProjectScope, campaignId: string): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const campaign = await brokenDownCampaign(scope, db, campaignId);
+      if (campaign === null) return forgetDue(db, campaignId);
+      const { milliseconds } = await this.#current(scope, db, campaign);
+      await postpone(db, campaign.id, this.#next(campaign, milliseconds));
+    });
+  }
+
+  /** One counts, and who came meanwhile takes what it found. */
+  async #current(scope: ProjectScope, db: Sql, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
+    await sql`select pg_advisory_xact_lock(${COUNTING_LOCK}, hashtext(${campaign.id}))`.execute(db);
+    await sql`select pg_advisory_xact_lock_shared(${ERASURE_LOCK}, ${scope.environmentId}::int)`.execute(db);
+    const kept = await this.#kept(db, campaign.id);
+    return kept !== null && (kept.isCurrent || this.#isYoung(kept)) ? kept : this.#count(scope, db, campaign);
+  }
+
+  async #kept(db: Sql, campaignId: string): Promise<KeptBreakdown | null> {
     const { rows } = await sql<StoredBreakdown & { readonly currentVersion: string }>`
       select version, links, providers, counted_at as "countedAt", milliseconds, ${versionOf(campaignId)} as "currentVersion"
       from messaging.campaign_breakdowns where campaign_id = ${campaignId}
     `.execute(db);
     const [row] = rows;
     if (row === undefined) return null;
-    const { links, providers, countedAt, milliseconds } = row;
-    const isCurrent = row.version === row.currentVersion;
-    const age = this.clock.now().getTime() - countedAt.getTime();
-    return isCurrent || age * SHARE_OF_TIME < milliseconds
-      ? { links, providers, countedAt, isCurrent }
-      : null;
+    const { version, currentVersion, ...kept } = row;
+    return { ...kept, isCurrent: version === currentVersion };
   }
 
-  async #count(scope: ProjectScope, db: Sql, campaign: BrokenDownCampaign): Promise<CampaignBreakdown> {
+  #isYoung({ countedAt, milliseconds }: KeptBreakdown): boolean {
+    return (this.clock.now().getTime() - countedAt.getTime()) * SHARE_OF_TIME < milliseconds;
+  }
+
+  #next({ queuedAt }: BrokenDownCampaign, milliseconds: number): NextCount {
+    const now = this.clock.now().getTime();
+    const earliest = now + milliseconds / SHARE_OF_TIME;
+    const doubled = now + (now - queuedAt.getTime());
+    return { dueAt: new Date(Math.max(earliest, doubled)), earliestAt: new Date(earliest) };
+  }
+
+  async #count(scope: ProjectScope, db: Sql, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
     const [countedAt, began] = [this.clock.now(), performance.now()];
     // Looked up first: what changes while it is counted makes it out of date, at worst without need.
     const { rows } = await sql<{ version: string }>`select ${versionOf(campaign.id)} as version`.execute(db);
@@ -85,7 +126,7 @@ export class CampaignBreakdowns {
       on conflict (campaign_id) do update set version = excluded.version, links = excluded.links, providers = excluded.providers,
         counted_at = excluded.counted_at, milliseconds = excluded.milliseconds
     `.execute(db);
-    return { links, providers, countedAt, isCurrent: true };
+    return { links, providers, countedAt, milliseconds, isCurrent: true };
   }
 }
 
@@ -100,10 +141,28 @@ export async function forgetBreakdowns(
 ): Promise<void> {
   await sql`select pg_advisory_xact_lock(${ERASURE_LOCK}, ${environmentId}::int)`.execute(db);
   await sql`
-    delete from messaging.campaign_breakdowns b using messaging.deliveries d
-    where d.environment_id = ${environmentId} and d.subscriber_id = ${subscriberId} and d.kind = 'CAMPAIGN'
-      and b.campaign_id = d.source_id
+    with forgotten as (
+      delete from messaging.campaign_breakdowns b using messaging.deliveries d
+      where d.environment_id = ${environmentId} and d.subscriber_id = ${subscriberId} and d.kind = 'CAMPAIGN'
+        and b.campaign_id = d.source_id
+      returning b.campaign_id
+    )
+    update messaging.breakdowns_due u set due_at = u.earliest_at from forgotten f
+    where u.campaign_id = f.campaign_id and u.due_at > u.earliest_at
   `.execute(db);
+}
+
+async function brokenDownCampaign(
+  scope: ProjectScope,
+  db: Sql,
+  campaignId: string,
+): Promise<BrokenDownCampaign | null> {
+  const { rows } = await sql<BrokenDownCampaign>`
+    select id, queued_at as "queuedAt", to_char(queued_at at time zone 'UTC', 'YYYY-MM-DD') as "queuedOn"
+    from messaging.campaigns
+    where environment_id = ${scope.environmentId} and id = ${campaignId} and queued_at is not null and deleted_at is null
+  `.execute(db);
+  return rows[0] ?? null;
 }
 
 /** Every change of a counter gives its row another xmin (PostgreSQL, 5.6); links come in sets that are only added to. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -11,6 +11,7 @@ import { providerFigures } from '../reports/provider-figures.js';
 import { DeliveryFeedback } from '../tracking/delivery-feedback.service.js';
 import { TrackedEvents } from '../tracking/tracked-events.service.js';
 import { CampaignBreakdowns } from './campaign-breakdowns.service.js';
+import { RequestDueBreakdowns } from './request-due-breakdowns.task.js';
 import { FEWEST_MAILS_OF_DOMAIN } from './report-facts.js';
 
 const READERS = 40;
@@ -53,7 +54,8 @@ describe('a campaign’s figures by link and provider', () => {
     await fixture?.close();
   });
 
-  const shown = () => fixture.get(CampaignBreakdowns).of(scope, mails);
+  const shown = async () =>
+    (await fixture.get(CampaignBreakdowns).of(scope, { ...mails, totalSent: READERS }))!;
   const counted = () =>
     fixture.get(Database).transaction(scope, async ({ db }) => ({
       links: await linkClicks(db, mails),
@@ -142,20 +144,131 @@ describe('a campaign’s figures by link and provider', () => {
     expect(await fixture.test.query('select * from public.counts')).toHaveLength(1);
   });
 
-  it('lose a mail of their provider when its reader is erased', async () => {
-    await shown();
+  async function erase(delivery: DeliveryRow): Promise<void> {
     const [reader] = await fixture.test.query<{ id: string }>(
       'select subscriber_id as id from messaging.deliveries where id = $1',
-      [deliveries[0]!.id],
+      [delivery.id],
     );
     const erased = { subscriberId: reader!.id, addressDigest: '00' };
     await fixture
       .get(Database)
       .transaction(scope, ({ db }) => fixture.get(MailErasureService).erase(scope, db, erased));
+  }
+
+  it('lose a mail of their provider when its reader is erased', async () => {
+    await shown();
+    await erase(deliveries[0]!);
     expect((await shown()).providers.map(({ domain, sent }) => [domain, sent])).toEqual([
       [expect.any(String), READERS - 1],
       [null, 1],
     ]);
+  });
+
+  describe('if it is a large one', () => {
+    const shownAtOnce = () => fixture.get(CampaignBreakdowns).of(scope, { ...mails, totalSent: 1_000_000 });
+    const count = () => fixture.get(CampaignBreakdowns).count(scope, campaign.id);
+    /** Which campaigns are to be counted, of those that a worker is told of now. */
+    const toBeCounted = async () => {
+      await fixture.test.query('truncate platform.outbox');
+      await fixture.get(RequestDueBreakdowns).run();
+      const told = await fixture.test.query<{ payload: { campaignId: string } }>(
+        `select payload from platform.outbox where event_name = 'messaging.campaign_breakdown_due.v1'`,
+      );
+      return told.map(({ payload }) => payload.campaignId);
+    };
+
+    beforeEach(async () => {
+      fixture.later(HOUR_MS);
+      await fixture.test.query('delete from messaging.campaign_breakdowns');
+      await fixture.test.query('delete from messaging.breakdowns_due');
+    });
+
+    it('are counted by a worker, and nobody who looks waits for it', async () => {
+      expect(await shownAtOnce()).toBeNull();
+      expect(await shownAtOnce()).toBeNull();
+      expect(await toBeCounted()).toEqual([campaign.id]);
+      expect(await toBeCounted()).toEqual([]);
+      expect(await shownAtOnce()).toBeNull();
+      await count();
+      expect(await shownAtOnce()).toMatchObject({ ...(await counted()), isCurrent: true });
+    });
+
+    it('are what a count of all its mails says, a while after somebody has looked', async () => {
+      await count();
+      await fc.assert(
+        fc.asyncProperty(fc.array(act, { minLength: 1, maxLength: 6 }), async (acts) => {
+          await shownAtOnce();
+          await toBeCounted();
+          await count();
+          const before = await counted();
+          for (const each of acts) await happens(each);
+          fixture.later(HOUR_MS);
+          const look = await shownAtOnce();
+          expect(look).toMatchObject(before);
+          expect(await toBeCounted()).toEqual(look?.isCurrent === true ? [] : [campaign.id]);
+          await count();
+          expect(await shownAtOnce()).toMatchObject({ ...(await counted()), isCurrent: true });
+        }),
+        { numRuns: RUNS },
+      );
+    });
+
+    it('are counted again when the campaign is twice as old, though nobody looks', async () => {
+      await shownAtOnce();
+      await count();
+      const age = fixture.clock.now().getTime() - mails.queuedAt.getTime();
+      fixture.later(age - 1_000);
+      expect(await toBeCounted()).toEqual([]);
+      fixture.later(1_000);
+      expect(await toBeCounted()).toEqual([campaign.id]);
+    });
+
+    it('are counted again when a worker died over it', async () => {
+      await shownAtOnce();
+      expect(await toBeCounted()).toEqual([campaign.id]);
+      fixture.later(HOUR_MS);
+      expect(await toBeCounted()).toEqual([campaign.id]);
+    });
+
+    it('are counted once it is sent, before anybody looks', async () => {
+      await fixture.test.query('update messaging.campaigns set completed_at = $1 where id = $2', [
+        fixture.clock.now(),
+        campaign.id,
+      ]);
+      expect(await toBeCounted()).toEqual([]);
+      const grow = (by: number) =>
+        fixture.test.query('update messaging.campaign_counters set sent = sent + $1 where campaign_id = $2', [
+          by,
+          campaign.id,
+        ]);
+      await grow(100_000);
+      expect(await toBeCounted()).toEqual([campaign.id]);
+      expect(await toBeCounted()).toEqual([]);
+      await grow(-100_000);
+    });
+
+    it('are forgotten when a reader is erased, and counted without them', async () => {
+      await shownAtOnce();
+      await count();
+      await erase(deliveries[1]!);
+      expect(await shownAtOnce()).toBeNull();
+      fixture.later(HOUR_MS);
+      expect(await toBeCounted()).toEqual([campaign.id]);
+      await count();
+      expect((await shownAtOnce())?.providers.at(-1)).toMatchObject({ domain: null, sent: 2 });
+    });
+
+    it('are not counted any more when it is gone', async () => {
+      await shownAtOnce();
+      await fixture.test.query('update messaging.campaigns set deleted_at = now() where id = $1', [
+        campaign.id,
+      ]);
+      await count();
+      expect(await fixture.test.query('select from messaging.breakdowns_due')).toEqual([]);
+      await fixture.test.query('update messaging.campaigns set deleted_at = null where id = $1', [
+        campaign.id,
+      ]);
+    });
   });
 
   it('are nobody else’s to read', async () => {

@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { CampaignStatisticsQuery } from '../reports/campaign-statistics.query.js';
 import { TimelineQuery } from '../reports/timeline.query.js';
-import { CampaignBreakdowns } from './campaign-breakdowns.service.js';
+import { type CampaignBreakdown, CampaignBreakdowns } from './campaign-breakdowns.service.js';
 import { type CampaignOverview, intervalFor, type WrittenReport } from './campaign-overview.js';
 
 interface CampaignRow {
@@ -33,13 +33,13 @@ export class CampaignOverviewQuery {
     const { statistics } = await this.statistics.of(scope, campaign.campaignKey);
     if (statistics.totalSent === 0) return null;
     const { name, subject, queuedAt } = campaign;
-    const [timeline, { links, providers, ...counted }, report] = await Promise.all([
+    const { totalSent } = statistics;
+    const [timeline, counted, report] = await Promise.all([
       this.#timeline(scope, campaign.campaignKey),
-      this.breakdowns.of(scope, campaign),
+      this.breakdowns.of(scope, { ...campaign, totalSent }),
       this.database.transaction(scope, ({ db }) => lastWritten(scope, db, campaign.id)),
     ]);
     const isTracked = statistics.status !== 'PARTIAL';
-    const brokenDownAt = counted.isCurrent ? null : counted.countedAt;
     return {
       name,
       subject,
@@ -47,9 +47,7 @@ export class CampaignOverviewQuery {
       isTracked,
       statistics,
       timeline,
-      links,
-      providers,
-      brokenDownAt,
+      ...brokenDown(counted),
       report,
     };
   }
@@ -60,6 +58,14 @@ export class CampaignOverviewQuery {
     const points = interval === 'hour' ? hours : await this.timelines.of(scope, campaignKey, interval);
     return { interval, points };
   }
+}
+
+function brokenDown(
+  counted: CampaignBreakdown | null,
+): Pick<CampaignOverview, 'links' | 'providers' | 'isBrokenDown' | 'brokenDownAt'> {
+  if (counted === null) return { links: [], providers: [], isBrokenDown: false, brokenDownAt: null };
+  const { links, providers, countedAt, isCurrent } = counted;
+  return { links, providers, isBrokenDown: true, brokenDownAt: isCurrent ? null : countedAt };
 }
 
 async function campaignRow(scope: ProjectScope, db: Sql, campaignId: string): Promise<CampaignRow | null> {

@@ -25,6 +25,8 @@ export interface CampaignOverview {
   /** The most followed ones. */
   readonly links: readonly LinkClicks[];
   readonly providers: readonly ProviderFigures[];
+  /** Whether links and providers were counted at all yet. */
+  readonly isBrokenDown: boolean;
   /** When links and providers were counted; null when nothing has happened since. */
   readonly brokenDownAt: Date | null;
   /** Null before one was written. */

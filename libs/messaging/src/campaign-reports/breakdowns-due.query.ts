@@ -1,0 +1,91 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Environment, ProjectScope } from '#kernel';
+import type { Sql } from '#platform';
+
+/** A campaign whose figures by link and provider are to be counted now. */
+export interface DueBreakdown {
+  readonly campaignId: string;
+  readonly tenantId: number;
+  readonly projectId: number;
+  readonly environmentId: number;
+  readonly environment: Environment;
+}
+
+/** When a campaign's figures are counted next: by themselves, and at the earliest when somebody looks. */
+export interface NextCount {
+  readonly dueAt: Date;
+  readonly earliestAt: Date;
+}
+
+/** A campaign with more mails than these, which take a quarter of a second, is counted by a worker. */
+export const COUNTED_AT_ONCE = 50_000;
+/** A campaign that has ended longer ago without a worker waits until somebody looks. */
+const MISSED_MS = 600_000;
+/** A worker that has not counted by then is taken for dead. */
+const LEASE_MS = 600_000;
+const AT_ONCE = 20;
+
+/** Has a campaign counted as soon as may be. */
+export async function bringForward(
+  db: Sql,
+  { environmentId }: ProjectScope,
+  campaignId: string,
+  now: Date,
+): Promise<void> {
+  await sql`
+    insert into messaging.breakdowns_due as b (campaign_id, environment_id, due_at, earliest_at)
+    values (${campaignId}, ${environmentId}, ${now}, ${now})
+    on conflict (campaign_id) do update set due_at = greatest(b.earliest_at, excluded.due_at)
+      where b.due_at > greatest(b.earliest_at, excluded.due_at)
+  `.execute(db);
+}
+
+/** Writes down when a campaign that was counted is counted next; nothing for one that nobody counts by itself. */
+export async function postpone(db: Sql, campaignId: string, { dueAt, earliestAt }: NextCount): Promise<void> {
+  await sql`
+    update messaging.breakdowns_due set due_at = ${dueAt}, earliest_at = ${earliestAt} where campaign_id = ${campaignId}
+  `.execute(db);
+}
+
+/** For a campaign that is gone. */
+export async function forgetDue(db: Sql, campaignId: string): Promise<void> {
+  await sql`delete from messaging.breakdowns_due where campaign_id = ${campaignId}`.execute(db);
+}
+
+/** Whether `takeDue` would find any: a condition for `Database.holds`. */
+export const areDue = (now: Date): RawBuilder<unknown> => sql`
+  exists (select from messaging.breakdowns_due where due_at <= ${now})
+  or exists (select from messaging.campaigns c where ${isLargeAndEnded(now)})
+`;
+
+/** Of a campaign `c` that has just ended and has no time to be counted yet. */
+const isLargeAndEnded = (now: Date): RawBuilder<unknown> => sql`
+  c.status = 'SENT' and c.completed_at between ${new Date(now.getTime() - MISSED_MS)} and ${now}
+  and c.deleted_at is null and not exists (select from messaging.breakdowns_due b where b.campaign_id = c.id)
+  and (select sum(k.sent) from messaging.campaign_counters k where k.campaign_id = c.id) > ${COUNTED_AT_ONCE}
+`;
+
+/** Those that are due, and large campaigns that have just ended; each is told again when nobody has counted it. */
+export async function takeDue(db: Sql, now: Date): Promise<DueBreakdown[]> {
+  const lease = new Date(now.getTime() + LEASE_MS);
+  const { rows } = await sql<DueBreakdown>`
+    with ended as (
+      insert into messaging.breakdowns_due (campaign_id, environment_id, due_at, earliest_at)
+      select c.id, c.environment_id, ${lease}, ${lease} from messaging.campaigns c where ${isLargeAndEnded(now)}
+      on conflict do nothing
+      returning campaign_id, environment_id
+    ), due as (
+      select campaign_id from messaging.breakdowns_due where due_at <= ${now}
+      order by due_at limit ${AT_ONCE} for update skip locked
+    ), taken as (
+      update messaging.breakdowns_due b set due_at = ${lease}, earliest_at = ${lease} from due
+      where b.campaign_id = due.campaign_id
+      returning b.campaign_id, b.environment_id
+    )
+    select a.campaign_id as "campaignId", e.tenant_id as "tenantId", e.project_id as "projectId",
+      e.environment_id as "environmentId", e.environment
+    from (select * from ended union all select * from taken) a
+      cross join lateral access.find_environment(a.environment_id) e
+  `.execute(db);
+  return rows;
+}
