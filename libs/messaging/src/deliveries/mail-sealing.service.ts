@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DkimSigner, ReturnPaths } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
 import { describeError } from '#platform';
+import { giveBackOctets } from '../content/octets.js';
 import type { OutgoingMail } from './delivery.js';
 import { misconfigured, postponed } from './delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from './delivery-source.js';
@@ -54,6 +55,7 @@ export class MailSealing {
     { signing, returnPathHost }: Extract<MailDeparture, { kind: 'open' }>,
   ): Promise<OutgoingMail> {
     const raw = signing === null ? mail.raw : await this.signer.sign(mail.raw, signing, this.clock.now());
+    if (raw !== mail.raw) giveBackOctets(mail.raw);
     const envelopeFrom =
       returnPathHost === null ? mail.envelopeFrom : this.returnPaths.addressOf(mail, returnPathHost);
     return { ...mail, raw, envelopeFrom };
