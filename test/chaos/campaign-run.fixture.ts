@@ -1,7 +1,7 @@
 import { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
 import { type Environment, type RunningProgram, startProgram } from '../support/program.js';
-import { type RawSmtpSink, startRawSmtpSink } from '../support/raw-smtp-sink.js';
+import { EXTENSIONS, type RawSmtpSink, startRawSmtpSink } from '../support/raw-smtp-sink.js';
 import { insertSubscribers } from '../support/subscribers.js';
 import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
 
@@ -35,7 +35,8 @@ export class CampaignRun {
     variables: Environment = {},
     start: (variables: Environment) => Promise<RunningSystem> = startSystem,
   ): Promise<CampaignRun> {
-    const sink = await startRawSmtpSink({ keep: 'index' });
+    // Mails that may be in doubt leave with their envelope.
+    const sink = await startRawSmtpSink({ keep: 'index', extensions: [...EXTENSIONS, 'CHUNKING'] });
     const system = await start({
       SMTP_URL: sink.url,
       SMTP_CONNECTIONS: String(connections),
