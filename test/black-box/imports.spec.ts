@@ -10,7 +10,7 @@ import { type RunningSystem, startSystem, type SystemProject } from '../support/
 /** Rows of the import in whose middle the worker is killed. */
 const ROWS = Number(process.env['IMPORT_KILL_ROWS'] ?? 20_000);
 /** A killed worker's lease runs out after 30 s; then the new one goes on. */
-const DEADLINE_MS = 55_000;
+const DEADLINE_MS = 110_000;
 /** With the import before it and the lease. */
 const TAKEN_OVER_MS = 2 * DEADLINE_MS;
 const CONSENT = 'consent.source=old-system';
