@@ -28,8 +28,10 @@ const AGEING = [
   `update audience.segment_transitions set occurred_at = occurred_at - interval '60 days'`,
   'delete from platform.schedule',
 ];
-const LEFT = `exists (select from audience.import_errors) or exists (select from messaging.test_inbox_messages)
-  or exists (select from audience.consents where status = 'PENDING_CONFIRMATION') or exists (select from audience.segment_transitions)`;
+const LEFT = `exists (select from audience.import_errors)
+  or exists (select from messaging.test_inbox_messages where received_at < now() - interval '31 days')
+  or exists (select from audience.consents where status = 'PENDING_CONFIRMATION' and token_expires_at < now())
+  or exists (select from audience.segment_transitions where occurred_at < now() - interval '31 days')`;
 
 interface Life {
   readonly project: SystemProject;
