@@ -28,7 +28,7 @@ LABEL org.opencontainers.image.title="Mailwright" \
 # A container is reached from outside itself, and its health must have a known port.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 WORKER_PORT=3001
 # What keeps the api and a worker below 150 MB at rest; see docs/operations.md.
-ENV NODE_OPTIONS="--max-semi-space-size=2 --expose-gc" MALLOC_ARENA_MAX=2
+ENV NODE_OPTIONS="--max-semi-space-size=4 --expose-gc" MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY --from=dependencies /build/node_modules node_modules
 COPY --from=build /build/dist dist
