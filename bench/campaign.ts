@@ -26,7 +26,7 @@ import { startSinkProcess } from './support/sink-process.js';
  */
 const RECIPIENTS = Number(process.env['RECIPIENTS'] ?? 50_000);
 const PAIRS = Number(process.env['PAIRS'] ?? 5);
-const CONNECTIONS = process.env['CONNECTIONS'] ?? '50';
+const CONNECTIONS = process.env['CONNECTIONS'] ?? '100';
 /** Whether the sink offers CHUNKING, as Postfix and Exim do. Ours uses it; nodemailer does not know it. */
 const CHUNKING = process.env['CHUNKING'] !== 'false';
 
