@@ -12,6 +12,7 @@ import {
   skipped,
 } from '../deliveries/delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../deliveries/delivery-source.js';
+import { makeFewAtATime } from '../deliveries/few-at-a-time.js';
 import type { MailDeparture } from '../deliveries/mail-departure.js';
 import { MailLinkMaker } from '../deliveries/mail-links.js';
 import { MailSealing } from '../deliveries/mail-sealing.service.js';
@@ -87,7 +88,7 @@ export class AutomationMailPreparation implements SinglesPreparation {
       const recipients = await this.recipients.lookUp(scope, mail.campaign.topicIds, ids, now);
       const departure = await this.sealing.departureOf(scope, mail.sender.domain);
       const batch = { mail, recipients, departure, now };
-      return await Promise.all(works.map((work) => this.#prepareOne(work, batch)));
+      return await makeFewAtATime(works, (work) => this.#prepareOne(work, batch));
     } catch (error) {
       return works.map((work) => ({ ...work, outcome: failed(work, describeError(error), now) }));
     }

@@ -4,7 +4,6 @@ import { NotFoundError, type ProjectScope } from '#kernel';
 import type { AutomationState } from './automation.js';
 import { isOf } from './graph/automation-graph.js';
 import { GraphFaults } from './graph/graph-faults.js';
-
 import { readGraph } from './graph/graph-reader.js';
 import { readConfig } from './graph/node-config.js';
 

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { RecipientsQuery } from '#audience';
 import { Clock } from '#kernel';
@@ -8,12 +7,10 @@ import type { CampaignMail } from './campaign-mail.js';
 import { DestinationPace } from './destination-pace.service.js';
 import { outcomeWithoutMail, skipped } from './delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from './delivery-source.js';
+import { makeFewAtATime } from './few-at-a-time.js';
 import type { MailDeparture } from './mail-departure.js';
 import { MailSealing } from './mail-sealing.service.js';
 import { WarmUpPace } from './warm-up-pace.service.js';
-
-/** Mails that are made in one go: about a millisecond, in which no relay and no database is listened to. */
-const IN_ONE_GO = 16;
 
 type Recipients = Awaited<ReturnType<RecipientsQuery['lookUp']>>;
 
@@ -62,16 +59,8 @@ export class CampaignPreparation {
       works.filter(({ delivery }) => !known.has(delivery.id)),
       batch,
     );
-    return [...decided, ...held, ...(await this.#composeAll(going, batch))];
-  }
-
-  async #composeAll(works: readonly DeliveryWork[], batch: Batch): Promise<readonly PreparedDelivery[]> {
-    const composed: Promise<PreparedDelivery>[] = [];
-    for (const work of works) {
-      composed.push(this.#compose(work, batch));
-      if (composed.length % IN_ONE_GO === 0) await nextTurn();
-    }
-    return Promise.all(composed);
+    const composed = await makeFewAtATime(going, (work) => this.#compose(work, batch));
+    return [...decided, ...held, ...composed];
   }
 
   /** Who has a place on the day of the domain's warm-up, and a turn with the destination. */
