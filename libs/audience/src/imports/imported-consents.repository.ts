@@ -89,13 +89,9 @@ export class ImportedConsents {
     if (subscriberIds.length === 0) return [];
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<RefusedConsent>`
-        select p.id as "subscriberId", c.topic_id as "topicId" from unnest(${[...subscriberIds]}::uuid[]) p(id)
-        cross join lateral (
-          select c.topic_id from audience.consents c
-          where c.subscriber_id = p.id and c.topic_id = any(${topics.map(({ id }) => id)}::uuid[])
-            and c.status = 'UNSUBSCRIBED'
-          offset 0
-        ) c
+        select c.subscriber_id as "subscriberId", c.topic_id as "topicId" from audience.consents c
+        where c.subscriber_id = any(${[...subscriberIds]}::uuid[]) and c.topic_id = any(${topics.map(({ id }) => id)}::uuid[])
+          and c.status = 'UNSUBSCRIBED'
       `.execute(db);
       return rows;
     });

@@ -85,10 +85,12 @@ export class SegmentMembersQuery {
         )
         select n.total, p.* from (select count(*) as total from matching) n
         left join (
-          select b.id as "subscriberId", b.email, b.first_name as "firstName", b.last_name as "lastName",
+          select m.id as "subscriberId", b.email, b.first_name as "firstName", b.last_name as "lastName",
             ${now}::timestamptz as "addedAt", m.created_at
           from (select id, created_at from matching order by created_at desc, id desc limit ${SAMPLE}) m
-          join audience.subscribers b on b.id = m.id
+          cross join lateral (
+            select email, first_name, last_name from audience.subscribers where id = m.id offset 0
+          ) b
         ) p on true
         order by p.created_at desc, p."subscriberId" desc
       `.execute(db);
