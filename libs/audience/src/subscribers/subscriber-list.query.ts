@@ -39,13 +39,18 @@ export function listed(
   if (q === undefined || q === '') {
     return sql`n as materialized (select ${total(scope, filter)} as total), p as (${walk(scope, filter, request)})`;
   }
-  if (Object.values({ ...filter, q: undefined }).every((value) => value === undefined))
-    return searched(scope, q, request);
+  if (isSearchAlone(filter)) return searched(scope, q, request);
   const { page, size } = request;
   return sql`
     f as materialized (${found(scope, filter, q)}), n as materialized (select count(*) as total from f),
     p as (select id from f order by created_at desc, id desc limit ${size} offset ${page * size})
   `;
+}
+
+/** Asks of each property by its name: what is passed as a filter may have more, as a whole query string has. */
+function isSearchAlone(filter: SubscriberFilter): boolean {
+  const { status, topicKey, createdAfter, createdBefore, updatedAfter } = filter;
+  return [status, topicKey, createdAfter, createdBefore, updatedAfter].every((value) => value === undefined);
 }
 
 /** From the counters where they know it, else by counting a range of an index. */

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { AudienceFixture } from '../audience.fixture.js';
-import { SubscribersQuery } from './subscribers.query.js';
+import { listed } from './subscriber-list.query.js';
+import { type SubscriberFilter, SubscribersQuery } from './subscribers.query.js';
 
 /** More than the first page is sorted from, and more than the list is walked for it. */
 const ADAS = 20_500;
@@ -58,5 +59,13 @@ describe('a search that many are found by', () => {
       expect(totalElements).toBe(await count(`(${condition})`));
       expect(items.map(({ id }) => id)).toEqual(await newest(`(${condition})`, page));
     }
+  });
+
+  it('is the same statement when all of a query string is passed, empty filters included', () => {
+    const statement = (filter: SubscriberFilter) =>
+      listed(scope, filter, { page: 0, size: SIZE }).compile(audience.database.unscoped).sql;
+    const queryString = { q: 'ada', page: 0, size: SIZE, status: undefined };
+    expect(statement(queryString)).toBe(statement({ q: 'ada' }));
+    expect(statement({ ...queryString, status: 'ACTIVE' })).not.toBe(statement({ q: 'ada' }));
   });
 });

@@ -18,19 +18,22 @@ export class SubscribersQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Newest first. */
-  page(scope: ProjectScope, filter: SubscriberFilter, request: PageRequest): Promise<Page<Subscriber>> {
-    if (filter.topicKey !== undefined && !isTopicKey(filter.topicKey)) return Promise.resolve(NOBODY);
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Counted<Subscriber>>`
+  async page(scope: ProjectScope, filter: SubscriberFilter, request: PageRequest): Promise<Page<Subscriber>> {
+    if (filter.topicKey !== undefined && !isTopicKey(filter.topicKey)) return NOBODY;
+    const rows = await this.database.list(
+      scope,
+      sql<Counted<Subscriber>>`
         with ${listed(scope, filter, request)}
         select n.total, s.* from n
         left join (
-          select ${subscriberColumns} from p join audience.subscribers b on b.id = p.id
+          select b.* from p cross join lateral (
+            select ${subscriberColumns} from audience.subscribers b where b.id = p.id offset 0
+          ) b
         ) s on true
         order by s."createdAt" desc, s.id desc
-      `.execute(db);
-      return countedPage(rows, itemOf);
-    });
+      `,
+    );
+    return countedPage(rows, itemOf);
   }
 
   /** Throws NotFoundError. */

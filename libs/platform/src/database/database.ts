@@ -5,7 +5,7 @@ import pg from 'pg';
 import type { ProjectScope } from '#kernel';
 import { AskedTogether } from './asked-together.js';
 import { copyIn } from './copy-in.js';
-import { keepPrepared } from './kept-statements.js';
+import { keepPrepared, nameOf } from './kept-statements.js';
 import { PreparedStatements } from './prepared-statements.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 
@@ -35,11 +35,16 @@ interface OpenTransaction extends Transaction {
 /** To get a connection, waiting for a free one included. */
 const CONNECTION_TIMEOUT_MS = 15_000;
 
-/** For statements of their own; see `statement`. */
+/** For statements of their own; see `statement` and `list`. */
 const PREPARED_CONNECTIONS = 2;
+const LIST_CONNECTIONS = 4;
 
-/** What is planned while a table has one page must not read all of it again and again when it has thousands. */
-const LOOK_UPS_ONLY = '-c enable_seqscan=off';
+/**
+ * Plans are made once, for any values. What is planned while a table has one page must not read all of it again and again when
+ * it has thousands; and since the planner takes a page of unknown size for a tenth of all, it would compile most to machine
+ * code at each run.
+ */
+const KEPT_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
 
 const INT8_OID = 20;
 const DATE_OID = 1082;
@@ -55,16 +60,18 @@ export class Database {
   readonly #orm: MikroORM;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
   readonly #prepared: PreparedStatements;
+  readonly #lists: PreparedStatements;
   #compiler: Sql | undefined;
   readonly #asked = new AskedTogether((name, statement) => this.systemStatement(name, statement));
 
   private constructor(
     orm: MikroORM,
     readonly pool: pg.Pool,
-    prepared: PreparedStatements,
+    prepared: Readonly<Record<'lookUps' | 'lists', PreparedStatements>>,
   ) {
     this.#orm = orm;
-    this.#prepared = prepared;
+    this.#prepared = prepared.lookUps;
+    this.#lists = prepared.lists;
   }
 
   static async connect(options: DatabaseOptions): Promise<Database> {
@@ -79,10 +86,10 @@ export class Database {
       ensureDatabase: false,
       allowGlobalContext: false,
     });
-    const prepared = new PreparedStatements(
-      poolOf(options, PREPARED_CONNECTIONS, `-c plan_cache_mode=force_generic_plan ${LOOK_UPS_ONLY}`),
-    );
-    return new Database(orm, pool, prepared);
+    return new Database(orm, pool, {
+      lookUps: new PreparedStatements(poolOf(options, PREPARED_CONNECTIONS, KEPT_PLANS)),
+      lists: new PreparedStatements(poolOf(options, LIST_CONNECTIONS, KEPT_PLANS)),
+    });
   }
 
   /** Runs `work` in one transaction that sees only the rows of `scope`; commits when it resolves. */
@@ -132,7 +139,17 @@ export class Database {
     statement: RawBuilder<Row>,
   ): Promise<Row[]> {
     const settings = `set role mailwright_app; ${scopePreamble(scope)}; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
-    return this.#runPrepared(settings, name, statement);
+    return this.#prepared.run<Row>(lasting(settings), { name, ...this.#compiled(statement) });
+  }
+
+  /**
+   * The same for a SELECT of a page, on connections of its own: a page far down a list may take as long as hundreds of
+   * look-ups. Values are parameters of it, so that lists of one kind have one text.
+   */
+  list<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<Row[]> {
+    const compiled = this.#compiled(statement);
+    const settings = `set role mailwright_app; ${scopePreamble(scope)}`;
+    return this.#lists.run<Row>(lasting(settings), { name: nameOf(compiled.text), ...compiled });
   }
 
   /**
@@ -140,7 +157,8 @@ export class Database {
    * It sees all projects' rows.
    */
   systemStatement<Row>(name: string, statement: RawBuilder<Row>): Promise<Row[]> {
-    return this.#runPrepared('set role mailwright_system; set synchronous_commit = on', name, statement);
+    const settings = 'set role mailwright_system; set synchronous_commit = on';
+    return this.#prepared.run<Row>(settings, { name, ...this.#compiled(statement) });
   }
 
   /** Whether a condition holds in all projects' rows: conditions that are asked for at the same moment are one statement. */
@@ -148,15 +166,10 @@ export class Database {
     return this.#asked.holds(name, condition);
   }
 
-  /** `settings` set all that any others set, but for what row-level security asks of the app alone. */
-  #runPrepared<Row>(settings: string, name: string, statement: RawBuilder<Row>): Promise<Row[]> {
+  #compiled(statement: RawBuilder<unknown>): { text: string; values: unknown[] } {
     this.#compiler ??= this.unscoped;
     const { sql: text, parameters } = statement.compile(this.#compiler);
-    return this.#prepared.run<Row>(settings.replaceAll('set local', 'set'), {
-      name,
-      text,
-      values: [...parameters],
-    });
+    return { text, values: [...parameters] };
   }
 
   /** Answers when the server does; rejects otherwise. */
@@ -173,7 +186,7 @@ export class Database {
     await this.#orm.close(true);
     // The ORM ends the pool only when it has used it.
     if (!this.pool.ended) await this.pool.end();
-    await this.#prepared.close();
+    await Promise.all([this.#prepared.close(), this.#lists.close()]);
   }
 
   async #run<T>(
@@ -215,6 +228,11 @@ function poolOf(options: DatabaseOptions, size: number, settings = ''): pg.Pool 
     keepPrepared(client);
   });
   return pool;
+}
+
+/** Settings of a transaction, for all that follow: what a connection is set to must set all that it was set to before. */
+function lasting(settings: string): string {
+  return settings.replaceAll('set local', 'set');
 }
 
 function scopePreamble(scope: ProjectScope): string {

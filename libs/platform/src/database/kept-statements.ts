@@ -31,7 +31,8 @@ export function keepPrepared(client: pg.ClientBase): void {
   });
 }
 
-function nameOf(text: string): string | undefined {
+/** A name that stands for the text on every connection; undefined when there are too many others. */
+export function nameOf(text: string): string | undefined {
   const known = names.get(text);
   if (known !== undefined || names.size >= MAX_STATEMENTS) return known;
   const name = `mailwright_${names.size + 1}`;

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { FORGET_PLANS, PlanAge } from './plan-age.js';
 
-/** A statement that the server plans once a connection, for a while. */
+/** A statement that the server plans once a connection, for a while; without a name, at each run. */
 interface PreparedStatement {
-  readonly name: string;
+  readonly name: string | undefined;
   readonly text: string;
   readonly values: unknown[];
 }
