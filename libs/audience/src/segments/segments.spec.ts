@@ -341,10 +341,10 @@ describe('segments', () => {
     await recipients.freeze(scope, walkId, chosen, now);
     const walked = async () => {
       return audience.database.transaction(scope, async ({ db }) => {
-        const walk = recipients.audience(scope, chosen.topicIds, now, { frozen: walkId });
+        const walk = recipients.audience(scope, chosen.topicIds, now, { frozen: walkId, size: 10 });
         const { rows } = await sql<{
           address: string;
-        }>`select address from (${walk}) a order by address`.execute(db);
+        }>`with ${walk} select address from audience order by address`.execute(db);
         return rows.map((row) => row.address.split('@')[0]);
       });
     };

@@ -91,9 +91,9 @@ describe('the breakdown of an audience', () => {
     const frozen = chosen.segmentIds.length === 0 ? undefined : newId();
     if (frozen !== undefined) await query.freeze(scope, frozen, chosen, now);
     return audience.database.transaction(scope, async ({ db }) => {
-      const walked = query.audience(scope, chosen.topicIds, now, { frozen });
+      const walked = query.audience(scope, chosen.topicIds, now, { frozen, size: 100_000 });
       const { rows } = await sql<{ id: string }>`
-        select a.subscriber_id as id from (${walked}) a order by a.subscriber_id`.execute(db);
+        with ${walked} select a.subscriber_id as id from audience a order by a.subscriber_id`.execute(db);
       return rows.map(({ id }) => id);
     });
   }

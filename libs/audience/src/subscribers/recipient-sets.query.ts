@@ -30,38 +30,45 @@ export function recipientsAmong(
 }
 
 /**
- * The same for who reads some thousand of them after the other: from an index in the order of their ids, with
- * everything else looked up for each, by an OFFSET that keeps the planner from joining. A join would read all of the
- * topic for each few thousand, and more than once where the statistics are older than the people.
+ * The same for who looks at some thousand of them after the other; the rest of a WITH: `walked`, the `subscriber_id`s of the
+ * next `size` to look at, in their order, and `audience`, whom of them a mail may go to. Who is looked at comes from an index in
+ * the order of the ids, the people from that of their key by all these ids at once; what else is asked is looked up for
+ * each, by an OFFSET that keeps the planner from joining. A join would read all of the topic for each few thousand, and more
+ * than once where the statistics are older than the people.
  */
 export function recipientsInOrder(
   scope: ProjectScope,
   topicIds: readonly string[],
   asOf: Date,
-  { after, frozen }: { readonly after: string; readonly frozen: string | undefined },
+  walk: OrderedWalk,
 ): RawBuilder<unknown> {
   const environment = environmentOf(scope);
   const isSubscribed = sql`exists (
     select from audience.consents c
-    where c.environment_id = ${environment} and c.subscriber_id = w.subscriber_id
-      and ${oneOf(topicIds)} and ${standing(asOf)}
+    where (c.environment_id = ${environment}) is true and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${standing(asOf)}
     offset 0
   )`;
-  const isOfOneTopic = frozen === undefined && topicIds.length === 1;
+  const isOfOneTopic = walk.frozen === undefined && topicIds.length === 1;
   return sql`
-    select w.subscriber_id, b.email as address, b.email_key as address_key
-    from (${walked(environment, topicIds, asOf, { after, frozen })}) w(subscriber_id)
-    cross join lateral (
-      select b.email, b.email_key from audience.subscribers b
-      where b.environment_id = ${environment} and b.id = w.subscriber_id
+    walked as materialized (${walked(environment, topicIds, asOf, walk)} order by 1 limit ${walk.size}),
+    people as materialized (
+      select b.id, b.email, b.email_key from audience.subscribers b
+      where (b.environment_id = ${environment}) is true and b.id = any(array(select subscriber_id from walked))
         and (b.paused_until is null or b.paused_until <= ${asOf})
-        and not exists (
-          select from audience.suppressions s where s.environment_id = ${environment} and s.email_key = b.email_key offset 0
-        )
-      offset 0
-    ) b
-    where ${isOfOneTopic ? sql`true` : isSubscribed}
+    ),
+    audience as (
+      select p.id as subscriber_id, p.email as address, p.email_key as address_key from people p
+      where not exists (
+        select from audience.suppressions s where s.environment_id = ${environment} and s.email_key = p.email_key offset 0
+      ) and ${isOfOneTopic ? sql`true` : isSubscribed}
+    )
   `;
+}
+
+interface OrderedWalk {
+  readonly after: string;
+  readonly frozen: string | undefined;
+  readonly size: number;
 }
 
 /** What leads the walk: the frozen audience, else the one topic, else everybody. */
@@ -69,7 +76,7 @@ function walked(
   environment: RawBuilder<unknown>,
   topicIds: readonly string[],
   asOf: Date,
-  { after, frozen }: { readonly after: string; readonly frozen: string | undefined },
+  { after, frozen }: OrderedWalk,
 ): RawBuilder<unknown> {
   if (frozen !== undefined) {
     return sql`select f.subscriber_id from audience.frozen_audience_members f
@@ -80,7 +87,7 @@ function walked(
     return sql`select c.subscriber_id from audience.consents c
       where c.environment_id = ${environment} and c.topic_id = ${unestimated(only, 'uuid')} and ${standing(asOf)} and c.subscriber_id > ${after}::uuid`;
   }
-  return sql`select b.id from audience.subscribers b where b.environment_id = ${environment} and b.id > ${after}::uuid`;
+  return sql`select b.id as subscriber_id from audience.subscribers b where b.environment_id = ${environment} and b.id > ${after}::uuid`;
 }
 
 function standing(asOf: Date): RawBuilder<unknown> {

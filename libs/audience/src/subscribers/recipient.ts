@@ -47,4 +47,6 @@ export interface AudienceWalk {
   readonly after?: string | undefined;
   /** The id of a frozen audience. */
   readonly frozen?: string | undefined;
+  /** How many are looked at. */
+  readonly size: number;
 }

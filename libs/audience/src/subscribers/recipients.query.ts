@@ -27,19 +27,18 @@ export class RecipientsQuery {
   ) {}
 
   /**
-   * A complete SELECT of `subscriber_id uuid, address text, address_key text`: everyone who would get a mail to
-   * these topics, once, as the consents stood at `asOf` as far as they still stand. It has no order or limit.
-   * Who walks it in chunks, `order by subscriber_id limit …`, passes the last id as `after`: outside of the
-   * SELECT that condition reaches no index, which each chunk would then read from its beginning. With `frozen` it is
-   * those of that frozen audience alone.
+   * The rest of a WITH: `walked`, the `subscriber_id`s of the next `size` people to look at, fewer at the end, and
+   * `audience` with `subscriber_id uuid, address text, address_key text`: those of them who would get a mail to these topics,
+   * once, as the consents stood at `asOf` as far as they still stand. Who goes on passes the greatest id of `walked` as
+   * `after`. With `frozen` it is those of that frozen audience alone.
    */
   audience(
     scope: ProjectScope,
     topicIds: readonly string[],
     asOf: Date,
-    { after = FIRST_ID, frozen }: AudienceWalk = {},
+    { after = FIRST_ID, frozen, size }: AudienceWalk,
   ): RawBuilder<unknown> {
-    return recipientsInOrder(scope, topicIds, asOf, { after, frozen });
+    return recipientsInOrder(scope, topicIds, asOf, { after, frozen, size });
   }
 
   /** How many the audience has: of the topics, and of at least one of the segments if any are named. */

@@ -16,25 +16,28 @@ describe('recipients', () => {
   });
   afterAll(() => audience.close());
 
-  /** The audience in chunks of two, as a campaign walks it. */
+  interface Step {
+    readonly found: { readonly address: string; readonly address_key: string }[];
+    readonly last: string | null;
+  }
+
+  /** Looks at two people after the other, as a campaign walks its audience. */
   async function walk(scope: ProjectScope, topicIds: readonly string[], asOf: Date): Promise<string[]> {
     const found: string[] = [];
-    let cursor = '00000000-0000-0000-0000-000000000000';
-    for (;;) {
-      const after = cursor;
-      const rows = await audience.database.transaction(scope, async ({ db }) => {
-        const result = await sql<{ subscriber_id: string; address: string; address_key: string }>`
-          select * from (${query.audience(scope, topicIds, asOf, { after })}) a order by a.subscriber_id limit 2`.execute(
-          db,
-        );
-        return result.rows;
-      });
-      if (rows.length === 0) return found;
-      for (const row of rows) {
-        expect(row.address_key).toBe(address(row.address).key);
-        found.push(row.address);
-        cursor = row.subscriber_id;
+    for (let after: string | undefined; ;) {
+      const step = query.audience(scope, topicIds, asOf, { after, size: 2 });
+      const { rows } = await audience.database.transaction(scope, ({ db }) =>
+        sql<Step>`
+          with ${step} select (select coalesce(jsonb_agg(a order by a.subscriber_id), '[]') from audience a) as found,
+            (select subscriber_id from walked order by 1 desc limit 1) as last`.execute(db),
+      );
+      const last = rows[0]?.last ?? null;
+      if (last === null) return found;
+      for (const { address: written, address_key: key } of rows[0]?.found ?? []) {
+        expect(key).toBe(address(written).key);
+        found.push(written);
       }
+      after = last;
     }
   }
 

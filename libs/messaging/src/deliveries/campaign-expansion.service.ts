@@ -25,6 +25,13 @@ interface ExpandingCampaign {
   readonly expanded_emails: number;
 }
 
+interface ChunkOptions {
+  /** Of the Message-IDs. */
+  readonly domain: string;
+  /** Whether who is written down already is passed over, or fails the chunk. */
+  readonly maySkip: boolean;
+}
+
 interface Chunk {
   readonly looked_at: number;
   readonly added: number;
@@ -52,7 +59,20 @@ export class CampaignExpansionService {
    */
   async expand(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<void> {
     const { sender } = await this.#compile(scope, campaignId);
-    while (!signal.aborted && (await this.#expandChunk(scope, campaignId, sender.messageIdDomain)));
+    while (!signal.aborted && (await this.#expandNext(scope, campaignId, sender.messageIdDomain)));
+  }
+
+  /**
+   * True while there is more. Hardly anybody of a chunk is there already: a campaign that is sent again, somebody who came back
+   * under a new id. To look before each row costs as much as half of writing it, so it is done when the constraint says so.
+   */
+  async #expandNext(scope: ProjectScope, campaignId: string, domain: string): Promise<boolean> {
+    try {
+      return await this.#expandChunk(scope, campaignId, { domain, maySkip: false });
+    } catch (error) {
+      if (!isTakenAlready(error)) throw error;
+      return this.#expandChunk(scope, campaignId, { domain, maySkip: true });
+    }
   }
 
   async #compile(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
@@ -64,8 +84,7 @@ export class CampaignExpansionService {
     }
   }
 
-  /** True while there is more. */
-  #expandChunk(scope: ProjectScope, campaignId: string, domain: string): Promise<boolean> {
+  #expandChunk(scope: ProjectScope, campaignId: string, options: ChunkOptions): Promise<boolean> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<ExpandingCampaign>`
         select id, topic_ids, segment_ids, queued_at, audience_at, expansion_cursor, usage_period, reserved_emails, expanded_emails
@@ -77,7 +96,7 @@ export class CampaignExpansionService {
       const campaign = rows[0];
       if (campaign === undefined) return false;
       await this.#freeze(scope, campaign);
-      const chunk = await this.#insert(scope, db, campaign, domain);
+      const chunk = await this.#insert(scope, db, campaign, options);
       const complete = chunk.looked_at < CHUNK;
       const emails = campaign.expanded_emails + chunk.added;
       await this.#adjustReservation(scope, campaign, emails, complete);
@@ -102,15 +121,22 @@ export class CampaignExpansionService {
     if (segmentIds.length > 0) await this.recipients.freeze(scope, id, { topicIds, segmentIds }, audienceAt);
   }
 
-  async #insert(scope: ProjectScope, db: Sql, campaign: ExpandingCampaign, domain: string): Promise<Chunk> {
+  async #insert(
+    scope: ProjectScope,
+    db: Sql,
+    campaign: ExpandingCampaign,
+    { domain, maySkip }: ChunkOptions,
+  ): Promise<Chunk> {
     const { id, topic_ids, segment_ids, queued_at, audience_at, expansion_cursor } = campaign;
-    const walk = { after: expansion_cursor ?? undefined, frozen: segment_ids.length > 0 ? id : undefined };
+    const walk = {
+      after: expansion_cursor ?? undefined,
+      frozen: segment_ids.length > 0 ? id : undefined,
+      size: CHUNK,
+    };
     const reopened = audience_at > queued_at ? reopen(campaign) : sql`select where false`;
     const { rows } = await sql<Chunk>`
-      with page as materialized (
-        select a.subscriber_id, a.address, a.address_key, platform.new_id() as id
-        from (${this.recipients.audience(scope, topic_ids, audience_at, walk)}) a
-        order by a.subscriber_id limit ${CHUNK}
+      with ${this.recipients.audience(scope, topic_ids, audience_at, walk)}, page as materialized (
+        select a.subscriber_id, a.address, a.address_key, platform.new_id() as id from audience a
       ), reopened as (${reopened}), added as (
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
           address_key, message_id, state, next_attempt_at, created_at)
@@ -118,12 +144,12 @@ export class CampaignExpansionService {
           page.subscriber_id, page.address, page.address_key, '<' || page.id || '@' || ${domain}::text || '>',
           'PENDING', ${audience_at}, ${audience_at}
         from page
-        on conflict do nothing
+        ${maySkip ? sql`on conflict do nothing` : sql``}
         returning 1
       )
-      select (select count(*) from page) as looked_at,
+      select (select count(*) from walked) as looked_at,
         (select count(*) from added) + (select count(*) from reopened) as added,
-        (select subscriber_id from page order by subscriber_id desc limit 1) as last
+        (select subscriber_id from walked order by subscriber_id desc limit 1) as last
     `.execute(db);
     return rows[0] ?? { looked_at: 0, added: 0, last: null };
   }
@@ -149,6 +175,14 @@ export class CampaignExpansionService {
       await this.quota.settle(scope, usage_period, { used: 0, released: reserved_emails - emails });
     }
   }
+}
+
+const UNIQUE_VIOLATION = '23505';
+
+/** One delivery a campaign and subscriber, and a campaign and address. */
+function isTakenAlready(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error) || !('table' in error)) return false;
+  return error.code === UNIQUE_VIOLATION && String(error.table).startsWith('deliveries');
 }
 
 /** A project whose sending is stopped gets no further than this. */

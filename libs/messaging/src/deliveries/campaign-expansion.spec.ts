@@ -85,6 +85,29 @@ describe('CampaignExpansionService', () => {
     expect((await campaignRow(queued.id))?.expanded).toBe(true);
   });
 
+  it('passes over who was written down before under another id, and writes down the others of the chunk', async () => {
+    const campaign = await fixture.draft(scope, 5);
+    const queued = await send(campaign.campaignKey);
+    await fixture.test.query(
+      `insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address, address_key,
+         message_id, state, next_attempt_at, created_at)
+       select platform.new_id(), (c.queued_at at time zone 'UTC')::date, c.environment_id, 'CAMPAIGN', c.id, platform.new_id(),
+         'reader-3@example.com', 'reader-3@example.com', '<before@example.com>', 'SENT', now(), now()
+       from messaging.campaigns c where c.id = $1`,
+      [queued.id],
+    );
+    await expand(queued.id);
+    const rows = await fixture.deliveries();
+    expect(rows.map(({ address }) => address).toSorted()).toEqual(
+      [1, 2, 3, 4, 5].map((n) => `reader-${n}@example.com`),
+    );
+    expect(rows.find(({ address }) => address === 'reader-3@example.com')?.message_id).toBe(
+      '<before@example.com>',
+    );
+    expect(await campaignRow(queued.id)).toEqual({ expanded: true, reserved: 4, status: 'SENDING' });
+    expect(await usage()).toBe(4);
+  });
+
   it('gives back what was set aside for people who left before they were written down', async () => {
     const campaign = await fixture.draft(scope, 5);
     const queued = await send(campaign.campaignKey);
