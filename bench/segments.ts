@@ -10,7 +10,7 @@ import { startPostgres } from '#platform/embedded-postgres';
 import { ActivityCatalogue } from '../libs/audience/src/segments/activity-catalogue.query.js';
 import { RuleCatalogueQuery } from '../libs/audience/src/segments/rule-catalogue.query.js';
 import {
-  prepareForSets,
+  prepareForRules,
   SegmentEvaluations,
 } from '../libs/audience/src/segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../libs/audience/src/segments/segment-predicates.service.js';
@@ -122,7 +122,7 @@ function countByRules(rules: string, { data: { scope, now }, predicates }: Measu
   return timed(() =>
     database.transaction(scope, async ({ db }) => {
       const predicate = await predicates.ofRules(scope, await predicates.read(scope, rules, null), now);
-      await prepareForSets(db);
+      await prepareForRules(db);
       const { rows } = await sql<{ count: number }>`
         select count(*) from audience.scoped_subscribers b where b.environment_id = ${scope.environmentId} and ${predicate}
       `.execute(db);
@@ -134,7 +134,7 @@ function countByRules(rules: string, { data: { scope, now }, predicates }: Measu
 async function explained(rules: string, { data: { scope, now }, predicates }: Measuring): Promise<string> {
   return database.transaction(scope, async ({ db }) => {
     const predicate = await predicates.ofRules(scope, await predicates.read(scope, rules, null), now);
-    await prepareForSets(db);
+    await prepareForRules(db);
     const { rows } = await sql<Record<string, string>>`
       explain (analyze, costs off, timing off, buffers off)
       select count(*) from audience.scoped_subscribers b where b.environment_id = ${scope.environmentId} and ${predicate}

@@ -78,12 +78,12 @@ export class SegmentEvaluations {
   }
 }
 
-/**
- * Room for the sets that a condition is looked up in, where it cannot be a join: without it a set of a million
- * people would be searched once for each of a million. Holds until the transaction ends.
- */
+/** Of memory: without it a set of a million people would be searched once for each of a million. */
+const ROOM = '64MB';
+
+/** Room for the sets that a condition is looked up in, where it cannot be a join. Holds until the transaction ends. */
 export async function makeRoomForSets(db: Sql): Promise<void> {
-  await sql`select set_config('work_mem', '64MB', true)`.execute(db);
+  await sql`select set_config('work_mem', ${ROOM}, true)`.execute(db);
 }
 
 /**
@@ -92,8 +92,9 @@ export async function makeRoomForSets(db: Sql): Promise<void> {
  * everybody. Holds until `endSets`.
  */
 export async function prepareForSets(db: Sql): Promise<void> {
-  await makeRoomForSets(db);
-  await sql`select set_config('enable_nestloop', 'off', true)`.execute(db);
+  await sql`select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true)`.execute(
+    db,
+  );
 }
 
 /**
@@ -101,8 +102,9 @@ export async function prepareForSets(db: Sql): Promise<void> {
  * they are, so that a small project reads its own rows and not those of the large one beside it.
  */
 export async function prepareForRules(db: Sql): Promise<void> {
-  await prepareForSets(db);
-  await sql`select set_config('enable_seqscan', 'off', true)`.execute(db);
+  await sql`
+    select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true), set_config('enable_seqscan', 'off', true)
+  `.execute(db);
 }
 
 /** What follows in the transaction looks up single rows again. */
