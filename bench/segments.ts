@@ -9,11 +9,9 @@ import { Database } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
 import { ActivityCatalogue } from '../libs/audience/src/segments/activity-catalogue.query.js';
 import { RuleCatalogueQuery } from '../libs/audience/src/segments/rule-catalogue.query.js';
-import {
-  prepareForRules,
-  SegmentEvaluations,
-} from '../libs/audience/src/segments/segment-evaluations.service.js';
+import { SegmentEvaluations } from '../libs/audience/src/segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../libs/audience/src/segments/segment-predicates.service.js';
+import { prepareForRules } from '../libs/audience/src/segments/set-plans.query.js';
 import { migrate } from '../libs/platform/src/database/migrations.js';
 import { type AudienceData, fillAudience, type Query } from './support/audience-data.js';
 import { spread } from './support/figures.js';
@@ -122,7 +120,7 @@ function countByRules(rules: string, { data: { scope, now }, predicates }: Measu
   return timed(() =>
     database.transaction(scope, async ({ db }) => {
       const predicate = await predicates.ofRules(scope, await predicates.read(scope, rules, null), now);
-      await prepareForRules(db);
+      await prepareForRules(db, scope, predicate);
       const { rows } = await sql<{ count: number }>`
         select count(*) from audience.scoped_subscribers b where b.environment_id = ${scope.environmentId} and ${predicate}
       `.execute(db);
@@ -134,7 +132,7 @@ function countByRules(rules: string, { data: { scope, now }, predicates }: Measu
 async function explained(rules: string, { data: { scope, now }, predicates }: Measuring): Promise<string> {
   return database.transaction(scope, async ({ db }) => {
     const predicate = await predicates.ofRules(scope, await predicates.read(scope, rules, null), now);
-    await prepareForRules(db);
+    await prepareForRules(db, scope, predicate);
     const { rows } = await sql<Record<string, string>>`
       explain (analyze, costs off, timing off, buffers off)
       select count(*) from audience.scoped_subscribers b where b.environment_id = ${scope.environmentId} and ${predicate}

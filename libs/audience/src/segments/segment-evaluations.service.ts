@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, environmentOf, type Sql, unestimated } from '#platform';
 import { SegmentPredicates } from './segment-predicates.service.js';
+import { endSets, prepareForRules } from './set-plans.query.js';
 
 /** What a client that waits for an evaluation is willing to wait. */
 const PATIENCE_MS = 8_000;
@@ -64,7 +65,7 @@ export class SegmentEvaluations {
       if (segment === null) return;
       const now = this.clock.now();
       const predicate = await this.predicates.anyOf(scope, [segmentId], now);
-      await prepareForRules(db);
+      await prepareForRules(db, scope, predicate);
       const memberCount =
         segment.evaluatedAt === null
           ? await fill(db, scope, segmentId, predicate, now)
@@ -76,40 +77,6 @@ export class SegmentEvaluations {
       `.execute(db);
     });
   }
-}
-
-/** Of memory: without it a set of a million people would be searched once for each of a million. */
-const ROOM = '64MB';
-
-/** Room for the sets that a condition is looked up in, where it cannot be a join. Holds until the transaction ends. */
-export async function makeRoomForSets(db: Sql): Promise<void> {
-  await sql`select set_config('work_mem', ${ROOM}, true)`.execute(db);
-}
-
-/**
- * For a statement that asks of everybody: sets are hashed or merged, never searched row by row. Statistics that are
- * older than most of the people say that there is hardly anybody, and a nested loop would compare everybody with
- * everybody. Holds until `endSets`.
- */
-export async function prepareForSets(db: Sql): Promise<void> {
-  await sql`select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true)`.execute(
-    db,
-  );
-}
-
-/**
- * The same for rules, which ask of a topic or a project that the planner does not know: by an index that begins with whose
- * they are, so that a small project reads its own rows and not those of the large one beside it.
- */
-export async function prepareForRules(db: Sql): Promise<void> {
-  await sql`
-    select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true), set_config('enable_seqscan', 'off', true)
-  `.execute(db);
-}
-
-/** What follows in the transaction looks up single rows again. */
-export async function endSets(db: Sql): Promise<void> {
-  await sql`set local enable_nestloop to default; set local enable_seqscan to default`.execute(db);
 }
 
 async function lock(db: Sql, scope: ProjectScope, segmentId: string): Promise<DynamicSegment | null> {

@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database, environmentOf, unestimated } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
-import { endSets, prepareForRules, SegmentEvaluations } from './segment-evaluations.service.js';
+import { SegmentEvaluations } from './segment-evaluations.service.js';
+import { endSets, prepareForRules } from './set-plans.query.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 import { SegmentsQuery } from './segments.query.js';
 
@@ -76,7 +77,7 @@ export class SegmentMembersQuery {
         await this.predicates.read(scope, rules, null),
         now,
       );
-      await prepareForRules(db);
+      await prepareForRules(db, scope, predicate);
       await sql`select set_config('statement_timeout', ${PREVIEW_MS}, true)`.execute(db);
       const { rows } = await sql<Counted<SegmentMember>>`
         with matching as materialized (

@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
 import { RuleCatalogueQuery } from './rule-catalogue.query.js';
 import { parseRuleText, readRules, referencesIn, type RuleErrors } from './rule-reader.js';
-import { makeRoomForSets } from './segment-evaluations.service.js';
+import { makeRoomForSets } from './set-plans.query.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 
 /** What rules come to: what is wrong with them, or the segments that they name. */

@@ -4,8 +4,8 @@ import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, type Sql } from '#platform';
 import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
-import { endSets, prepareForRules, prepareForSets } from '../segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../segments/segment-predicates.service.js';
+import { endSets, prepareForRules, prepareForSets } from '../segments/set-plans.query.js';
 import type { AudienceSurvey, AudienceWalk, ChosenAudience, Recipient } from './recipient.js';
 import {
   type DomainStandings,
@@ -44,10 +44,8 @@ export class RecipientsQuery {
   /** How many the audience has: of the topics, and of at least one of the segments if any are named. */
   count(scope: ProjectScope, { topicIds, segmentIds }: ChosenAudience, asOf: Date): Promise<number> {
     return this.database.transaction(scope, async ({ db }) => {
-      await (segmentIds.length === 0 ? prepareForSets(db) : prepareForRules(db));
-      const { rows } = await sql<{ count: number }>`
-        select count(*) from (${await this.#chosen(scope, { topicIds, segmentIds }, asOf)}) a
-      `.execute(db);
+      const chosen = await this.#chosen(db, scope, { topicIds, segmentIds }, asOf);
+      const { rows } = await sql<{ count: number }>`select count(*) from (${chosen}) a`.execute(db);
       await endSets(db);
       return rows[0]!.count;
     });
@@ -70,10 +68,10 @@ export class RecipientsQuery {
         delete from audience.frozen_audience_members
         where environment_id = ${scope.environmentId} and audience_id = ${id}
       `.execute(db);
-      await prepareForRules(db);
+      const audience = await this.#chosen(db, scope, chosen, asOf);
       await sql`
         insert into audience.frozen_audience_members (audience_id, subscriber_id, environment_id)
-        select ${id}, a.subscriber_id, ${scope.environmentId} from (${await this.#chosen(scope, chosen, asOf)}) a
+        select ${id}, a.subscriber_id, ${scope.environmentId} from (${audience}) a
       `.execute(db);
       await endSets(db);
     });
@@ -88,16 +86,26 @@ export class RecipientsQuery {
     });
   }
 
+  /** A SELECT of the audience, for which the transaction is prepared: until `endSets`. */
   async #chosen(
+    db: Sql,
     scope: ProjectScope,
     { topicIds, segmentIds }: ChosenAudience,
     asOf: Date,
   ): Promise<RawBuilder<unknown>> {
-    if (segmentIds.length === 0)
-      return recipientsAmong(sql`audience.subscribers b where`, scope, topicIds, asOf);
-    const isInSegment = await this.segments.anyOf(scope, segmentIds, asOf);
-    const people = sql`audience.scoped_subscribers b where ${isInSegment} and`;
-    return recipientsAmong(people, scope, topicIds, asOf);
+    const { people, areChosen } = await this.#people(db, scope, segmentIds, asOf);
+    return recipientsAmong(sql`${people} where ${areChosen} and`, scope, topicIds, asOf);
+  }
+
+  /** Whom the segments leave, as a table `b` and a condition; the transaction is prepared for that, until `endSets`. */
+  async #people(db: Sql, scope: ProjectScope, segmentIds: readonly string[], asOf: Date) {
+    if (segmentIds.length === 0) {
+      await prepareForSets(db);
+      return { people: sql`audience.subscribers b`, areChosen: sql`true` };
+    }
+    const areChosen = await this.segments.anyOf(scope, segmentIds, asOf);
+    await prepareForRules(db, scope, areChosen);
+    return { people: sql`audience.scoped_subscribers b`, areChosen };
   }
 
   /**
@@ -111,13 +119,14 @@ export class RecipientsQuery {
     asOf: Date,
   ): Promise<AudienceSurvey> {
     return this.database.transaction(scope, async ({ db }) => {
-      const people =
-        segmentIds.length === 0
-          ? sql`audience.subscribers b on true`
-          : sql`audience.scoped_subscribers b on ${await this.segments.anyOf(scope, segmentIds, asOf)}`;
-      await (segmentIds.length === 0 ? prepareForSets(db) : prepareForRules(db));
+      const { people, areChosen } = await this.#people(db, scope, segmentIds, asOf);
       if (topicIds.length > 1) await withoutParallelWorkers(db);
-      const { rows } = await standings(people, scope, { topicIds, domains }, asOf).execute(db);
+      const { rows } = await standings(
+        sql`${people} on ${areChosen}`,
+        scope,
+        { topicIds, domains },
+        asOf,
+      ).execute(db);
       await endSets(db);
       return surveyOf(rows);
     });
