@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { countingSent } from '../tracking/campaign-counters.query.js';
-import type { ClaimedDelivery } from './delivery.js';
+import type { ClaimedDelivery, DeliveryKind } from './delivery.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
 import type { WrittenState } from './returned-deliveries.service.js';
 
@@ -26,55 +26,90 @@ export interface ExchangeParts {
 }
 
 export interface ExchangeRow {
-  readonly marked: string[];
+  /** Ids, with commas between. */
+  readonly marked: string;
   /** What the next hop refused for good because of the address. */
   readonly returned: readonly WrittenState[];
   readonly era: number;
 }
 
-/** One statement, the same text whatever it is given, so that it is planned once. */
+/** One statement, and the name that stands for its text: it is planned once for a kind of mail and a partition. */
+export interface ExchangeStatement {
+  readonly name: string;
+  readonly statement: RawBuilder<ExchangeRow>;
+}
+
 export function exchangeStatement(
-  entry: JournalEntry,
+  { outcomes, starting, usagePeriod }: JournalEntry,
   now: Date,
   { wanted, settle }: ExchangeParts,
-): RawBuilder<ExchangeRow> {
-  const queuedOn = entry.outcomes[0]?.delivery.queuedOn ?? entry.starting[0]?.queuedOn ?? null;
+): ExchangeStatement {
+  const deliveries = [...outcomes.map(({ delivery }) => delivery), ...starting];
+  const queuedOn = deliveries[0]?.queuedOn ?? null;
+  const kinds = [...new Set(deliveries.map(({ kind }) => kind))].sort();
   const settlement = settle({ period: sql`n.period`, used: sql`n.used`, released: sql`n.released` });
-  return sql<ExchangeRow>`
-    with ${writing(entry.outcomes, queuedOn, now)}, ${countingSent('written', now)}, settled as (
+  const statement = sql<ExchangeRow>`
+    with ${writing(outcomes, queuedOn, now)}, ${countingSent('written', now)}, settled as (
       select ${settlement} from (
-        select ${entry.usagePeriod}::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
+        select ${usagePeriod}::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
           count(*) filter (where state in ('FAILED', 'SKIPPED')) as released
         from written
       ) n where n.period is not null and n.used + n.released > 0
-    ), ${marking(entry.starting, queuedOn, wanted)}
-    select array(select id from marked) as marked,
+    ), ${marking(starting, queuedOn, mayGo(kinds, wanted))}
+    select array_to_string(array(select id from marked), ',') as marked,
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'state', state, 'reason', reason)), '[]')
         from written where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
-      messaging.current_era() as era, (select count(*) from settled) as settled
+      ${PRESENT_ERA} as era, (select count(*) from settled) as settled
   `;
+  const rest = outcomes.some(({ state }) => state !== 'SENT') ? ['rest'] : [];
+  return { name: ['delivery-exchange', ...rest, ...kinds, monthOf(queuedOn)].join('.'), statement };
 }
 
-const writing = (outcomes: readonly DeliveryOutcome[], queuedOn: string | null, now: Date) => sql`
-  written as (
-    update messaging.deliveries d set state = o.state, reason = o.reason, last_error = o.last_error,
-      attempt = greatest(d.attempt - o.uncounted, 0), next_attempt_at = coalesce(o.next_attempt_at, d.next_attempt_at),
-      possible_duplicate = o.possible_duplicate, due_since = coalesce(o.due_since, d.due_since),
-      sent_at = case when o.state = 'SENT' then ${now}::timestamptz else d.sent_at end,
-      finished_at = case when o.state = 'DEFERRED' then null else ${now}::timestamptz end,
-      lease_token = null, lease_until = null, lease_era = null
-    from jsonb_to_recordset(${JSON.stringify(outcomes.map(outcomeColumns))}::jsonb) as o(id uuid, lease_token uuid,
-      state text, reason text, last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, uncounted int)
-    where ${isAmong(outcomes.map(({ delivery }) => delivery))} and d.id = o.id and d.queued_on = ${queuedOn}::date
-      and d.lease_token = o.lease_token
-    returning d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id
-  )
-`;
+/** What was sent, which is nearly all, by its keys alone; the rest with what there is to say of each. */
+const writing = (outcomes: readonly DeliveryOutcome[], queuedOn: string | null, now: Date) => {
+  const sent = outcomes.filter(({ state }) => state === 'SENT').map(({ delivery }) => delivery);
+  const rest = outcomes.filter(({ state }) => state !== 'SENT');
+  return sql`
+    sent as (
+      update messaging.deliveries d set state = 'SENT', reason = null, last_error = null,
+        sent_at = ${now}::timestamptz, finished_at = ${now}::timestamptz, lease_token = null, lease_until = null, lease_era = null
+      where ${isOneOf(sent, queuedOn)}
+      returning ${WRITTEN}
+    ), ${rest.length === 0 ? sql`` : sql`${writingRest(rest, queuedOn, now)},`}
+    written as (select * from sent ${rest.length === 0 ? sql`` : sql`union all select * from rest`})
+  `;
+};
 
-function outcomeColumns({ delivery, ...outcome }: DeliveryOutcome) {
+const WRITTEN = sql`d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id`;
+
+/** Looks each up by its keys in one value: there is no join that old statistics could lead astray. */
+const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | null, now: Date) => {
+  const deliveries = outcomes.map(({ delivery }) => delivery);
+  const byKeys = Object.fromEntries(
+    outcomes.map((outcome) => [
+      `${outcome.delivery.id}/${outcome.delivery.leaseToken}`,
+      outcomeColumns(outcome),
+    ]),
+  );
+  return sql`
+    told as materialized (select ${JSON.stringify(byKeys)}::jsonb as outcomes),
+    rest as (
+      update messaging.deliveries d set (state, reason, last_error, attempt, next_attempt_at, possible_duplicate,
+        due_since, finished_at) = (
+        select o.state, o.reason, o.last_error, greatest(d.attempt - o.uncounted, 0), coalesce(o.next_attempt_at, d.next_attempt_at),
+          o.possible_duplicate, coalesce(o.due_since, d.due_since),
+          case when o.state <> 'DEFERRED' then ${now}::timestamptz end
+        from told t cross join lateral jsonb_to_record(t.outcomes -> (d.id || '/' || d.lease_token)) as o(state text, reason text,
+          last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, uncounted int)
+      ), lease_token = null, lease_until = null, lease_era = null
+      where ${isOneOf(deliveries, queuedOn)}
+      returning ${WRITTEN}
+    )
+  `;
+};
+
+function outcomeColumns(outcome: DeliveryOutcome) {
   return {
-    id: delivery.id,
-    lease_token: delivery.leaseToken,
     state: outcome.state,
     reason: outcome.reason,
     last_error: outcome.lastError,
@@ -88,30 +123,59 @@ function outcomeColumns({ delivery, ...outcome }: DeliveryOutcome) {
 const marking = (
   starting: readonly ClaimedDelivery[],
   queuedOn: string | null,
-  wanted: ExchangeParts['wanted'],
+  condition: RawBuilder<unknown>,
 ) => sql`
   marked as (
-    update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1 from ${keysOf(starting)}
-    where ${isAmong(starting)} and d.id = k.id and d.queued_on = ${queuedOn}::date and d.lease_token = k.lease_token
-      and d.state = 'CLAIMED'
-      and case d.kind
-        when 'CAMPAIGN' then exists (
-          select from messaging.campaigns c
-          where c.id = d.source_id and c.status = 'SENDING' and ${wanted.ofCampaign}
-        )
-        when 'AUTOMATION' then exists (
-          select from messaging.automation_runs r join messaging.automation_versions v on v.id = r.version_id
-          where r.id = messaging.run_of_step(d.source_id) and ${wanted.ofAutomation}
-        )
-        else true
-      end
+    update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1
+    where ${isOneOf(starting, queuedOn)} and d.state = 'CLAIMED' and ${condition}
     returning d.id
   )
 `;
 
-/** Says of a delivery `d` that it is one of these: without it a plan may read the whole partition. */
-function isAmong(deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
-  return sql`d.id = any(${deliveries.map(({ id }) => id)}::uuid[])`;
+/**
+ * Says of a delivery `d` that it is one of these, each by the lease that it was claimed with. They are found by their ids, since
+ * a plan may read the whole partition else, and compared with their leases as a set: `not in` is never made a join.
+ */
+function isOneOf(deliveries: readonly ClaimedDelivery[], queuedOn: string | null): RawBuilder<unknown> {
+  const ids = uuids(deliveries.map(({ id }) => id));
+  const tokens = uuids(deliveries.map(({ leaseToken }) => leaseToken));
+  return sql`d.id = any(${ids}) and ${liesOn(queuedOn)}
+    and ((d.id, d.lease_token) not in (select k.id, k.lease_token from unnest(${ids}, ${tokens}) as k(id, lease_token))) is false`;
+}
+
+/** Whether a delivery `d` of one of these kinds is still wanted; of another kind it is not. */
+function mayGo(kinds: readonly DeliveryKind[], wanted: ExchangeParts['wanted']): RawBuilder<unknown> {
+  const conditions = {
+    CAMPAIGN: sql`exists (
+      select from messaging.campaigns c
+      where c.id = d.source_id and c.status = 'SENDING' and ${wanted.ofCampaign}
+    )`,
+    AUTOMATION: sql`exists (
+      select from messaging.automation_runs r join messaging.automation_versions v on v.id = r.version_id
+      where r.id = messaging.run_of_step(d.source_id) and ${wanted.ofAutomation}
+    )`,
+    OPT_IN: sql`true`,
+    TEST: sql`true`,
+  };
+  const cases = kinds.map((kind) => sql`when ${sql.lit(kind)} then ${conditions[kind]}`);
+  return cases.length === 0 ? sql`false` : sql`case d.kind ${sql.join(cases, sql` `)} else false end`;
+}
+
+/** Called only once after a crash: the call alone takes as long as several marks. */
+const PRESENT_ERA = sql`coalesce((select e.era from messaging.server_era e), messaging.current_era())`;
+
+const uuids = (ids: readonly string[]) => sql`${`{${ids.join()}}`}::uuid[]`;
+
+const monthOf = (date: string | null): string => date?.slice(0, 7) ?? '';
+
+/** Says of a delivery `d` on which day it was queued, and to the planner of which month: of one partition, not of all. */
+function liesOn(date: string | null): RawBuilder<unknown> {
+  if (date === null) return sql`false`;
+  const [year = 0, month = 0] = date.split('-').map(Number);
+  const [from, to] = [0, 1].map((months) =>
+    new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10),
+  );
+  return sql`d.queued_on = ${date}::date and d.queued_on >= ${sql.lit(from)}::date and d.queued_on < ${sql.lit(to)}::date`;
 }
 
 /**
@@ -120,12 +184,6 @@ function isAmong(deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
  */
 export function isHeld(deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
   const tokens = [...new Set(deliveries.map(({ leaseToken }) => leaseToken))];
-  return sql`${isAmong(deliveries)} and d.queued_on = ${deliveries[0]?.queuedOn ?? null}::date
+  return sql`d.id = any(${uuids(deliveries.map(({ id }) => id))}) and d.queued_on = ${deliveries[0]?.queuedOn ?? null}::date
     and d.lease_token = any(${tokens}::uuid[])`;
-}
-
-/** Deliveries in hand, as a set `k`. */
-function keysOf(deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
-  const keys = deliveries.map(({ id, leaseToken }) => ({ id, lease_token: leaseToken }));
-  return sql`jsonb_to_recordset(${JSON.stringify(keys)}::jsonb) as k(id uuid, lease_token uuid)`;
 }

@@ -66,10 +66,10 @@ export class DeliveryJournal {
   }
 
   async #exchange(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<WrittenEntry> {
-    const statement = { name: 'delivery-exchange', flushed: entry.flushed };
-    const [row] = await this.database.statement(scope, statement, this.#statementOf(scope, entry, now));
+    const { name, statement } = this.#statementOf(scope, entry, now);
+    const [row] = await this.database.statement(scope, { name, flushed: entry.flushed }, statement);
     if (row === undefined) throw new Error('The exchange was not answered.');
-    return { marked: new Set(row.marked), era: row.era };
+    return { marked: new Set(row.marked === '' ? [] : row.marked.split(',')), era: row.era };
   }
 
   #statementOf(scope: ProjectScope, entry: JournalEntry, now: Date) {
@@ -112,7 +112,7 @@ export class DeliveryJournal {
 
   async #record(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await this.#statementOf(scope, entry, now).execute(db);
+      const { rows } = await this.#statementOf(scope, entry, now).statement.execute(db);
       const returned = rows[0]?.returned ?? [];
       await this.#announce(db, entry.outcomes, returned, now);
       await this.returned.take(scope, db, returnedOf(entry.outcomes, returned), now);

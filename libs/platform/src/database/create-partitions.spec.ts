@@ -54,4 +54,24 @@ describe('the partitions of the months to come', () => {
     for (const { fillfactor } of [...made, ...atFirst]) expect(fillfactor).toBe('50');
     expect(atFirst.length).toBeGreaterThan(0);
   });
+
+  it('leave it room in those indexes that hold each of them, and in no others', async () => {
+    await new CreatePartitions(database, new ManualClock(new Date('2034-01-31T00:00:00Z'))).run();
+    const roomyOf = async (partition: string) => {
+      const rows = await test.query<{ columns: string }>(
+        `select regexp_replace(pg_get_indexdef(i.indexrelid), '.* USING ', '') as columns from pg_index i
+         join pg_class c on c.oid = i.indexrelid where i.indrelid = $1::regclass and c.reloptions @> '{fillfactor=50}'`,
+        [partition],
+      );
+      return rows.map(({ columns }) => columns).sort();
+    };
+    const made = await roomyOf('messaging.deliveries_203401');
+    expect(made).toEqual(await roomyOf('messaging.deliveries_default'));
+    expect(made.map((columns) => columns.replace(/ WITH.*/, ''))).toEqual([
+      'btree (environment_id, subscriber_id)',
+      'btree (id, queued_on)',
+      'btree (source_id, address_key, queued_on)',
+      'btree (source_id, subscriber_id, queued_on)',
+    ]);
+  });
 });
