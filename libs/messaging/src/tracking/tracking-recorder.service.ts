@@ -22,8 +22,8 @@ const LARGEST_BATCH = 5_000;
 const RETRY_AFTER_MS = 1_000;
 /** While the database does not answer, or not fast enough; what comes then is lost. 8 MB. */
 const MOST_WAITING = 200_000;
-/** A storm: from so many on writing pauses between batches, and from the other number on not any more. */
-const STORM = { from: 10_000, to: MOST_WAITING / 2 };
+/** A storm: when so many came while a batch was written, writing pauses; from the other number on not any more. */
+const STORM = { from: LARGEST_BATCH, to: MOST_WAITING / 2 };
 const TRIES = 5;
 /** Different user agents that are judged once. */
 const KNOWN_AGENTS = 1_000;
