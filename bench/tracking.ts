@@ -23,7 +23,7 @@ const STEADY_SECONDS = 10;
 interface Usage {
   /** The process that answers, and of that its main thread. */
   readonly server: number;
-  readonly main: number;
+  readonly mainThread: number;
   readonly postgres: number;
   /** This process, which asks. */
   readonly load: number;
@@ -47,12 +47,13 @@ class Machine {
       seconds: SECONDS,
       nextPath,
     });
-    if (errors > 0) throw new Error(`${name} answered ${errors} requests with something else than a redirect.`);
+    if (errors > 0)
+      throw new Error(`${name} answered ${errors} requests with something else than a redirect.`);
     const after = this.#usage(pid);
     const each = (of: keyof Usage) => ((after[of] - before[of]) / answers) * 1e6;
     const usage = {
       server: each('server'),
-      main: each('main'),
+      mainThread: each('mainThread'),
       postgres: each('postgres'),
       load: each('load'),
     };
@@ -66,7 +67,7 @@ class Machine {
   #usage(pid: number): Usage {
     return {
       server: cpuSeconds(pid),
-      main: mainThreadCpuSeconds(pid),
+      mainThread: mainThreadCpuSeconds(pid),
       postgres: this.postgresSeconds(),
       load: cpuSeconds(process.pid),
     };
@@ -137,7 +138,7 @@ async function compare(ours: Clicks, reference: ClickServer, machine: Machine): 
     );
     print(
       `  its main thread alone`,
-      cpu(({ main }) => main),
+      cpu(({ mainThread }) => mainThread),
       1,
     );
     print(

@@ -23,7 +23,7 @@ const TURNS = 64;
 const UUID_BYTES = 16;
 
 /**
- * Events as the statements take them: in columns, of which four have a value for each event in PostgreSQL's binary form.
+ * Events as the statements take them: in columns, which have a value for each event in PostgreSQL's binary form.
  * No event is an object here, and none is a text that PostgreSQL has to parse.
  */
 export class EventBatch {

@@ -43,7 +43,7 @@ export class ArrayColumn {
     this.#bytes.writeInt32BE(value, this.#add());
   }
 
-  /** `ms` since 1970; PostgreSQL counts microseconds from 2000 on. */
+  /** `ms` since 1970. PostgreSQL counts microseconds from 2000 on, which is exact here from 1715 until 2285. */
   addTimestamp(ms: number): void {
     const microseconds = (ms - EPOCH_MS) * MICROSECONDS;
     const at = this.#add();
