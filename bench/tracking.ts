@@ -1,111 +1,80 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newId } from '#kernel';
-import { migrate, TrackingTokens } from '#platform';
+import { migrate } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
-import { createTestDatabase, type TestDatabase } from '../test/support/database.js';
-import { eventually } from '../test/support/eventually.js';
+import { createTestDatabase } from '../test/support/database.js';
 import { startProgram } from '../test/support/program.js';
-import { prepareProject, SECRETS } from '../test/support/system.js';
+import { SECRETS } from '../test/support/system.js';
 import { load } from './http-load.js';
+import { cpuSeconds, mainThreadCpuSeconds, memoryMb, treeCpuSeconds } from './support/process-usage.js';
+import { Clicks, type ClickServer, prepareClicks } from './support/tracked-clicks.js';
 
 /** Click redirects: the built api against bare Fastify, then 5 000 clicks a second of which none may be lost. */
 const PAIRS = Number(process.env['PAIRS'] ?? 5);
 const SECONDS = Number(process.env['SECONDS'] ?? 3);
 const CONNECTIONS = 50;
-const DELIVERIES = 20_000;
-const LINKS = 12;
 const STEADY_RATE = 5_000;
 const STEADY_SECONDS = 10;
-/** USER_HZ of Linux, in which /proc counts a process's time. */
-const TICKS_A_SECOND = 100;
 
-interface Server {
-  readonly name: string;
-  readonly pid: number;
-  readonly port: number;
+/** Who uses the machine while redirects are asked for, in seconds of CPU until now. */
+interface Usage {
+  /** The process that answers, and of that its main thread. */
+  readonly server: number;
+  readonly mainThread: number;
+  readonly postgres: number;
+  /** This process, which asks. */
+  readonly load: number;
 }
 
 interface Measurement {
   readonly answers: number;
   readonly perSecond: number;
-  readonly cpuMicroseconds: number;
+  /** µs a redirect, while they were asked for. */
+  readonly usage: Usage;
 }
 
-async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
+class Machine {
+  constructor(private readonly postgresPid: number) {}
+
+  async measure({ name, pid, port }: ClickServer, nextPath: () => string): Promise<Measurement> {
+    const before = this.#usage(pid);
+    const { answers, errors, seconds } = await load({
+      port,
+      connections: CONNECTIONS,
+      seconds: SECONDS,
+      nextPath,
+    });
+    if (errors > 0)
+      throw new Error(`${name} answered ${errors} requests with something else than a redirect.`);
+    const after = this.#usage(pid);
+    const each = (of: keyof Usage) => ((after[of] - before[of]) / answers) * 1e6;
+    const usage = {
+      server: each('server'),
+      mainThread: each('mainThread'),
+      postgres: each('postgres'),
+      load: each('load'),
+    };
+    return { answers, perSecond: answers / seconds, usage };
+  }
+
+  postgresSeconds(): number {
+    return treeCpuSeconds(this.postgresPid);
+  }
+
+  #usage(pid: number): Usage {
+    return {
+      server: cpuSeconds(pid),
+      mainThread: mainThreadCpuSeconds(pid),
+      postgres: this.postgresSeconds(),
+      load: cpuSeconds(process.pid),
+    };
+  }
 }
 
-async function peakMegabytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Math.round(Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1_024);
-}
-
-async function measure({ name, pid, port }: Server, nextPath: () => string): Promise<Measurement> {
-  const before = await cpuSeconds(pid);
-  const { answers, errors, seconds } = await load({
-    port,
-    connections: CONNECTIONS,
-    seconds: SECONDS,
-    nextPath,
-  });
-  if (errors > 0) throw new Error(`${name} answered ${errors} requests with something else than a redirect.`);
-  const cpu = (await cpuSeconds(pid)) - before;
-  return { answers, perSecond: answers / seconds, cpuMicroseconds: (cpu / answers) * 1e6 };
-}
-
-/** A sent campaign with its link set; the paths of its mails' links. */
-async function prepareClicks(
-  database: TestDatabase,
-): Promise<{ nextPath: () => string; campaignId: string }> {
-  const { environmentId } = (await prepareProject(database, '')).live;
-  const campaignId = newId();
-  const urls = Array.from(
-    { length: LINKS },
-    (_, index) => `https://acme.example/news/${index}?utm_source=mail`,
-  );
-  const tokens = new TrackingTokens(SECRETS.TOKEN_SECRET);
-  const [day] = await database.query<{ today: string }>(
-    `select (now() at time zone 'UTC')::date::text as today`,
-  );
-  const queuedOn = day!.today;
-  const signature = tokens.signTargets(`${environmentId}/${campaignId}/${queuedOn}`, urls);
-  const [set] = await database.query<{ id: string }>(
-    `insert into messaging.link_sets (environment_id, campaign_id, queued_on, urls, signature, created_at)
-     values ($1, $2, $3, $4, $5, now()) returning id`,
-    [environmentId, campaignId, queuedOn, urls, signature],
-  );
-  const deliveries = await database.query<{ id: string }>(
-    `insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address, address_key,
-       message_id, state, next_attempt_at, sent_at, created_at, finished_at)
-     select platform.new_id(), $1, $2, 'CAMPAIGN', $3, platform.new_id(), 'r' || n || '@example.com', 'r' || n || '@example.com',
-       '<' || n || '@example.com>', 'SENT', now(), now() - interval '1 hour', now(), now()
-     from generate_series(1, $4::int) n returning id`,
-    [queuedOn, environmentId, campaignId, DELIVERIES],
-  );
-  const paths = deliveries.flatMap(({ id }) =>
-    tokens
-      .sign({ environmentId, linkSet: Number(set!.id), deliveryId: id }, LINKS + 1)
-      .slice(1)
-      .map((token) => `/l/${token}`),
-  );
-  let clicks = 0;
-  // From one mail to the next, as it is when many people read: three links of a mail in a second are a scanner's.
-  const nextPath = () => {
-    const path =
-      paths[((clicks % DELIVERIES) * LINKS + (Math.floor(clicks / DELIVERIES) % LINKS)) % paths.length] ?? '';
-    clicks += 1;
-    return path;
-  };
-  return { nextPath, campaignId };
-}
-
-async function startReference(): Promise<Server & { stop: () => Promise<void> }> {
+async function startReference(): Promise<ClickServer & { stop: () => Promise<void> }> {
   const child = fork(new URL('./redirect-reference.js', import.meta.url));
   const [message] = (await once(child, 'message')) as [{ port: number }];
   const stop = async () => {
@@ -120,61 +89,75 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
-function line(name: string, values: readonly number[], digits = 0): string {
+function print(name: string, values: readonly number[], digits = 0): void {
   const shown = [median(values), Math.min(...values), Math.max(...values)].map((value) =>
     value.toFixed(digits),
   );
-  return `${name.padEnd(44)} median ${shown[0]}   min ${shown[1]}   max ${shown[2]}`;
+  process.stdout.write(`${name.padEnd(44)} median ${shown[0]}   min ${shown[1]}   max ${shown[2]}\n`);
 }
 
-async function compare(ours: Clicks, reference: Server): Promise<void> {
+async function compare(ours: Clicks, reference: ClickServer, machine: Machine): Promise<void> {
+  const written: number[] = [];
   const measureOurs = async () => {
-    const measurement = await measure(ours.api, ours.nextPath);
+    const before = machine.postgresSeconds();
+    const measurement = await machine.measure(ours.api, ours.nextPath);
     ours.answered += measurement.answers;
     await ours.written();
+    written.push(((machine.postgresSeconds() - before) / measurement.answers) * 1e6);
     return measurement;
   };
-  await measure(reference, ours.nextPath);
+  await machine.measure(reference, ours.nextPath);
   await measureOurs();
+  written.length = 0;
   const pairs: { ours: Measurement; reference: Measurement }[] = [];
   for (let pair = 0; pair < PAIRS; pair += 1) {
-    pairs.push({ reference: await measure(reference, ours.nextPath), ours: await measureOurs() });
+    pairs.push({ reference: await machine.measure(reference, ours.nextPath), ours: await measureOurs() });
   }
-  const print = (text: string) => process.stdout.write(`${text}\n`);
+  const of = (which: 'ours' | 'reference', what: (measurement: Measurement) => number) =>
+    pairs.map((pair) => what(pair[which]));
   print(
-    line(
-      'redirects/s, bare Fastify',
-      pairs.map((pair) => pair.reference.perSecond),
-    ),
+    'redirects/s, bare Fastify',
+    of('reference', ({ perSecond }) => perSecond),
   );
   print(
-    line(
-      'redirects/s, api',
-      pairs.map((pair) => pair.ours.perSecond),
-    ),
+    'redirects/s, api',
+    of('ours', ({ perSecond }) => perSecond),
   );
   print(
-    line(
-      'ratio (goal: 0.5 or more)',
-      pairs.map((pair) => pair.ours.perSecond / pair.reference.perSecond),
-      2,
-    ),
+    'ratio (goal: 0.5 or more)',
+    pairs.map((pair) => pair.ours.perSecond / pair.reference.perSecond),
+    2,
   );
-  print(
-    line(
-      'CPU per redirect, bare Fastify, µs',
-      pairs.map((pair) => pair.reference.cpuMicroseconds),
-    ),
-  );
-  print(
-    line(
-      'CPU per redirect, api, µs',
-      pairs.map((pair) => pair.ours.cpuMicroseconds),
-    ),
-  );
+  for (const which of ['reference', 'ours'] as const) {
+    const name = which === 'ours' ? 'api' : 'bare Fastify';
+    const cpu = (what: (usage: Usage) => number) => of(which, ({ usage }) => what(usage));
+    print(
+      `CPU per redirect, ${name}, µs`,
+      cpu(({ server }) => server),
+      1,
+    );
+    print(
+      `  its main thread alone`,
+      cpu(({ mainThread }) => mainThread),
+      1,
+    );
+    print(
+      `  PostgreSQL meanwhile`,
+      cpu(({ postgres }) => postgres),
+      1,
+    );
+    print(
+      `  who asks`,
+      cpu(({ load: asking }) => asking),
+      1,
+    );
+  }
+  print('CPU of PostgreSQL per click written, µs', written, 1);
 }
 
-async function steady(ours: Clicks): Promise<void> {
+async function steady(ours: Clicks, machine: Machine): Promise<void> {
+  const usage = () => [cpuSeconds(ours.api.pid), machine.postgresSeconds()] as const;
+  const before = usage();
   const { answers, errors, seconds } = await load({
     port: ours.api.port,
     connections: CONNECTIONS,
@@ -185,36 +168,12 @@ async function steady(ours: Clicks): Promise<void> {
   ours.answered += answers;
   const begin = performance.now();
   await ours.written();
+  const late = Math.round(performance.now() - begin);
+  const [api, postgres] = usage().map((now, index) => (((now - before[index]!) / answers) * 1e6).toFixed(1));
   process.stdout.write(
     `${STEADY_RATE} clicks/s for ${STEADY_SECONDS} s: ${answers} answered in ${seconds.toFixed(1)} s, ${errors} errors, ` +
-      `all written ${Math.round(performance.now() - begin)} ms after the last\n`,
+      `all written ${late} ms after the last; µs of CPU a click: api ${api}, PostgreSQL ${postgres}\n`,
   );
-}
-
-/** The api and what was asked of it. */
-class Clicks {
-  answered = 0;
-
-  constructor(
-    readonly api: Server,
-    readonly nextPath: () => string,
-    private readonly database: TestDatabase,
-  ) {}
-
-  /** Resolves when each click that was answered is a row; throws when one is lost. */
-  async written(): Promise<void> {
-    await eventually(
-      `all of ${this.answered} clicks are written`,
-      async () => {
-        const [row] = await this.database.query<{ n: string }>(
-          `select count(*) as n from messaging.delivery_events`,
-        );
-        // Requests that were on the wire when the time was over are written and not counted.
-        return Number(row?.n) >= this.answered;
-      },
-      120_000,
-    );
-  }
 }
 
 async function main(): Promise<void> {
@@ -228,18 +187,21 @@ async function main(): Promise<void> {
   const { nextPath, campaignId } = await prepareClicks(database);
   const api = await startProgram('api', { DATABASE_URL: database.url, ...SECRETS });
   const reference = await startReference();
-  const ours = { name: 'api', pid: api.pid, port: api.port };
+  const machine = new Machine(postgres.pid);
   try {
-    const clicks = new Clicks(ours, nextPath, database);
-    await compare(clicks, reference);
-    await steady(clicks);
-    process.stdout.write(`peak memory of the api: ${await peakMegabytes(api.pid)} MB\n`);
-    const rows = await database.query<{ counted: string; actual: string }>(
+    const clicks = new Clicks({ name: 'api', pid: api.pid, port: api.port }, nextPath, database);
+    await compare(clicks, reference, machine);
+    await steady(clicks, machine);
+    process.stdout.write(`peak memory of the api: ${memoryMb(api.pid).peak} MB\n`);
+    const rows = await database.query<{ counted: string; actual: string; events: string }>(
       `select (select sum(clicked) from messaging.campaign_counters where campaign_id = $1) as counted,
-         (select count(*) from messaging.delivery_events where campaign_id = $1 and classification = 'human') as actual`,
+         (select count(*) from messaging.delivery_events where campaign_id = $1 and classification = 'human') as actual,
+         (select count(*) from messaging.delivery_events) as events`,
       [campaignId],
     );
-    process.stdout.write(`counters: ${rows[0]?.counted}, events: ${rows[0]?.actual}\n`);
+    process.stdout.write(
+      `counters: ${rows[0]?.counted}, people's events: ${rows[0]?.actual} of ${rows[0]?.events}\n`,
+    );
   } finally {
     await Promise.all([api.stop(), reference.stop()]);
     await database.drop();

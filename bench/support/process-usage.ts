@@ -24,9 +24,9 @@ export function treeCpuSeconds(pid: number): number {
 }
 
 /** The fields of stat from the third on; none when the process has ended. */
-function statFields(pid: number): string[] {
+function statFields(of: number | string): string[] {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+    return readFileSync(`/proc/${of}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   } catch {
     return [];
   }
@@ -37,4 +37,10 @@ export function memoryMb(pid: number): { readonly now: number; readonly peak: nu
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const kilobytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
   return { now: Math.round(kilobytes('VmRSS') / 1024), peak: Math.round(kilobytes('VmHWM') / 1024) };
+}
+
+/** CPU seconds of the main thread alone; what the process has used besides is compiling and collecting. */
+export function mainThreadCpuSeconds(pid: number): number {
+  const fields = statFields(`${pid}/task/${pid}`);
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

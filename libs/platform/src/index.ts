@@ -1,6 +1,7 @@
 export { type Announcement, Announcer, SilentAnnouncer } from './announcements/announcer.js';
 export { type Config, ConfigurationError, loadConfig } from './config/config.js';
 export { environmentVariables } from './config/environment-variables.js';
+export { ArrayColumn } from './database/array-column.js';
 export { CreatePartitions } from './database/create-partitions.task.js';
 export { Database, type Sql, type Transaction } from './database/database.js';
 export { environmentOf, unestimated } from './database/environment-of.query.js';
@@ -66,6 +67,7 @@ export type { SealedSecrets } from './secrets/sealed-secrets.js';
 export { SecretBox, type SecretContext, UnreadableSecretError } from './secrets/secret-box.js';
 export {
   CLAIMS_BYTES,
+  DELIVERY_ID_BEGIN,
   linkSetOf,
   MAX_TRACKED_PLACES,
   placeOf,

@@ -1,6 +1,7 @@
 /** Nobody follows so many different links of a mail in so short a time. */
 const BURST_LINKS = 3;
-const BURST_MS = 1_000;
+/** How far apart two clicks of one burst can be. */
+export const BURST_MS = 1_000;
 
 /** A click, wherever it is kept. */
 export interface Click {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Announcer, type Sql } from '#platform';
-import type { EventBatch } from './tracked-events.query.js';
+import type { EventBatch } from './event-batch.js';
 
 /** Deliveries of one partition. */
 export interface ToldDeliveries {

@@ -1,13 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Sql } from '#platform';
-import { type Click } from './bursts.js';
+import { BURST_MS, type Click } from './bursts.js';
 import { COUNTERS_WRITER } from './campaign-counters.query.js';
-import type { Classification, TrackedEvent } from './tracked-event.js';
+import type { EventBatch } from './event-batch.js';
+import type { Classification } from './tracked-event.js';
 
 /** Who opens or clicks sooner after acceptance is no person. */
 const TOO_SOON = sql.lit('2 seconds');
 /** How far apart two clicks of one burst can be. */
-const BURST = sql.lit('1 second');
+const BURST = sql.lit(`${BURST_MS} milliseconds`);
 
 /** A click among others of its mail: a new one, or one that was written down before. */
 export interface BurstCandidate extends Click {
@@ -19,49 +20,8 @@ export interface BurstCandidate extends Click {
   readonly classification: Classification | null;
 }
 
-/** The first key of the advisory locks by which writers take turns, and how many there are. */
+/** The first key of the advisory locks by which writers take turns. */
 const TURNS_LOCK = 7_207_001;
-const TURNS = 64;
-
-/** A batch as the statements take it: JSON, made once. */
-export class EventBatch {
-  readonly rows: RawBuilder<unknown>;
-  /** The turns of its campaigns and of automations' mails, in order. */
-  readonly turns: readonly number[];
-
-  constructor(events: readonly TrackedEvent[]) {
-    const json = JSON.stringify(
-      events.map(
-        ({ deliveryId, queuedOn, environmentId, campaignId, type, linkNumber, at, known, agent, url }, n) => [
-          n,
-          deliveryId,
-          queuedOn,
-          environmentId,
-          campaignId,
-          type,
-          linkNumber,
-          at,
-          known,
-          agent,
-          url ?? null,
-        ],
-      ),
-    );
-    this.rows = sql`(
-      select (r->>0)::int as position, (r->>1)::uuid as delivery_id, (r->>2)::date as queued_on,
-        (r->>3)::bigint as environment_id, (r->>4)::uuid as campaign_id, r->>5 as type, (r->>6)::int as link_number,
-        (r->>7)::timestamptz as at, r->>8 as known, r->>9 as agent, r->>10 as url
-      from jsonb_array_elements(${json}::jsonb) r
-    ) k`;
-    this.turns = [
-      ...new Set(events.map(({ campaignId, deliveryId }) => turnOf(campaignId ?? deliveryId))),
-    ].sort((a, b) => a - b);
-  }
-}
-
-function turnOf(id: string): number {
-  return Number.parseInt(id.slice(-4), 16) % TURNS;
-}
 
 /** Looked up for each event, by an OFFSET behind it: a join may read all deliveries for a few events. */
 const SAME_DELIVERY = sql`
@@ -80,49 +40,58 @@ export async function takeTurns(db: Sql, batch: EventBatch): Promise<void> {
   `.execute(db);
 }
 
-/** The clicks around the batch's, of those mails of which three links or more were followed at that time. */
+/** The clicks around the batch's, of those mails of which three links or more may have been followed at that time. */
 export async function burstCandidates(db: Sql, batch: EventBatch): Promise<BurstCandidate[]> {
+  const { earliest, latest } = batch.timesAround(BURST_MS);
+  const olderOf = (isTheirs: RawBuilder<unknown>, mails: RawBuilder<unknown>) => sql`
+    select e.delivery_id, e.occurred_at, coalesce(e.link_number, 0), null::bigint, e.id, e.classification
+    from mails m cross join lateral (
+      select e.delivery_id, e.occurred_at, e.link_number, e.id, e.classification from messaging.delivery_events e
+      where ${isTheirs} and e.delivery_id = m.delivery_id and e.type = 'CLICKED'
+        and e.occurred_at between m.earliest and m.latest
+        and e.occurred_at between ${earliest}::timestamptz and ${latest}::timestamptz
+      offset 0
+    ) e where ${mails}
+  `;
+  const older = [
+    ...(batch.hasCampaigns
+      ? [olderOf(sql`e.campaign_id = m.campaign_id`, sql`m.campaign_id is not null`)]
+      : []),
+    ...(batch.hasAutomations ? [olderOf(sql`e.campaign_id is null`, sql`m.campaign_id is null`)] : []),
+  ];
   const { rows } = await sql<BurstCandidate>`
     with fresh as materialized (
       select k.position, k.delivery_id, k.campaign_id, coalesce(k.link_number, 0) as link_number, k.at from ${batch.rows}
       where k.type = 'CLICKED'
     ), mails as (
-      select campaign_id, delivery_id, min(at) - interval ${BURST} as earliest, max(at) + interval ${BURST} as latest
+      select campaign_id, delivery_id, min(at) - ${BURST}::interval as earliest, max(at) + ${BURST}::interval as latest
       from fresh group by campaign_id, delivery_id
     ), clicks as materialized (
       select f.delivery_id, f.at, f.link_number, f.position, null::uuid as id, null::text as classification from fresh f
-      union all
-      select e.delivery_id, e.occurred_at, coalesce(e.link_number, 0), null, e.id, e.classification
-      from mails m join messaging.delivery_events e on e.campaign_id = m.campaign_id and e.delivery_id = m.delivery_id
-        and e.type = 'CLICKED' and e.occurred_at between m.earliest and m.latest
-      union all
-      select e.delivery_id, e.occurred_at, coalesce(e.link_number, 0), null, e.id, e.classification
-      from mails m join messaging.delivery_events e on e.campaign_id is null and e.delivery_id = m.delivery_id
-        and e.type = 'CLICKED' and e.occurred_at between m.earliest and m.latest
-      where m.campaign_id is null
+      union all ${sql.join(older, sql` union all `)}
     )
     select c.delivery_id as "deliveryId", c.at, c.link_number as "linkNumber", c.position, c.id, c.classification
     from clicks c
-    where c.delivery_id in (select delivery_id from clicks group by delivery_id having count(distinct link_number) >= 3)
+    where c.delivery_id in (select delivery_id from clicks group by delivery_id having count(*) >= 3)
   `.execute(db);
   return rows;
 }
 
 /** Writes the batch's events down and counts those of people with campaigns' mails; `bursts` are the places of clicks in a burst. */
 export async function recordEvents(db: Sql, batch: EventBatch, bursts: readonly number[]): Promise<void> {
+  const { first, last } = batch.days;
   await sql`
-    with judged as materialized (
+    with given as materialized (
       select k.*, d.subscriber_id,
-        coalesce(k.known, case
+        case when d.first_sight = 'human' and k.position = any(${[...bursts]}::bigint[]) then 'scanner' else d.first_sight end
+          as classification
+      from ${batch.rows} cross join lateral (
+        select d.subscriber_id, coalesce(k.known, case
           when d.sent_at is null then case when d.finished_at is null then 'scanner' else 'human' end
           when k.at - d.sent_at < interval ${TOO_SOON} then 'scanner' else 'human' end) as first_sight
-      from ${batch.rows} cross join lateral (
-        select d.subscriber_id, d.sent_at, d.finished_at from messaging.deliveries d where ${SAME_DELIVERY} offset 0
+        from messaging.deliveries d
+        where ${SAME_DELIVERY} and d.queued_on between ${first}::date and ${last}::date offset 0
       ) d
-    ), given as materialized (
-      select j.*, case when first_sight = 'human' and position = any(${[...bursts]}::int[]) then 'scanner'
-        else first_sight end as classification
-      from judged j
     ), written as (
       insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type,
         link_number, classification, agent, url)
@@ -137,17 +106,23 @@ export async function recordEvents(db: Sql, batch: EventBatch, bursts: readonly 
         min(at) filter (where click = 1) as first_clicked_at, max(at) as last_at
       from people group by delivery_id, queued_on, environment_id, campaign_id
     ), added as materialized (
-      select l.*, coalesce(e.opens, 0) = 0 as is_new_opener, l.clicks > 0 and coalesce(e.clicks, 0) = 0 as is_new_clicker
-      from looks l
-      left join messaging.delivery_engagement e on e.delivery_id = l.delivery_id and e.queued_on = l.queued_on
-    ), engaged as (
-      insert into messaging.delivery_engagement as e (delivery_id, queued_on, environment_id, campaign_id, opens, clicks,
+      select l.*, e.opens is null as is_first, coalesce(e.opens, 0) = 0 as is_new_opener, l.clicks > 0 and coalesce(e.clicks, 0) = 0 as is_new_clicker
+      from looks l left join lateral (
+        select e.opens, e.clicks from messaging.delivery_engagement e
+        where e.delivery_id = l.delivery_id and e.queued_on = l.queued_on
+          and e.queued_on between ${first}::date and ${last}::date offset 0
+      ) e on true
+    ), first_seen as (
+      insert into messaging.delivery_engagement (delivery_id, queued_on, environment_id, campaign_id, opens, clicks,
         first_opened_at, first_clicked_at)
       select delivery_id, queued_on, environment_id, campaign_id, opens, clicks, first_opened_at, first_clicked_at
-      from added
-      on conflict (delivery_id, queued_on) do update set opens = e.opens + excluded.opens,
-        clicks = e.clicks + excluded.clicks, first_opened_at = least(e.first_opened_at, excluded.first_opened_at),
-        first_clicked_at = least(e.first_clicked_at, excluded.first_clicked_at)
+      from added where is_first
+    ), seen_again as (
+      update messaging.delivery_engagement e set opens = e.opens + a.opens, clicks = e.clicks + a.clicks,
+        first_opened_at = least(e.first_opened_at, a.first_opened_at),
+        first_clicked_at = least(e.first_clicked_at, a.first_clicked_at)
+      from added a where not a.is_first and e.delivery_id = a.delivery_id and e.queued_on = a.queued_on
+        and e.queued_on between ${first}::date and ${last}::date
     ), ${counting(sql`
       select campaign_id, environment_id, sum(opens) as opened, count(*) filter (where is_new_opener) as unique_opens,
         sum(clicks) as clicked, count(*) filter (where is_new_clicker) as unique_clicks, max(last_at) as last_event_at

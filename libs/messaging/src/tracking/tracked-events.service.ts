@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database, type Sql } from '#platform';
 import { burstsOf } from './bursts.js';
+import { EventBatch } from './event-batch.js';
 import { MailAnnouncements } from './mail-announcements.service.js';
 import type { TrackedEvent } from './tracked-event.js';
 import {
   type BurstCandidate,
   burstCandidates,
   disownClicks,
-  EventBatch,
   takeTurns,
   recordEvents,
 } from './tracked-events.query.js';
@@ -21,13 +21,17 @@ export class TrackedEvents {
   ) {}
 
   /** Events of deliveries that are neither a campaign's nor an automation's, or are gone, are left out. */
-  async write(events: readonly TrackedEvent[]): Promise<void> {
-    if (events.length === 0) return;
-    const batch = new EventBatch(events);
+  write(events: readonly TrackedEvent[]): Promise<void> {
+    return this.writeBatch(EventBatch.of(events));
+  }
+
+  /** The same of many that are a batch already. */
+  async writeBatch(batch: EventBatch): Promise<void> {
+    if (batch.length === 0) return;
     // The environment of each event comes from a signed token: one batch may hold those of many.
     await this.database.system(async ({ db }) => {
       await takeTurns(db, batch);
-      const bursts = await burstsAround(db, batch, events);
+      const bursts = await burstsAround(db, batch);
       await recordEvents(
         db,
         batch,
@@ -40,12 +44,8 @@ export class TrackedEvents {
   }
 }
 
-async function burstsAround(
-  db: Sql,
-  batch: EventBatch,
-  events: readonly TrackedEvent[],
-): Promise<BurstCandidate[]> {
-  if (!events.some(({ type }) => type === 'CLICKED')) return [];
+async function burstsAround(db: Sql, batch: EventBatch): Promise<BurstCandidate[]> {
+  if (!batch.hasClicks) return [];
   const candidates = Map.groupBy(await burstCandidates(db, batch), ({ deliveryId }) => deliveryId);
   return [...candidates.values()].flatMap((ofOne) => [...burstsOf(ofOne)]);
 }

@@ -2,11 +2,12 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
 import { type Config, CONFIG, Database, describeError, LOGGER } from '#platform';
-import { type LinkSet, LinkSets } from './link-sets.service.js';
-import type { AgentKind, TrackedEvent } from './tracked-event.js';
+import { EventBatch, type EventFacts } from './event-batch.js';
+import { LinkSets } from './link-sets.service.js';
+import type { AgentKind } from './tracked-event.js';
 import { TrackedEvents } from './tracked-events.service.js';
 import { classificationOf, kindOfAgent } from './user-agent.js';
-import { type RequestBlock, type WaitingRequest, WaitingRequests } from './waiting-requests.js';
+import { type RequestBlock, WaitingRequests } from './waiting-requests.js';
 
 /** A request for a pixel or a tracked link. */
 export interface TrackedRequest {
@@ -21,8 +22,8 @@ const LARGEST_BATCH = 5_000;
 const RETRY_AFTER_MS = 1_000;
 /** While the database does not answer, or not fast enough; what comes then is lost. 8 MB. */
 const MOST_WAITING = 200_000;
-/** A storm: from so many on writing pauses between batches, and from the other number on not any more. */
-const STORM = { from: 10_000, to: MOST_WAITING / 2 };
+/** A storm: when so many came while a batch was written, writing pauses; from the other number on not any more. */
+const STORM = { from: LARGEST_BATCH, to: MOST_WAITING / 2 };
 const TRIES = 5;
 /** Different user agents that are judged once. */
 const KNOWN_AGENTS = 1_000;
@@ -101,7 +102,7 @@ export class TrackingRecorder implements OnApplicationShutdown {
 
   async #writeBatch(batch: RequestBlock): Promise<void> {
     try {
-      await this.events.write(await this.#eventsOf(batch.requests()));
+      await this.events.writeBatch(await this.#eventsOf(batch));
       this.#failures = 0;
       this.#waiting.free(batch);
     } catch (error) {
@@ -126,15 +127,31 @@ export class TrackingRecorder implements OnApplicationShutdown {
     else this.#waiting.putBack(batch);
   }
 
-  async #eventsOf(batch: readonly WaitingRequest[]): Promise<TrackedEvent[]> {
-    const sets = new Map<number, Awaited<ReturnType<LinkSets['find']>>>();
-    for (const { claims } of batch) {
-      if (!sets.has(claims.linkSet)) sets.set(claims.linkSet, await this.linkSets.find(claims));
+  async #eventsOf(block: RequestBlock): Promise<EventBatch> {
+    const batch = new EventBatch(block.length);
+    const sets = await this.#setsOf(block, batch);
+    for (let index = 0; index < block.length; index += 1) {
+      const set = sets.get(block.linkSet(index));
+      if (set !== undefined)
+        batch.add(set.mailing, block.bytes, block.deliveryIdBegin(index), factsOf(block, index, set));
     }
-    return batch.flatMap((request) => {
-      const set = sets.get(request.claims.linkSet);
-      return set === null || set === undefined ? [] : [eventOf(request, set)];
-    });
+    return batch;
+  }
+
+  /** The link sets that its links are of, but for those that are gone. */
+  async #setsOf(block: RequestBlock, batch: EventBatch): Promise<Map<number, NumberedSet>> {
+    const seen = new Set<number>();
+    const found = new Map<number, NumberedSet>();
+    for (let index = 0; index < block.length; index += 1) {
+      const number = block.linkSet(index);
+      if (seen.has(number)) continue;
+      seen.add(number);
+      const set = await this.linkSets.find(block.request(index).claims);
+      if (set === null) continue;
+      const { campaignId, urls } = set;
+      found.set(number, { mailing: batch.mailing(set), urls: campaignId === null ? urls : [] });
+    }
+    return found;
   }
 
   #kindOf(userAgent: string | undefined): AgentKind {
@@ -151,20 +168,22 @@ function isStorm(waiting: number): boolean {
   return waiting >= STORM.from && waiting < STORM.to;
 }
 
-function eventOf(
-  { claims, at, agent, isHead }: WaitingRequest,
-  { campaignId, queuedOn, environmentId, urls }: LinkSet,
-): TrackedEvent {
+/** A link set as a batch needs it. */
+interface NumberedSet {
+  readonly mailing: number;
+  /** Of an automation's mails alone. */
+  readonly urls: readonly string[];
+}
+
+function factsOf(block: RequestBlock, index: number, { urls }: NumberedSet): EventFacts {
+  const place = block.place(index);
+  const agent = block.agent(index);
   return {
-    environmentId,
-    campaignId,
-    queuedOn,
-    deliveryId: claims.deliveryId,
-    type: claims.place === 0 ? 'OPENED' : 'CLICKED',
-    linkNumber: claims.place === 0 ? null : claims.place,
-    url: campaignId === null ? (urls[claims.place - 1] ?? null) : null,
-    at,
-    known: isHead ? 'scanner' : classificationOf(agent),
+    type: place === 0 ? 'OPENED' : 'CLICKED',
+    linkNumber: place === 0 ? null : place,
+    url: urls[place - 1] ?? null,
+    at: block.at(index),
+    known: block.isHead(index) ? 'scanner' : classificationOf(agent),
     agent,
   };
 }

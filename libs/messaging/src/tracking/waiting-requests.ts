@@ -1,4 +1,11 @@
-import { CLAIMS_BYTES, type TrackingClaims, trackingClaimsOf } from '#platform';
+import {
+  CLAIMS_BYTES,
+  DELIVERY_ID_BEGIN,
+  linkSetOf,
+  placeOf,
+  type TrackingClaims,
+  trackingClaimsOf,
+} from '#platform';
 import { AGENT_KINDS } from './tracked-event.js';
 import type { AgentKind } from './tracked-event.js';
 
@@ -43,22 +50,48 @@ export class RequestBlock {
     this.#length += 1;
   }
 
-  requests(): WaitingRequest[] {
-    return Array.from({ length: this.#length }, (_, index) => this.#request(index));
-  }
-
   clear(): void {
     this.#length = 0;
   }
 
-  #request(index: number): WaitingRequest {
-    const record = this.#bytes.subarray(index * RECORD_BYTES, (index + 1) * RECORD_BYTES);
+  request(index: number): WaitingRequest {
+    const begin = index * RECORD_BYTES;
     return {
-      claims: trackingClaimsOf(record),
-      at: new Date(record.readDoubleLE(AT)),
-      agent: AGENT_KINDS[record.readUInt8(AGENT)] ?? 'other',
-      isHead: record.readUInt8(IS_HEAD) === 1,
+      claims: trackingClaimsOf(this.#bytes.subarray(begin, begin + CLAIMS_BYTES)),
+      at: new Date(this.at(index)),
+      agent: this.agent(index),
+      isHead: this.isHead(index),
     };
+  }
+
+  linkSet(index: number): number {
+    return linkSetOf(this.#bytes, index * RECORD_BYTES);
+  }
+
+  place(index: number): number {
+    return placeOf(this.#bytes, index * RECORD_BYTES);
+  }
+
+  /** ms since 1970. */
+  at(index: number): number {
+    return this.#bytes.readDoubleLE(index * RECORD_BYTES + AT);
+  }
+
+  agent(index: number): AgentKind {
+    return AGENT_KINDS[this.#bytes.readUInt8(index * RECORD_BYTES + AGENT)] ?? 'other';
+  }
+
+  isHead(index: number): boolean {
+    return this.#bytes.readUInt8(index * RECORD_BYTES + IS_HEAD) === 1;
+  }
+
+  /** The bytes of all requests, and where those of this one's delivery id begin. */
+  get bytes(): Buffer {
+    return this.#bytes;
+  }
+
+  deliveryIdBegin(index: number): number {
+    return index * RECORD_BYTES + DELIVERY_ID_BEGIN;
   }
 }
 

@@ -16,6 +16,8 @@ export interface TrackingClaims extends TrackedMail {
 
 const KEY_ID = 1;
 const HEAD_BYTES = 27;
+/** Where a delivery's id is among the bytes of a token. */
+export const DELIVERY_ID_BEGIN = 11;
 const PLACE_BYTES = 2;
 const MAC_BYTES = 13;
 /** Places of one mail, the pixel included; bounds what checking a forged token costs, too. */
@@ -111,19 +113,19 @@ export function trackingClaimsOf(claims: Buffer): TrackingClaims {
   return {
     environmentId: claims.readUIntBE(1, 5),
     linkSet: linkSetOf(claims),
-    deliveryId: uuidOf(claims.toString('hex', 11, HEAD_BYTES)),
+    deliveryId: uuidOf(claims.toString('hex', DELIVERY_ID_BEGIN, HEAD_BYTES)),
     place: placeOf(claims),
   };
 }
 
-/** The link set alone. */
-export function linkSetOf(claims: Buffer): number {
-  return claims.readUIntBE(6, 5);
+/** The link set alone, of claims that begin there. */
+export function linkSetOf(claims: Buffer, begin = 0): number {
+  return claims.readUIntBE(begin + 6, 5);
 }
 
-/** The place alone. */
-export function placeOf(claims: Buffer): number {
-  return claims.readUInt16BE(HEAD_BYTES);
+/** The place alone, of claims that begin there. */
+export function placeOf(claims: Buffer, begin = 0): number {
+  return claims.readUInt16BE(begin + HEAD_BYTES);
 }
 
 function uuidOf(hex: string): string {
@@ -135,6 +137,6 @@ function headOf({ environmentId, linkSet, deliveryId }: TrackedMail): Buffer {
   head.writeUInt8(KEY_ID, 0);
   head.writeUIntBE(environmentId, 1, 5);
   head.writeUIntBE(linkSet, 6, 5);
-  head.write(deliveryId.replaceAll('-', ''), 11, 'hex');
+  head.write(deliveryId.replaceAll('-', ''), DELIVERY_ID_BEGIN, 'hex');
   return head;
 }
