@@ -8,6 +8,7 @@ import { SuppressionsService, UnsubscribesService } from '#audience';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
 import { DeliverySources } from './delivery-engine.js';
+import { DeliveryJournal } from './delivery-journal.js';
 import { LEASE_MS } from './lease.js';
 
 describe('the delivery engine', () => {
@@ -118,6 +119,31 @@ describe('the delivery engine', () => {
     const [row] = await fixture.settled('it is held', ({ state }) => state === 'AMBIGUOUS');
     expect(row).toMatchObject({ attempt: 1, reason: 'no-reply' });
   });
+
+  it.each(['dies too', 'stops'])(
+    'sends nothing under the policy HOLD that was on a dead sender’s wire, when the next to claim it %s',
+    async (end) => {
+      await fixture.close();
+      fixture = await MessagingFixture.open({ SMTP_URL: sink.url, AMBIGUOUS_POLICY: 'HOLD' });
+      scope = await fixture.scope();
+      await fixture.queuedCampaign(scope, 1);
+      await fixture.test.query(
+        `update messaging.deliveries set state = 'SENDING', lease_token = gen_random_uuid(), lease_until = $1, attempt = 1`,
+        [fixture.clock.now()],
+      );
+      const [campaign] = await fixture.get(DeliveryClaimsQuery).campaignsUnderWay('LIVE');
+      const lease = { token: newId(), until: new Date(fixture.clock.now().getTime() + MINUTE) };
+      const claimed = await fixture
+        .get(DeliveryClaimsQuery)
+        .claimCampaign(campaign!, 10, lease, fixture.clock.now());
+      expect(claimed).toMatchObject([{ interrupted: true }]);
+      if (end === 'stops') await fixture.get(DeliveryJournal).release(scope, claimed);
+      fixture.clock.advance(2 * MINUTE);
+      fixture.engine.start();
+      await fixture.settled('it is held', ({ state }) => state === 'AMBIGUOUS');
+      expect(sink.count()).toBe(0);
+    },
+  );
 
   it('waits while the next hop is down, without counting that as an attempt', async () => {
     await sink.stop();

@@ -47,12 +47,17 @@ export function outcomeOf(
   }
 }
 
-/** A sender died with the body on its way. Null: it is to be sent again now, with the same Message-ID. */
+/**
+ * A sender died with the body on its way. Null: it is to be sent again now, with the same Message-ID. Where nothing in
+ * doubt may be sent, what was ever in doubt is not: who took it over may have died before that was written down.
+ */
 export function outcomeOfInterruption(
   delivery: ClaimedDelivery,
   policy: AmbiguousPolicy,
 ): DeliveryOutcome | null {
-  if (!delivery.interrupted || (policy === 'RESEND' && !delivery.possibleDuplicate)) return null;
+  const isHeld = policy === 'HOLD' && (delivery.interrupted || delivery.possibleDuplicate);
+  const isRepeated = delivery.interrupted && delivery.possibleDuplicate;
+  if (!isHeld && !isRepeated) return null;
   return ended(delivery, 'AMBIGUOUS', 'no-reply', 'The sender stopped before the reply came.');
 }
 
