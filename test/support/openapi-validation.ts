@@ -6,11 +6,20 @@ interface MediaType {
   readonly schema?: object;
 }
 
+interface HeaderObject {
+  readonly $ref?: string;
+  readonly required?: boolean;
+}
+
+interface ResponseObject {
+  readonly $ref?: string;
+  readonly content?: Readonly<Record<string, MediaType>>;
+  readonly headers?: Readonly<Record<string, HeaderObject>>;
+}
+
 export interface OperationObject {
   readonly operationId: string;
-  readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, MediaType>>; readonly $ref?: string }>
-  >;
+  readonly responses: Readonly<Record<string, ResponseObject>>;
   readonly requestBody?: object;
   readonly parameters?: readonly { readonly in: string; readonly name: string }[];
   readonly tags?: readonly string[];
@@ -21,7 +30,8 @@ export interface OpenApiDocument {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components?: {
-    readonly responses?: Readonly<Record<string, { content?: Record<string, MediaType> }>>;
+    readonly responses?: Readonly<Record<string, ResponseObject>>;
+    readonly headers?: Readonly<Record<string, HeaderObject>>;
     readonly schemas?: Readonly<Record<string, object>>;
   };
 }
@@ -57,6 +67,7 @@ export async function validateAnswer(
   const response = resolve(document, operation.responses[String(answer.status)]);
   if (response === undefined)
     throw new Error(`${where} is not in the OpenAPI document: ${answer.text.slice(0, 300)}`);
+  checkHeaders(document, where, response, answer.headers);
   if (answer.text === '') {
     if (response.content !== undefined)
       throw new Error(`${where} has no body, but the document promises one.`);
@@ -66,6 +77,25 @@ export async function validateAnswer(
   const media = Object.entries(response.content ?? {}).find(([name]) => name.split(';')[0] === type)?.[1];
   if (media === undefined) throw new Error(`${where} is ${type}, which the document does not know.`);
   if (/json/.test(type) && media.schema !== undefined) check(document, where, media.schema, answer.body);
+}
+
+/** Telling of the answer in question, so none is to be there that the document does not promise. */
+const TELLING = ['Location', 'Link', 'Retry-After', 'WWW-Authenticate'];
+
+function checkHeaders(
+  document: OpenApiDocument,
+  where: string,
+  response: ResponseObject,
+  sent: Headers,
+): void {
+  const promised = Object.entries(response.headers ?? {});
+  for (const [name, header] of promised) {
+    const { required } = document.components?.headers?.[header.$ref?.split('/').at(-1) ?? ''] ?? header;
+    if (required === true && !sent.has(name)) throw new Error(`${where} has no ${name} header.`);
+  }
+  const unknown = TELLING.filter((name) => sent.has(name) && promised.every(([known]) => known !== name));
+  if (unknown.length > 0)
+    throw new Error(`${where} has ${unknown.join(', ')}, which the document does not know.`);
 }
 
 function check(document: OpenApiDocument, where: string, schema: object, body: unknown): void {
@@ -87,7 +117,10 @@ function compile(document: OpenApiDocument, schema: object): ValidateFunction {
   return ajv.compile({ ...schema, components: document.components });
 }
 
-function resolve(document: OpenApiDocument, response: OperationObject['responses'][string] | undefined) {
+function resolve(
+  document: OpenApiDocument,
+  response: ResponseObject | undefined,
+): ResponseObject | undefined {
   const name = response?.$ref?.split('/').at(-1);
   return name === undefined ? response : document.components?.responses?.[name];
 }

@@ -2694,9 +2694,12 @@ export interface components {
     'rate-limited': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        /** @description Requests that the key has per minute. */
+        'X-RateLimit-Limit'?: number;
+        /** @description Requests left in the running window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
         'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
@@ -2721,9 +2724,12 @@ export interface components {
     unavailable: {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        /** @description Requests that the key has per minute. */
+        'X-RateLimit-Limit'?: number;
+        /** @description Requests left in the running window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
         'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
@@ -2851,6 +2857,8 @@ export interface components {
     'Retry-After': number;
     /** @description The path of what was created. */
     Location: string;
+    /** @description `true` when this is the answer to an earlier request with the same `Idempotency-Key`. */
+    'Idempotency-Replayed': 'true';
     /** @description The next and previous page (RFC 8288). */
     Link: string;
     /** @description Always `Bearer`. */
@@ -3008,6 +3016,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
         };
@@ -3397,6 +3406,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
         };
@@ -3730,6 +3740,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
         };
@@ -3954,7 +3965,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          Location: components['headers']['Location'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -4105,7 +4116,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          Location: components['headers']['Location'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -4261,7 +4272,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          Location: components['headers']['Location'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content?: never;
@@ -4402,6 +4413,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
         };
@@ -4907,6 +4919,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
         };
@@ -5002,6 +5015,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -5368,6 +5382,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content?: never;
@@ -5506,6 +5521,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content?: never;
@@ -5650,6 +5666,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
         };
@@ -5924,6 +5941,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
         };
@@ -6345,6 +6363,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -6441,6 +6460,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -6651,6 +6671,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
         };
@@ -7141,6 +7162,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -7245,6 +7267,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -7349,6 +7372,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -7453,6 +7477,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -7557,6 +7582,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -7661,6 +7687,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -7778,7 +7805,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          Location: components['headers']['Location'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content?: never;
@@ -8037,7 +8064,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          Location: components['headers']['Location'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -8187,7 +8214,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-          Location: components['headers']['Location'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {
@@ -8758,6 +8785,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           Location: components['headers']['Location'];
           [name: string]: unknown;
         };
@@ -9100,6 +9128,7 @@ export interface operations {
           'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
           'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
           'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
           [name: string]: unknown;
         };
         content: {

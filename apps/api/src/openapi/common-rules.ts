@@ -42,7 +42,11 @@ const HEADERS = {
     schema: { type: 'string' },
   },
   'Retry-After': integerHeader('Seconds to wait.'),
-  Location: { description: 'The path of what was created.', schema: { type: 'string' } },
+  Location: { description: 'The path of what was created.', required: true, schema: { type: 'string' } },
+  'Idempotency-Replayed': {
+    description: '`true` when this is the answer to an earlier request with the same `Idempotency-Key`.',
+    schema: { type: 'string', enum: ['true'] },
+  },
   Link: { description: 'The next and previous page (RFC 8288).', schema: { type: 'string' } },
   'WWW-Authenticate': { description: 'Always `Bearer`.', required: true, schema: { type: 'string' } },
 };
@@ -73,7 +77,8 @@ export function addCommonRules(document: OpenApiDocument): OpenApiDocument {
     for (const slug of problemSlugs(path, method, operation)) addProblem(operation.responses, slug);
     delete operation['x-problems'];
     describeStreams(operation.requestBody?.content ?? {});
-    for (const [status, response] of Object.entries(operation.responses)) addHeaders(status, response);
+    for (const [status, response] of Object.entries(operation.responses))
+      addHeaders(method, status, response);
     shareProblems(operation.responses, components.responses);
   }
   document.tags = tagsOf(document);
@@ -131,14 +136,20 @@ function addProblem(responses: Record<string, ResponseEntry>, slug: ProblemSlug)
     media.examples = { ...media.examples, [slug]: { $ref: `#/components/examples/${slug}` } };
 }
 
-function addHeaders(status: string, response: ResponseEntry): void {
-  const names = ['X-Request-Id', ...(status === '401' ? ['WWW-Authenticate'] : RATE_LIMIT_HEADERS)];
+function addHeaders(method: string, status: string, response: ResponseEntry): void {
+  const names: (keyof typeof HEADERS)[] = ['X-Request-Id'];
+  names.push(...(status === '401' ? (['WWW-Authenticate'] as const) : RATE_LIMIT_HEADERS));
   if (RETRY_STATUSES.has(status)) names.push('Retry-After');
-  if (status === '201' || status === '202') names.push('Location');
   if (isPage(response)) names.push('Link');
-  response.headers = Object.fromEntries(
-    names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-  );
+  if (method === 'post' && status.startsWith('2')) names.push('Idempotency-Replayed');
+  const headers = Object.fromEntries(names.map((name) => [name, headerOf(name, status)]));
+  response.headers = { ...headers, ...response.headers };
+}
+
+/** Who has no valid key has no limit of a key, and without the store nobody's can be told. */
+function headerOf(name: keyof typeof HEADERS, status: string): unknown {
+  const mayBeUnknown = RETRY_STATUSES.has(status) && RATE_LIMIT_HEADERS.some((known) => known === name);
+  return mayBeUnknown ? { ...HEADERS[name], required: false } : { $ref: `#/components/headers/${name}` };
 }
 
 function isPage({ content }: ResponseEntry): boolean {

@@ -183,7 +183,40 @@ describe('The schedule of a domain’s checks', () => {
     await statesOverDays(4);
     expect(await statesOverDays(30)).toContainEqual({ status: 'EXPIRED', sendingAllowed: false });
     expect((await view()).nextCheckAt).toBeNull();
-    expect((await fixture.check(scope)).status).toBe('PENDING_VERIFICATION');
+    expect(await fixture.check(scope)).toMatchObject({ status: 'PENDING_VERIFICATION', verifiedAt: null });
+    const other = (await fixture.project()).live;
+    await fixture.get(SendingDomainsService).create(other, (await view()).domainName);
+    await fixture.get(SendingDomainsService).remove(other);
+    await fixture.publish(scope);
+    expect(await fixture.check(scope)).toMatchObject(ACTIVE);
+  });
+
+  it('takes no name any more once it was given up, whoever has it looked at or stops it', async () => {
+    await beginVerified();
+    const { domainName } = await view();
+    fixture.dns.remove(await hostOf('DKIM'));
+    await statesOverDays(34);
+    expect((await view()).status).toBe('EXPIRED');
+    const control = fixture.get(DomainControlService);
+    await control.suspend(scope, 'Looks abandoned.');
+    await control.resume(scope);
+    expect(await view()).toMatchObject({
+      status: 'PENDING_VERIFICATION',
+      sendingAllowed: false,
+      verifiedAt: null,
+    });
+    const other = (await fixture.project()).live;
+    await fixture.get(SendingDomainsService).create(other, domainName);
+    await fixture.get(SendingDomainsService).remove(other);
+  });
+
+  it('lets mail go on as soon as the DKIM record is back, also when another one is wrong by then', async () => {
+    await beginVerified();
+    fixture.dns.remove(await hostOf('DKIM'));
+    expect(await statesOverDays(4)).toContainEqual({ status: 'DEGRADED', sendingAllowed: false });
+    await fixture.publish(scope);
+    fixture.dns.remove(await hostOf('DMARC'));
+    expect(await fixture.check(scope)).toMatchObject({ status: 'DEGRADED', sendingAllowed: true });
     await fixture.publish(scope);
     expect(await fixture.check(scope)).toMatchObject(ACTIVE);
   });

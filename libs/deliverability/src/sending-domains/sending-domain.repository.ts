@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DomainState, SendingDomain } from './sending-domain.js';
@@ -22,12 +22,17 @@ export class SendingDomainRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   find(scope: ProjectScope): Promise<SendingDomain | null> {
-    return this.#find(scope, false);
+    return this.#find(scope, sql``);
+  }
+
+  /** To be shown with its records: until the transaction ends, neither changes, since who changes one locks the domain. */
+  hold(scope: ProjectScope): Promise<SendingDomain | null> {
+    return this.#find(scope, sql`for share`);
   }
 
   /** Kept from change by others until the transaction ends. */
   lock(scope: ProjectScope): Promise<SendingDomain | null> {
-    return this.#find(scope, true);
+    return this.#find(scope, sql`for no key update`);
   }
 
   /** The id of the new domain, or null when the environment has one. */
@@ -102,11 +107,11 @@ export class SendingDomainRepository {
     });
   }
 
-  #find(scope: ProjectScope, locking: boolean): Promise<SendingDomain | null> {
+  #find(scope: ProjectScope, locking: RawBuilder<unknown>): Promise<SendingDomain | null> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<SendingDomain>`
         select ${columns} from deliverability.sending_domains where environment_id = ${scope.environmentId}
-        ${locking ? sql`for no key update` : sql``}
+        ${locking}
       `.execute(db);
       return rows[0] ?? null;
     });

@@ -32,6 +32,7 @@ export interface DomainState {
   readonly lastCheckedAt: Date | null;
   /** Null: not until someone asks. */
   readonly nextCheckAt: Date | null;
+  /** Since when it is the customer's; null while it waits for its first verification, or for a new one. */
   readonly verifiedAt: Date | null;
   /** When it is given up, as things stand. */
   readonly expiresAt: Date | null;
@@ -67,7 +68,6 @@ export function newDomainState(now: Date): DomainState {
     suspensionReason: null,
     verificationAttempts: 0,
     lastCheckedAt: null,
-    verifiedAt: null,
   };
 }
 
@@ -87,9 +87,16 @@ export function afterCheck(domain: DomainState, records: readonly DnsRecord[], n
   return { ...next, nextCheckAt: soonerWhileKeysChange(next.nextCheckAt, records, now, domain) };
 }
 
-/** The operator stops it. */
+/** The operator stops it. What is not verified by then, an expired domain say, takes no name and begins anew afterwards. */
 export function suspended(domain: DomainState, reason: string): DomainState {
-  return { ...domain, status: 'SUSPENDED', suspensionReason: reason, sendingAllowed: false, expiresAt: null };
+  return {
+    ...domain,
+    status: 'SUSPENDED',
+    suspensionReason: reason,
+    sendingAllowed: false,
+    verifiedAt: isVerified(domain.status) ? domain.verifiedAt : null,
+    expiresAt: null,
+  };
 }
 
 /** The operator lets it go on: as what its records say by now, which are looked at soon. */
@@ -119,14 +126,15 @@ function afterVerification(domain: DomainState, inForce: readonly DnsRecord[], n
   const isDegraded = domain.status === 'DEGRADED';
   const broken = inForce.filter((record) => isBroken(record, now));
   const nextCheckAt = new Date(now.getTime() + DAILY_MS);
-  if (broken.length === 0) return { ...domain, nextCheckAt };
+  const sendingAllowed = mayStillSend(domain, inForce, now);
+  if (broken.length === 0) return { ...domain, sendingAllowed, nextCheckAt };
   if (isDegraded && domain.expiresAt !== null && now >= domain.expiresAt) {
     return { ...domain, status: 'EXPIRED', sendingAllowed: false, nextCheckAt: null };
   }
   return {
     ...domain,
     status: 'DEGRADED',
-    sendingAllowed: mayStillSend(domain, inForce, now),
+    sendingAllowed,
     nextCheckAt,
     expiresAt: isDegraded ? domain.expiresAt : new Date(now.getTime() + EXPIRY_MS),
   };
@@ -155,6 +163,7 @@ function pending(now: Date) {
     sendingAllowed: false,
     checksStartedAt: now,
     nextCheckAt: nextEarlyCheck(now, now),
+    verifiedAt: null,
     expiresAt: new Date(now.getTime() + VERIFICATION_PERIOD_MS),
   };
 }

@@ -49,7 +49,7 @@ export class SendingDomainsQuery {
 
   #load(scope: ProjectScope): Promise<{ domain: SendingDomain; records: readonly DnsRecord[] }> {
     return this.database.transaction(scope, async () => {
-      const domain = await this.domains.find(scope);
+      const domain = await this.domains.hold(scope);
       if (domain === null) throw new NotFoundError();
       return { domain, records: await this.records.of(scope, domain.id) };
     });

@@ -29,8 +29,8 @@ export class SendingDomainsService {
    */
   async create(scope: ProjectScope, domainName: string): Promise<void> {
     const identity = this.maker.identityOf(parsed(domainName));
-    if ((await this.domains.find(scope)) !== null) throw new SendingDomainExistsError('one-each');
     await this.#refuseUnlessIncluded(scope);
+    if ((await this.domains.find(scope)) !== null) throw new SendingDomainExistsError('one-each');
     const keys = await this.keyMaker.make(scope);
     await this.database.transaction(scope, async () => {
       await this.#refuseTaken(scope, identity.domainName);

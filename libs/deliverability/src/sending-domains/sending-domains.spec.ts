@@ -211,6 +211,30 @@ describe('A sending domain', () => {
     await expect(change(live, 'localhost')).rejects.toBeInstanceOf(DomainValidationError);
   });
 
+  it('is shown as it was at one moment, while its name changes', async () => {
+    const { live } = await fixture.project();
+    await create(live, 'name0.example');
+    const { id } = await fixture.view(live);
+    let isChanging = true;
+    const shown = async () => {
+      while (isChanging) {
+        const { domainName, dnsRecords } = await fixture.view(live);
+        const others = dnsRecords.filter(({ host }) => !host.endsWith(domainName));
+        expect(others.map(({ host }) => `${host} of ${domainName}`)).toEqual([]);
+      }
+    };
+    const looks = Promise.allSettled([shown(), shown(), shown()]);
+    for (let time = 0; time < 150; time += 1) {
+      await fixture.database.query(
+        `update deliverability.sending_domains set domain_name = 'name${time % 7}.example' where id = ${id};
+         update deliverability.dns_records set host = regexp_replace(host, 'name\\d', 'name${time % 7}')
+         where domain_id = ${id}`,
+      );
+    }
+    isChanging = false;
+    for (const look of await looks) expect(look).toMatchObject({ status: 'fulfilled' });
+  });
+
   it('is gone for who asks for a look at it while it is removed', async () => {
     const { live } = await fixture.project();
     await create(live, 'leaving.example');
@@ -227,6 +251,8 @@ describe('A sending domain', () => {
     try {
       const refused = { errors: { plan: 'the plan does not include a sending domain' } };
       await expect(create(test, 'included.example')).rejects.toMatchObject(refused);
+      // What the plan says comes before what there is already: 422 before 409.
+      await expect(create(live, 'another.example')).rejects.toMatchObject(refused);
       await expect(change(live, 'another.example')).rejects.toMatchObject(refused);
       await change(live, 'included.example');
       await fixture.publish(live);

@@ -79,6 +79,33 @@ describe('What a path and a query may look like', () => {
     }
   });
 
+  it('is a problem with a request id also without a Host', async () => {
+    const bytes = 'GET /api/v1/parcels HTTP/1.1\r\nX-API-Key: key\r\nConnection: close\r\n\r\n';
+    const [head = '', body = ''] = (await sendBytes(api.url, bytes)).split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1.1 400 /);
+    expect(head).toContain('content-type: application/problem+json');
+    const problem = JSON.parse(body) as Record<string, unknown>;
+    expect(problem).toMatchObject({ status: 400, errors: { Host: 'is required' } });
+    expect(head).toContain(`x-request-id: ${String(problem['requestId'])}`);
+  });
+
+  it('may be written with the host before the path, and expect what we do not know', async () => {
+    const request = (target: string, more: string) =>
+      `GET ${target} HTTP/1.1\r\nHost: mail.example\r\nX-API-Key: key\r\n${more}Connection: close\r\n\r\n`;
+    for (const bytes of [
+      request('http://mail.example/api/v1/parcels?size=1', ''),
+      request('/api/v1/parcels?size=1', 'Expect: the-unexpected\r\n'),
+    ]) {
+      const answer = await sendBytes(api.url, bytes);
+      expect(answer).toMatch(/^HTTP\/1.1 200 /);
+      expect(answer).toContain('cache-control: no-store');
+      expect(answer).toContain('x-request-id: ');
+    }
+    const unknown = await sendBytes(api.url, request('http://mail.example/api/v1/nowhere?q=1', ''));
+    expect(unknown).toMatch(/^HTTP\/1.1 404 /);
+    expect(unknown).toContain('"instance":"/api/v1/nowhere"');
+  });
+
   it('pages with page and size, and says where the neighbours are', async () => {
     const answer = await get('/parcels?size=20&page=1&status=ACTIVE&q=a%20b');
     expect(await answer.json()).toMatchObject({

@@ -17,6 +17,7 @@ import { RouteTable } from './routing/route-table.js';
 import { Deadline } from './server/deadline.js';
 import { Draining } from './server/draining.js';
 import { RequestLog } from './server/request-log.js';
+import { ignoreUnknownExpectations, refuseWithoutHost } from './server/request-form.js';
 import { addSecurityHeaders } from './server/response-headers.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
 
@@ -30,6 +31,7 @@ export function useHttpKit(app: NestFastifyApplication): void {
   app.useGlobalFilters(app.get(ProblemFilter));
   decorateRequests(fastify);
   registerBodyParsers(fastify);
+  ignoreUnknownExpectations(fastify.server);
   registerRoutes(fastify, app.get(RouteTable));
   registerRequestHooks(fastify, app);
   registerReplyHooks(fastify, app);
@@ -67,7 +69,10 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
     if (request.url.startsWith(`${API_PREFIX}/`)) void reply.header('cache-control', 'no-store');
     inContext(request, done);
   });
-  fastify.addHook('onRequest', (request, reply) => access.admit(request, reply));
+  fastify.addHook('onRequest', async (request, reply) => {
+    refuseWithoutHost(request);
+    await access.admit(request, reply);
+  });
   fastify.addHook('preHandler', async (request, reply) => {
     refuseUnexpectedBody(request);
     await idempotency.begin(request, reply);

@@ -51,9 +51,9 @@ describe('readCredentials', () => {
   it('finds none in an empty header or another scheme, and a contradiction in two keys', () => {
     expect(readCredentials({ 'x-api-key': '' })).toEqual({ kind: 'none' });
     expect(readCredentials({ authorization: 'Basic azp2' })).toEqual({ kind: 'none' });
-    expect(readCredentials({ 'x-api-key': 'k', authorization: 'Bearer other' })).toEqual({
-      kind: 'contradiction',
-    });
+    for (const authorization of ['Bearer other', 'Bearer k other', 'bearer k,k'])
+      expect(readCredentials({ 'x-api-key': 'k', authorization })).toEqual({ kind: 'contradiction' });
+    expect(readCredentials({ authorization: 'Bearer ' })).toEqual({ kind: 'none' });
   });
 });
 

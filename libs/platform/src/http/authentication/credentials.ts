@@ -6,8 +6,8 @@ export type Credentials =
   | { readonly kind: 'key'; readonly key: string }
   | { readonly kind: 'contradiction' };
 
-/** RFC 9110 §11.1: the scheme is case-insensitive. */
-const BEARER = /^bearer +(\S+)$/i;
+/** RFC 9110 §11.1: the scheme is case-insensitive. What follows counts as a key, whatever it looks like. */
+const BEARER = /^bearer +(\S.*)$/i;
 
 /** Reads the key from `X-API-Key` or `Authorization: Bearer`. */
 export function readCredentials(headers: IncomingHttpHeaders): Credentials {

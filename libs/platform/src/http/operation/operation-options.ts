@@ -9,6 +9,8 @@ export interface OperationResponse {
   /** Bodies other than JSON, e.g. `text/csv; charset=utf-8`. */
   readonly contentType?: string;
   readonly description?: string;
+  /** The `Location` header names what was made; the handler sets it. */
+  readonly location?: true;
 }
 
 /** One operation of the API: the one source of its scope, status, documentation and serialisation. */

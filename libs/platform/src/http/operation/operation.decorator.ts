@@ -18,6 +18,8 @@ export const SCOPE_EXTENSION = 'x-required-scope';
 /** Carries the additional problem statuses from the decorator to the document's last step, which removes it. */
 export const PROBLEMS_EXTENSION = 'x-problems';
 
+const LOCATION = { $ref: '#/components/headers/Location' };
+
 const DESCRIPTIONS = {
   200: 'OK',
   201: 'Created',
@@ -71,8 +73,10 @@ function documentedResponse({
   schema,
   contentType,
   description,
+  location,
 }: OperationResponse): MethodDecorator {
-  const common = { status, description: description ?? DESCRIPTIONS[status] };
+  const headers = location === true ? { headers: { Location: LOCATION } } : {};
+  const common = { status, description: description ?? DESCRIPTIONS[status], ...headers };
   if (schema !== undefined) return ApiResponse({ ...common, standardSchema: schema });
   if (contentType === undefined) return ApiResponse(common);
   return ApiResponse({ ...common, content: { [contentType]: { schema: { type: 'string' } } } });

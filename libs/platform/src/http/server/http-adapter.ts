@@ -9,6 +9,7 @@ import { ProblemFilter } from '../problems/problem.filter.js';
 import { ProblemWriter } from '../problems/problem-writer.js';
 import { answerToNoRequest } from './no-request.js';
 import { requestIdOf } from './request-id.js';
+import { originForm } from './request-form.js';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 /** How long a whole request may take to arrive; a large import over a slow line takes long. */
@@ -37,6 +38,9 @@ export function createHttpAdapter({ config, clock, logger }: HttpAdapterOptions)
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     requestIdHeader: false,
+    // Node's own refusal would be no problem and have no request id; `refuseWithoutHost` does it instead.
+    http: { requireHostHeader: false },
+    rewriteUrl: ({ url = '/' }) => originForm(url),
     genReqId: requestIdOf,
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH, caseSensitive: true, ignoreTrailingSlash: false },
