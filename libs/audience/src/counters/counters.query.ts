@@ -57,21 +57,29 @@ export function changedCount(scope: ProjectScope, updatedAfter: Date): RawBuilde
   );
 }
 
-/** Fewer than this are counted in a millisecond or two. */
+/** As many are counted in a millisecond or two. */
 const FEW = 10_000;
+/** In a twentieth of that: mostly one side of a moment has no more. */
+const HANDFUL = 500;
 
-/** A count of what matches, by counting the rest where that is the short way: after a large import it is. */
+/**
+ * A count of what matches, by counting the rest where that is the short way: after a large import it is. Each side is
+ * counted a little first, so that neither waits for a long count of the other.
+ */
 function countOrRest(
   all: RawBuilder<number>,
   matching: RawBuilder<unknown>,
   rest: RawBuilder<unknown>,
 ): RawBuilder<number> {
-  const upToFew = (rows: RawBuilder<unknown>) =>
-    sql`select count(*) as quantity from (select from ${rows} limit ${FEW}) few`;
+  const upTo = (most: number, rows: RawBuilder<unknown>) =>
+    sql`select count(*) as quantity from (select from ${rows} limit ${most}) few`;
+  const step = (most: number, ofMatching: string, ofRest: string) => sql`
+      when (select quantity from ${sql.ref(ofMatching)}) < ${most} then (select quantity from ${sql.ref(ofMatching)})
+      when (select quantity from ${sql.ref(ofRest)}) < ${most} then ${all} - (select quantity from ${sql.ref(ofRest)})`;
   return sql<number>`(
-    with m as materialized (${upToFew(matching)}), r as materialized (${upToFew(rest)})
-    select case when (select quantity from m) < ${FEW} then (select quantity from m)
-      when (select quantity from r) < ${FEW} then ${all} - (select quantity from r)
+    with m1 as materialized (${upTo(HANDFUL, matching)}), r1 as materialized (${upTo(HANDFUL, rest)}),
+      m2 as materialized (${upTo(FEW, matching)}), r2 as materialized (${upTo(FEW, rest)})
+    select case ${step(HANDFUL, 'm1', 'r1')} ${step(FEW, 'm2', 'r2')}
       else (select count(*) from ${matching}) end
   )`;
 }

@@ -80,6 +80,19 @@ describe('a long list of subscribers', () => {
     expect(totals).toEqual(new Set([wanted.length]));
   });
 
+  it.each([0, 3, 499, 500, 2_000, COUNT - 500, COUNT - 499, COUNT - 3, COUNT])(
+    'knows how many changed since a moment when %i did',
+    async (changed) => {
+      const moment = new Date('2026-06-01T00:00:00Z');
+      await audience.test.query(
+        `update audience.subscribers set updated_at = $1::timestamptz + case when n <= $2 then interval '1 second' else interval '0' end
+         from (select id as wanted, row_number() over (order by id) as n from audience.subscribers) r where id = wanted`,
+        [moment, changed],
+      );
+      expect((await page({ updatedAfter: moment }, 0)).totalElements).toBe(changed);
+    },
+  );
+
   it('is empty behind its end, and keeps its total there', async () => {
     expect(await page({}, 2_000_000_000)).toEqual({ items: [], totalElements: COUNT });
   });
