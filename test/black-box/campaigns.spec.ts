@@ -189,6 +189,29 @@ describe('campaigns', () => {
       ]);
     });
 
+    it('take an id in upper case for the one it is, once, and name a wrong one by its place', async () => {
+      const segmentId = (await client.post('/segments', { name: 'Few' })).at('id') as string;
+      const twice = (id: string) => [id.toUpperCase(), id];
+      const body = { ...sendable(), topicIds: twice(topicId), segmentIds: twice(segmentId) };
+      const created = await client.post('/campaigns', body);
+      expect(created.body).toMatchObject({ topicIds: [topicId], segmentIds: [segmentId] });
+      const changed = await client.patch(`/campaigns/${created.at('campaignKey')}`, {
+        topicIds: twice(topicId),
+      });
+      expect(changed.body).toMatchObject({ topicIds: [topicId] });
+      const wrong = { ...sendable(), topicIds: [topicId, topicId, UNKNOWN_ID] };
+      expect(errorsOf(await client.post('/campaigns', wrong), 422)).toEqual({
+        'topicIds[2]': 'is not a known topic',
+      });
+    });
+
+    it('refuse content that is no Unicode text, which could not be shown again as it was given', async () => {
+      const body = { ...sendable(), contentJson: '{"blocks":[{"type":"text","html":"\ud800"}]}' };
+      expect(errorsOf(await client.post('/campaigns', body), 400)).toEqual({
+        contentJson: 'is not valid Unicode',
+      });
+    });
+
     it.each([
       ['{', 'contentJson'],
       ['[]', 'contentJson'],
