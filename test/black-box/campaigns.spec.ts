@@ -334,6 +334,23 @@ describe('campaigns', () => {
         .sort();
     };
 
+    it('say how many would receive them as of their last check', async () => {
+      const topic = await client.post('/topics', { name: 'New', doubleOptInEnabled: false });
+      const estimateOf = async (key: string) => (await read(key)).at<number>('estimatedRecipientCount');
+      const draft = { ...sendable(), topicIds: [topic.at('id')], scheduledAt: TOMORROW };
+      const [looked, scheduled] = [await make(draft), await make(draft)];
+      expect(await estimateOf(looked)).toBe(0);
+      const consent = { source: 'form' };
+      const topicKeys = [topic.at('topicKey')];
+      await client.post('/subscribers', { email: 'cleo@example.com', topicKeys, consent });
+      await client.get(`/campaigns/${looked}/pre-send-analysis`);
+      expect(await estimateOf(looked)).toBe(1);
+      const answer = await client.post(`/campaigns/${scheduled}/schedule`);
+      expect(answer.body).toMatchObject({ status: 'SCHEDULED', estimatedRecipientCount: 1 });
+      expect(await estimateOf(scheduled)).toBe(1);
+      expect((await client.post(`/campaigns/${scheduled}/cancel`)).status).toBe(200);
+    });
+
     it('with nothing in them are refused with all that is missing, and stay drafts', async () => {
       const key = await make({ name: 'x', subject: 'x' });
       expect(failedChecks(await send(key))).toEqual(['content-empty', 'recipients', 'topic']);

@@ -126,9 +126,10 @@ export class Campaign {
     this.updatedAt = now;
   }
 
-  judge({ score, status }: PreSendVerdict): void {
+  judge({ score, status, recipients }: PreSendVerdict): void {
     this.preSendScore = score;
     this.preSendStatus = status;
+    this.estimatedRecipientCount = recipients;
   }
 
   /** Throws what `schedule` throws: `InvalidStateError`, or `ScheduleMissingError` without a time to come. */
