@@ -189,6 +189,29 @@ describe('campaigns', () => {
       ]);
     });
 
+    it('take an id in upper case for the one it is, once, and name a wrong one by its place', async () => {
+      const segmentId = (await client.post('/segments', { name: 'Few' })).at('id') as string;
+      const twice = (id: string) => [id.toUpperCase(), id];
+      const body = { ...sendable(), topicIds: twice(topicId), segmentIds: twice(segmentId) };
+      const created = await client.post('/campaigns', body);
+      expect(created.body).toMatchObject({ topicIds: [topicId], segmentIds: [segmentId] });
+      const changed = await client.patch(`/campaigns/${created.at('campaignKey')}`, {
+        topicIds: twice(topicId),
+      });
+      expect(changed.body).toMatchObject({ topicIds: [topicId] });
+      const wrong = { ...sendable(), topicIds: [topicId, topicId, UNKNOWN_ID] };
+      expect(errorsOf(await client.post('/campaigns', wrong), 422)).toEqual({
+        'topicIds[2]': 'is not a known topic',
+      });
+    });
+
+    it('refuse content that is no Unicode text, which could not be shown again as it was given', async () => {
+      const body = { ...sendable(), contentJson: '{"blocks":[{"type":"text","html":"\ud800"}]}' };
+      expect(errorsOf(await client.post('/campaigns', body), 400)).toEqual({
+        contentJson: 'is not valid Unicode',
+      });
+    });
+
     it.each([
       ['{', 'contentJson'],
       ['[]', 'contentJson'],
@@ -310,6 +333,23 @@ describe('campaigns', () => {
         .flatMap(({ code, result, severity }) => (result === 'FAIL' && severity === 'CRITICAL' ? [code] : []))
         .sort();
     };
+
+    it('say how many would receive them as of their last check', async () => {
+      const topic = await client.post('/topics', { name: 'New', doubleOptInEnabled: false });
+      const estimateOf = async (key: string) => (await read(key)).at<number>('estimatedRecipientCount');
+      const draft = { ...sendable(), topicIds: [topic.at('id')], scheduledAt: TOMORROW };
+      const [looked, scheduled] = [await make(draft), await make(draft)];
+      expect(await estimateOf(looked)).toBe(0);
+      const consent = { source: 'form' };
+      const topicKeys = [topic.at('topicKey')];
+      await client.post('/subscribers', { email: 'cleo@example.com', topicKeys, consent });
+      await client.get(`/campaigns/${looked}/pre-send-analysis`);
+      expect(await estimateOf(looked)).toBe(1);
+      const answer = await client.post(`/campaigns/${scheduled}/schedule`);
+      expect(answer.body).toMatchObject({ status: 'SCHEDULED', estimatedRecipientCount: 1 });
+      expect(await estimateOf(scheduled)).toBe(1);
+      expect((await client.post(`/campaigns/${scheduled}/cancel`)).status).toBe(200);
+    });
 
     it('with nothing in them are refused with all that is missing, and stay drafts', async () => {
       const key = await make({ name: 'x', subject: 'x' });

@@ -141,6 +141,25 @@ describe('tracking', () => {
       );
     });
 
+    it.each([
+      ['sec-purpose', 'prefetch;anonymous-client-ip'],
+      ['x-purpose', 'preview'],
+    ])('answers a browser that fetches ahead (%s: %s), and counts it not', async (name, value) => {
+      const scanned = async () => {
+        const [row] = await system.database.query<{ n: number }>(
+          `select count(*)::int as n from messaging.delivery_events where classification = 'scanner'`,
+        );
+        return row?.n ?? 0;
+      };
+      const before = await scanned();
+      for (const url of [mail.links[1]!, mail.pixel]) {
+        const { status } = await look(url, { headers: { ...HUMAN, [name]: value } });
+        expect(status).toBe(url === mail.pixel ? 200 : 302);
+      }
+      await eventually('both are written down', async () => (await scanned()) === before + 2);
+      expect(await statisticsOf(campaignKey)).toMatchObject({ totalOpened: 2, totalClicked: 1 });
+    });
+
     it('answers HEAD, proxies and whoever follows all links at once, and counts none of them', async () => {
       const other = await mailTo('grace@example.com');
       const head = await look(other.links[0]!, { method: 'HEAD' });
@@ -156,7 +175,7 @@ describe('tracking', () => {
         const [row] = await system.database.query<{ n: number }>(
           `select count(*)::int as n from messaging.delivery_events where classification <> 'human'`,
         );
-        return row?.n === 5;
+        return row?.n === 9;
       });
       expect(await statisticsOf(campaignKey)).toMatchObject({
         totalOpened: 2,

@@ -96,3 +96,4 @@ export { TimelineQuery } from './reports/timeline.query.js';
 export { DeliveryFeedback } from './tracking/delivery-feedback.service.js';
 export { MailboxSimulator } from './tracking/mailbox-simulator.service.js';
 export { TrackedLinks } from './tracking/tracked-links.service.js';
+export type { TrackedRequest } from './tracking/tracking-recorder.service.js';

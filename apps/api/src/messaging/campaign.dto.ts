@@ -12,16 +12,23 @@ import { line, prose, requiredLine } from '../text-fields.js';
 
 const MAX_CONTENT = 500_000;
 
+/** Lower case is how they are stored and written (RFC 9562 §4); upper case is the same id. */
+const ids = z.array(z.uuid().transform((id) => id.toLowerCase())).max(100);
+
 const fields = {
   name: requiredLine(200),
   subject: requiredLine(500),
   previewText: line(500).nullable(),
-  contentJson: z.string().max(MAX_CONTENT).nullable(),
+  contentJson: z
+    .string()
+    .max(MAX_CONTENT)
+    .refine((value) => value.isWellFormed(), 'is not valid Unicode')
+    .nullable(),
   contentText: prose(MAX_CONTENT).nullable(),
   fromEmail: emailField.nullable(),
   fromName: line(100).nullable(),
-  topicIds: z.array(z.uuid()).max(100).nullable(),
-  segmentIds: z.array(z.uuid()).max(100).nullable(),
+  topicIds: ids.nullable(),
+  segmentIds: ids.nullable(),
   sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
   scheduledAt: moment.nullable(),
 };
@@ -130,8 +137,8 @@ export function toChanges(body: PatchCampaignBody): Partial<CampaignDraft> {
   return {
     ...plain,
     ...(fromEmail === undefined ? {} : { fromEmail: fromEmail?.value ?? null }),
-    ...(topicIds === undefined ? {} : { topicIds: [...new Set(topicIds)] }),
-    ...(segmentIds === undefined ? {} : { segmentIds: [...new Set(segmentIds)] }),
+    ...(topicIds === undefined ? {} : { topicIds: topicIds ?? [] }),
+    ...(segmentIds === undefined ? {} : { segmentIds: segmentIds ?? [] }),
     ...(scheduledAt === undefined ? {} : { scheduledAt }),
   };
 }

@@ -6,6 +6,7 @@ import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
 import { sendImage, sendPage } from './page-reply.js';
 import { PIXEL } from './pixel.js';
+import { trackedRequestOf } from './tracked-request.js';
 
 /** The image at the end of a mail by which it is seen that it was opened. */
 @ApiExcludeController()
@@ -20,7 +21,7 @@ export class OpenPixelController {
     @Req() { method, headers }: FastifyRequest,
     @Res() reply: FastifyReply,
   ): void {
-    if (this.links.open(token, { method, userAgent: headers['user-agent'] })) {
+    if (this.links.open(token, trackedRequestOf(method, headers))) {
       sendImage(reply, PIXEL, 'image/gif');
     } else sendPage(reply, notFoundPage);
   }

@@ -5,6 +5,7 @@ import { TrackedLinks } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
 import { sendPage, sendRedirect } from './page-reply.js';
+import { trackedRequestOf } from './tracked-request.js';
 
 /** A link of a mail: leads on to the address that was signed for it, and to no other. */
 @ApiExcludeController()
@@ -19,7 +20,7 @@ export class TrackedLinkController {
     @Req() { method, headers }: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const found = this.links.follow(token, { method, userAgent: headers['user-agent'] });
+    const found = this.links.follow(token, trackedRequestOf(method, headers));
     const url = found instanceof Promise ? await found : found;
     if (url === null) sendPage(reply, notFoundPage);
     else sendRedirect(reply, url);

@@ -5,6 +5,7 @@ import { HttpMetrics } from '#platform';
 import { Draining, requestIdOf } from '#platform/http';
 import { PIXEL } from './pixel.js';
 import { PRIVATE_HEADERS } from './page-reply.js';
+import { trackedRequestOf } from './tracked-request.js';
 
 const LINK = '/l/';
 const PIXELS = '/o/';
@@ -71,7 +72,7 @@ function replyTo(request: IncomingMessage, links: TrackedLinks): Reply | null {
   const end = PREFIX_LENGTH + TOKEN_LENGTH;
   if (url.length !== end && url[end] !== '?') return null;
   const token = url.slice(PREFIX_LENGTH, end);
-  const tracked = { method, userAgent: request.headers['user-agent'] };
+  const tracked = trackedRequestOf(method, request.headers);
   if (!isLink) return links.open(token, tracked) ? PIXEL_REPLY : null;
   const target = links.followAtOnce(token, tracked);
   if (target === null) return null;

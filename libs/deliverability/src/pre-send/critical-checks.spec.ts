@@ -76,6 +76,15 @@ describe('the critical checks', () => {
     );
   });
 
+  it('speak of one person as of one', () => {
+    expect(messages(campaign({ recipients: 1, emailsRemaining: 5 }), 'PASS')).toEqual(
+      expect.arrayContaining([
+        'recipients: 1 subscriber will receive it.',
+        'email-quota: 1 e-mail needed, 5 left in this period.',
+      ]),
+    );
+  });
+
   it('skip what cannot be seen while merge tags cannot be read, and pass none of it', () => {
     const facts = campaign({ mergeTagFaults: ['output "{{ x" not closed'], content: null });
     expect(codes(facts, 'FAIL')).toEqual(['merge-tags']);

@@ -39,7 +39,7 @@ function recipientsCheck({ recipients }: CampaignFacts): PreSendCheck {
   return check(
     'recipients',
     recipients > 0,
-    `${recipients} subscribers will receive it.`,
+    `${counted(recipients, 'subscriber')} will receive it.`,
     'Nobody would receive it.',
   );
 }
@@ -65,7 +65,7 @@ function senderDomainCheck({ host, needsDomain, domain }: SenderFacts): PreSendC
 function quotaCheck({ emailsRemaining, recipients }: CampaignFacts): PreSendCheck {
   if (emailsRemaining === null) return skip('email-quota', 'E-mails are not counted here.');
   const left = emailsRemaining === Infinity ? 'any number' : String(emailsRemaining);
-  const message = `${recipients} e-mails needed, ${left} left in this period.`;
+  const message = `${counted(recipients, 'e-mail')} needed, ${left} left in this period.`;
   return check('email-quota', recipients <= emailsRemaining, message, message);
 }
 
@@ -100,3 +100,5 @@ function contentChecks({ content, contentFault }: CampaignFacts): PreSendCheck[]
     ),
   ];
 }
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -27,10 +27,11 @@ export interface CampaignIdentity {
   readonly campaignKey: string;
 }
 
-/** What a pre-send analysis found: points from 0 to 100 and a verdict. */
+/** What a pre-send analysis found: points from 0 to 100, a verdict, and how many would receive it. */
 export interface PreSendVerdict {
   readonly score: number;
   readonly status: PreSendStatus;
+  readonly recipients: number;
 }
 
 /** What `send` promises: how many are to receive it and which period's e-mails are set aside for them. */

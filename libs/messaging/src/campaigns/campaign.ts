@@ -89,8 +89,8 @@ export class Campaign {
     this.contentText = draft.contentText;
     this.fromEmail = draft.fromEmail;
     this.fromName = draft.fromName;
-    this.topicIds = [...draft.topicIds];
-    this.segmentIds = [...draft.segmentIds];
+    this.topicIds = distinct(draft.topicIds);
+    this.segmentIds = distinct(draft.segmentIds);
     this.sendStrategy = draft.sendStrategy;
     this.scheduledAt = draft.scheduledAt;
     this.createdAt = now;
@@ -116,8 +116,8 @@ export class Campaign {
     if (Object.keys(changes).length === 0) return;
     const before = this.analysedParts();
     Object.assign(this, plain);
-    if (topicIds !== undefined) this.topicIds = [...topicIds];
-    if (segmentIds !== undefined) this.segmentIds = [...segmentIds];
+    if (topicIds !== undefined) this.topicIds = distinct(topicIds);
+    if (segmentIds !== undefined) this.segmentIds = distinct(segmentIds);
     if (this.status === 'SCHEDULED' && this.scheduledAt === null) this.status = 'DRAFT';
     if (this.analysedParts() !== before) {
       this.preSendScore = null;
@@ -126,9 +126,10 @@ export class Campaign {
     this.updatedAt = now;
   }
 
-  judge({ score, status }: PreSendVerdict): void {
+  judge({ score, status, recipients }: PreSendVerdict): void {
     this.preSendScore = score;
     this.preSendStatus = status;
+    this.estimatedRecipientCount = recipients;
   }
 
   /** Throws what `schedule` throws: `InvalidStateError`, or `ScheduleMissingError` without a time to come. */
@@ -226,3 +227,5 @@ export class Campaign {
     return JSON.stringify(ANALYSED.map((part) => this[part]));
   }
 }
+
+const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];

@@ -102,7 +102,7 @@ export class CampaignsService {
       (await this.segments.named(scope, segmentIds)).map(({ id, status }) => [id, status]),
     );
     const faults = segmentIds.map((id, index) => {
-      const status = statuses.get(id.toLowerCase());
+      const status = statuses.get(id);
       if (status === 'ACTIVE') return [];
       return [
         [

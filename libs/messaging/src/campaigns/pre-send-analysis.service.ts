@@ -16,7 +16,7 @@ export class PreSendAnalysisService {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** The analysis; a campaign that can still be changed keeps its verdict. */
+  /** The analysis; a campaign that can still be changed keeps its verdict and who would receive it. */
   async of(scope: ProjectScope, campaignKey: string): Promise<CampaignAnalysis> {
     const campaign = await this.database.transaction(scope, (tx) =>
       this.campaigns.named(scope, tx, campaignKey),
@@ -27,10 +27,15 @@ export class PreSendAnalysisService {
   }
 
   /** Unless it was changed while it was looked at: `updated_at` tells. */
-  async #keep(scope: ProjectScope, { id, updatedAt }: Campaign, { score, status }: CampaignAnalysis) {
+  async #keep(
+    scope: ProjectScope,
+    { id, updatedAt }: Campaign,
+    { score, status, recipients }: CampaignAnalysis,
+  ) {
     await this.database.transaction(scope, ({ db }) =>
       sql`
-        update messaging.campaigns set pre_send_score = ${score}, pre_send_status = ${status}
+        update messaging.campaigns
+        set pre_send_score = ${score}, pre_send_status = ${status}, estimated_recipient_count = ${recipients}
         where id = ${id} and environment_id = ${scope.environmentId} and updated_at = ${updatedAt}
       `.execute(db),
     );

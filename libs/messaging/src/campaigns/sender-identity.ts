@@ -7,6 +7,12 @@ export interface SenderIdentity {
   readonly domain: string;
 }
 
+/** A mail's own name for its sender, or the project's where it has none to show. */
+export function senderName(own: string | null, ofProject: string): string {
+  const name = own?.trim() ?? '';
+  return name === '' ? ofProject : name;
+}
+
 /** The first of the addresses that is one, with the name; throws when none is. */
 export function senderIdentity(name: string, ...addresses: readonly (string | null)[]): SenderIdentity {
   for (const candidate of addresses) {

@@ -3,7 +3,7 @@ import { type Project, ProjectsQuery } from '#access';
 import { isAtOrBelow, SendingDomainStandingQuery } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
-import { senderIdentity, type SenderIdentity } from './sender-identity.js';
+import { senderIdentity, type SenderIdentity, senderName } from './sender-identity.js';
 
 /** Who a project's mail is from. */
 export interface Sender extends SenderIdentity {
@@ -36,7 +36,7 @@ export class Senders {
     const project = await this.projects.ofScope(scope);
     if (project === null) return null;
     const addresses = [fromEmail, project.defaultFromEmail, this.config.DEFAULT_FROM_EMAIL];
-    const identity = senderIdentity(fromName ?? project.senderName, ...addresses);
+    const identity = senderIdentity(senderName(fromName, project.senderName), ...addresses);
     const signing = (await this.domains.ofScope(scope))?.domainName;
     const isSigned = signing !== undefined && isAtOrBelow(identity.domain, signing);
     return { project, sender: { ...identity, messageIdDomain: isSigned ? signing : identity.domain } };

@@ -17,11 +17,19 @@ function urlFaultOf(url: string): string | null {
 
 const isImageSource = (url: string): boolean => /^\s*(?:https?:|\{\{)/i.test(url);
 
-const text = z.string().min(1).max(MAX_TEXT);
-const url = z
-  .string()
+/** C0 but tabs and line breaks, DEL and C1 (ECMA-48): no reader sees them, and mail servers refuse NUL. */
+const CONTROL_BUT_LAYOUT = /[^\P{Cc}\t\n\r]/u;
+
+const words = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((value) => !CONTROL_BUT_LAYOUT.test(value), { error: 'must not contain control characters' })
+    .refine((value) => value.isWellFormed(), { error: 'is not valid Unicode' });
+
+const text = words(MAX_TEXT).min(1);
+const url = words(MAX_URL)
   .min(1)
-  .max(MAX_URL)
   .superRefine((value, context) => {
     const fault = value === '' ? null : urlFaultOf(value);
     if (fault !== null) context.addIssue({ code: 'custom', message: fault });
@@ -36,19 +44,19 @@ const colour = z
 const heading = z.strictObject({
   type: z.literal('heading'),
   level: z.int().min(1).max(3),
-  text: z.string().min(1).max(1_000),
+  text: words(1_000).min(1),
 });
 const textBlock = z.strictObject({ type: z.literal('text'), html: text });
 const image = z.strictObject({
   type: z.literal('image'),
   src: imageSource,
-  alt: z.string().max(1_000),
+  alt: words(1_000),
   href: url.optional(),
   width: z.int().min(1).max(900).optional(),
 });
 const button = z.strictObject({
   type: z.literal('button'),
-  label: z.string().min(1).max(200),
+  label: words(200).min(1),
   url,
   color: colour.optional(),
 });

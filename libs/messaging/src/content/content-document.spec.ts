@@ -51,6 +51,26 @@ describe('parseContentDocument', () => {
     expect(parseContentDocument(text)).toEqual({ errors: { contentJson: fault } });
   });
 
+  it('refuses text that no mail can carry, wherever it stands', () => {
+    expect(
+      errorsOf({
+        blocks: [
+          { type: 'heading', level: 1, text: 'a\u0000b' },
+          { type: 'text', html: '<p>a\ud800b</p>' },
+          { type: 'image', src: 'https://cdn.example/a.png', alt: 'a\u0007b' },
+          { type: 'button', label: 'a\u0085b', url: 'https://shop.example/a\u007fb' },
+          { type: 'html', html: '<p>\tFine:\r\nlayout, \u{1f600}.</p>' },
+        ],
+      }),
+    ).toEqual({
+      'contentJson.blocks[0].text': 'must not contain control characters',
+      'contentJson.blocks[1].html': 'is not valid Unicode',
+      'contentJson.blocks[2].alt': 'must not contain control characters',
+      'contentJson.blocks[3].label': 'must not contain control characters',
+      'contentJson.blocks[3].url': 'must not contain control characters',
+    });
+  });
+
   it('reports all faults at once, each with its path', () => {
     expect(
       errorsOf({

@@ -1,5 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Recipient, RecipientsQuery, SubscribersQuery } from '#audience';
+import {
+  CustomFieldsQuery,
+  type Recipient,
+  RecipientsQuery,
+  SubscribersQuery,
+  templateDefaults,
+} from '#audience';
 import { Clock, type EmailAddress, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { PreSendRejectedError } from '../campaigns/campaign.errors.js';
@@ -24,6 +30,7 @@ export class PreviewRecipients {
   constructor(
     @Inject(SubscribersQuery) private readonly subscribers: SubscribersQuery,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -35,6 +42,16 @@ export class PreviewRecipients {
     if (recipient === undefined) throw new NotFoundError();
     // Not the subscriber's own id: who may read campaigns must not get links into somebody's preferences.
     return { ...recipient, subscriberId: newId() };
+  }
+
+  /** Somebody who does not exist. */
+  async sample(scope: ProjectScope, { topics }: CampaignMail): Promise<Recipient> {
+    const defaults = templateDefaults(await this.fields.definitions(scope));
+    return sampleRecipient(
+      SAMPLE_ADDRESS,
+      topics.map(({ name }) => name),
+      defaults,
+    );
   }
 }
 
@@ -63,7 +80,10 @@ export class CampaignPreviewService {
     );
     try {
       const mail = await this.mails.compile(scope, id);
-      const recipient = address === null ? sampleOf(mail) : await this.recipients.named(scope, mail, address);
+      const recipient =
+        address === null
+          ? await this.recipients.sample(scope, mail)
+          : await this.recipients.named(scope, mail, address);
       const { subject, html, text } = renderCampaignMail(
         mail,
         { deliveryId: newId(), recipient },
@@ -74,13 +94,6 @@ export class CampaignPreviewService {
       throw error instanceof MergeTemplateError ? asRejection(error) : error;
     }
   }
-}
-
-function sampleOf({ topics }: CampaignMail): Recipient {
-  return sampleRecipient(
-    SAMPLE_ADDRESS,
-    topics.map(({ name }) => name),
-  );
 }
 
 function asRejection({ message }: MergeTemplateError): PreSendRejectedError {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { CustomFieldsService } from '#audience';
 import { type EmailAddress, NotFoundError, parseEmailAddress, type ProjectScope } from '#kernel';
 import { prepareProject } from '../../../../test/support/system.js';
 import { CampaignSendingService } from '../campaigns/campaign-sending.service.js';
@@ -26,7 +27,7 @@ describe('a look at a campaign before it is sent', () => {
   beforeEach(async () => {
     await fixture.test.query(
       `truncate messaging.campaigns, messaging.deliveries, messaging.test_inbox_messages, audience.subscribers,
-         audience.topics, audience.suppressions cascade`,
+         audience.topics, audience.suppressions, audience.custom_fields cascade`,
     );
     scope = (await prepareProject(fixture.test, '')).test;
   });
@@ -56,6 +57,14 @@ describe('a look at a campaign before it is sent', () => {
       expect((await preview(campaignKey, null)).subject).toBe('Hello Ada');
       await expect(preview(campaignKey, 'nobody@example.com')).rejects.toThrow(NotFoundError);
       await expect(preview('APIT-999', null)).rejects.toThrow(NotFoundError);
+    });
+
+    it('fills the defaults of custom fields into sample data, as a subscriber without a value has them', async () => {
+      const field = { key: 'plan', displayName: 'Plan', type: 'TEXT', defaultValue: 'free' } as const;
+      await fixture.get(CustomFieldsService).create(scope, field);
+      const { campaignKey } = await fixture.draft(scope, 1, { subject: 'Your {{ custom.plan }} plan' });
+      expect((await preview(campaignKey, 'reader-1@example.com')).subject).toBe('Your free plan');
+      expect((await preview(campaignKey, null)).subject).toBe('Your free plan');
     });
 
     it('says what is wrong with a merge tag', async () => {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { SuppressionsService } from '#audience';
+import { CustomFieldsQuery, SuppressionsService, templateDefaults } from '#audience';
 import { Clock, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, describeError } from '#platform';
 import { sampleRecipient } from '../campaigns/sample-recipient.js';
@@ -16,6 +16,7 @@ export class TestMailPreparation implements SinglesPreparation {
     @Inject(Database) private readonly database: Database,
     @Inject(CampaignComposer) private readonly composer: CampaignComposer,
     @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
+    @Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery,
     @Inject(MailSealing) private readonly sealing: MailSealing,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -34,7 +35,8 @@ export class TestMailPreparation implements SinglesPreparation {
       if (campaignId === null) return { ...work, outcome: skipped(delivery, 'campaign-deleted') };
       const mail = await this.composer.asItStands(scope, campaignId);
       const topicNames = mail.topics.map(({ name }) => name);
-      const recipient = sampleRecipient(delivery.address, topicNames);
+      const defaults = templateDefaults(await this.fields.definitions(scope));
+      const recipient = sampleRecipient(delivery.address, topicNames, defaults);
       const { id: deliveryId, messageId } = delivery;
       // Its links lead to nobody.
       const one = { deliveryId, messageId, recipient, date: this.clock.now(), returnPathHost: null };

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { CustomFieldsService } from '#audience';
 import {
   DomainValidationError,
   type EmailAddress,
@@ -58,6 +59,14 @@ describe('a test mail', () => {
     expect(new Set(mails.map(({ subject }) => subject))).toEqual(new Set(['Hello Ada']));
     await send(campaignKey, 'boss@example.com');
     await received(3);
+  });
+
+  it('says of a custom field what its default is', async () => {
+    const field = { key: 'plan', displayName: 'Plan', type: 'TEXT', defaultValue: 'free' } as const;
+    await fixture.get(CustomFieldsService).create(scope, field);
+    const { campaignKey } = await fixture.draft(scope, 1, { subject: 'Your {{ custom.plan }} plan' });
+    await send(campaignKey, 'boss@example.com');
+    expect((await received(1)).map(({ subject }) => subject)).toEqual(['Your free plan']);
   });
 
   it('counts nowhere: not in the statistics, the deliveries or the plan’s e-mails', async () => {

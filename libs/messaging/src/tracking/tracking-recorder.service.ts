@@ -13,6 +13,8 @@ import { type RequestBlock, WaitingRequests } from './waiting-requests.js';
 export interface TrackedRequest {
   readonly method: string;
   readonly userAgent: string | undefined;
+  /** It says that it was fetched before anybody asked to see it. */
+  readonly isPrefetch?: boolean;
 }
 
 /** So many, or so long after the first: what a `kill -9` can lose. */
@@ -52,13 +54,14 @@ export class TrackingRecorder implements OnApplicationShutdown {
   ) {}
 
   /** Takes down a request with the claims of a token whose MAC holds, which are copied. Returns at once. */
-  record(claims: Buffer, { method, userAgent }: TrackedRequest): void {
+  record(claims: Buffer, { method, userAgent, isPrefetch = false }: TrackedRequest): void {
     if (!this.config.TRACKING) return;
     if (this.#waiting.length >= MOST_WAITING) {
       this.#refused += 1;
       return;
     }
-    this.#waiting.add(claims, this.clock.now(), this.#kindOf(userAgent), method === 'HEAD');
+    const isLookAhead = isPrefetch || method === 'HEAD';
+    this.#waiting.add(claims, this.clock.now(), this.#kindOf(userAgent), isLookAhead);
     if (this.#writing !== undefined || this.#isPausing) return;
     if (this.#waiting.length >= BATCH) this.#write();
     else this.#timer ??= setTimeout(() => this.#write(), LONGEST_WAIT_MS);
@@ -183,7 +186,7 @@ function factsOf(block: RequestBlock, index: number, { urls }: NumberedSet): Eve
     linkNumber: place === 0 ? null : place,
     url: urls[place - 1] ?? null,
     at: block.at(index),
-    known: block.isHead(index) ? 'scanner' : classificationOf(agent),
+    known: block.isLookAhead(index) ? 'scanner' : classificationOf(agent),
     agent,
   };
 }

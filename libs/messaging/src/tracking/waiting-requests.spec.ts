@@ -16,7 +16,7 @@ const request = fc.record({
   }),
   at: fc.date({ noInvalidDate: true }),
   agent: fc.constantFrom(...AGENT_KINDS),
-  isHead: fc.boolean(),
+  isLookAhead: fc.boolean(),
 });
 
 const step = fc.oneof(
@@ -24,9 +24,9 @@ const step = fc.oneof(
   fc.constantFrom('write' as const, 'fail' as const),
 );
 
-function add(waiting: WaitingRequests, { claims, at, agent, isHead }: WaitingRequest): void {
+function add(waiting: WaitingRequests, { claims, at, agent, isLookAhead }: WaitingRequest): void {
   const token = tokens.sign(claims, claims.place + 1).at(-1) ?? '';
-  waiting.add(tokens.verifyBytes(token)!, at, agent, isHead);
+  waiting.add(tokens.verifyBytes(token)!, at, agent, isLookAhead);
 }
 
 const requestsOf = (block: RequestBlock) =>

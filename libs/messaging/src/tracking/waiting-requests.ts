@@ -14,14 +14,14 @@ export interface WaitingRequest {
   readonly claims: TrackingClaims;
   readonly at: Date;
   readonly agent: AgentKind;
-  /** Whether only the head of the answer was asked for. */
-  readonly isHead: boolean;
+  /** Whether it came before a person asked for it: HEAD, or a prefetch. */
+  readonly isLookAhead: boolean;
 }
 
 const AT = CLAIMS_BYTES;
 const AGENT = AT + 8;
-const IS_HEAD = AGENT + 1;
-const RECORD_BYTES = IS_HEAD + 1;
+const IS_LOOK_AHEAD = AGENT + 1;
+const RECORD_BYTES = IS_LOOK_AHEAD + 1;
 
 /** Some requests in the order in which they came, 39 bytes each. */
 export class RequestBlock {
@@ -41,12 +41,12 @@ export class RequestBlock {
   }
 
   /** `claims` are copied. */
-  add(claims: Buffer, at: Date, agent: AgentKind, isHead: boolean): void {
+  add(claims: Buffer, at: Date, agent: AgentKind, isLookAhead: boolean): void {
     const begin = this.#length * RECORD_BYTES;
     claims.copy(this.#bytes, begin, 0, CLAIMS_BYTES);
     this.#bytes.writeDoubleLE(at.getTime(), begin + AT);
     this.#bytes.writeUInt8(AGENT_KINDS.indexOf(agent), begin + AGENT);
-    this.#bytes.writeUInt8(isHead ? 1 : 0, begin + IS_HEAD);
+    this.#bytes.writeUInt8(isLookAhead ? 1 : 0, begin + IS_LOOK_AHEAD);
     this.#length += 1;
   }
 
@@ -60,7 +60,7 @@ export class RequestBlock {
       claims: trackingClaimsOf(this.#bytes.subarray(begin, begin + CLAIMS_BYTES)),
       at: new Date(this.at(index)),
       agent: this.agent(index),
-      isHead: this.isHead(index),
+      isLookAhead: this.isLookAhead(index),
     };
   }
 
@@ -81,8 +81,8 @@ export class RequestBlock {
     return AGENT_KINDS[this.#bytes.readUInt8(index * RECORD_BYTES + AGENT)] ?? 'other';
   }
 
-  isHead(index: number): boolean {
-    return this.#bytes.readUInt8(index * RECORD_BYTES + IS_HEAD) === 1;
+  isLookAhead(index: number): boolean {
+    return this.#bytes.readUInt8(index * RECORD_BYTES + IS_LOOK_AHEAD) === 1;
   }
 
   /** The bytes of all requests, and where those of this one's delivery id begin. */
@@ -111,14 +111,14 @@ export class WaitingRequests {
   }
 
   /** `claims` are copied. */
-  add(claims: Buffer, at: Date, agent: AgentKind, isHead: boolean): void {
+  add(claims: Buffer, at: Date, agent: AgentKind, isLookAhead: boolean): void {
     let block = this.#blocks.at(-1);
     if (block === undefined || block.isFull) {
       block = this.#spare ?? new RequestBlock(this.blockSize);
       this.#spare = undefined;
       this.#blocks.push(block);
     }
-    block.add(claims, at, agent, isHead);
+    block.add(claims, at, agent, isLookAhead);
     this.#length += 1;
   }
 

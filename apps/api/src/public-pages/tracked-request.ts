@@ -1,0 +1,12 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { TrackedRequest } from '#messaging';
+
+/** Browsers say so when nobody asked to see it yet: Fetch Standard (Sec-Purpose), and what they sent before it. */
+const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const;
+const AHEAD = /prefetch|preview/i;
+
+/** What of a request tells who opened a mail or followed its link. */
+export function trackedRequestOf(method: string, headers: IncomingHttpHeaders): TrackedRequest {
+  const isPrefetch = PURPOSES.some((name) => AHEAD.test(String(headers[name] ?? '')));
+  return { method, userAgent: headers['user-agent'], isPrefetch };
+}
