@@ -41,6 +41,16 @@ describe('a graph that is none', () => {
     expect(read(nodes.slice(1)).errors).toBeUndefined();
   });
 
+  it('has a config that is nested more than 100 levels deep', () => {
+    const body = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+    const hook = (levels: number) => [node('hook', 'webhook', { body: body(levels) })];
+    expect(read(hook(99)).errors).toBeUndefined();
+    for (const levels of [100, 3_000])
+      expect(read(hook(levels)).errors).toEqual({
+        'nodes[0].config': 'must be nested at most 100 levels deep',
+      });
+  });
+
   it('has faults in nodes and edges, all told at once', () => {
     const nodes = [
       { type: 'delay' },
