@@ -132,10 +132,12 @@ export class AutomationChecks {
     }
   }
 
-  async #judgeRules({ scope, faults, segmentIds }: Judgement, rules: string, path: string): Promise<void> {
+  async #judgeRules(judgement: Judgement, rules: string, path: string): Promise<void> {
+    const { scope, faults, segmentIds, topicIds } = judgement;
     const judged = await this.rules.judge(scope, rules, path);
-    if ('errors' in judged) faults.addAll(judged.errors);
-    else for (const id of judged.segmentIds) segmentIds.add(id);
+    if ('errors' in judged) return faults.addAll(judged.errors);
+    for (const id of judged.segmentIds) segmentIds.add(id);
+    for (const { id } of await this.topics.held(scope, judged.topicIds)) topicIds.add(id);
   }
 
   async #topic(judgement: Judgement, key: string, path: string): Promise<NamedTopic | null> {

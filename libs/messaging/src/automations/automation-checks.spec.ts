@@ -1,3 +1,4 @@
+import { TopicDeletionService, TopicsService } from '#audience';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { AutomationsFixture, chain, contentJson, rules, trigger } from './automations.fixture.js';
 import type { AutomationFields } from './automation.js';
@@ -114,5 +115,39 @@ describe('an automation that cannot be activated', () => {
       'nodes[0].config.reEntry': 'must be one of ONCE, AFTER_EXIT, ALWAYS',
       'nodes[0].config.segmentKey': 'is not a known segment',
     });
+  });
+});
+
+describe('an active automation', () => {
+  let fixture: AutomationsFixture;
+
+  beforeAll(async () => {
+    fixture = await AutomationsFixture.open();
+  });
+  afterAll(() => fixture?.close());
+
+  it('keeps the topics that its rules ask for from being deleted', async () => {
+    const { scope } = fixture;
+    const topics = fixture.messaging.get(TopicsService);
+    const make = async (name: string) => (await topics.create(scope, { name })).topicKey;
+    const [asked, clicked] = [await make('Asked for'), await make('Clicked in')];
+    const goal = (id: string, condition: object) => ({
+      id,
+      type: 'goal',
+      config: { name: id, rules: rules(condition) },
+    });
+    const id = await fixture.active(
+      chain(
+        trigger(),
+        goal('subscribed', { not: { consent: { topicKey: asked, status: ['SUBSCRIBED'] } } }),
+        goal('reader', { event: { type: 'CLICKED', topicKey: clicked }, count: { op: 'gte', value: 1 } }),
+      ),
+    );
+    const remove = (topicKey: string) =>
+      fixture.messaging.get(TopicDeletionService).delete(scope, topicKey, null);
+    for (const topicKey of [asked, clicked])
+      await expect(remove(topicKey)).rejects.toEqual(expect.objectContaining({ code: 'in-use' }));
+    await fixture.automations.pause(scope, id);
+    await remove(asked);
   });
 });

@@ -62,7 +62,7 @@ function readList<Item>(
         ? item(value, `${path}[${index}]`, faults)
         : { id: faults.add(`${path}[${index}]`, 'must be an object'), item: null },
     );
-  return [];
+  return [{ id: null, item: null }];
 }
 
 /** Undefined for what is no JSON. */

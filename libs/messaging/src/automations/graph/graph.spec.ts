@@ -31,6 +31,11 @@ describe('a graph that is none', () => {
       { nodes: '[1]', edges: '[null]' },
       { 'nodes[0]': 'must be an object', 'edges[0]': 'must be an object' },
     ],
+    [
+      'ways between nodes that cannot be read',
+      { nodes: '[', edges: JSON.stringify([edge('a', 'b')]) },
+      { nodes: 'is not valid JSON' },
+    ],
   ])('has %s', (_, texts, errors) => {
     expect(readGraph(texts).errors).toEqual(errors);
   });
