@@ -79,6 +79,13 @@ describe('an automation that cannot be activated', () => {
     });
   });
 
+  it('has a subject of more than 500 characters, whatever they take', async () => {
+    expect(await stepFaults('email', { subject: '\u{1F600}'.repeat(500), contentJson })).toEqual({});
+    expect(await stepFaults('email', { subject: '\u{1F600}'.repeat(501), contentJson })).toEqual({
+      subject: 'must be at most 500 characters',
+    });
+  });
+
   it('names all faults of a step at once, also those of what it refers to', async () => {
     const noTopic = { triggerTopicId: null };
     expect(
