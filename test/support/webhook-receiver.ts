@@ -25,6 +25,8 @@ export interface ToldEvent {
 export class WebhookReceiver {
   readonly posts: Post[] = [];
   answer: (post: Post, count: number) => number = () => 204;
+  /** The text of its answers. */
+  says = '';
   readonly #server: Server = createServer((request, response) => void this.#take(request, response));
 
   static async open(): Promise<WebhookReceiver> {
@@ -54,6 +56,6 @@ export class WebhookReceiver {
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const post = { headers: request.headers, body: await text(request) };
     this.posts.push(post);
-    response.writeHead(this.answer(post, this.posts.length)).end();
+    response.writeHead(this.answer(post, this.posts.length)).end(this.says);
   }
 }

@@ -149,6 +149,33 @@ describe('webhooks', () => {
     expect(announcer.hears(scope, 'campaign.sent')).toBe(false);
   });
 
+  it('are written down however strange the answer', async () => {
+    const { id } = await listen();
+    receiver.answer = () => 500;
+    for (const [says, kept] of [
+      ['a\u0000b', 'HTTP 500: ab'],
+      [`${'x'.repeat(199)}\u{1F600}`, `HTTP 500: ${'x'.repeat(199)}\uFFFD`],
+    ] as const) {
+      receiver.says = says;
+      await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+      await sender.pass();
+      const [newest] = await log.newest(scope, id, 1);
+      expect(newest).toMatchObject({ attempts: 1, lastStatus: 500, lastError: kept });
+    }
+  });
+
+  it('reach their endpoint though another one cannot be signed for', async () => {
+    const { id } = await listen();
+    const foreign = new WebhookEndpoints(database, new SecretBox('n'.repeat(32)), clock);
+    const unreadable = await foreign.create(scope, { url: receiver.url, description: null, eventTypes: [] });
+    await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+    await sender.pass();
+    expect(await log.newest(scope, id, 1)).toMatchObject([{ state: 'DELIVERED' }]);
+    expect(await log.newest(scope, unreadable.id, 1)).toMatchObject([
+      { state: 'PENDING', attempts: 1, lastError: expect.stringContaining('another MASTER_KEY') },
+    ]);
+  });
+
   it('are tried again when the worker died while it posted them', async () => {
     await listen();
     await announcer.announce(scope, { type: 'campaign.sent', data: {} });

@@ -7,8 +7,10 @@ import { parseRuleText, readRules, referencesIn, type RuleErrors } from './rule-
 import { makeRoomForSets } from './set-plans.query.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 
-/** What rules come to: what is wrong with them, or the segments that they name. */
-export type JudgedRules = { readonly errors: RuleErrors } | { readonly segmentIds: readonly string[] };
+/** What rules come to: what is wrong with them, or the segments and topics that they name. */
+export type JudgedRules =
+  | { readonly errors: RuleErrors }
+  | { readonly segmentIds: readonly string[]; readonly topicIds: readonly string[] };
 
 /** Rules of others than segments, in the same grammar. */
 @Injectable()
@@ -25,7 +27,8 @@ export class SubscriberRules {
     if ('errors' in parsed) return parsed;
     const catalogue = await this.catalogue.find(scope, referencesIn(parsed.json), null);
     const result = readRules(parsed.json, catalogue, { root });
-    return 'errors' in result ? result : { segmentIds: result.rules.segmentIds };
+    if ('errors' in result) return result;
+    return { segmentIds: result.rules.segmentIds, topicIds: [...catalogue.topics.values()] };
   }
 
   /**

@@ -47,6 +47,13 @@ export class SubscriptionAccounts {
     });
   }
 
+  /** Has the month told of that waits for the tenant's first project, once that is there. */
+  expectProject(tenantId: number): Promise<void> {
+    return this.database.system(({ db }) =>
+      this.subscriptions.lookForProject(db, tenantId, this.clock.now()),
+    );
+  }
+
   has(db: Sql, tenantId: number): Promise<boolean> {
     return this.subscriptions.exists(db, tenantId);
   }

@@ -4,6 +4,7 @@ import { createProject, type TestProject } from '../../../../test/support/fixtur
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
 import { InvoicePayments } from '../invoices/invoice-payments.service.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';
+import { ProjectAllowance } from '../usage/project-allowance.service.js';
 import { AdvanceSubscriptions } from './advance-subscriptions.task.js';
 import { SubscriptionChanges } from './subscription-changes.service.js';
 import { SubscriptionsQuery } from './subscriptions.query.js';
@@ -164,13 +165,14 @@ describe('The operator and time', () => {
     await changes.set(id, { tier: 'FREE' });
     await advance();
     expect(await billing.test.query('select from platform.outbox')).toEqual([]);
+    await billing.get(ProjectAllowance).admit(id);
     await billing.test.query(
       `with p as (insert into access.projects (tenant_id, project_key, name, sender_name, postal_address, created_at, updated_at)
          values ($1, 'LATE', 'Late', 'Late', 'x', now(), now()) returning id)
        insert into access.project_environments (project_id, environment) select id, 'LIVE' from p`,
       [id],
     );
-    await pass(1);
+    await advance();
     expect(await billing.test.query('select from platform.outbox')).toHaveLength(1);
   });
 

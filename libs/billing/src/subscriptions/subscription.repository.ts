@@ -134,6 +134,14 @@ export class SubscriptionRepository {
     `.execute(db);
   }
 
+  /** Makes a subscription due of which no month was told yet. */
+  async lookForProject(db: Sql, tenantId: number, now: Date): Promise<void> {
+    await sql`
+      update billing.subscriptions set next_due_at = least(next_due_at, ${now}::timestamptz)
+      where tenant_id = ${tenantId} and announced_month is null
+    `.execute(db);
+  }
+
   /** Whose subscription a payment provider means; null when it is none of ours. */
   async tenantOfExternal(db: Sql, externalId: string): Promise<number | null> {
     const { rows } = await sql<{ tenantId: number }>`

@@ -15,15 +15,17 @@ export class ProjectAllowance {
   ) {}
 
   /**
-   * Lets one more project be made in the caller's transaction of the system; another one waits until it ends. Throws
-   * `PlanLimitReachedError`, or `NotFoundError` when the tenant has no subscription.
+   * Lets one more project be made in the caller's transaction of the system; another one waits until it ends. With the
+   * first one the tenant gets the credits of its month. Throws `PlanLimitReachedError`, or `NotFoundError` when the
+   * tenant has no subscription.
    */
-  admit(tenantId: number): Promise<void> {
-    return this.accounts.change(tenantId, async ({ account, db }) => {
+  async admit(tenantId: number): Promise<void> {
+    await this.accounts.change(tenantId, async ({ account, db }) => {
       const { tier, planVersionId } = account.state.terms;
       const { maxProjects } = (await this.plans.ofSubscription(db, tier, planVersionId)).limits;
       if (maxProjects === UNLIMITED || (await this.tenants.projectsOf(tenantId)) < maxProjects) return;
       throw new PlanLimitReachedError(maxProjects, 'projects');
     });
+    await this.accounts.expectProject(tenantId);
   }
 }

@@ -8,7 +8,7 @@ import { GraphFaults } from './graph/graph-faults.js';
 import { checksOf } from './graph/graph-path.js';
 import { readGraph } from './graph/graph-reader.js';
 import { judgeStructure } from './graph/graph-structure.js';
-import { readConfig } from './graph/node-config.js';
+import { namedIn, readConfig } from './graph/node-config.js';
 import { bodyFaults, MailChecks, type MailRules } from './mail-checks.service.js';
 
 /** What an automation needs, found to be there. */
@@ -46,11 +46,10 @@ export class AutomationChecks {
     scope: ProjectScope,
     state: AutomationState,
   ): Promise<{ readonly resolved: ResolvedAutomation } | { readonly checks: readonly AutomationCheck[] }> {
-    const { nodes, edges } = state;
-    if (nodes === null || edges === null) return { checks: checksOf({ nodes: 'is required' }, null) };
-    const { graph, errors } = readGraph({ nodes, edges });
-    if (errors !== undefined) return { checks: checksOf(errors, null) };
     const faults = new GraphFaults();
+    if (state.nodes === null) faults.add('nodes', 'is required');
+    const { graph, errors } = readGraph({ nodes: state.nodes ?? '[]', edges: state.edges ?? '[]' });
+    if (errors !== undefined) return { checks: checksOf(errors, null) };
     const mailRules = await this.mails.rules(scope);
     const judgement = {
       scope,
@@ -90,24 +89,24 @@ export class AutomationChecks {
     const { faults, state } = judgement;
     const config = readConfig(node, path, faults);
     const isBySegment = state.triggerType === 'segment_entered' || state.triggerType === 'segment_left';
-    if (isBySegment && config !== null && config.segmentKey === null)
+    const { segmentKey } = namedIn(node);
+    if (isBySegment && segmentKey === null)
       faults.add(`${path}.segmentKey`, `is required for ${state.triggerType}`);
-    if (state.triggerType === 'custom_event' && config !== null && config.eventName === null)
+    if (state.triggerType === 'custom_event' && (config === null || config.eventName === null))
       faults.add(`${path}.eventName`, 'is required for custom_event');
-    const key = config?.segmentKey ?? null;
-    const segment = key === null ? null : await this.#segment(judgement, key, `${path}.segmentKey`);
+    const segment =
+      segmentKey === null ? null : await this.#segment(judgement, segmentKey, `${path}.segmentKey`);
     return { eventName: config?.eventName ?? null, triggerSegmentId: segment?.id ?? null };
   }
 
   /** The topic of the mail; null with a fault. */
   async #judgeMail(judgement: Judgement, node: NodeOf<'email'>, path: string): Promise<string | null> {
     const { faults, state, mailRules } = judgement;
-    const config = readConfig(node, path, faults);
-    if (config === null) return null;
-    for (const [inner, fault] of Object.entries(await this.mails.faults(config, mailRules)))
-      faults.add(`${path}.${inner}`, fault);
-    if (config.topicKey !== null)
-      return (await this.#topic(judgement, config.topicKey, `${path}.topicKey`))?.id ?? null;
+    readConfig(node, path, faults);
+    const { mail, topicKey } = namedIn(node);
+    const inMail = mail === null ? {} : await this.mails.faults(mail, mailRules);
+    for (const [inner, fault] of Object.entries(inMail)) faults.add(`${path}.${inner}`, fault);
+    if (topicKey !== null) return (await this.#topic(judgement, topicKey, `${path}.topicKey`))?.id ?? null;
     if (state.triggerTopicId === null)
       return faults.add(`${path}.topicKey`, 'is required where the automation has no triggerTopicId');
     return state.triggerTopicId;
@@ -115,31 +114,30 @@ export class AutomationChecks {
 
   async #judgeNode(judgement: Judgement, node: AutomationNode, path: string): Promise<void> {
     const { faults, mailRules } = judgement;
+    readConfig(node, path, faults);
+    const { rules, topicKey, segmentKey, body } = namedIn(node);
     if (isOf(node, 'condition') || isOf(node, 'goal')) {
-      const config = readConfig<'condition' | 'goal'>(node, path, faults);
-      if (config !== null) await this.#judgeRules(judgement, config.rules, `${path}.rules`);
+      if (rules !== null) await this.#judgeRules(judgement, rules, `${path}.rules`);
     } else if (isOf(node, 'topic_action')) {
-      const config = readConfig(node, path, faults);
-      const topic =
-        config === null ? null : await this.#topic(judgement, config.topicKey, `${path}.topicKey`);
-      if (topic !== null && topic.status !== 'ACTIVE' && config?.action === 'subscribe')
+      const topic = topicKey === null ? null : await this.#topic(judgement, topicKey, `${path}.topicKey`);
+      if (topic !== null && topic.status !== 'ACTIVE' && node.config['action'] === 'subscribe')
         faults.add(`${path}.topicKey`, 'is not an active topic');
     } else if (isOf(node, 'segment_action')) {
-      const config = readConfig(node, path, faults);
       const segment =
-        config === null ? null : await this.#segment(judgement, config.segmentKey, `${path}.segmentKey`);
+        segmentKey === null ? null : await this.#segment(judgement, segmentKey, `${path}.segmentKey`);
       if (segment?.type === 'DYNAMIC') faults.add(`${path}.segmentKey`, 'must be a STATIC segment');
     } else if (isOf(node, 'webhook')) {
-      const config = readConfig(node, path, faults);
-      const found = config === null ? {} : bodyFaults(config.body, mailRules.customKeys);
-      for (const [inner, fault] of Object.entries(found)) faults.add(`${path}.${inner}`, fault);
-    } else readConfig(node, path, faults);
+      for (const [inner, fault] of Object.entries(bodyFaults(body, mailRules.customKeys)))
+        faults.add(`${path}.${inner}`, fault);
+    }
   }
 
-  async #judgeRules({ scope, faults, segmentIds }: Judgement, rules: string, path: string): Promise<void> {
+  async #judgeRules(judgement: Judgement, rules: string, path: string): Promise<void> {
+    const { scope, faults, segmentIds, topicIds } = judgement;
     const judged = await this.rules.judge(scope, rules, path);
-    if ('errors' in judged) faults.addAll(judged.errors);
-    else for (const id of judged.segmentIds) segmentIds.add(id);
+    if ('errors' in judged) return faults.addAll(judged.errors);
+    for (const id of judged.segmentIds) segmentIds.add(id);
+    for (const { id } of await this.topics.held(scope, judged.topicIds)) topicIds.add(id);
   }
 
   async #topic(judgement: Judgement, key: string, path: string): Promise<NamedTopic | null> {

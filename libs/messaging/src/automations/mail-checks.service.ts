@@ -36,27 +36,44 @@ export class MailChecks {
 
   /** Every fault of the content by its path inside of the config. */
   async faults(mail: EmailConfig, { project, customKeys }: MailRules): Promise<Faults> {
+    const inParts = partFaults(mail, customKeys);
     const parsed = parseContentDocument(mail.contentJson);
-    if (parsed.errors !== undefined) return parsed.errors;
-    const bad = authoredLinks(parsed.document).find((url) => linkFault(url) !== null);
-    if (bad !== undefined) return { contentJson: `has a link that ${linkFault(bad) ?? ''}` };
+    if (parsed.errors !== undefined) return { ...inParts, ...parsed.errors };
     try {
-      const sources = await compileSources(mail, project);
-      if (isEmptyContent(sources.html, sources.text)) return { contentJson: 'is empty' };
-      // The HTML shows the subject as its title: what is wrong with that is told there.
-      const inSubject = tagFaults('contentJson', sources.subject, customKeys);
-      const inHtml = tagFaults('contentJson', sources.html, customKeys);
-      return {
-        ...tagFaults('subject', sources.subject, customKeys),
-        ...tagFaults('contentText', mail.contentText ?? '', customKeys),
-        ...(inHtml['contentJson'] === inSubject['contentJson'] ? {} : inHtml),
-      };
+      const bad = authoredLinks(parsed.document).find((url) => linkFault(url) !== null);
+      if (bad !== undefined) return { ...inParts, contentJson: `has a link that ${linkFault(bad) ?? ''}` };
+      const { html, text } = await compileSources(soundParts(mail, inParts), project);
+      if (!('contentText' in inParts) && isEmptyContent(html, text))
+        return { ...inParts, contentJson: 'is empty' };
+      return { ...inParts, ...tagFaults('contentJson', html, customKeys) };
     } catch (error) {
       if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
-        return { contentJson: `cannot be made into a mail: ${error.message}` };
+        return { ...inParts, contentJson: `cannot be made into a mail: ${error.message}` };
       throw error;
     }
   }
+}
+
+/** What is wrong with the merge tags beside the document. */
+function partFaults(
+  { subject, previewText, contentText }: EmailConfig,
+  customKeys: readonly string[],
+): Faults {
+  return {
+    ...tagFaults('subject', subject, customKeys),
+    ...tagFaults('previewText', previewText ?? '', customKeys),
+    ...tagFaults('contentText', contentText ?? '', customKeys),
+  };
+}
+
+/** The HTML shows subject and preview too: what is wrong with them is told of them alone. */
+function soundParts(mail: EmailConfig, inParts: Faults): EmailConfig {
+  return {
+    ...mail,
+    subject: 'subject' in inParts ? '' : mail.subject,
+    previewText: 'previewText' in inParts ? null : mail.previewText,
+    contentText: 'contentText' in inParts ? null : mail.contentText,
+  };
 }
 
 /** What is wrong with the merge tags in a webhook's body, by the path of the text. */

@@ -23,6 +23,14 @@ const LEASE_MS = 30_000;
 const GONE = 410;
 const SHOWN_ANSWER = 200;
 
+/** How one try went. */
+interface Attempt {
+  readonly status: number | null;
+  /** Null: it was taken. */
+  readonly error: string | null;
+  readonly isFinal: boolean;
+}
+
 /** Posts webhooks until their receivers have taken them: at least once, for three days. */
 @Injectable()
 export class WebhookSender {
@@ -36,7 +44,7 @@ export class WebhookSender {
     @Inject(OutgoingHttp) private readonly http: OutgoingHttp,
     @Inject(Notifications) private readonly notifications: Notifications,
     @Inject(Clock) private readonly clock: Clock,
-    @Inject(LOGGER) logger: Logger,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#loop = new Loop(
       LOOK_EVERY_MS,
@@ -75,7 +83,7 @@ export class WebhookSender {
   async #post(webhook: DueWebhook): Promise<WebhookOutcome> {
     const at = this.clock.now();
     const startedAt = performance.now();
-    const { status, error, isFinal } = await this.#attempt(webhook, at);
+    const { status, error, isFinal } = await this.#tryToPost(webhook, at);
     const next = error === null || isFinal ? null : nextAttemptAt(webhook.attempt, at, Math.random);
     return {
       delivery: webhook,
@@ -87,10 +95,18 @@ export class WebhookSender {
     };
   }
 
-  async #attempt(
-    webhook: DueWebhook,
-    at: Date,
-  ): Promise<{ status: number | null; error: string | null; isFinal: boolean }> {
+  /** What fails with one webhook holds up no other one. */
+  async #tryToPost(webhook: DueWebhook, at: Date): Promise<Attempt> {
+    try {
+      return await this.#attempt(webhook, at);
+    } catch (error) {
+      const reason = describeError(error);
+      this.logger.error({ error: reason, endpoint: webhook.endpointId }, 'a webhook could not be posted');
+      return { status: null, error: reason, isFinal: false };
+    }
+  }
+
+  async #attempt(webhook: DueWebhook, at: Date): Promise<Attempt> {
     const body = JSON.stringify({
       type: webhook.type,
       timestamp: webhook.occurredAt.toISOString(),
@@ -106,8 +122,12 @@ export class WebhookSender {
     const { verdict, answer, fault } = await postOutcome(this.http.request(request));
     // An endpoint's name may lead elsewhere tomorrow.
     if (answer === null) return { status: null, error: fault?.message ?? null, isFinal: false };
-    const error =
-      verdict === 'taken' ? null : `HTTP ${answer.status}: ${answer.body.slice(0, SHOWN_ANSWER)}`.trim();
+    const error = verdict === 'taken' ? null : `HTTP ${answer.status}: ${shown(answer.body)}`.trim();
     return { status: answer.status, error, isFinal: verdict === 'final' };
   }
+}
+
+/** The beginning of an answer, as text that PostgreSQL can keep. */
+function shown(body: string): string {
+  return body.slice(0, SHOWN_ANSWER).replaceAll('\u0000', '').toWellFormed();
 }

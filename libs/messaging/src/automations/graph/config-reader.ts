@@ -50,7 +50,7 @@ export class ConfigReader {
     if (value === null) return null;
     if (typeof value !== 'string') return this.fault(name, 'must be a string');
     if (!isText(value)) return this.fault(name, 'is not valid Unicode text');
-    if (value.length > max) return this.fault(name, `must be at most ${max} characters`);
+    if (isLonger(value, max)) return this.fault(name, `must be at most ${max} characters`);
     if ((oneLine ? CONTROL : CONTROL_BUT_LAYOUT).test(value))
       return this.fault(name, 'must not contain control characters');
     return value;
@@ -78,4 +78,11 @@ export class ConfigReader {
     if (isObject(value)) return JSON.stringify(value);
     return isText(value) ? value : this.fault(name, 'must be an object');
   }
+}
+
+/** Counted in code points, as everywhere in the API. */
+function isLonger(text: string, max: number): boolean {
+  return (
+    text.length > max && text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0) > max
+  );
 }

@@ -10,6 +10,8 @@ import { nodesOnCycles } from './graph-walk.js';
 export const MAX_NODES = 200;
 const MAX_EDGES = 400;
 const MAX_ID = 100;
+/** What is nested deeper cannot be written as JSON again. */
+const MAX_DEPTH = 100;
 
 /** An entry of a list, as far as it could be read; its id alone may tell of more that is wrong. */
 interface Read<Item> {
@@ -60,7 +62,7 @@ function readList<Item>(
         ? item(value, `${path}[${index}]`, faults)
         : { id: faults.add(`${path}[${index}]`, 'must be an object'), item: null },
     );
-  return [];
+  return [{ id: null, item: null }];
 }
 
 /** Undefined for what is no JSON. */
@@ -84,10 +86,17 @@ function readNode(value: JsonObject, path: string, faults: GraphFaults): Read<Au
     );
   const config = member(value, 'config') ?? {};
   if (!isObject(config)) faults.add(`${path}.config`, 'must be an object');
+  if (isDeeper(config, MAX_DEPTH))
+    faults.add(`${path}.config`, `must be nested at most ${MAX_DEPTH} levels deep`);
   const position = member(value, 'position') ?? {};
   if (!isObject(position)) faults.add(`${path}.position`, 'must be an object');
   const isFaulty = id === null || type === undefined || !isObject(config);
   return { id, item: isFaulty ? null : { id, type, config } };
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 function readEdge(value: JsonObject, path: string, faults: GraphFaults): Read<AutomationEdge> {

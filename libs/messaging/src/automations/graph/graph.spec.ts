@@ -31,6 +31,11 @@ describe('a graph that is none', () => {
       { nodes: '[1]', edges: '[null]' },
       { 'nodes[0]': 'must be an object', 'edges[0]': 'must be an object' },
     ],
+    [
+      'ways between nodes that cannot be read',
+      { nodes: '[', edges: JSON.stringify([edge('a', 'b')]) },
+      { nodes: 'is not valid JSON' },
+    ],
   ])('has %s', (_, texts, errors) => {
     expect(readGraph(texts).errors).toEqual(errors);
   });
@@ -39,6 +44,16 @@ describe('a graph that is none', () => {
     const nodes = Array.from({ length: 201 }, (_item, index) => node(`n${index}`, 'delay'));
     expect(read(nodes).errors).toEqual({ nodes: 'must hold at most 200 entries' });
     expect(read(nodes.slice(1)).errors).toBeUndefined();
+  });
+
+  it('has a config that is nested more than 100 levels deep', () => {
+    const body = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels)) as unknown;
+    const hook = (levels: number) => [node('hook', 'webhook', { body: body(levels) })];
+    expect(read(hook(99)).errors).toBeUndefined();
+    for (const levels of [100, 3_000])
+      expect(read(hook(levels)).errors).toEqual({
+        'nodes[0].config': 'must be nested at most 100 levels deep',
+      });
   });
 
   it('has faults in nodes and edges, all told at once', () => {

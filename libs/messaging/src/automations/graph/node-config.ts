@@ -3,7 +3,7 @@ import { parseEmailAddress } from '#kernel';
 import type { AutomationNode, NodeType } from './automation-graph.js';
 import { ConfigReader } from './config-reader.js';
 import { type DelayUntil, readUntil } from './delay-until.js';
-import type { GraphFaults } from './graph-faults.js';
+import { GraphFaults } from './graph-faults.js';
 import { readWebhook, type WebhookConfig } from './webhook-config.js';
 
 export const RE_ENTRIES = ['ONCE', 'AFTER_EXIT', 'ALWAYS'] as const;
@@ -50,6 +50,7 @@ type Readers = {
 };
 
 const MAX_KEY = 40;
+const MAX_SUBJECT = 500;
 const MAX_WEIGHT = 1_000_000;
 const EVENT_NAME = /^[a-z][a-z0-9_.]{0,63}$/;
 
@@ -99,6 +100,24 @@ export function readConfig<Type extends NodeType>(
   return reader.read(new ConfigReader(node.config, path, faults, reader.members));
 }
 
+/** What a node names or holds, as far as it can be read, whatever else is wrong with it. */
+export function namedIn({ config }: AutomationNode) {
+  const reader = new ConfigReader(config, '', new GraphFaults(), Object.keys(config));
+  return {
+    topicKey: reader.text('topicKey', { max: MAX_KEY }),
+    segmentKey: reader.text('segmentKey', { max: MAX_KEY }),
+    rules: reader.json('rules'),
+    body: reader.value('body'),
+    mail: mailIn(reader),
+  };
+}
+
+function mailIn(reader: ConfigReader): EmailConfig | null {
+  const contentJson = reader.json('contentJson');
+  const subject = reader.text('subject', { max: MAX_SUBJECT }) ?? '';
+  return contentJson === null ? null : { subject, contentJson, ...partsOfMail(reader) };
+}
+
 function readTrigger(config: ConfigReader): TriggerConfig | null {
   const reEntry = config.has('reEntry') ? config.oneOf('reEntry', RE_ENTRIES) : 'ONCE';
   const segmentKey = config.text('segmentKey', { max: MAX_KEY });
@@ -109,19 +128,23 @@ function readTrigger(config: ConfigReader): TriggerConfig | null {
 }
 
 function readEmail(config: ConfigReader): EmailConfig | null {
-  const subject = config.required('subject', { max: 500 });
+  const subject = config.required('subject', { max: MAX_SUBJECT });
   const contentJson = config.json('contentJson');
+  const rest = partsOfMail(config);
+  return subject === null || contentJson === null ? null : { subject, contentJson, ...rest };
+}
+
+function partsOfMail(config: ConfigReader): Omit<EmailConfig, 'subject' | 'contentJson'> {
   const fromEmail = config.text('fromEmail', { max: 320 });
   const parsed = fromEmail === null ? null : parseEmailAddress(fromEmail);
   if (parsed !== null && 'fault' in parsed) config.fault('fromEmail', parsed.fault);
-  const rest = {
+  return {
     previewText: config.text('previewText', { max: 500 }),
     contentText: config.text('contentText', { max: 500_000, oneLine: false }),
     fromEmail,
     fromName: config.text('fromName', { max: 100 }),
     topicKey: config.text('topicKey', { max: MAX_KEY }),
   };
-  return subject === null || contentJson === null ? null : { subject, contentJson, ...rest };
 }
 
 function readDelay(config: ConfigReader): DelayConfig | null {
