@@ -164,7 +164,21 @@ describe('importing subscribers', () => {
     expect((await importCsv('email\n', '', { 'content-type': 'text/csv; charset=iso-8859-1' })).status).toBe(
       415,
     );
-    expect((await importCsv('email\n', '', { 'content-type': 'text/plain' })).status).toBe(415);
+    const plain = await importCsv('email\n', '', { 'content-type': 'text/plain' });
+    expect([plain.status, plain.at('detail')]).toEqual([
+      415,
+      'Send JSON with Content-Type: application/json, or text/csv.',
+    ]);
+  });
+
+  it('says of a file without any text that it is empty, and nothing of the JSON that it is not', async () => {
+    for (const file of ['', '\n\n', '\ufeff']) {
+      const empty = await importCsv(file);
+      expect([empty.status, empty.at('errors')]).toEqual([
+        400,
+        { body: 'is empty: the first row must name the columns' },
+      ]);
+    }
   });
 
   it('refuses a large file for its first line and still answers', async () => {
