@@ -6,11 +6,15 @@ interface MediaType {
   readonly schema?: object;
 }
 
+interface ResponseObject {
+  readonly content?: Readonly<Record<string, MediaType>>;
+  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
+  readonly $ref?: string;
+}
+
 export interface OperationObject {
   readonly operationId: string;
-  readonly responses: Readonly<
-    Record<string, { readonly content?: Readonly<Record<string, MediaType>>; readonly $ref?: string }>
-  >;
+  readonly responses: Readonly<Record<string, ResponseObject>>;
   readonly requestBody?: object;
   readonly parameters?: readonly { readonly in: string; readonly name: string }[];
   readonly tags?: readonly string[];
@@ -21,7 +25,8 @@ export interface OpenApiDocument {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components?: {
-    readonly responses?: Readonly<Record<string, { content?: Record<string, MediaType> }>>;
+    readonly responses?: Readonly<Record<string, ResponseObject>>;
+    readonly headers?: Readonly<Record<string, { readonly required?: boolean }>>;
     readonly schemas?: Readonly<Record<string, object>>;
   };
 }
@@ -57,6 +62,7 @@ export async function validateAnswer(
   const response = resolve(document, operation.responses[String(answer.status)]);
   if (response === undefined)
     throw new Error(`${where} is not in the OpenAPI document: ${answer.text.slice(0, 300)}`);
+  checkHeaders(document, where, response, answer);
   if (answer.text === '') {
     if (response.content !== undefined)
       throw new Error(`${where} has no body, but the document promises one.`);
@@ -66,6 +72,21 @@ export async function validateAnswer(
   const media = Object.entries(response.content ?? {}).find(([name]) => name.split(';')[0] === type)?.[1];
   if (media === undefined) throw new Error(`${where} is ${type}, which the document does not know.`);
   if (/json/.test(type) && media.schema !== undefined) check(document, where, media.schema, answer.body);
+}
+
+/** Required headers are there, and no `Location` that clients are not told of. */
+function checkHeaders(
+  document: OpenApiDocument,
+  where: string,
+  { headers = {} }: ResponseObject,
+  answer: ApiAnswer,
+): void {
+  for (const name of Object.keys(headers)) {
+    if (document.components?.headers?.[name]?.required !== true || answer.headers.has(name)) continue;
+    throw new Error(`${where} has no ${name}, but the document promises one.`);
+  }
+  if (answer.headers.has('location') && !('Location' in headers))
+    throw new Error(`${where} has a Location, which the document does not know.`);
 }
 
 function check(document: OpenApiDocument, where: string, schema: object, body: unknown): void {

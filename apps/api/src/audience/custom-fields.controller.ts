@@ -40,7 +40,7 @@ export class CustomFieldsController {
       'At most 100 are active. The key of an archived field may be used again: values that subscribers kept count again.',
     scope: 'custom_fields:write',
     body: createCustomFieldBody,
-    response: { status: 201, schema: customFieldView },
+    response: { status: 201, schema: customFieldView, location: true },
   })
   async create(
     @InScope() scope: ProjectScope,

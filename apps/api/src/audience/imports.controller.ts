@@ -49,7 +49,7 @@ export class ImportsController {
     body: importBody,
     streams: ['text/csv'],
     maxBodyBytes: MAX_JSON_BYTES,
-    response: { status: 202, schema: acceptedImportView },
+    response: { status: 202, schema: acceptedImportView, location: true },
   })
   async create(
     @InScope() scope: ProjectScope,

@@ -51,7 +51,7 @@ export class SegmentsController {
       'With rules it is DYNAMIC: whoever they hold for is in. Without, members are added and removed.',
     scope: 'segments:write',
     body: createSegmentBody,
-    response: { status: 201, schema: segmentView },
+    response: { status: 201, schema: segmentView, location: true },
   })
   async create(
     @InScope() scope: ProjectScope,

@@ -53,7 +53,7 @@ export class SubscribersController {
       'Topics with double opt-in are asked for in one confirmation mail, whose link is good for 48 hours.',
     scope: 'subscribers:write',
     body: createSubscriberBody,
-    response: { status: 201, schema: subscriberView },
+    response: { status: 201, schema: subscriberView, location: true },
     problems: [409],
   })
   async create(

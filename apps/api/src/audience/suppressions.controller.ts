@@ -51,7 +51,7 @@ export class SuppressionsController {
     description: 'When it is suppressed already, the first reason and time stay and are returned.',
     scope: 'suppressions:manage',
     body: suppressBody,
-    response: { status: 201, schema: suppressionView },
+    response: { status: 201, schema: suppressionView, location: true },
   })
   async suppress(
     @Caller() { scope, keyId }: AuthenticatedCaller,

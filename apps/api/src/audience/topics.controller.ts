@@ -50,7 +50,7 @@ export class TopicsController {
     summary: 'Create a topic',
     scope: 'topics:write',
     body: createTopicBody,
-    response: { status: 201, schema: topicView },
+    response: { status: 201, schema: topicView, location: true },
   })
   async create(
     @InScope() scope: ProjectScope,

@@ -44,7 +44,7 @@ export class SendingDomainController {
       'Makes its keys and says which DNS records it needs. Mail can be sent when all of them are found.',
     scope: 'sending_domains:write',
     body: createSendingDomainBody,
-    response: { status: 201, schema: sendingDomainView },
+    response: { status: 201, schema: sendingDomainView, location: true },
     problems: [409],
   })
   async create(

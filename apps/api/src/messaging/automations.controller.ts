@@ -50,7 +50,7 @@ export class AutomationsController {
     description: 'Always a DRAFT, without steps.',
     scope: 'automations:write',
     body: createAutomationBody,
-    response: { status: 201, schema: automationView },
+    response: { status: 201, schema: automationView, location: true },
   })
   async create(
     @InScope() scope: ProjectScope,

@@ -42,7 +42,7 @@ export class CampaignsController {
     description: 'Always a DRAFT: the strategy says what the author intends and never sends by itself.',
     scope: 'campaigns:write',
     body: createCampaignBody,
-    response: { status: 201, schema: campaignView },
+    response: { status: 201, schema: campaignView, location: true },
   })
   async create(
     @InScope() scope: ProjectScope,

@@ -42,7 +42,7 @@ const HEADERS = {
     schema: { type: 'string' },
   },
   'Retry-After': integerHeader('Seconds to wait.'),
-  Location: { description: 'The path of what was created.', schema: { type: 'string' } },
+  Location: { description: 'The path of what was created.', required: true, schema: { type: 'string' } },
   Link: { description: 'The next and previous page (RFC 8288).', schema: { type: 'string' } },
   'WWW-Authenticate': { description: 'Always `Bearer`.', required: true, schema: { type: 'string' } },
 };
@@ -134,7 +134,8 @@ function addProblem(responses: Record<string, ResponseEntry>, slug: ProblemSlug)
 function addHeaders(status: string, response: ResponseEntry): void {
   const names = ['X-Request-Id', ...(status === '401' ? ['WWW-Authenticate'] : RATE_LIMIT_HEADERS)];
   if (RETRY_STATUSES.has(status)) names.push('Retry-After');
-  if (status === '201' || status === '202') names.push('Location');
+  names.push(...Object.keys(response.headers ?? {}));
+  delete response.headers;
   if (isPage(response)) names.push('Link');
   response.headers = Object.fromEntries(
     names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),

@@ -9,6 +9,8 @@ export interface OperationResponse {
   /** Bodies other than JSON, e.g. `text/csv; charset=utf-8`. */
   readonly contentType?: string;
   readonly description?: string;
+  /** Whether the header `Location`, which the handler sets, says where to find what was made. */
+  readonly location?: true;
 }
 
 /** One operation of the API: the one source of its scope, status, documentation and serialisation. */

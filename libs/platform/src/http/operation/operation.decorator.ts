@@ -71,8 +71,10 @@ function documentedResponse({
   schema,
   contentType,
   description,
+  location,
 }: OperationResponse): MethodDecorator {
-  const common = { status, description: description ?? DESCRIPTIONS[status] };
+  const headers = location === undefined ? {} : { headers: { Location: {} } };
+  const common = { status, description: description ?? DESCRIPTIONS[status], ...headers };
   if (schema !== undefined) return ApiResponse({ ...common, standardSchema: schema });
   if (contentType === undefined) return ApiResponse(common);
   return ApiResponse({ ...common, content: { [contentType]: { schema: { type: 'string' } } } });
