@@ -181,6 +181,26 @@ describe('importing subscribers', () => {
     }
   });
 
+  it('takes the consent of a file as JSON, too, as the mapping is', async () => {
+    const importWith = (consent: unknown, query = '') =>
+      client.post(
+        `/subscriber-imports?topicKeys=${topicKey}&consent=${encodeURIComponent(JSON.stringify(consent))}${query}`,
+        'email\njson@example.com\n',
+        { headers: { 'content-type': 'text/csv' } },
+      );
+    const accepted = await importWith({ source: 'old-system', formVersion: '7' });
+    expect(accepted.status).toBe(202);
+    expect((await ended(accepted.at('id'))).at('counts')).toMatchObject({ created: 1, failed: 0 });
+    expect((await importWith({ formVersion: '7' }, '&consent.source=old-system')).status).toBe(202);
+    for (const [consent, errors] of [
+      [{ source: '', ipAddress: 'here', extra: 1 }, ['consent.source', 'consent.ipAddress', 'consent.extra']],
+      ['old-system', ['consent']],
+    ] as const) {
+      const refused = await importWith(consent);
+      expect([refused.status, Object.keys(refused.at<object>('errors'))]).toEqual([400, errors]);
+    }
+  });
+
   it('refuses a large file for its first line and still answers', async () => {
     const refused = await importCsv(`mail\n${'ada@example.com\n'.repeat(1_000_000)}`);
     expect([refused.status, refused.at('errors', 'columns[0]')]).toEqual([
