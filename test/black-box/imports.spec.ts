@@ -164,7 +164,41 @@ describe('importing subscribers', () => {
     expect((await importCsv('email\n', '', { 'content-type': 'text/csv; charset=iso-8859-1' })).status).toBe(
       415,
     );
-    expect((await importCsv('email\n', '', { 'content-type': 'text/plain' })).status).toBe(415);
+    const plain = await importCsv('email\n', '', { 'content-type': 'text/plain' });
+    expect([plain.status, plain.at('detail')]).toEqual([
+      415,
+      'Send JSON with Content-Type: application/json, or text/csv.',
+    ]);
+  });
+
+  it('says of a file without any text that it is empty, and nothing of the JSON that it is not', async () => {
+    for (const file of ['', '\n\n', '\ufeff']) {
+      const empty = await importCsv(file);
+      expect([empty.status, empty.at('errors')]).toEqual([
+        400,
+        { body: 'is empty: the first row must name the columns' },
+      ]);
+    }
+  });
+
+  it('takes the consent of a file as JSON, too, as the mapping is', async () => {
+    const importWith = (consent: unknown, query = '') =>
+      client.post(
+        `/subscriber-imports?topicKeys=${topicKey}&consent=${encodeURIComponent(JSON.stringify(consent))}${query}`,
+        'email\njson@example.com\n',
+        { headers: { 'content-type': 'text/csv' } },
+      );
+    const accepted = await importWith({ source: 'old-system', formVersion: '7' });
+    expect(accepted.status).toBe(202);
+    expect((await ended(accepted.at('id'))).at('counts')).toMatchObject({ created: 1, failed: 0 });
+    expect((await importWith({ formVersion: '7' }, '&consent.source=old-system')).status).toBe(202);
+    for (const [consent, errors] of [
+      [{ source: '', ipAddress: 'here', extra: 1 }, ['consent.source', 'consent.ipAddress', 'consent.extra']],
+      ['old-system', ['consent']],
+    ] as const) {
+      const refused = await importWith(consent);
+      expect([refused.status, Object.keys(refused.at<object>('errors'))]).toEqual([400, errors]);
+    }
   });
 
   it('refuses a large file for its first line and still answers', async () => {

@@ -3303,8 +3303,11 @@ export interface operations {
         topicKey?: string;
         /** @description How the e-mail address, the first or the last name begins, in upper or lower case. */
         q?: string;
+        /** @description Only those made later than this moment. */
         createdAfter?: string;
+        /** @description Only those made earlier than this moment. */
         createdBefore?: string;
+        /** @description Only those changed later than this moment. */
         updatedAfter?: string;
       };
       header?: never;
@@ -3689,6 +3692,8 @@ export interface operations {
       query?: {
         /** @description With CSV: topics, with commas between them, or the parameter repeated. */
         topicKeys?: string | string[];
+        /** @description With CSV: how the consent was given, as JSON; or each part by itself, as `consent.source`. */
+        consent?: string;
         /** @description With CSV: where the consent was given. */
         'consent.source'?: string;
         /** @description With CSV: the page with the form. */

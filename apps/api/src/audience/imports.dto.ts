@@ -42,6 +42,7 @@ export const importQuery = z.object({
     .union([z.string(), z.array(z.string())])
     .optional()
     .meta({ description: `${CSV_ONLY} topics, with commas between them, or the parameter repeated.` }),
+  consent: text('how the consent was given, as JSON; or each part by itself, as `consent.source`'),
   'consent.source': text('where the consent was given'),
   'consent.sourceUrl': text('the page with the form'),
   'consent.ipAddress': text('from which IP address the consent was given'),
@@ -56,13 +57,22 @@ const CONSENT_PREFIX = 'consent.';
 
 /** The options as a JSON body would have them, still to be validated. */
 export function optionsOf(query: z.output<typeof importQuery>): Record<string, unknown> {
-  const { topicKeys, onConflict, mapping, ...consent } = query;
-  const details = Object.entries(consent).map(([name, value]) => [name.slice(CONSENT_PREFIX.length), value]);
+  const { topicKeys, onConflict, mapping, consent, ...parts } = query;
   return {
     ...(topicKeys === undefined ? {} : { topicKeys: [topicKeys].flat().flatMap(withoutCommas) }),
-    consent: Object.fromEntries(details.filter(([, value]) => value !== undefined)),
+    consent: consentOf(consent === undefined ? {} : parsed(consent), parts),
     ...(onConflict === undefined ? {} : { onConflict }),
     ...(mapping === undefined ? {} : { mapping: parsed(mapping) }),
+  };
+}
+
+/** The consent as JSON with its parts that are given one by one; what is no object is left for the schema to refuse. */
+function consentOf(json: unknown, parts: Readonly<Record<string, string | undefined>>): unknown {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
+  const given = Object.entries(parts).filter(([, value]) => value !== undefined);
+  return {
+    ...json,
+    ...Object.fromEntries(given.map(([name, value]) => [name.slice(CONSENT_PREFIX.length), value])),
   };
 }
 

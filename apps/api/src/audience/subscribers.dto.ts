@@ -29,9 +29,9 @@ export const subscriberListQuery = pageQuery.extend({
   q: line(254).optional().meta({
     description: 'How the e-mail address, the first or the last name begins, in upper or lower case.',
   }),
-  createdAfter: moment.optional(),
-  createdBefore: moment.optional(),
-  updatedAfter: moment.optional(),
+  createdAfter: moment.optional().meta({ description: 'Only those made later than this moment.' }),
+  createdBefore: moment.optional().meta({ description: 'Only those made earlier than this moment.' }),
+  updatedAfter: moment.optional().meta({ description: 'Only those changed later than this moment.' }),
 });
 
 export const subscriberView = z

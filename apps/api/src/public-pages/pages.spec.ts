@@ -29,7 +29,13 @@ const content = {
 type Content = typeof content;
 
 const topicsNamed = (names: readonly string[]): ShownTopic[] =>
-  names.map((topicName) => ({ topicKey: 'APIT-1', topicName, description: topicName, status: 'SUBSCRIBED' }));
+  names.map((topicName) => ({
+    topicKey: 'APIT-1',
+    topicName,
+    description: topicName,
+    status: 'SUBSCRIBED',
+    isActive: true,
+  }));
 const standing = { ...content, suppressed: false, pausedUntil: null };
 
 const subscriberPages: Record<string, (content: Content) => Page> = {
@@ -189,11 +195,17 @@ describe('the unsubscribe page', () => {
 describe('the preferences page', () => {
   const everything = { label: 'Unsubscribe from everything', name: 'scope', value: 'everything' };
   const topics: ShownTopic[] = [
-    { topicKey: 'APIT-1', topicName: 'News', description: null, status: 'SUBSCRIBED' },
-    { topicKey: 'APIT-2', topicName: 'Offers', description: 'Every week', status: 'PENDING_CONFIRMATION' },
-    { topicKey: 'APIT-3', topicName: 'Events', description: null, status: 'UNSUBSCRIBED' },
-    { topicKey: 'APIT-4', topicName: 'Jobs', description: null, status: 'EXPIRED' },
-    { topicKey: 'APIT-5', topicName: 'Press', description: null, status: null },
+    { topicKey: 'APIT-1', topicName: 'News', description: null, status: 'SUBSCRIBED', isActive: true },
+    {
+      topicKey: 'APIT-2',
+      topicName: 'Offers',
+      description: 'Every week',
+      status: 'PENDING_CONFIRMATION',
+      isActive: true,
+    },
+    { topicKey: 'APIT-3', topicName: 'Events', description: null, status: 'UNSUBSCRIBED', isActive: true },
+    { topicKey: 'APIT-4', topicName: 'Jobs', description: null, status: 'EXPIRED', isActive: true },
+    { topicKey: 'APIT-5', topicName: 'Press', description: null, status: null, isActive: true },
   ];
 
   it('has buttons for each topic, named for it, for a pause and for leaving everything', () => {
@@ -206,6 +218,15 @@ describe('the preferences page', () => {
       { label: 'Subscribe to Press', name: 'join', value: 'APIT-5' },
       { label: 'Pause for 7 days', name: 'pause', value: '7' },
       { label: 'Pause for 90 days', name: 'pause', value: '90' },
+      everything,
+    ]);
+  });
+
+  it('lets a topic that takes no consents be left, and no more', () => {
+    const closed = topics.map((topic) => ({ ...topic, isActive: false }));
+    expect(buttonsOf(preferencesPage({ ...standing, topics: closed }, []))).toEqual([
+      { label: 'Unsubscribe from News', name: 'leave', value: 'APIT-1' },
+      { label: 'Unsubscribe from Offers', name: 'leave', value: 'APIT-2' },
       everything,
     ]);
   });

@@ -18,6 +18,8 @@ export interface ShownTopic {
   readonly description: string | null;
   /** null where consent was never given. */
   readonly status: 'SUBSCRIBED' | 'PENDING_CONFIRMATION' | 'UNSUBSCRIBED' | 'EXPIRED' | null;
+  /** Whether it can be subscribed to; any other can only be left. */
+  readonly isActive: boolean;
 }
 
 /** The form fields of the page. `scope=everything` asks, `confirm=everything` does it. */
@@ -119,13 +121,14 @@ function topicRow(topic: ShownTopic): Html {
 }
 
 /** What waits for a confirmation can be confirmed here as well: this link came with a mail, too. */
-function topicButtons({ topicKey, topicName, status }: ShownTopic): Html {
+function topicButtons({ topicKey, topicName, status, isActive }: ShownTopic): Html | null {
   const { join, leave } = PREFERENCES_FIELDS;
   const unsubscribe = html`<button class="second" name="${leave}" value="${topicKey}">
     Unsubscribe<span class="spoken"> from ${topicName}</span>
   </button>`;
   if (status === 'SUBSCRIBED') return unsubscribe;
   const isPending = status === 'PENDING_CONFIRMATION';
+  if (!isActive) return isPending ? unsubscribe : null;
   const subscribe = html`<button name="${join}" value="${topicKey}">
     ${isPending ? 'Confirm' : 'Subscribe'}<span class="spoken">${isPending ? ' ' : ' to '}${topicName}</span>
   </button>`;

@@ -230,6 +230,12 @@ describe('public pages', () => {
       expect((await get(link)).body).toContain('You’re unsubscribed from everything');
     });
 
+    it('says so as well where the topic is not active any more', async () => {
+      await post(link, 'scope=topics');
+      await app.get(TopicsService).update(scope, reader.topics[0]!.topicKey, { status: 'INACTIVE' });
+      expect((await get(link)).body).toContain('You’re unsubscribed');
+    });
+
     it('shows the mail itself in a sandbox', async () => {
       const page = await get(`/v/${tokenOf('view', deliveryId)}`);
       expect(page.statusCode).toBe(200);
@@ -331,7 +337,20 @@ describe('public pages', () => {
       expect(await statusesOf(id)).toMatchObject({ Plain: 'UNSUBSCRIBED' });
     });
 
-    it('show active topics only, and never a deleted one', async () => {
+    it('let a topic be left that is not active for now: it may be again', async () => {
+      const { id, topics } = await subscribe();
+      for (const [index, status] of (['INACTIVE', 'ARCHIVED'] as const).entries())
+        await app.get(TopicsService).update(scope, topics[index]!.topicKey, { status });
+      for (const { topicKey } of topics) {
+        expect((await get(linkOf(id))).body).toContain(`name="leave" value="${topicKey}"`);
+        const { body } = await post(linkOf(id), `leave=${topicKey}`);
+        expect(body).toContain('Your choice is saved');
+        expect(body).not.toContain(`value="${topicKey}"`);
+      }
+      expect(await statusesOf(id)).toEqual({ Plain: 'UNSUBSCRIBED', 'Careful & <b>': 'UNSUBSCRIBED' });
+    });
+
+    it('show no other topic that is not active, and never a deleted one', async () => {
       const { id, topics } = await subscribe();
       const [hidden, gone] = [
         await app.get(TopicsService).create(scope, { name: 'Hidden', status: 'INACTIVE' }),

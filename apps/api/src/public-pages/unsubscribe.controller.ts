@@ -74,9 +74,12 @@ export class UnsubscribeController {
     const now = subscriberId === null ? null : await this.preferences.of(scope, subscriberId);
     if (now === null) return null;
     if (now.suppressed) return 'everything';
-    const hasLeft = ({ topicKey }: { readonly topicKey: string }) =>
-      now.topics.some((topic) => topic.topicKey === topicKey && topic.status === 'UNSUBSCRIBED');
-    return topics.length > 0 && topics.every(hasLeft) ? 'topics' : null;
+    const mayGetMailAbout = ({ topicKey }: { readonly topicKey: string }) =>
+      now.topics.some(
+        ({ topicKey: key, status }) =>
+          key === topicKey && (status === 'SUBSCRIBED' || status === 'PENDING_CONFIRMATION'),
+      );
+    return topics.length > 0 && !topics.some(mayGetMailAbout) ? 'topics' : null;
   }
 
   async #mailOf(token: string): Promise<OpenedMail | null> {

@@ -32,10 +32,12 @@ export class PreferencesQuery {
   #topics(scope: ProjectScope, subscriberId: string): Promise<TopicPreference[]> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<TopicPreference>`
-        select t.topic_key as "topicKey", t.name as "topicName", t.description, c.status
+        select t.topic_key as "topicKey", t.name as "topicName", t.description, c.status,
+          t.status = 'ACTIVE' as "isActive"
         from audience.topics t
         left join audience.consents c on c.topic_id = t.id and c.subscriber_id = ${subscriberId}
-        where t.environment_id = ${scope.environmentId} and t.status = 'ACTIVE' and t.deleted_at is null
+        where t.environment_id = ${scope.environmentId} and t.deleted_at is null
+          and (t.status = 'ACTIVE' or c.status in ('SUBSCRIBED', 'PENDING_CONFIRMATION'))
         order by lower(t.name), t.id
       `.execute(db);
       return rows;

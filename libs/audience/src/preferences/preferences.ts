@@ -11,7 +11,7 @@ export interface Preferences {
   readonly suppressed: boolean;
   /** Until when all mail is held; null when it is not. */
   readonly pausedUntil: Date | null;
-  /** The active topics by name. */
+  /** The active topics by name, and among them those others that the reader could still get mail about. */
   readonly topics: readonly TopicPreference[];
 }
 
@@ -21,6 +21,8 @@ export interface TopicPreference {
   readonly description: string | null;
   /** null where consent was never given. */
   readonly status: ConsentStatus | null;
+  /** Whether it takes new consents. */
+  readonly isActive: boolean;
 }
 
 /** The end of a pause that begins now. */

@@ -26,11 +26,15 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
     }
   });
   fastify.addContentTypeParser('*', (request, payload, done) => {
-    if (isEmpty(request)) return done(null, undefined);
     const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-    const isTaken = request.routeOptions.config.operation?.streams?.includes(type) ?? false;
-    if (!isTaken || isEncoded(request))
-      return done(unsupported('Send JSON with Content-Type: application/json.'));
+    const streams = request.routeOptions.config.operation?.streams ?? [];
+    const isTaken = streams.includes(type);
+    // An empty stream is one, too: what it lacks is for its reader to say.
+    if (!isTaken && isEmpty(request)) return done(null, undefined);
+    if (!isTaken || isEncoded(request)) {
+      const types = ['JSON with Content-Type: application/json', ...streams];
+      return done(unsupported(`Send ${types.join(', or ')}.`));
+    }
     if (request.headers['idempotency-key'] === undefined) return done(null, payload);
     const { stream, hash } = hashedStream(payload);
     request.bodyHash = hash;
