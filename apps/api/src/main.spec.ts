@@ -62,10 +62,10 @@ describe('The api’s process', () => {
     const refused = await start({ PORT: String(taken.port) }).catch(String);
     await taken.release();
     expect(refused).toContain(
-      `ended with 1:\nPort ${taken.port} on 127.0.0.1 is taken by another program.\n`,
+      `ended with 1:\nPort ${taken.port} (PORT) on 127.0.0.1 is taken by another program.\n`,
     );
     await expect(start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).rejects.toThrow(
-      /ended with 1:\nThe api could not start: /,
+      /ended with 1:\nThe api could not start: PostgreSQL does not answer at the host and port of DATABASE_URL\. .*\n$/,
     );
   });
 });
