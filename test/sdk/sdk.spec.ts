@@ -223,7 +223,25 @@ describe('the SDK where the network is bad', () => {
     );
     expect((await breaking.project()).projectKey).toBe('APIT');
     const silent = await clientOf(() => undefined, { maxRetries: 0, timeoutMs: 100 });
-    await expect(silent.project()).rejects.toThrow(MailwrightConnectionError);
+    const gaveUp = silent.project();
+    await expect(gaveUp).rejects.toThrow(MailwrightConnectionError);
+    await expect(gaveUp).rejects.toThrow(/^The API at http:\/\/127\.0\.0\.1:\d+ did not answer in time\.$/);
+    const nowhere = new Mailwright({ apiKey: 'mw_test_1', baseUrl: 'http://127.0.0.1:1', maxRetries: 0 });
+    await expect(nowhere.project()).rejects.toThrow('The API at http://127.0.0.1:1 cannot be reached.');
+  });
+
+  it.each(['localhost:3000', 'mail.example.com', '', 'https://'])(
+    'refuses %p as an address of the API',
+    (baseUrl) => {
+      expect(() => new Mailwright({ apiKey: 'mw_test_1', baseUrl })).toThrow(
+        `baseUrl is "${baseUrl}". It has to be the address of the API, such as https://mail.example.com.`,
+      );
+    },
+  );
+
+  it('says that the path of the API is its own to add', () => {
+    const baseUrl = 'http://localhost:3000/api/v1/';
+    expect(() => new Mailwright({ apiKey: 'mw_test_1', baseUrl })).toThrow('It has to end before /api/v1');
   });
 
   it('does not repeat what was refused', async () => {

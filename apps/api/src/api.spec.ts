@@ -169,7 +169,7 @@ describe('The api', () => {
     const failure: unknown = await startApi(configWith({ PORT: String(api.port) })).catch(
       (error: unknown) => error,
     );
-    expect(startFailure(failure)).toBe(`Port ${api.port} on 127.0.0.1 is taken by another program.`);
+    expect(startFailure(failure)).toBe(`Port ${api.port} (PORT) on 127.0.0.1 is taken by another program.`);
   });
 
   it('says that it is not ready, and why, when its database is gone', async () => {

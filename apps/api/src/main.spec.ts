@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
@@ -23,12 +26,27 @@ describe('The api’s process', () => {
   const getProject = ({ port }: RunningProgram) =>
     fetch(`http://127.0.0.1:${port}/api/v1/project`, { headers: { 'x-api-key': key } });
 
-  it('says where it listens, and uses that address in its answers', async () => {
+  it('says where it listens to who started it, and uses that address in its answers', async () => {
     const api = await start();
-    expect(api.output()).toBe(`api listening on http://127.0.0.1:${api.port}\n`);
+    expect(api.output()).toBe('');
     const answer = await fetch(`http://127.0.0.1:${api.port}/api/v1/project`);
     expect(await answer.json()).toMatchObject({ type: `http://localhost:${api.port}/problems/unauthorized` });
     expect(await api.stop()).toBe(0);
+  });
+
+  it('says at the terminal where it listens when it was started by hand', async () => {
+    const program = spawn(process.execPath, ['dist/apps/api/src/main.js'], {
+      env: { DATABASE_URL: test.url, PORT: '0', LOG_LEVEL: 'warn' },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      const [line] = (await once(createInterface(program.stdout), 'line')) as string[];
+      const url = /^api listening on (http:\/\/127\.0\.0\.1:\d+)$/.exec(line ?? '')?.[1];
+      expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    } finally {
+      program.kill('SIGTERM');
+      await once(program, 'exit');
+    }
   });
 
   it('finishes the requests that run when it is told to stop', async () => {
@@ -62,10 +80,10 @@ describe('The api’s process', () => {
     const refused = await start({ PORT: String(taken.port) }).catch(String);
     await taken.release();
     expect(refused).toContain(
-      `ended with 1:\nPort ${taken.port} on 127.0.0.1 is taken by another program.\n`,
+      `ended with 1:\nPort ${taken.port} (PORT) on 127.0.0.1 is taken by another program.\n`,
     );
     await expect(start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).rejects.toThrow(
-      /ended with 1:\nThe api could not start: /,
+      /ended with 1:\nThe api could not start: PostgreSQL does not answer at the host and port of DATABASE_URL\. .*\n$/,
     );
   });
 });

@@ -13,8 +13,8 @@ try {
   const api = await startApi(loadConfig(process.env));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(api));
   settleMemory();
-  process.stdout.write(`api listening on ${api.url}\n`);
-  process.send?.({ type: 'listening', port: api.port });
+  if (process.send === undefined) process.stdout.write(`api listening on ${api.url}\n`);
+  else process.send({ type: 'listening', port: api.port });
 } catch (error) {
   process.stderr.write(`${startFailure(error)}\n`);
   process.exit(1);

@@ -4,7 +4,10 @@ import {
   CONFIG,
   ConfigurationError,
   Database,
+  databaseFailure,
   describeError,
+  listenFailure,
+  OldServerError,
   PendingMigrationsError,
   refusePendingMigrations,
 } from '#platform';
@@ -19,7 +22,7 @@ export interface RunningApi {
   readonly port: number;
 }
 
-/** Builds the api and listens; throws a `PendingMigrationsError`, or a `StartError` when the port is taken. */
+/** Builds the api and listens; throws a `PendingMigrationsError`, or a `StartError` when it cannot listen. */
 export async function startApi(given: Config, options: ApiOptions = {}): Promise<RunningApi> {
   const app = await createApi(given, options);
   const { HOST, PORT } = app.get<Config>(CONFIG);
@@ -30,7 +33,9 @@ export async function startApi(given: Config, options: ApiOptions = {}): Promise
     await app.getHttpAdapter().getInstance().listen({ port: PORT, host: HOST });
   } catch (error) {
     await app.close();
-    throw isAddressInUse(error) ? new StartError(takenPort(app.get<Config>(CONFIG))) : error;
+    const { OPERATIONS_PORT } = app.get<Config>(CONFIG);
+    const refused = listenFailure(error, HOST, { PORT, OPERATIONS_PORT });
+    throw refused === null ? error : new StartError(refused, { cause: error });
   }
   return { app, url: `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${PORT}`, port: PORT };
 }
@@ -38,15 +43,6 @@ export async function startApi(given: Config, options: ApiOptions = {}): Promise
 /** What to tell the operator about an error at start. */
 export function startFailure(error: unknown): string {
   if (error instanceof ConfigurationError || error instanceof PendingMigrationsError) return error.message;
-  if (error instanceof StartError) return error.message;
-  return `The api could not start: ${describeError(error)}`;
-}
-
-function takenPort({ HOST, PORT, OPERATIONS_PORT }: Config): string {
-  const ports = OPERATIONS_PORT === undefined ? `Port ${PORT}` : `Port ${PORT} or ${OPERATIONS_PORT}`;
-  return `${ports} on ${HOST} is taken by another program.`;
-}
-
-function isAddressInUse(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'EADDRINUSE';
+  if (error instanceof StartError || error instanceof OldServerError) return error.message;
+  return `The api could not start: ${databaseFailure(error)?.message ?? describeError(error)}`;
 }

@@ -40,43 +40,14 @@ export async function namingOptions<T>(
 }
 
 /** What to tell the operator of anything that went wrong. */
-export function failureOf(error: unknown): Failure {
+export async function failureOf(error: unknown): Promise<Failure> {
   if (error instanceof UsageError) return { code: error.code, message: error.message, exitCode: 2 };
   if (error instanceof OperatorError || error instanceof DomainError) {
     return { code: error.code, message: error.message, exitCode: 1 };
   }
-  return databaseFailure(error) ?? { code: 'failed', message: messageOf(error), exitCode: 1 };
-}
-
-/** SQLSTATE and system codes that an operator can do something about. */
-const DATABASE_FAILURES: Readonly<Record<string, { readonly code: string; readonly message: string }>> = {
-  ECONNREFUSED: {
-    code: 'unavailable',
-    message: 'PostgreSQL does not answer at the host and port of DATABASE_URL.',
-  },
-  ENOTFOUND: { code: 'unavailable', message: 'The host of DATABASE_URL is not known.' },
-  ETIMEDOUT: {
-    code: 'unavailable',
-    message: 'PostgreSQL does not answer at the host and port of DATABASE_URL.',
-  },
-  '28P01': { code: 'unavailable', message: 'PostgreSQL refuses the user and password of DATABASE_URL.' },
-  '3D000': { code: 'unavailable', message: 'The database of DATABASE_URL does not exist.' },
-  '22023': {
-    code: 'not-migrated',
-    message: 'The database has no schema yet. Run `mailwright migrate` first.',
-  },
-};
-
-function databaseFailure(error: unknown): Failure | null {
-  const known = DATABASE_FAILURES[codeOf(error)];
-  return known === undefined ? null : { ...known, exitCode: 1 };
-}
-
-/** Of a connection tried at several addresses, the first one's. */
-function codeOf(error: unknown): string {
-  if (error instanceof AggregateError && !('code' in error)) return codeOf(error.errors[0]);
-  if (!(error instanceof Error) || !('code' in error)) return '';
-  return String(error.code);
+  // Loaded here alone: a wrong command line is told without it.
+  const { databaseFailure } = await import('#platform');
+  return { ...(databaseFailure(error) ?? { code: 'failed', message: messageOf(error) }), exitCode: 1 };
 }
 
 function messageOf(error: unknown): string {

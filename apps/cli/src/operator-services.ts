@@ -12,7 +12,14 @@ import {
 } from '#access';
 import { BillingModule, ProjectAllowance, SubscriptionsService } from '#billing';
 import { Clock } from '#kernel';
-import { ConfigurationError, Database, loadConfig, pendingMigrations, PlatformModule } from '#platform';
+import {
+  ConfigurationError,
+  Database,
+  loadConfig,
+  PendingMigrationsError,
+  PlatformModule,
+  refusePendingMigrations,
+} from '#platform';
 import { WebhookAnnouncer } from '#webhooks';
 import { OperatorError } from './failures.js';
 
@@ -92,10 +99,10 @@ function start(env: Variables, more: readonly ContextModule[]): Promise<INestApp
 
 async function requireSchema(database: Database): Promise<void> {
   await database.ping();
-  const pending = await pendingMigrations(database.pool);
-  if (pending.length === 0) return;
-  throw new OperatorError(
-    'not-migrated',
-    `The database lacks ${pending.join(', ')}. Run \`mailwright migrate\` first.`,
-  );
+  try {
+    await refusePendingMigrations(database.pool);
+  } catch (error) {
+    if (!(error instanceof PendingMigrationsError)) throw error;
+    throw new OperatorError('not-migrated', error.message);
+  }
 }

@@ -89,7 +89,7 @@ export async function run(args: readonly string[], cli: CliContext): Promise<0 |
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    const failure = error instanceof CommanderError ? wrongCommandLine(error) : failureOf(error);
+    const failure = error instanceof CommanderError ? wrongCommandLine(error) : await failureOf(error);
     cli.complain(
       `${args.includes('--json') ? asJson(failure) : asText(failure, commandOf(program, args))}\n`,
     );

@@ -1,9 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CommanderError } from 'commander';
-import { PostgresStartError } from '#platform/embedded-postgres';
-import { errorCode } from './error-code.js';
-import { LaunchError } from './launch.error.js';
+import { inPlainWords } from './failure.js';
 import { Launcher } from './launcher.js';
 import { type LauncherOptions, parseOptions } from './options.js';
 import { Progress } from './progress.js';
@@ -19,14 +17,6 @@ function readOptions(): LauncherOptions {
     if (error instanceof CommanderError) process.exit(error.exitCode);
     throw error;
   }
-}
-
-function inPlainWords(error: unknown): string {
-  if (error instanceof LaunchError || error instanceof PostgresStartError) return error.message;
-  if (errorCode(error) === 'EACCES') {
-    return `${String(error)}\nThe files in .data may belong to the user who started Mailwright first (sudo?). Start it as that user.`;
-  }
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 const options = readOptions();

@@ -1,8 +1,10 @@
 import {
   type Config,
   ConfigurationError,
+  databaseFailure,
   describeError,
   loadConfig,
+  OldServerError,
   PendingMigrationsError,
   settleMemory,
   watchParent,
@@ -42,10 +44,10 @@ function stopOnSignals({ SHUTDOWN_TIMEOUT_MS }: Config, worker: RunningWorker): 
 main().catch((error: unknown) => {
   const isPlain =
     error instanceof ConfigurationError ||
+    error instanceof OldServerError ||
     error instanceof PendingMigrationsError ||
     error instanceof WorkerStartError;
-  process.stderr.write(
-    `${isPlain ? error.message : `The worker could not start: ${describeError(error)}`}\n`,
-  );
+  const reason = isPlain ? '' : (databaseFailure(error)?.message ?? describeError(error));
+  process.stderr.write(`${isPlain ? error.message : `The worker could not start: ${reason}`}\n`);
   process.exit(1);
 });

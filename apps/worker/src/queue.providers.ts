@@ -77,7 +77,11 @@ export const queueProviders: Provider[] = [
       createQueueBackend({
         databaseUrl: config.DATABASE_URL,
         redisUrl: config.REDIS_URL,
-        onError: (error) => logger.warn({ error: describeError(error) }, 'queue connection'),
+        onError: (error) =>
+          logger.warn(
+            { error: describeError(error) },
+            `the queue does not answer: ${config.REDIS_URL === undefined ? 'DATABASE_URL' : 'REDIS_URL'} leads to it`,
+          ),
       }),
   },
   {

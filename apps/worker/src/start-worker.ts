@@ -1,7 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Registry } from 'prom-client';
-import { CampaignSchema } from '#messaging';
+import { CampaignSchema, loadReportLocale } from '#messaging';
 import {
   collectProcessMetrics,
   type Config,
@@ -9,6 +9,7 @@ import {
   Database,
   databaseChecks,
   HealthChecks,
+  listenFailure,
   NestLogger,
   Notifications,
   Operations,
@@ -18,6 +19,7 @@ import {
 } from '#platform';
 import { WebhookAnnouncer } from '#webhooks';
 import { QUEUE_BACKEND } from './queue.providers.js';
+import { WorkerStartError } from './worker-start.error.js';
 import { Worker } from './worker.js';
 import { WorkerModule } from './worker.module.js';
 
@@ -31,6 +33,8 @@ export interface RunningWorker {
 
 /** Starts relay, jobs, periodic tasks and senders, and answers for their health on `WORKER_PORT`. */
 export async function startWorker(config: Config): Promise<RunningWorker> {
+  // Before Nest, which would log a stack.
+  loadReportLocale(config.AI_REPORT_LOCALE);
   const logger = createLogger(config, 'worker');
   const options = {
     config,
@@ -59,7 +63,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
     throw error;
   }
   const server = new OperationsServer(operationsOf(app));
-  const port = await server.listen(config.WORKER_PORT, config.HOST);
+  const port = await listen(server, config);
   return {
     port,
     stop: async () => {
@@ -68,6 +72,15 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
       await app.close();
     },
   };
+}
+
+async function listen(server: OperationsServer, { HOST, WORKER_PORT }: Config): Promise<number> {
+  try {
+    return await server.listen(WORKER_PORT, HOST);
+  } catch (error) {
+    const refused = listenFailure(error, HOST, { WORKER_PORT });
+    throw refused === null ? error : new WorkerStartError(refused, { cause: error });
+  }
 }
 
 function operationsOf(app: INestApplicationContext): Operations {

@@ -73,6 +73,7 @@ export type { CampaignReport } from './campaign-reports/campaign-report.js';
 export type { CampaignOverview } from './campaign-reports/campaign-overview.js';
 export { CampaignOverviewQuery } from './campaign-reports/campaign-overview.query.js';
 export { CampaignReportsService } from './campaign-reports/campaign-reports.service.js';
+export { loadReportLocale } from './campaign-reports/report-locales.js';
 export { type ReportLink, ReportLinks } from './campaign-reports/report-links.service.js';
 export { ReportWritingService } from './campaign-reports/report-writing.service.js';
 export { CampaignBreakdowns } from './campaign-reports/campaign-breakdowns.service.js';

@@ -4,15 +4,12 @@ export { environmentVariables } from './config/environment-variables.js';
 export { ArrayColumn } from './database/array-column.js';
 export { CreatePartitions } from './database/create-partitions.task.js';
 export { Database, type Sql, type Transaction } from './database/database.js';
+export { databaseFailure } from './database/database-failure.js';
 export { environmentOf, unestimated } from './database/environment-of.query.js';
 export { prepared } from './database/kept-statements.js';
-export {
-  migrate,
-  pendingMigrations,
-  PendingMigrationsError,
-  refusePendingMigrations,
-} from './database/migrations.js';
+export { migrate, PendingMigrationsError, refusePendingMigrations } from './database/migrations.js';
 export { Notifications } from './database/notifications.js';
+export { OldServerError } from './database/server-version.js';
 export {
   cancel,
   done,
@@ -54,6 +51,7 @@ export { HttpMetrics } from './metrics/http-metrics.js';
 export { collectProcessMetrics } from './metrics/process-metrics.js';
 export { databaseChecks } from './operations/database-checks.js';
 export { type HealthCheck, HealthChecks, type Readiness } from './operations/health-checks.js';
+export { listenFailure } from './operations/listen-failure.js';
 export { Operations, OPERATIONS_PATHS, type OperationsPath } from './operations/operations.js';
 export { OperationsServer } from './operations/operations-server.js';
 export { publish } from './outbox/outbox.js';

@@ -5,7 +5,7 @@ import type { ProblemSlug } from './problem-slugs.js';
 export interface MailwrightOptions {
   /** `mw_live_…` or `mw_test_…`. */
   readonly apiKey: string;
-  /** Where the API is, e.g. `https://mail.example.com`. */
+  /** Where the API is, without `/api/v1`, e.g. `https://mail.example.com`. */
   readonly baseUrl: string;
   /** How often a request is sent again when the API is busy or cannot be reached. Default: 3. */
   readonly maxRetries?: number;
@@ -40,7 +40,9 @@ const LONGEST_WAIT_MS = 60_000;
 export class Transport {
   readonly #options: Required<MailwrightOptions>;
 
+  /** Throws a `TypeError` when `baseUrl` cannot be right. */
   constructor(options: MailwrightOptions) {
+    refuseWrongBaseUrl(options.baseUrl);
     this.#options = { maxRetries: 3, timeoutMs: 30_000, fetch: (...args) => fetch(...args), ...options };
   }
 
@@ -79,7 +81,7 @@ export class Transport {
       });
     } catch (cause) {
       return new MailwrightConnectionError(
-        limit.aborted ? 'The API did not answer in time.' : 'The API cannot be reached.',
+        `The API at ${this.#options.baseUrl} ${limit.aborted ? 'did not answer in time' : 'cannot be reached'}.`,
         { cause },
       );
     }
@@ -109,6 +111,14 @@ export class Transport {
       ...(csv !== undefined && { body: csv }),
     };
   }
+}
+
+function refuseWrongBaseUrl(baseUrl: string): void {
+  const example = 'such as https://mail.example.com';
+  if (!/^https?:\/\/[^/]/i.test(baseUrl) || !URL.canParse(baseUrl))
+    throw new TypeError(`baseUrl is "${baseUrl}". It has to be the address of the API, ${example}.`);
+  if (/\/api\/v1\/*$/.test(baseUrl))
+    throw new TypeError(`baseUrl is "${baseUrl}". It has to end before /api/v1, ${example}.`);
 }
 
 /** A POST carries its idempotency key, and the other methods may be repeated anyway. */

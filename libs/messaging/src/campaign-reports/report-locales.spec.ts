@@ -7,8 +7,8 @@ const english = loadReportLocale('en');
 describe('The locales of reports', () => {
   it('are the files that there are', () => {
     expect(reportLocaleTags()).toEqual(expect.arrayContaining(['en', 'pl']));
-    expect(() => loadReportLocale('xx')).toThrow('there is no locale xx. There are en, pl');
-    expect(() => loadReportLocale('../en')).toThrow('there is no locale');
+    expect(() => loadReportLocale('xx')).toThrow('AI_REPORT_LOCALE must be one of en, pl, there is no xx');
+    expect(() => loadReportLocale('../en')).toThrow('there is no ../en');
   });
 
   it.each(reportLocaleTags())(

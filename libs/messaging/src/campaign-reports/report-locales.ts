@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectRoot } from '#platform';
+import { ConfigurationError, projectRoot } from '#platform';
 import { parseReportMessages, type ReportLocale } from './analyst/report-messages.js';
 
 const FILE = /^(?<tag>[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*)\.json$/;
@@ -13,11 +13,11 @@ export function reportLocaleTags(): string[] {
     .sort();
 }
 
-/** Reads one locale. Throws an `Error` that names those which there are, when there is none of that tag. */
+/** Reads one locale. Throws a `ConfigurationError` that names those which there are, when there is none of that tag. */
 export function loadReportLocale(tag: string): ReportLocale {
   const known = reportLocaleTags();
   if (!known.includes(tag)) {
-    throw new Error(`AI_REPORT_LOCALE: there is no locale ${tag}. There are ${known.join(', ')}.`);
+    throw new ConfigurationError([`AI_REPORT_LOCALE must be one of ${known.join(', ')}, there is no ${tag}`]);
   }
   return { tag, messages: parseReportMessages(readFileSync(join(directory(), `${tag}.json`), 'utf8')) };
 }

@@ -44,6 +44,18 @@ describe('The configuration', () => {
     expect(problemsOf({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} must be`))]);
   });
 
+  it.each([
+    ['PORT', '80.5', 'PORT must be a whole number'],
+    ['PORT', 'x', 'PORT must be a number'],
+    ['PORT', '99999', 'PORT must be at most 65535'],
+    ['SHUTDOWN_TIMEOUT_MS', '-1', 'SHUTDOWN_TIMEOUT_MS must be at least 100'],
+    ['TRACKING', 'yes', 'TRACKING must be one of true, false'],
+    ['TOKEN_SECRET', 'short', 'TOKEN_SECRET needs at least 32 characters'],
+    ['DATABASE_URL', '', 'DATABASE_URL is required'],
+  ])('says of %s=%s what it may be', (name, value, problem) => {
+    expect(problemsOf({ [name]: value })).toEqual([problem]);
+  });
+
   it('refuses a Node that lacks what the programs use, rather than let requests fail', () => {
     expect(() => loadConfig({ DATABASE_URL }, '20.20.2')).toThrow(
       'Node 24 or newer is needed, this is 20.20.2',

@@ -30,7 +30,9 @@ export function loadConfig(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   );
   const parsed = environmentVariables.safeParse(given);
-  const problems = parsed.success ? [] : parsed.error.issues.map(describe);
+  const problems = parsed.success
+    ? []
+    : parsed.error.issues.map((issue) => `${issue.path.join('.')} ${describe(issue, given)}`);
   if (Number.parseInt(nodeVersion, 10) < OLDEST_NODE)
     problems.push(
       `Node ${OLDEST_NODE} or newer is needed, this is ${nodeVersion}: node_modules/.bin/node is one`,
@@ -49,9 +51,15 @@ export function loadConfig(
   return complete(parsed.data);
 }
 
-function describe(issue: z.core.$ZodIssue): string {
-  const missing = issue.code === 'invalid_type' && issue.input === undefined;
-  return `${issue.path.join('.')} ${missing ? 'is required' : lowerFirst(issue.message)}`;
+function describe(issue: z.core.$ZodIssue, given: Readonly<Record<string, string | undefined>>): string {
+  if (issue.code === 'invalid_type') {
+    const missing = given[issue.path.join('.')] === undefined;
+    return missing ? 'is required' : `must be a ${issue.expected === 'int' ? 'whole ' : ''}number`;
+  }
+  if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`;
+  if (issue.code === 'too_small' && issue.origin !== 'string') return `must be at least ${issue.minimum}`;
+  if (issue.code === 'too_big' && issue.origin !== 'string') return `must be at most ${issue.maximum}`;
+  return lowerFirst(issue.message);
 }
 
 /** Hashes of erased addresses cannot be made anew: they keep the key that they were made with. */

@@ -4,6 +4,7 @@ import { Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { projectRoot } from '../project-root.js';
+import { refuseOldServer } from './server-version.js';
 
 /** BullMQ's own tables, when PostgreSQL is its backend. */
 export const QUEUE_SCHEMA = 'bullmq';
@@ -12,6 +13,7 @@ type MigrationList = NonNullable<NonNullable<Options['migrations']>['migrationsL
 
 const SEED_FILE = /^([a-z_]+)\.([a-z_]+)\.json$/;
 const MIGRATIONS_TABLE = 'schema_migrations';
+const NAMED = 3;
 
 /**
  * Brings the database to this version's schema: our SQL files in the order of their names, then the
@@ -20,8 +22,11 @@ const MIGRATIONS_TABLE = 'schema_migrations';
  */
 export async function migrate(databaseUrl: string): Promise<string[]> {
   const lock = new pg.Client({ connectionString: databaseUrl });
+  // The query that was under way tells of a lost connection.
+  lock.on('error', () => undefined);
   await lock.connect();
   try {
+    await refuseOldServer(lock);
     await lock.query(`select pg_advisory_lock(hashtext('mailwright.migrations'))`);
     const applied = await withMigrator(databaseUrl, async (migrator) =>
       (await migrator.up()).map(({ name }) => name),
@@ -49,12 +54,15 @@ export async function pendingMigrations(pool: pg.Pool): Promise<string[]> {
 /** The database is older than this program. */
 export class PendingMigrationsError extends Error {
   constructor(readonly pending: readonly string[]) {
-    super(`The database lacks migrations: ${pending.join(', ')}. Run \`npm run migrate\` first.`);
+    const named = pending.slice(0, NAMED).join(', ');
+    const more = pending.length > NAMED ? ` and ${pending.length - NAMED} more` : '';
+    super(`The database lacks migrations: ${named}${more}. Run \`npm run migrate\` first.`);
   }
 }
 
-/** Throws `PendingMigrationsError` unless the database has this version's schema. */
+/** Throws `PendingMigrationsError` unless the database has this version's schema, and `OldServerError`. */
 export async function refusePendingMigrations(pool: pg.Pool): Promise<void> {
+  await refuseOldServer(pool);
   const pending = await pendingMigrations(pool);
   if (pending.length > 0) throw new PendingMigrationsError(pending);
 }

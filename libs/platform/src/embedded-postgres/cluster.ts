@@ -35,7 +35,21 @@ export async function prepareCluster(
     );
   }
   await checkOwner(directory, user);
-  return (await readFile(join(directory, PASSWORD_FILE), 'utf8')).trim();
+  return passwordOf(directory);
+}
+
+async function passwordOf(directory: string): Promise<string> {
+  const file = join(directory, PASSWORD_FILE);
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    throw new PostgresStartError(
+      `${file} is missing, so nobody can log in to this database. Restore it from a backup; ` +
+        `or, if nothing in the database matters, move ${directory} away to begin anew.`,
+      { cause: error },
+    );
+  }
 }
 
 function absent(error: unknown, directory: string): null {

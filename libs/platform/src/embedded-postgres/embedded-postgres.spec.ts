@@ -145,6 +145,16 @@ describe('embedded PostgreSQL', () => {
     expect(await readFile(join(photos, 'cat.jpg'), 'utf8')).toBe('miaow');
   });
 
+  it('says what to do about data that nobody can log in to any more', async () => {
+    const locked = join(home, 'locked');
+    await mkdir(locked, { mode: 0o700 });
+    await writeFile(join(locked, 'PG_VERSION'), '18\n');
+    if (isRoot) await chown(locked, 65_534, 65_534);
+    await expect(start({ directory: locked })).rejects.toThrow(
+      'superuser.password is missing, so nobody can log in to this database. Restore it from a backup',
+    );
+  });
+
   it('leaves the data of another version alone', async () => {
     const old = join(home, 'old');
     await mkdir(old);

@@ -17,6 +17,7 @@ export const WEBHOOKS_CHANNEL = 'mailwright_webhooks';
 export class WebhookAnnouncer extends Announcer implements OnModuleInit, OnApplicationShutdown {
   readonly #refreshing: Loop;
   #listeners: ReadonlyMap<number, readonly (readonly string[])[]> = new Map();
+  #failures = 0;
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -27,7 +28,11 @@ export class WebhookAnnouncer extends Announcer implements OnModuleInit, OnAppli
     this.#refreshing = new Loop(
       REFRESH_MS,
       () => this.refresh(),
-      (error) => logger.warn({ error: describeError(error) }, 'reading the webhook endpoints failed'),
+      (error) => {
+        // A program that cannot start for its database says so itself.
+        if (this.#failures++ > 0)
+          logger.warn({ error: describeError(error) }, 'reading the webhook endpoints failed');
+      },
     );
   }
 
@@ -47,6 +52,7 @@ export class WebhookAnnouncer extends Announcer implements OnModuleInit, OnAppli
       select environment_id as "environmentId", event_types as "eventTypes" from webhooks.listeners()
     `.execute(this.database.unscoped);
     const grouped = Map.groupBy(rows, ({ environmentId }) => environmentId);
+    this.#failures = 0;
     this.#listeners = new Map(
       [...grouped].map(([environmentId, ofOne]) => [
         environmentId,

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { takePort } from '../../../test/support/ports.js';
+import { startProgram } from '../../../test/support/program.js';
+
+describe('The worker’s process', () => {
+  let test: TestDatabase;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+  });
+
+  afterAll(() => test.drop());
+
+  /** All that it says before it ends; nothing but a line for the operator. */
+  const refusal = (environment: Record<string, string>) =>
+    startProgram('worker', { DATABASE_URL: test.url, ...environment }).then(
+      async (worker) => `it started, and ended with ${await worker.stop()}`,
+      (error: Error) => error.message,
+    );
+
+  it('names the variable of a database that does not answer, and says nothing else', async () => {
+    expect(await refusal({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).toMatch(
+      /ended with 1:\nThe worker could not start: PostgreSQL does not answer at the host and port of DATABASE_URL\. .*\n$/,
+    );
+  });
+
+  it('names the variable of a port that is taken', async () => {
+    const taken = await takePort();
+    const said = await refusal({ WORKER_PORT: String(taken.port) });
+    await taken.release();
+    expect(said).toMatch(
+      /ended with 1:\nPort \d+ \(WORKER_PORT\) on 127\.0\.0\.1 is taken by another program\.\n$/,
+    );
+  });
+
+  it('names the languages that reports can be in', async () => {
+    expect(await refusal({ AI_REPORT_LOCALE: 'xx' })).toMatch(
+      /ended with 1:\nThe configuration is not valid:\n {2}- AI_REPORT_LOCALE must be one of en, .*, there is no xx\n$/,
+    );
+  });
+});
