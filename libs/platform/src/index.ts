@@ -13,6 +13,7 @@ export {
   refusePendingMigrations,
 } from './database/migrations.js';
 export { Notifications } from './database/notifications.js';
+export { SQL_STATE, sqlStateOf } from './database/sql-state.js';
 export {
   cancel,
   done,
