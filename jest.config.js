@@ -12,6 +12,6 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
   setupFiles: ['<rootDir>/test/support/jest.setup.ts'],
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   maxWorkers: 3,
 };

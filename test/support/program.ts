@@ -18,7 +18,8 @@ export interface RunningProgram {
 export type Program = 'api' | 'worker';
 export type Environment = Readonly<Record<string, string>>;
 
-const START_MS = 30_000;
+/** It takes 2 s on two free cores. */
+const START_MS = 50_000;
 
 /** Starts a built program and waits until it listens. Its environment is `environment` and PATH alone. */
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
@@ -38,7 +39,11 @@ export async function startProgram(program: Program, environment: Environment): 
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const port = await listening(child, program, () => output);
+  const port = await listening(child, program, () => output).catch(async (error: unknown) => {
+    // Left running, it would keep the test run from ending.
+    await ended(child, 'SIGKILL');
+    throw error;
+  });
   return {
     pid: child.pid ?? 0,
     port,

@@ -50,7 +50,7 @@ describe('Reports on campaigns', () => {
     fixture.clock.advance(MINUTE);
     campaign = await sent({ name: 'Second', subject: 'Hello {{ subscriber.first_name }}', contentJson });
     await readersReact();
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     await fixture.test.query('truncate messaging.campaign_reports, platform.outbox');
