@@ -21,8 +21,18 @@ export type Environment = Readonly<Record<string, string>>;
 /** It takes 2 s on two free cores. */
 const START_MS = 50_000;
 
+const running = new Set<ChildProcess>();
+let over = false;
+
+/** Ends what a test has left running, as one does that waited in vain: it would keep the test run from ending. */
+export async function endPrograms(): Promise<void> {
+  over = true;
+  await Promise.all([...running].map((child) => ended(child, 'SIGKILL')));
+}
+
 /** Starts a built program and waits until it listens. Its environment is `environment` and PATH alone. */
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
+  if (over) throw new Error(`The tests were over before the ${program} began.`);
   const child = spawn(process.execPath, [...PROGRAM_FLAGS, `dist/apps/${program}/src/main.js`], {
     cwd: projectRoot(),
     env: {
@@ -36,14 +46,12 @@ export async function startProgram(program: Program, environment: Environment): 
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const port = await listening(child, program, () => output).catch(async (error: unknown) => {
-    // Left running, it would keep the test run from ending.
-    await ended(child, 'SIGKILL');
-    throw error;
-  });
+  const port = await listening(child, program, () => output);
   return {
     pid: child.pid ?? 0,
     port,
