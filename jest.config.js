@@ -12,6 +12,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
   setupFiles: ['<rootDir>/test/support/jest.setup.ts'],
-  testTimeout: 60_000,
+  setupFilesAfterEnv: ['<rootDir>/test/support/jest.ending.ts'],
+  testTimeout: 120_000,
   maxWorkers: 3,
 };

@@ -37,7 +37,7 @@ describe('Reports on campaigns and AI credits', () => {
     project = await system.project();
     live = await project.client('LIVE');
     test = await project.client('TEST');
-  }, 60_000);
+  });
   afterAll(async () => {
     await system?.stop();
     await sink?.stop();

@@ -58,7 +58,7 @@ describe('a project that grows quickly', () => {
     postgres = await WatchedPostgres.open();
     database = postgres.database();
     system = await startSystemOn(database);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await system?.worker.stop();

@@ -114,7 +114,7 @@ describe('a program that listens to a project', () => {
       subject: 'Spring',
       contentText: 'It is spring. {{ links.unsubscribe }}',
       topicIds: [topic.at('id')],
-      scheduledAt: new Date(Date.now() + 2_000).toISOString(),
+      scheduledAt: new Date(Date.now() + 5_000).toISOString(),
     });
     const campaignKey = campaign.at('campaignKey');
     expect((await client.post(`/campaigns/${campaignKey}/schedule`)).status).toBe(200);

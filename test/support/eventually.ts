@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export async function eventually<T>(
   what: string,
   probe: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  deadlineMs = 15_000,
+  deadlineMs = 30_000,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   for (;;) {

@@ -47,11 +47,7 @@ export async function startSystemOn(
   const api = await startProgram('api', environment);
   const baseUrl = `http://127.0.0.1:${api.port}`;
   const forWorker = { ...environment, PUBLIC_URL: baseUrl };
-  const worker = await startProgram('worker', forWorker).catch(async (error: unknown) => {
-    // Left running, the api would keep the test run from ending.
-    await api.stop();
-    throw error;
-  });
+  const worker = await startProgram('worker', forWorker);
   const system: RunningSystem = {
     database,
     api,

@@ -11,7 +11,7 @@ import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
 import { DeliverabilityApiModule } from './deliverability/deliverability-api.module.js';
 import { DocsModule } from './docs/docs.module.js';
-import { DomainUsageModule } from './deliverability/domain-usage.module.js';
+import { DomainPortsModule } from './deliverability/domain-ports.module.js';
 import { BillingApiModule } from './billing/billing-api.module.js';
 import { UsageSourcesModule } from './billing/usage-sources.module.js';
 import { MessagingApiModule } from './messaging/messaging-api.module.js';
@@ -31,7 +31,7 @@ const EDGES = [
   AudiencePlanModule.by(BillingModule, { allowance: SubscriberLimitQuery, features: PlanFeaturesQuery }),
   AudienceApiModule,
   MessagingApiModule,
-  DomainUsageModule,
+  DomainPortsModule,
   DeliverabilityApiModule,
   UsageSourcesModule,
   BillingApiModule,

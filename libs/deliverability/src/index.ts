@@ -9,7 +9,7 @@ export type { BounceClass } from './bounces/bounce-table.js';
 export { ReturnedMail } from './bounces/returned-mail.service.js';
 export { type ReturnPathClaims, ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
 export { ReturnPathsModule } from './bounces/return-paths.module.js';
-export { nextAttemptAt } from './bounces/retry-schedule.js';
+export { GIVE_UP_AFTER_MS, nextAttemptAt } from './bounces/retry-schedule.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
 export { SigningKeyring } from './dkim/signing-keyring.js';

@@ -64,7 +64,8 @@ export {
 } from './erasure/mail-personal-data.query.js';
 export { TestMailsService } from './deliveries/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './mail-pages/mail-pages.service.js';
-export { MailPersonalDataModule, MessagingModule, MessagingWorkerModule } from './messaging.module.js';
+export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
+export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/campaign-statistics.js';
 export { DeliveriesExportMaker } from './reports/deliveries-export-maker.js';
 export { DeliveriesExportRequested } from './reports/report-export.events.js';

@@ -26,7 +26,7 @@ import { CampaignExpansionService } from './deliveries/campaign-expansion.servic
 import type { DeliveryState } from './deliveries/delivery.js';
 import { DeliveryEngine } from './deliveries/delivery-engine.js';
 import { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.js';
-import { MessagingWorkerModule } from './messaging.module.js';
+import { MessagingWorkerModule } from './messaging-worker.module.js';
 
 export const MINUTE = 60_000;
 

@@ -10,6 +10,7 @@ export { prepared } from './database/kept-statements.js';
 export { migrate, PendingMigrationsError, refusePendingMigrations } from './database/migrations.js';
 export { Notifications } from './database/notifications.js';
 export { OldServerError } from './database/server-version.js';
+export { SQL_STATE, sqlStateOf } from './database/sql-state.js';
 export {
   cancel,
   done,

@@ -117,7 +117,7 @@ describe('An API key', () => {
     for (const instance of instances) expect(await isAccepted(instance, key)).toBe(true);
     await keys.revoke(id);
     for (const instance of instances) {
-      await eventually('the revoked key is refused', async () => !(await isAccepted(instance, key)), 5_000);
+      await eventually('the revoked key is refused', async () => !(await isAccepted(instance, key)));
       expect(await isAccepted(instance, other.key)).toBe(true);
     }
   });
@@ -135,7 +135,7 @@ describe('An API key', () => {
       `select pg_terminate_backend(pid) from pg_stat_activity
        where application_name = 'mailwright-listen' and datname = current_database()`,
     );
-    await eventually('the revoked key is refused', async () => !(await isAccepted(deaf, key)), 5_000);
+    await eventually('the revoked key is refused', async () => !(await isAccepted(deaf, key)));
   });
 
   it('keeps the moment of its first revocation', async () => {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { AnnouncementType, ProjectScope } from '#kernel';
-import { type Announcement, Announcer, Database } from '#platform';
+import { type Announcement, Announcer, Database, environmentOf } from '#platform';
 import type { Consent, ConsentChange } from '../consents/consent.js';
 import type { Subscriber } from '../subscribers/subscriber.js';
 import type { Suppression } from '../suppressions/suppression.js';
@@ -96,7 +96,7 @@ export class AudienceAnnouncements {
       const { rows } = await sql<ChangedConsent>`
         select b.email, t.id as "topicId", t.topic_key as "topicKey"
         from audience.subscribers b join audience.topics t on t.environment_id = b.environment_id
-        where b.environment_id = ${scope.environmentId} and b.id = ${subscriberId} and t.id = any(${[...topicIds]}::uuid[])
+        where b.environment_id = ${environmentOf(scope)} and b.id = ${subscriberId} and t.id = any(${[...topicIds]}::uuid[])
       `.execute(db);
       return rows;
     });

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, publish, type Sql } from '#platform';
+import { Database, environmentOf, publish, type Sql, unestimated } from '#platform';
 import { ImportedConsents } from '../imports/imported-consents.repository.js';
 import { refreshStatuses } from '../subscribers/subscriber.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
@@ -93,11 +93,11 @@ export class AutomatedConsents {
   async #lock(scope: ProjectScope, db: Sql, ids: readonly string[]): Promise<readonly LockedPerson[]> {
     await sql`
       select from audience.subscribers b
-      where b.environment_id = ${scope.environmentId} and b.id = any(${[...ids]}::uuid[]) order by b.id for update
+      where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...ids]}::uuid[]) order by b.id for update
     `.execute(db);
     const { rows } = await sql<LockedPerson>`
       select b.id, ${this.suppressions.isSuppressed(scope, sql`b.email_key`)} as suppressed from audience.subscribers b
-      where b.environment_id = ${scope.environmentId} and b.id = any(${[...ids]}::uuid[])
+      where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...ids]}::uuid[])
     `.execute(db);
     return rows;
   }
@@ -123,7 +123,7 @@ async function revoke(
   const { rows } = await sql<{ id: string }>`
     with standing as (
       select c.subscriber_id, c.status from audience.consents c
-      where c.environment_id = ${scope.environmentId} and c.subscriber_id = any(${[...ids]}::uuid[]) and c.topic_id = ${topicId}
+      where c.environment_id = ${environmentOf(scope)} and c.subscriber_id = any(${[...ids]}::uuid[]) and c.topic_id = ${unestimated(topicId, 'uuid')}
         and (c.status = 'SUBSCRIBED' or (c.status = 'PENDING_CONFIRMATION' and c.token_expires_at > ${at}))
     ), revoked as (
       update audience.consents c set status = 'UNSUBSCRIBED', revoked_at = ${at}, token_expires_at = null, subscribed_at = null

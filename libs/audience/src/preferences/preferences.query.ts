@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, environmentOf } from '#platform';
 import type { Preferences, TopicPreference } from './preferences.js';
 
 /** Reads what a subscriber can decide about. */
@@ -20,7 +20,7 @@ export class PreferencesQuery {
           case when b.paused_until > ${this.clock.now()} then b.paused_until end as "pausedUntil"
         from audience.subscribers b
         left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
-        where b.environment_id = ${scope.environmentId} and b.id = ${subscriberId}
+        where b.environment_id = ${environmentOf(scope)} and b.id = ${subscriberId}
       `.execute(db);
       const [subscriber] = rows;
       return subscriber === undefined

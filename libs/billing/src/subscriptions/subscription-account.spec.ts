@@ -3,7 +3,8 @@ import * as fc from 'fast-check';
 import { InvalidStateError } from '#kernel';
 import type { PlanTier } from '../plans/plan.js';
 import type { BillingInterval, BillingPeriod } from './billing-period.js';
-import { GRACE_DAYS, RESTRICTED_DAYS, SubscriptionAccount } from './subscription-account.js';
+import { GRACE_DAYS, RESTRICTED_DAYS } from './due-step.js';
+import { SubscriptionAccount } from './subscription-account.js';
 import type { Terms } from './terms.js';
 
 const DAY_MS = 86_400_000;

@@ -2,15 +2,10 @@ import { InvalidStateError } from '#kernel';
 import type { BillingReason, InvoiceLine } from '../invoices/invoice.js';
 import type { AccountState, Effect, OutsideState, Start } from './account-state.js';
 import { type BillingPeriod, billingPeriod } from './billing-period.js';
+import { dueStep, nextDueAt } from './due-step.js';
 import { lineOf, upgradeOf } from './proration.js';
 import type { SubscriptionStatus } from './subscription.js';
 import { compareTerms, describeTerms, type Terms } from './terms.js';
-
-const DAY_MS = 86_400_000;
-/** Days that mail still goes out after an invoice was not paid in time. */
-export const GRACE_DAYS = 14;
-/** Days after the grace in which a payment still brings everything back. */
-export const RESTRICTED_DAYS = 30;
 
 const FRESH = {
   pending: null,
@@ -60,21 +55,7 @@ export class SubscriptionAccount {
 
   /** When time alone changes it next, given when its oldest open invoice is due; null: never. */
   nextDueAt(openInvoiceDueAt: Date | null): Date | null {
-    const { status, period, trialEndsAt, cancelAtPeriodEnd, isRenewedElsewhere } = this.#state;
-    const renewal = isRenewedElsewhere ? null : period.end;
-    switch (status) {
-      case 'TRIALING':
-        return isRenewedElsewhere ? null : trialEndsAt;
-      case 'ACTIVE':
-        return earliest(renewal, openInvoiceDueAt);
-      case 'PAST_DUE':
-        return earliest(renewal, this.#graceEnd());
-      case 'RESTRICTED':
-        return earliest(cancelAtPeriodEnd ? renewal : null, this.#patienceEnd());
-      case 'CANCELLED':
-      case 'EXPIRED':
-        return null;
-    }
+    return nextDueAt(this.#state, openInvoiceDueAt);
   }
 
   /** Does all that was due by `now`, in its order. Again at the same time it does nothing. */
@@ -82,7 +63,7 @@ export class SubscriptionAccount {
     for (;;) {
       const due = this.nextDueAt(openInvoiceDueAt);
       if (due === null || due > now) return;
-      this.#step(openInvoiceDueAt);
+      this.#step(due, openInvoiceDueAt);
     }
   }
 
@@ -185,22 +166,19 @@ export class SubscriptionAccount {
     this.#startPeriod(period, isTrial ? null : 'subscription_create');
   }
 
-  #step(openInvoiceDueAt: Date | null): void {
-    const { status, period, isRenewedElsewhere } = this.#state;
-    const isBefore = (moment: Date | null) => moment !== null && (isRenewedElsewhere || moment <= period.end);
-    if (status === 'TRIALING') this.#endTrial();
-    else if (status === 'ACTIVE' && isBefore(openInvoiceDueAt)) {
-      this.#set({ status: 'PAST_DUE', pastDueSince: openInvoiceDueAt });
-    } else if (status === 'PAST_DUE' && isBefore(this.#graceEnd())) {
-      this.#set({ status: 'RESTRICTED', restrictedSince: this.#graceEnd() });
-    } else if (status === 'RESTRICTED' && !this.#isCancelledFirst()) this.#expire();
-    else this.#renew();
-  }
-
-  #isCancelledFirst(): boolean {
-    const { cancelAtPeriodEnd, period, isRenewedElsewhere } = this.#state;
-    const patienceEnd = this.#patienceEnd();
-    return cancelAtPeriodEnd && !isRenewedElsewhere && (patienceEnd === null || period.end <= patienceEnd);
+  #step(due: Date, openInvoiceDueAt: Date | null): void {
+    switch (dueStep(this.#state, openInvoiceDueAt)) {
+      case 'end-trial':
+        return this.#endTrial();
+      case 'begin-grace':
+        return this.#set({ status: 'PAST_DUE', pastDueSince: due });
+      case 'restrict':
+        return this.#set({ status: 'RESTRICTED', restrictedSince: due });
+      case 'expire':
+        return this.#expire(due);
+      case 'renew':
+        return this.#renew();
+    }
   }
 
   #endTrial(): void {
@@ -229,8 +207,8 @@ export class SubscriptionAccount {
     this.#startPeriod(billingPeriod(now, now, next.interval), 'subscription_cycle');
   }
 
-  #expire(): void {
-    this.#end('EXPIRED', this.nextDueAt(null) ?? this.#state.period.end);
+  #expire(at: Date): void {
+    this.#end('EXPIRED', at);
     this.#effects.push({ kind: 'write-off' });
     if (this.#state.isRenewedElsewhere) this.#effects.push({ kind: 'end-elsewhere' });
   }
@@ -266,14 +244,6 @@ export class SubscriptionAccount {
     this.#effects.push({ kind: 'invoice', reason, currency: this.#state.terms.currency, lines });
   }
 
-  #graceEnd(): Date | null {
-    return daysAfter(this.#state.pastDueSince, GRACE_DAYS);
-  }
-
-  #patienceEnd(): Date | null {
-    return daysAfter(this.#state.restrictedSince, RESTRICTED_DAYS);
-  }
-
   #refuseIn(what: string, states: readonly SubscriptionStatus[]): void {
     const { status } = this.#state;
     if (!states.includes(status)) return;
@@ -293,13 +263,4 @@ export class SubscriptionAccount {
   #set(changes: Partial<AccountState>): void {
     this.#state = { ...this.#state, ...changes };
   }
-}
-
-function daysAfter(moment: Date | null, days: number): Date | null {
-  return moment === null ? null : new Date(moment.getTime() + days * DAY_MS);
-}
-
-function earliest(one: Date | null, other: Date | null): Date | null {
-  if (one === null || other === null) return one ?? other;
-  return one <= other ? one : other;
 }

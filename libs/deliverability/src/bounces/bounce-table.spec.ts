@@ -32,8 +32,9 @@ describe('the bounce table', () => {
 
   it('looks at a long text in no time', () => {
     const text = 'user address mailbox domain host recipient '.repeat(50_000);
-    const before = performance.now();
+    const before = process.threadCpuUsage();
     for (let n = 0; n < 10; n += 1) classifyRefusal({ code: 550, enhancedCode: null, text });
-    expect(performance.now() - before).toBeLessThan(500);
+    const { user, system } = process.threadCpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(500);
   });
 });

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, describeError, environmentOf } from '#platform';
+import { Database, environmentOf } from '#platform';
 import { type CampaignMail, composeCampaignMail } from '../deliveries/campaign-mail.js';
 import {
   type DeliveryOutcome,
@@ -90,7 +90,7 @@ export class AutomationMailPreparation implements SinglesPreparation {
       const batch = { mail, recipients, departure, now };
       return await makeFewAtATime(works, (work) => this.#prepareOne(work, batch));
     } catch (error) {
-      return works.map((work) => ({ ...work, outcome: failed(work, describeError(error), now) }));
+      return works.map((work) => ({ ...work, outcome: failed(work, error, now) }));
     }
   }
 
@@ -107,7 +107,7 @@ export class AutomationMailPreparation implements SinglesPreparation {
 }
 
 /** What is in doubt stays in doubt, whatever else is wrong: it may have arrived. */
-function failed({ delivery, ambiguousPolicy }: DeliveryWork, fault: string, now: Date): DeliveryOutcome {
+function failed({ delivery, ambiguousPolicy }: DeliveryWork, fault: unknown, now: Date): DeliveryOutcome {
   const interrupted = outcomeOfInterruption(delivery, ambiguousPolicy);
   return interrupted ?? notComposed(delivery, fault, now, Math.random);
 }

@@ -6,8 +6,8 @@ import { compileSources } from '../campaigns/campaign-template.js';
 import { parseContentDocument } from '../content/content-document.js';
 import { ContentCompileError } from '../content/content-inspection.js';
 import { authoredLinks, isEmptyContent, linkFault } from '../content/content-links.js';
-import { compileMergeTemplate, MergeTemplateError, unknownVariables } from '../content/merge-template.js';
-import { trialFault } from '../content/merge-trial.js';
+import { reviewMergeTags } from '../content/merge-review.js';
+import { MergeTemplateError } from '../content/merge-template.js';
 import type { EmailConfig } from './graph/node-config.js';
 import { bodyTexts } from './webhooks/webhook-message.js';
 
@@ -85,14 +85,10 @@ export function bodyFaults(body: unknown, customKeys: readonly string[]): Faults
 }
 
 function tagFaults(part: string, source: string, customKeys: readonly string[]): Faults {
-  try {
-    const template = compileMergeTemplate(source, 'none');
-    const [unknown] = unknownVariables(template, customKeys);
-    if (unknown !== undefined) return { [part]: `has {{ ${unknown} }}, which is not known` };
-    const fault = trialFault(template);
-    return fault === null ? {} : { [part]: `has merge tags that cannot be filled in: ${fault}` };
-  } catch (error) {
-    if (!(error instanceof MergeTemplateError)) throw error;
-    return { [part]: `has a merge tag that is wrong: ${error.message}` };
-  }
+  const tags = reviewMergeTags(source, customKeys);
+  if (tags.unreadable !== null) return { [part]: `has a merge tag that is wrong: ${tags.unreadable}` };
+  const [unknown] = tags.unknown;
+  if (unknown !== undefined) return { [part]: `has {{ ${unknown} }}, which is not known` };
+  if (tags.trialFault === null) return {};
+  return { [part]: `has merge tags that cannot be filled in: ${tags.trialFault}` };
 }

@@ -9,6 +9,7 @@ import type { CampaignReport } from './campaign-report.js';
 interface ReportedCampaign {
   readonly id: string;
   readonly status: CampaignStatus;
+  /** Null unless it was sent; it stays when the campaign is archived. */
   readonly completedAt: Date | null;
 }
 
@@ -36,14 +37,14 @@ export class CampaignReportsService {
         order by version desc limit 1
       `.execute(db);
       if (rows[0] !== undefined) return rows[0];
-      if (campaign.status !== 'SENT') throw new NotFoundError();
+      if (campaign.completedAt === null) throw new NotFoundError();
       return this.#awaited(campaign);
     });
   }
 
   /**
    * Has a new version written, now. One that waits yet is not written any more. Throws `NotFoundError`, or
-   * `InvalidStateError` before the campaign was sent.
+   * `InvalidStateError` before the campaign was sent, and when it is archived.
    */
   request(scope: ProjectScope, campaignKey: string): Promise<CampaignReport> {
     return this.database.transaction(scope, async ({ db }) => {

@@ -13,6 +13,7 @@ import { CampaignReportsService } from './campaign-reports.service.js';
 import { ReportDrafts } from './report-draft.repository.js';
 import { ReportFactsQuery } from './report-facts.query.js';
 import { ReportWritingService } from './report-writing.service.js';
+import { CampaignArchive } from '../campaigns/campaign-archive.service.js';
 import { RequestDueReports } from './request-due-reports.task.js';
 
 const READERS = 40;
@@ -50,7 +51,7 @@ describe('Reports on campaigns', () => {
     fixture.clock.advance(MINUTE);
     campaign = await sent({ name: 'Second', subject: 'Hello {{ subscriber.first_name }}', contentJson });
     await readersReact();
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     await fixture.test.query('truncate messaging.campaign_reports, platform.outbox');
@@ -372,5 +373,21 @@ describe('Reports on campaigns', () => {
       await write(id);
       expect(await latest()).toMatchObject({ status: 'FAILED' });
     });
+  });
+
+  it('are made of a campaign that was archived before its time, and can be read', async () => {
+    await setBalance(100);
+    const archived = await sent({ name: 'Put away', subject: 'Put away', contentJson });
+    await fixture.get(CampaignArchive).archive(scope, archived.campaignKey);
+    expect(await latest(archived)).toMatchObject({ status: 'PENDING', version: 1 });
+    await expect(service().request(scope, archived.campaignKey)).rejects.toThrow(InvalidStateError);
+    fixture.clock.advance(60 * MINUTE);
+    await fixture.get(RequestDueReports).run();
+    const [report] = await fixture.test.query<{ id: string }>(
+      'select id from messaging.campaign_reports where campaign_id = $1',
+      [archived.id],
+    );
+    await write(report?.id ?? '');
+    expect(await latest(archived)).toMatchObject({ status: 'GENERATED', version: 1 });
   });
 });

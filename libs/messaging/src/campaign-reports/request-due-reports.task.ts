@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000;
 const MISSED_MS = 30 * 24 * 60 * MINUTE_MS;
 const AT_ONCE = 200;
 
-/** Has the first report of each campaign written when its time has come. */
+/** Has the first report of each campaign that was sent written when its time has come, archived or not. */
 @Injectable()
 export class RequestDueReports extends PeriodicTask {
   override readonly name = 'request-due-reports';
@@ -42,7 +42,7 @@ export class RequestDueReports extends PeriodicTask {
     const { rows } = await sql<NewReport>`
       with due as (
         select c.id, c.environment_id from messaging.campaigns c
-        where c.status = 'SENT' and c.completed_at between ${earliest} and ${latest} and c.deleted_at is null
+        where c.status in ('SENT', 'ARCHIVED') and c.completed_at between ${earliest} and ${latest} and c.deleted_at is null
           and not exists (select from messaging.campaign_reports r where r.campaign_id = c.id)
         order by c.completed_at limit ${AT_ONCE}
       ), made as (

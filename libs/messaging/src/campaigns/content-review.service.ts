@@ -13,8 +13,8 @@ import {
   linksOf,
 } from '../content/content-links.js';
 import { contentView, withoutMergeTags } from '../content/content-view.js';
-import { compileMergeTemplate, MergeTemplateError, unknownVariables } from '../content/merge-template.js';
-import { trialFault } from '../content/merge-trial.js';
+import { reviewMergeTags } from '../content/merge-review.js';
+import { MergeTemplateError } from '../content/merge-template.js';
 import { type CampaignContent, compileSources, type MailFooter } from './campaign-template.js';
 
 /** As much of a bad link as a message shows. */
@@ -94,17 +94,15 @@ function reviewTags({ subject, html, text }: CompiledContent, customKeys: readon
   let personal = false;
   let unreadable = false;
   for (const [part, source] of Object.entries({ subject, html, text })) {
-    try {
-      const template = compileMergeTemplate(source, 'none');
-      personal ||= template.variables.some((name) => /^(?:subscriber|custom)\./.test(name));
-      for (const name of unknownVariables(template, customKeys)) faults.add(`{{ ${name} }} is not known`);
-      const fault = trialFault(template);
-      if (fault !== null) faults.add(`${part}: ${fault}`);
-    } catch (error) {
-      if (!(error instanceof MergeTemplateError)) throw error;
-      faults.add(`${part}: ${error.message}`);
+    const tags = reviewMergeTags(source, customKeys);
+    if (tags.unreadable !== null) {
+      faults.add(`${part}: ${tags.unreadable}`);
       unreadable = true;
+      continue;
     }
+    personal ||= tags.variables.some((name) => /^(?:subscriber|custom)\./.test(name));
+    for (const name of tags.unknown) faults.add(`{{ ${name} }} is not known`);
+    if (tags.trialFault !== null) faults.add(`${part}: ${tags.trialFault}`);
   }
   return { faults: [...faults], personal: unreadable && !personal ? null : personal };
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database, type Sql, SQL_STATE, sqlStateOf } from '#platform';
 import { ContentCompileError } from '../content/content-inspection.js';
 import { MergeTemplateError } from '../content/merge-template.js';
 import { CampaignCannotGoOnError } from './campaign-expansion.errors.js';
@@ -177,12 +177,10 @@ export class CampaignExpansionService {
   }
 }
 
-const UNIQUE_VIOLATION = '23505';
-
 /** One delivery a campaign and subscriber, and a campaign and address. */
 function isTakenAlready(error: unknown): boolean {
-  if (!(error instanceof Error) || !('code' in error) || !('table' in error)) return false;
-  return error.code === UNIQUE_VIOLATION && String(error.table).startsWith('deliveries');
+  if (sqlStateOf(error) !== SQL_STATE.uniqueViolation) return false;
+  return error instanceof Error && 'table' in error && String(error.table).startsWith('deliveries');
 }
 
 /** A project whose sending is stopped gets no further than this. */

@@ -210,6 +210,30 @@ describe('the delivery engine', () => {
     expect(sink.count()).toBe(1);
   });
 
+  it('gives a person up within the hour whose values alone exceed the bounds of the template', async () => {
+    const contentText =
+      '{% for turn in (1..400) %}{% for name in subscriber.first_name %}{% endfor %}{% endfor %}Hello!';
+    const campaign = await fixture.draft(scope, 3, { contentText });
+    await fixture.test.query(
+      `update audience.subscribers set first_name = repeat('x', 50)
+       where id = (select id from audience.subscribers order by email limit 1)`,
+    );
+    await fixture.sends(scope, campaign);
+    fixture.engine.start();
+    const first = await fixture.settled('each was tried', ({ state }) => /^(SENT|DEFERRED)$/.test(state));
+    expect(first.map(({ state, reason, attempt }) => [state, reason, attempt])).toEqual([
+      ['DEFERRED', 'unknown', 0],
+      ['SENT', null, 1],
+      ['SENT', null, 1],
+    ]);
+    fixture.later(40 * MINUTE);
+    const [last] = await fixture.settled('it is given up', ({ state }) => /^(SENT|FAILED)$/.test(state));
+    expect([last?.reason, last?.last_error]).toEqual(['unknown', expect.stringMatching(/limit exceeded/)]);
+    fixture.engine.wake();
+    await eventually('the campaign is sent', async () => (await statusOf(campaign.id)) === 'SENT');
+    expect(sink.count()).toBe(2);
+  });
+
   it('takes over what a dead sender had claimed, when its lease is over and not before', async () => {
     await fixture.queuedCampaign(scope, 2);
     await fixture.test.query(

@@ -3,6 +3,7 @@ import { countingSent } from '../tracking/campaign-counters.query.js';
 import type { ClaimedDelivery, DeliveryKind } from './delivery.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
 import type { WrittenState } from './returned-deliveries.service.js';
+import { PRESENT_ERA } from './server-era.query.js';
 
 /** What one exchange writes: how attempts ended, and which deliveries go on the wire next. */
 export interface JournalEntry {
@@ -44,12 +45,15 @@ export function exchangeStatement(
   now: Date,
   { wanted, settle }: ExchangeParts,
 ): ExchangeStatement {
-  const deliveries = [...outcomes.map(({ delivery }) => delivery), ...starting];
+  const { sent = [], rest = [] } = Object.groupBy(outcomes, ({ state }) =>
+    state === 'SENT' ? 'sent' : 'rest',
+  );
+  const deliveries = [...deliveriesOf(outcomes), ...starting];
   const queuedOn = deliveries[0]?.queuedOn ?? null;
   const kinds = [...new Set(deliveries.map(({ kind }) => kind))].sort();
   const settlement = settle({ period: sql`n.period`, used: sql`n.used`, released: sql`n.released` });
   const statement = sql<ExchangeRow>`
-    with ${writing(outcomes, queuedOn, now)}, ${countingSent('written', now)}, settled as (
+    with ${writing({ sent, rest }, queuedOn, now)}, ${countingSent('written', now)}, settled as (
       select ${settlement} from (
         select ${usagePeriod}::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
           count(*) filter (where state in ('FAILED', 'SKIPPED')) as released
@@ -61,30 +65,31 @@ export function exchangeStatement(
         from written where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
       ${PRESENT_ERA} as era, (select count(*) from settled) as settled
   `;
-  const rest = outcomes.some(({ state }) => state !== 'SENT') ? ['rest'] : [];
-  return { name: ['delivery-exchange', ...rest, ...kinds, monthOf(queuedOn)].join('.'), statement };
+  const parts = rest.length === 0 ? [] : ['rest'];
+  return { name: ['delivery-exchange', ...parts, ...kinds, monthOf(queuedOn)].join('.'), statement };
 }
 
 /** What was sent, which is nearly all, by its keys alone; the rest with what there is to say of each. */
-const writing = (outcomes: readonly DeliveryOutcome[], queuedOn: string | null, now: Date) => {
-  const sent = outcomes.filter(({ state }) => state === 'SENT').map(({ delivery }) => delivery);
-  const rest = outcomes.filter(({ state }) => state !== 'SENT');
-  return sql`
-    sent as (
-      update messaging.deliveries d set state = 'SENT', reason = null, last_error = null,
-        sent_at = ${now}::timestamptz, finished_at = ${now}::timestamptz, lease_token = null, lease_until = null, lease_era = null
-      where ${isOneOf(sent, queuedOn)}
-      returning ${WRITTEN}
-    ), ${rest.length === 0 ? sql`` : sql`${writingRest(rest, queuedOn, now)},`}
-    written as (select * from sent ${rest.length === 0 ? sql`` : sql`union all select * from rest`})
-  `;
-};
+const writing = (
+  { sent, rest }: Readonly<Record<'sent' | 'rest', readonly DeliveryOutcome[]>>,
+  queuedOn: string | null,
+  now: Date,
+) => sql`
+  sent as (
+    update messaging.deliveries d set state = 'SENT', reason = null, last_error = null,
+      sent_at = ${now}::timestamptz, finished_at = ${now}::timestamptz, lease_token = null, lease_until = null, lease_era = null
+    where ${isOneOf(deliveriesOf(sent), queuedOn)}
+    returning ${WRITTEN}
+  ), ${rest.length === 0 ? sql`` : sql`${writingRest(rest, queuedOn, now)},`}
+  written as (select * from sent ${rest.length === 0 ? sql`` : sql`union all select * from rest`})
+`;
+
+const deliveriesOf = (outcomes: readonly DeliveryOutcome[]) => outcomes.map(({ delivery }) => delivery);
 
 const WRITTEN = sql`d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id`;
 
 /** Looks each up by its keys in one value: there is no join that old statistics could lead astray. */
 const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | null, now: Date) => {
-  const deliveries = outcomes.map(({ delivery }) => delivery);
   const byKeys = Object.fromEntries(
     outcomes.map((outcome) => [
       `${outcome.delivery.id}/${outcome.delivery.leaseToken}`,
@@ -102,7 +107,7 @@ const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | nu
         from told t cross join lateral jsonb_to_record(t.outcomes -> (d.id || '/' || d.lease_token)) as o(state text, reason text,
           last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, uncounted int)
       ), lease_token = null, lease_until = null, lease_era = null
-      where ${isOneOf(deliveries, queuedOn)}
+      where ${isOneOf(deliveriesOf(outcomes), queuedOn)}
       returning ${WRITTEN}
     )
   `;
@@ -160,9 +165,6 @@ function mayGo(kinds: readonly DeliveryKind[], wanted: ExchangeParts['wanted']):
   const cases = kinds.map((kind) => sql`when ${sql.lit(kind)} then ${conditions[kind]}`);
   return cases.length === 0 ? sql`false` : sql`case d.kind ${sql.join(cases, sql` `)} else false end`;
 }
-
-/** Called only once after a crash: the call alone takes as long as several marks. */
-const PRESENT_ERA = sql`coalesce((select e.era from messaging.server_era e), messaging.current_era())`;
 
 const uuids = (ids: readonly string[]) => sql`${`{${ids.join()}}`}::uuid[]`;
 

@@ -14,11 +14,10 @@ import {
   returnedOf,
   type WrittenState,
 } from './returned-deliveries.service.js';
+import { PRESENT_ERA } from './server-era.query.js';
 
 /** The topic of an automation's mail, of a version called `v`, as `uuid[]`. */
 const TOPIC_OF_STEP = sql`array[v.mail_topic_ids[messaging.place_of_step(d.source_id) + 1]]`;
-
-const PRESENT_ERA = sql<{ readonly era: number }>`select messaging.current_era() as era`;
 
 /** What an exchange came to. */
 export interface WrittenEntry {
@@ -54,7 +53,11 @@ export class DeliveryJournal {
 
   /** The server's present era. */
   async era(scope: ProjectScope): Promise<number> {
-    const [row] = await this.database.statement(scope, { name: 'delivery-era', flushed: false }, PRESENT_ERA);
+    const [row] = await this.database.statement(
+      scope,
+      { name: 'delivery-era', flushed: false },
+      sql<{ readonly era: number }>`select ${PRESENT_ERA} as era`,
+    );
     if (row === undefined) throw new Error('The server did not tell its era.');
     return row.era;
   }

@@ -1,7 +1,8 @@
 import type { Recipient } from '#audience';
-import { classifyRefusal, nextAttemptAt } from '#deliverability';
-import { redact, type SendOutcome } from '#platform';
+import { classifyRefusal, GIVE_UP_AFTER_MS, nextAttemptAt } from '#deliverability';
+import { describeError, redact, type SendOutcome } from '#platform';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
+import { MergeTemplateError } from '../content/merge-template.js';
 import type { ClaimedDelivery, DeliveryState } from './delivery.js';
 
 /** How one attempt, or the decision against one, leaves a delivery. */
@@ -23,6 +24,9 @@ export interface DeliveryOutcome {
 
 const RESEND_AFTER_MS = 60_000;
 const ROUTE_RETRY_MS = 15_000;
+const RECOMPOSE_AFTER_MS = 5 * 60_000;
+const RECOMPOSE_WITHIN_MS = 4 * 3_600_000;
+const TEMPLATE_PATIENCE_MS = 3_600_000;
 const MAX_ERROR = 500;
 
 /** The state machine's step after an attempt. `random` spreads retries and gives numbers in [0, 1). */
@@ -95,14 +99,24 @@ export function misconfigured(delivery: ClaimedDelivery, error: string): Deliver
   return ended(delivery, 'FAILED', 'config', error);
 }
 
-/** The mail could not be made. Tried again on the schedule, since the fault may be ours. */
+/**
+ * The mail could not be made. Tried again, since the fault may be ours: after 5 min at first, then whenever it has waited
+ * twice as long. Given up as any mail is, or within the hour where a template exceeds its bounds: what it makes of this
+ * person's values stays as it is, but one of the bounds is time.
+ */
 export function notComposed(
   delivery: ClaimedDelivery,
-  error: string,
+  error: unknown,
   now: Date,
   random: () => number,
 ): DeliveryOutcome {
-  return deferral(delivery, { code: 451, enhancedCode: null, text: error }, now, random);
+  const text = describeError(error);
+  const waitedMs = now.getTime() - delivery.dueSince.getTime();
+  const waitMs =
+    Math.min(Math.max(waitedMs, RECOMPOSE_AFTER_MS), RECOMPOSE_WITHIN_MS) * (0.8 + 0.4 * random());
+  const patienceMs = error instanceof MergeTemplateError ? TEMPLATE_PATIENCE_MS : GIVE_UP_AFTER_MS;
+  if (waitedMs + waitMs > patienceMs) return ended(delivery, 'FAILED', 'unknown', text);
+  return { ...later(delivery, new Date(now.getTime() + waitMs), text), reason: 'unknown' };
 }
 
 function deferral(

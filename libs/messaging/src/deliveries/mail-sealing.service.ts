@@ -45,7 +45,7 @@ export class MailSealing {
     try {
       return await this.seal(work, compose(one), departure);
     } catch (error) {
-      return { ...work, outcome: notComposed(work.delivery, describeError(error), now, Math.random) };
+      return { ...work, outcome: notComposed(work.delivery, error, now, Math.random) };
     }
   }
 

@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
-import { describeError } from '#platform';
 import { notComposed, outcomeOfInterruption, skipped } from './delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from './delivery-source.js';
 import { MailSealing } from './mail-sealing.service.js';
@@ -29,7 +28,7 @@ export class OptInPreparation implements SinglesPreparation {
       if (composed === null) return { ...work, outcome: skipped(delivery, 'nothing-to-confirm') };
       return await this.sealing.sealOne(work, composed.mail, composed.senderDomain);
     } catch (error) {
-      return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };
+      return { ...work, outcome: notComposed(delivery, error, now, Math.random) };
     }
   }
 }

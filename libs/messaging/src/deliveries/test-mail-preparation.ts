@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { CustomFieldsQuery, SuppressionsService, templateDefaults } from '#audience';
 import { Clock, parseEmailAddress, type ProjectScope } from '#kernel';
-import { Database, describeError } from '#platform';
+import { Database } from '#platform';
 import { sampleRecipient } from '../campaigns/sample-recipient.js';
 import { CampaignComposer } from './campaign-composer.service.js';
 import { notComposed, outcomeOfInterruption, skipped } from './delivery-outcome.js';
@@ -44,7 +44,7 @@ export class TestMailPreparation implements SinglesPreparation {
       return await this.sealing.sealOne(work, composed, mail.sender.domain);
     } catch (error) {
       const now = this.clock.now();
-      return { ...work, outcome: notComposed(delivery, describeError(error), now, Math.random) };
+      return { ...work, outcome: notComposed(delivery, error, now, Math.random) };
     }
   }
 

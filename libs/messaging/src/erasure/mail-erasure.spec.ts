@@ -13,7 +13,7 @@ import { CampaignPreparation } from '../deliveries/campaign-preparation.js';
 import { DeliveryClaimsQuery } from '../deliveries/delivery-claims.query.js';
 import { DeliveryJournal } from '../deliveries/delivery-journal.js';
 import type { DeliveryOutcome } from '../deliveries/delivery-outcome.js';
-import { MessagingWorkerModule } from '../messaging.module.js';
+import { MessagingWorkerModule } from '../messaging-worker.module.js';
 import { MailErasureService } from './mail-erasure.service.js';
 
 const NOW = new Date('2026-11-21T06:00:00.000Z');

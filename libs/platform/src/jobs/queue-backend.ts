@@ -96,7 +96,7 @@ function redisBackend({ onError }: QueueBackendOptions, redisUrl: string): Queue
       return {
         close: async (force) => {
           await consumer.close(force);
-          own.disconnect();
+          disconnect(own);
         },
       };
     },
@@ -104,10 +104,15 @@ function redisBackend({ onError }: QueueBackendOptions, redisUrl: string): Queue
       await shared.ping();
     },
     close: () => {
-      shared.disconnect();
+      disconnect(shared);
       return Promise.resolve();
     },
   };
+}
+
+/** Does nothing to a connection that has ended: ioredis would wait two seconds for it to end again. */
+function disconnect(redis: Redis): void {
+  if (redis.status !== 'end') redis.disconnect();
 }
 
 const quiet = { skipVersionCheck: true, prefix: 'mailwright' } as const;

@@ -1,4 +1,4 @@
-const FOREIGN_KEY_VIOLATION = '23503';
+import { SQL_STATE, sqlStateOf } from '../../database/sql-state.js';
 
 /** PostgreSQL says the same code when a row is removed that others refer to: `update or delete on table`. */
 const ROW_THAT_REFERS = /insert or update on table "[^"]+" violates foreign key constraint/;
@@ -8,6 +8,9 @@ const ROW_THAT_REFERS = /insert or update on table "[^"]+" violates foreign key 
  * that very moment. A server that speaks another language than English is not understood.
  */
 export function isVanishedReference(error: unknown): boolean {
-  if (!(error instanceof Error) || !('code' in error)) return false;
-  return error.code === FOREIGN_KEY_VIOLATION && ROW_THAT_REFERS.test(error.message);
+  return (
+    error instanceof Error &&
+    sqlStateOf(error) === SQL_STATE.foreignKeyViolation &&
+    ROW_THAT_REFERS.test(error.message)
+  );
 }

@@ -18,4 +18,4 @@ const planBy = (features: PlanFeaturesQuery): DomainPlan => ({
   ],
   exports: [DomainPlan, DomainUsage],
 })
-export class DomainUsageModule {}
+export class DomainPortsModule {}

@@ -1,0 +1,4 @@
+import { afterAll } from '@jest/globals';
+import { endPrograms } from './program.js';
+
+afterAll(endPrograms);
