@@ -112,6 +112,13 @@ describe('compiled content', () => {
     expect(html).toMatch(/<html lang="en"/);
   });
 
+  it('writes a table into the text part row by row, its cells apart', async () => {
+    const html =
+      '<p>Order</p><table><tr><th>Item</th><th>Price</th></tr><tr><td>Tea</td><td><b>3 €</b></td></tr></table><p>Thanks</p>';
+    const { text } = await compileContent(input([{ type: 'html', html }]));
+    expect(text).toMatch(/^Order\n+Item Price\nTea 3 €\n+Thanks\n/);
+  });
+
   it('makes the text part from the HTML: words, links and image texts, no preview, no title', async () => {
     const { text } = await compileContent(
       input(

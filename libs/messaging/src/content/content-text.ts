@@ -11,11 +11,18 @@ const OPTIONS: HtmlToTextOptions = {
       const alt: unknown = element.attribs?.['alt'];
       if (typeof alt === 'string' && alt !== '') builder.addInline(alt);
     },
+    cell: (element, walk, builder) => {
+      walk(element.children, builder);
+      builder.addInline(' ');
+    },
   },
   selectors: [
     { selector: 'head', format: 'skip' },
     { selector: 'div[style*="display:none"]', format: 'skip' },
     { selector: 'img', format: 'alternative' },
+    { selector: 'tr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
+    { selector: 'td', format: 'cell' },
+    { selector: 'th', format: 'cell' },
     {
       selector: 'a',
       options: { linkBrackets: ['<', '>'], hideLinkHrefIfSameAsText: true, noAnchorUrl: true },
