@@ -21,6 +21,9 @@ const OPTIONS: HtmlToTextOptions = {
     { selector: 'div[style*="display:none"]', format: 'skip' },
     { selector: 'img', format: 'alternative' },
     { selector: 'tr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
+    // Tables that only hold the layout: what is in their cells says where lines end.
+    { selector: 'table[role="presentation"] > tr', format: 'inline' },
+    { selector: 'table[role="presentation"] > tbody > tr', format: 'inline' },
     { selector: 'td', format: 'cell' },
     { selector: 'th', format: 'cell' },
     {
