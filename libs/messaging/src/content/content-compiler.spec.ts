@@ -112,6 +112,18 @@ describe('compiled content', () => {
     expect(html).toMatch(/<html lang="en"/);
   });
 
+  it('writes a table into the text part row by row, its cells apart', async () => {
+    const html =
+      '<p>Order</p><table><tr><th>Item</th><th>Price</th></tr><tr><td>Tea</td><td><b>3 €</b></td></tr></table><p>Thanks</p>';
+    const { text } = await compileContent(input([{ type: 'html', html }]));
+    expect(text).toMatch(/^Order\n+Item Price\nTea 3 €\n+Thanks\n/);
+    const mjml =
+      '<mjml><mj-body><mj-section><mj-column><mj-text>Hi</mj-text><mj-button href="https://a.example/">Go</mj-button></mj-column></mj-section></mj-body></mjml>';
+    expect((await compileContent(input([{ type: 'mjml', mjml }]))).text).toMatch(
+      /^Hi\n\nGo <https:\/\/a\.example\/>\n/,
+    );
+  });
+
   it('makes the text part from the HTML: words, links and image texts, no preview, no title', async () => {
     const { text } = await compileContent(
       input(

@@ -103,6 +103,10 @@ describe('an unsubscribe link', () => {
     ['<!-- <a href="{{ links.unsubscribe }}">x</a> -->', false],
     ['<img src="{{ links.unsubscribe }}">', false],
     ['<a href="https://a.example/?{{ links.unsubscribe }}">x</a>', false],
+    ['<a href="{{ links.unsubscribe }}"><img src="https://a.example/leave.png" alt="Leave"></a>', true],
+    ['<a href="{{ links.unsubscribe }}">{{ custom.leave }}</a>', true],
+    ['<a href="{{ links.unsubscribe }}"> <b></b></a>', false],
+    ['<p style="color: red; display: none"><a href="{{ links.unsubscribe }}">x</a></p>', false],
   ])('%s: %s', (html, expected) => {
     expect(hasUnsubscribeLink(html)).toBe(expected);
   });

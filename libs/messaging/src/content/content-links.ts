@@ -3,6 +3,7 @@ import type { ContentDocument } from './content-document.js';
 import { MergeTagMask, templatePieces } from './merge-tags.js';
 import { mergeUrlFault } from './merge-url.js';
 
+const HIDDEN = /display\s*:\s*none/i;
 const URL_ATTRIBUTE = /^(?:href|src|background|(?:[a-z]+[-:])+(?:href|url|src))$/;
 const UNSUBSCRIBE = /^\{\{-?\s*links\.unsubscribe\s*(?:\|[^}]*)?-?\}\}/;
 
@@ -63,10 +64,10 @@ export function linkFault(url: string): string | null {
   return mergeUrlFault(new MergeTagMask().hide(url));
 }
 
-/** True when an HTML template links to `{{ links.unsubscribe }}`. */
+/** True when an HTML or MJML template has a link to `{{ links.unsubscribe }}` that a reader can see. */
 export function hasUnsubscribeLink(html: string): boolean {
   const mask = new MergeTagMask();
-  return maskedLinks(mask.hide(html)).some(
+  return maskedLinks(withoutUnseen(mask.hide(html))).some(
     ({ attribute, url }) => attribute === 'href' && UNSUBSCRIBE.test(mask.restore(url, '{').trim()),
   );
 }
@@ -76,7 +77,19 @@ export function hasUnsubscribeAddress(text: string): boolean {
   return templatePieces(text).some(({ kind, source }) => kind === 'output' && UNSUBSCRIBE.test(source));
 }
 
-const HIDDEN = /display\s*:\s*none/i;
+/** Masked HTML without what is not displayed, and without links that have nothing to press on. */
+function withoutUnseen(masked: string): string {
+  return sanitizeHtml(masked, {
+    allowedTags: false,
+    allowedAttributes: false,
+    allowVulnerableTags: true,
+    parseStyleAttributes: false,
+    parser: { recognizeSelfClosing: true },
+    exclusiveFilter: ({ tag, attribs, text, mediaChildren }) =>
+      HIDDEN.test(attribs['style'] ?? '') ||
+      (tag === 'a' && text.trim() === '' && mediaChildren.length === 0),
+  });
+}
 
 /** What a reader sees of masked HTML, without the footer: text, images and the `div`s around them. */
 export function visibleHtml(masked: string): string {

@@ -11,11 +11,21 @@ const OPTIONS: HtmlToTextOptions = {
       const alt: unknown = element.attribs?.['alt'];
       if (typeof alt === 'string' && alt !== '') builder.addInline(alt);
     },
+    cell: (element, walk, builder) => {
+      walk(element.children, builder);
+      builder.addInline(' ');
+    },
   },
   selectors: [
     { selector: 'head', format: 'skip' },
     { selector: 'div[style*="display:none"]', format: 'skip' },
     { selector: 'img', format: 'alternative' },
+    { selector: 'tr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
+    // Tables that only hold the layout: what is in their cells says where lines end.
+    { selector: 'table[role="presentation"] > tr', format: 'inline' },
+    { selector: 'table[role="presentation"] > tbody > tr', format: 'inline' },
+    { selector: 'td', format: 'cell' },
+    { selector: 'th', format: 'cell' },
     {
       selector: 'a',
       options: { linkBrackets: ['<', '>'], hideLinkHrefIfSameAsText: true, noAnchorUrl: true },
