@@ -215,9 +215,9 @@ describe('A sending domain', () => {
     const { live } = await fixture.project();
     await create(live, 'name0.example');
     const { id } = await fixture.view(live);
-    let isChanging = true;
+    const changed = new AbortController();
     const shown = async () => {
-      while (isChanging) {
+      while (!changed.signal.aborted) {
         const { domainName, dnsRecords } = await fixture.view(live);
         const others = dnsRecords.filter(({ host }) => !host.endsWith(domainName));
         expect(others.map(({ host }) => `${host} of ${domainName}`)).toEqual([]);
@@ -231,7 +231,7 @@ describe('A sending domain', () => {
          where domain_id = ${id}`,
       );
     }
-    isChanging = false;
+    changed.abort();
     for (const look of await looks) expect(look).toMatchObject({ status: 'fulfilled' });
   });
 

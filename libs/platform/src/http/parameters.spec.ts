@@ -94,6 +94,7 @@ describe('What a path and a query may look like', () => {
       `GET ${target} HTTP/1.1\r\nHost: mail.example\r\nX-API-Key: key\r\n${more}Connection: close\r\n\r\n`;
     for (const bytes of [
       request('http://mail.example/api/v1/parcels?size=1', ''),
+      request('/%61pi/v1/parcels?size=1', ''),
       request('/api/v1/parcels?size=1', 'Expect: the-unexpected\r\n'),
     ]) {
       const answer = await sendBytes(api.url, bytes);

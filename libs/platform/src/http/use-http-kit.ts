@@ -66,7 +66,7 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
   fastify.addHook('onRequest', (request, reply, done) => {
     deadline.start(request, reply);
     void reply.header('x-request-id', request.id);
-    if (request.url.startsWith(`${API_PREFIX}/`)) void reply.header('cache-control', 'no-store');
+    if (isOfApi(request)) void reply.header('cache-control', 'no-store');
     inContext(request, done);
   });
   fastify.addHook('onRequest', async (request, reply) => {
@@ -79,6 +79,11 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
   });
   // Reading the body has left the context of onRequest.
   fastify.addHook('preHandler', (request, _reply, done) => inContext(request, done));
+}
+
+/** Also where a part of the prefix is percent-encoded. */
+function isOfApi({ url, routeOptions }: FastifyRequest): boolean {
+  return url.startsWith(`${API_PREFIX}/`) || routeOptions.config.operation !== undefined;
 }
 
 function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
+import { eventually } from '../../../../../test/support/eventually.js';
 import { startRedis, type TestRedis } from '../../../../../test/support/redis.js';
 import {
   problemIn,
@@ -158,6 +159,27 @@ describe('Windows that are over', () => {
     expect(await test.query('select key from platform.rate_limit_windows')).toEqual([{ key: 'runs' }]);
     await store.close();
     await database.close();
+    await test.drop();
+  });
+});
+
+describe('While its store is busy', () => {
+  it('the rate limit waits for it', async () => {
+    const test = await createTestDatabase();
+    const api = await startSampleApi(test.url);
+    api.keys.issue('key', sampleCaller(['topics:read']));
+    const get = () => fetch(`${api.url}/api/v1/parcels`, { headers: { 'x-api-key': 'key' } });
+    expect((await get()).status).toBe(200);
+    const busy = test.query(
+      `update platform.rate_limit_windows set hits = hits; select pg_sleep(2) from platform.rate_limit_windows`,
+    );
+    await eventually('the window is locked', async () => {
+      const free = await test.query('select from platform.rate_limit_windows for update skip locked');
+      return free.length === 0;
+    });
+    expect((await get()).status).toBe(200);
+    await busy;
+    await api.close();
     await test.drop();
   });
 });
