@@ -6,9 +6,14 @@ interface MediaType {
   readonly schema?: object;
 }
 
+interface HeaderObject {
+  readonly $ref?: string;
+  readonly required?: boolean;
+}
+
 interface ResponseObject {
   readonly content?: Readonly<Record<string, MediaType>>;
-  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
+  readonly headers?: Readonly<Record<string, HeaderObject>>;
   readonly $ref?: string;
 }
 
@@ -26,7 +31,7 @@ export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components?: {
     readonly responses?: Readonly<Record<string, ResponseObject>>;
-    readonly headers?: Readonly<Record<string, { readonly required?: boolean }>>;
+    readonly headers?: Readonly<Record<string, HeaderObject>>;
     readonly schemas?: Readonly<Record<string, object>>;
   };
 }
@@ -81,8 +86,9 @@ function checkHeaders(
   { headers = {} }: ResponseObject,
   answer: ApiAnswer,
 ): void {
-  for (const name of Object.keys(headers)) {
-    if (document.components?.headers?.[name]?.required !== true || answer.headers.has(name)) continue;
+  for (const [name, header] of Object.entries(headers)) {
+    const { required } = header.$ref === undefined ? header : (document.components?.headers?.[name] ?? {});
+    if (required !== true || answer.headers.has(name)) continue;
     throw new Error(`${where} has no ${name}, but the document promises one.`);
   }
   if (answer.headers.has('location') && !('Location' in headers))

@@ -2694,9 +2694,12 @@ export interface components {
     'rate-limited': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        /** @description Requests that the key has per minute. */
+        'X-RateLimit-Limit'?: number;
+        /** @description Requests left in the running window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
         'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };
@@ -2721,9 +2724,12 @@ export interface components {
     unavailable: {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        /** @description Requests that the key has per minute. */
+        'X-RateLimit-Limit'?: number;
+        /** @description Requests left in the running window. */
+        'X-RateLimit-Remaining'?: number;
+        /** @description When the window ends, in Unix seconds. */
+        'X-RateLimit-Reset'?: number;
         'Retry-After': components['headers']['Retry-After'];
         [name: string]: unknown;
       };

@@ -137,9 +137,15 @@ function addHeaders(status: string, response: ResponseEntry): void {
   names.push(...Object.keys(response.headers ?? {}));
   delete response.headers;
   if (isPage(response)) names.push('Link');
-  response.headers = Object.fromEntries(
-    names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-  );
+  response.headers = Object.fromEntries(names.map((name) => [name, headerOf(name, status)]));
+}
+
+/** Whoever asks too often without a key, or while keys cannot be looked up, has no window that could be told of. */
+function headerOf(name: string, status: string): object {
+  const window = RATE_LIMIT_HEADERS.find((header) => header === name);
+  return window !== undefined && RETRY_STATUSES.has(status)
+    ? { ...HEADERS[window], required: false }
+    : { $ref: `#/components/headers/${name}` };
 }
 
 function isPage({ content }: ResponseEntry): boolean {
