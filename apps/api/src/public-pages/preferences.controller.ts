@@ -2,6 +2,7 @@ import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters } from '@nes
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { consentProof, PAUSE_DAYS, type Preferences, PreferencesQuery, PreferencesService } from '#audience';
+import { NotFoundError } from '#kernel';
 import { formField } from './form-body.js';
 import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
@@ -40,17 +41,18 @@ export class PreferencesController {
     const asksFirst = formField(request, PREFERENCES_FIELDS.scope) === EVERYTHING && !standing.suppressed;
     if (asksFirst)
       return sendPage(reply, leaveEverythingPage({ sender: link.sender, email: standing.email }));
-    const changed = await this.#change(link, standing, request);
-    sendPage(reply, await this.#page(link, changed));
+    const outcome = await this.#change(link, standing, request).catch(goneOrThrow);
+    const page = await this.#page(link, outcome === 'saved');
+    sendPage(reply, outcome === 'gone' ? { ...page, status: 404 } : page);
   }
 
-  /** False when the form asks for nothing, or for what a suppression rules out. */
+  /** `unchanged` when the form asks for nothing, or for what a suppression rules out. */
   async #change(
     { scope, id }: PageLink,
     { suppressed }: Preferences,
     request: FastifyRequest,
-  ): Promise<boolean> {
-    if (suppressed) return false;
+  ): Promise<'saved' | 'unchanged'> {
+    if (suppressed) return 'unchanged';
     const { preferences } = this;
     const by = consentProof('SUBSCRIBER_PAGE', null, { source: 'preferences', ...visitorOf(request) });
     const chosen = choiceOf(request);
@@ -59,8 +61,8 @@ export class PreferencesController {
     else if (chosen.join !== null) await preferences.join(scope, id, chosen.join, by);
     else if (chosen.days !== undefined) await preferences.pause(scope, id, chosen.days);
     else if (chosen.resume) await preferences.resume(scope, id);
-    else return false;
-    return true;
+    else return 'unchanged';
+    return 'saved';
   }
 
   /** That of nowhere when the subscriber was erased. */
@@ -68,6 +70,12 @@ export class PreferencesController {
     const standing = await this.query.of(scope, id);
     return standing === null ? notFoundPage : preferencesPage({ sender, ...standing }, PAUSE_DAYS, saved);
   }
+}
+
+/** A topic that went since the page was shown: its reader is shown what there is now, since the link is right. */
+function goneOrThrow(error: unknown): 'gone' {
+  if (error instanceof NotFoundError) return 'gone';
+  throw error;
 }
 
 function choiceOf(request: FastifyRequest) {

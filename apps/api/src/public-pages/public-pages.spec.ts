@@ -371,6 +371,19 @@ describe('public pages', () => {
       expect(await statusesOf(id)).toMatchObject({ Plain: 'SUBSCRIBED' });
     });
 
+    it('show what there is to choose when the chosen topic went in the meantime', async () => {
+      const { id, topics } = await subscribe();
+      const [gone, stays] = topics as [(typeof topics)[0], (typeof topics)[0]];
+      await app.get(TopicDeletionService).delete(scope, gone.topicKey, null);
+      for (const choice of ['leave', 'join']) {
+        const { statusCode, body } = await post(linkOf(id), `${choice}=${gone.topicKey}`);
+        expect(statusCode).toBe(404);
+        expect(body).toContain('Your mail preferences');
+        expect(body).not.toContain(`value="${gone.topicKey}"`);
+        expect(body).toContain(`value="${stays.topicKey}"`);
+      }
+    });
+
     it('know no topic of others', async () => {
       const { id } = await subscribe();
       for (const choice of ['leave', 'join'])

@@ -59,7 +59,8 @@ export function customFieldOf(target: string): string | null {
   return target.startsWith(CUSTOM_PREFIX) ? target.slice(CUSTOM_PREFIX.length) : null;
 }
 
-function targetOf(name: string, customKeys: ReadonlySet<string>): ColumnTarget {
+/** What a column of this name holds by itself, without a mapping; null: nothing that is known. */
+export function targetOf(name: string, customKeys: ReadonlySet<string>): ColumnTarget {
   const key = customFieldOf(name);
   if (key !== null) return customKeys.has(key) ? name : null;
   if (customKeys.has(name)) return `${CUSTOM_PREFIX}${name}`;

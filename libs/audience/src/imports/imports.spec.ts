@@ -364,6 +364,42 @@ describe('an import', () => {
     expect(await run(csv('email'))).toMatchObject({ status: 'COMPLETED', counts: { total: 0 } });
   });
 
+  it('takes rows of a list that write the same field in different ways, but no row that has it twice', async () => {
+    await makeField('plan', 'TEXT');
+    const ended = await run({
+      rows: [
+        { email: 'ada@example.com', firstName: 'Ada', plan: 'pro' },
+        { 'E-Mail': 'grace@example.com', first_name: 'Grace', customFields: { plan: 'team' } },
+      ],
+    });
+    expect(ended.counts).toMatchObject({ created: 2, failed: 0 });
+    for (const [name, plan] of [
+      ['Ada', 'pro'],
+      ['Grace', 'team'],
+    ]) {
+      expect(await find(`${name?.toLowerCase()}@example.com`)).toMatchObject({
+        firstName: name,
+        customFields: { plan },
+      });
+    }
+    for (const first of ['first_name', 'firstName', 'First Name']) {
+      await expect(
+        accept({
+          rows: [
+            { email: 'ada@example.com', [first]: 'Ada' },
+            { email: 'grace@example.com', first_name: 'Amazing', firstName: 'Grace' },
+          ],
+        }),
+      ).rejects.toMatchObject({
+        members: {
+          errors: {
+            [`rows[1].${first === 'firstName' ? 'first_name' : 'firstName'}`]: 'holds firstName again',
+          },
+        },
+      });
+    }
+  });
+
   it('refuses columns and topics that the project does not know, unless they are mapped', async () => {
     await makeField('plan', 'TEXT');
     const file = () => csv('Mail,Tariff,Notes\nada@example.com,pro,nice\n');

@@ -1,5 +1,5 @@
 import { acceptedColumns, type ColumnRules, type ImportBatch } from './import-batch.js';
-import { chooseColumns } from './import-columns.js';
+import { chooseColumns, type ColumnTarget, targetOf } from './import-columns.js';
 import { arrivedRow } from './import-row.js';
 
 /** A row of a list: column → value, and the custom fields in an object of their own, or among the columns. */
@@ -10,7 +10,7 @@ export interface JsonRow {
 
 /** The rows of a list. Throws ImportNotReadableError, DomainValidationError. */
 export function jsonRows(rows: readonly JsonRow[], rules: ColumnRules): ImportBatch {
-  const flat = rows.map(withoutNesting);
+  const flat = writtenAlike(rows.map(withoutNesting), rules);
   const paths = new Map<string, string>();
   flat.forEach((row, index) => {
     for (const name of Object.keys(row)) if (!paths.has(name)) paths.set(name, `rows[${index}].${name}`);
@@ -27,7 +27,37 @@ export function jsonRows(rows: readonly JsonRow[], rules: ColumnRules): ImportBa
   };
 }
 
-function withoutNesting({ customFields = {}, ...row }: JsonRow): Readonly<Record<string, unknown>> {
+type FlatRow = Readonly<Record<string, unknown>>;
+
+/**
+ * Rows are no table: one may say `firstName` where another says `first_name`. All get the name that came first, but
+ * where a row has both.
+ */
+function writtenAlike(rows: readonly FlatRow[], { mapping, definitions }: ColumnRules): readonly FlatRow[] {
+  const keys = new Set(definitions.map(({ key }) => key));
+  const nameOf = new Map<ColumnTarget, string>();
+  const firsts = new Map<string, string>();
+  const firstOf = (name: string): string => {
+    const known = firsts.get(name);
+    if (known !== undefined) return known;
+    const target = Object.hasOwn(mapping, name.trim()) ? null : targetOf(name.trim(), keys);
+    const first = target === null ? name : (nameOf.get(target) ?? name);
+    nameOf.set(target, first);
+    firsts.set(name, first);
+    return first;
+  };
+  return rows.map((row) => {
+    const written: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(row)) {
+      const first = firstOf(name);
+      const isFree = !Object.hasOwn(row, first) && !Object.hasOwn(written, first);
+      written[isFree ? first : name] = value;
+    }
+    return written;
+  });
+}
+
+function withoutNesting({ customFields = {}, ...row }: JsonRow): FlatRow {
   const entries = Object.entries(customFields).map(([key, value]) => [`customFields.${key}`, value]);
   return { ...row, ...Object.fromEntries(entries) };
 }
