@@ -1,9 +1,13 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { type AnnouncementType, ManualClock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, Notifications, OutgoingHttp, SecretBox } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually } from '../../../test/support/eventually.js';
 import { createProject } from '../../../test/support/fixtures.js';
 import { WebhookReceiver } from '../../../test/support/webhook-receiver.js';
 import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
@@ -176,11 +180,33 @@ describe('webhooks', () => {
     ]);
   });
 
+  it('do not wait for an endpoint that does not answer, however much it is to be told', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+    await endpoints.create(scope, { url, description: null, eventTypes: ['email.opened'] });
+    await listen(['campaign.sent']);
+    for (let n = 0; n < 200; n++) await announcer.announce(scope, { type: 'email.opened', data: { n } });
+    sender.start();
+    for (let n = 1; n <= 2; n++) {
+      await announcer.announce(scope, { type: 'campaign.sent', data: { n } });
+      await eventually('the post of an event', () => receiver.posts.length === n);
+    }
+    const stopping = sender.stop();
+    silent.closeAllConnections();
+    await stopping;
+    silent.close();
+  });
+
   it('are tried again when the worker died while it posted them', async () => {
     await listen();
     await announcer.announce(scope, { type: 'campaign.sent', data: {} });
     const now = clock.now();
-    await new WebhookDeliveriesQuery(database).claim(10, now, new Date(now.getTime() + 30_000));
+    await new WebhookDeliveriesQuery(database).claim(
+      { limit: 10, limitOfOne: 10 },
+      now,
+      new Date(now.getTime() + 30_000),
+    );
     await sender.pass();
     expect(receiver.posts).toHaveLength(0);
     clock.advance(31_000);

@@ -22,12 +22,21 @@ export interface DueWebhook {
 
 /** How one attempt ended. `nextAttemptAt` null: it was the last. */
 export interface WebhookOutcome {
-  readonly delivery: Pick<DueWebhook, 'id' | 'attempt' | 'environmentId'>;
+  readonly delivery: Pick<DueWebhook, 'id' | 'endpointId' | 'attempt' | 'environmentId'>;
   readonly at: Date;
   readonly durationMs: number;
   readonly status: number | null;
   readonly error: string | null;
   readonly nextAttemptAt: Date | null;
+}
+
+/** How much may be taken now. */
+export interface ClaimLimits {
+  readonly limit: number;
+  /** Of one endpoint. */
+  readonly limitOfOne: number;
+  /** Endpoints of which some are being posted, and how many: these count towards `limitOfOne`. */
+  readonly busy?: ReadonlyMap<string, number>;
 }
 
 /** What is due, and how it went: across projects, for the worker. */
@@ -36,17 +45,31 @@ export class WebhookDeliveriesQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /**
-   * Takes up to `limit` that are due, and puts their next try to `leaseUntil`: should this process die, they are tried
-   * again then. Each is an attempt, whatever becomes of it.
+   * Takes what is due the longest, some of each endpoint, and puts its next try to `leaseUntil`: should this process die,
+   * it is tried again then. Each is an attempt, whatever becomes of it.
    */
-  async claim(limit: number, now: Date, leaseUntil: Date): Promise<DueWebhook[]> {
+  async claim(
+    { limit, limitOfOne, busy = new Map() }: ClaimLimits,
+    now: Date,
+    leaseUntil: Date,
+  ): Promise<DueWebhook[]> {
     if (!(await this.#isAny(now))) return [];
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<DueWebhook>`
-        with due as (
+        with candidate as materialized (
+          select c.id, c.next_attempt_at
+          from webhooks.endpoints p
+          left join unnest(${[...busy.keys()]}::uuid[], ${[...busy.values()]}::int[]) b(endpoint_id, posts) on b.endpoint_id = p.id
+          cross join lateral (
+            select d.id, d.next_attempt_at from webhooks.deliveries d
+            where d.endpoint_id = p.id and d.finished_at is null and d.next_attempt_at <= ${now}
+            order by d.next_attempt_at limit greatest(0, ${limitOfOne}::int - coalesce(b.posts, 0))
+          ) c
+          order by c.next_attempt_at limit ${limit}
+        ), due as (
           select d.id from webhooks.deliveries d
-          where d.finished_at is null and d.next_attempt_at <= ${now}
-          order by d.next_attempt_at limit ${limit} for update skip locked
+          where d.id = any(array(select id from candidate)) and d.finished_at is null and d.next_attempt_at <= ${now}
+          for update skip locked
         ), claimed as (
           update webhooks.deliveries d set attempts = d.attempts + 1, next_attempt_at = ${leaseUntil}
           from due where d.id = due.id returning d.*

@@ -12,11 +12,17 @@ import {
 } from '#platform';
 import { WebhookEndpoints } from '../endpoints/webhook-endpoints.service.js';
 import { WEBHOOKS_CHANNEL } from '../events/webhook-announcer.service.js';
+import { PostsUnderWay } from './posts-under-way.js';
 import { nextAttemptAt } from './retry-schedule.js';
 import { type DueWebhook, WebhookDeliveriesQuery, type WebhookOutcome } from './webhook-deliveries.query.js';
 
 const LOOK_EVERY_MS = 2_000;
-const AT_ONCE = 32;
+/** Posts of a process. */
+const AT_ONCE = 64;
+/** One that answers slowly, or not at all, leaves room for others. */
+const AT_ONCE_OF_ONE = 16;
+/** What becomes due while answers are waited for is posted so soon. */
+const LOOK_AGAIN_MS = 250;
 /** Longer than a request may take with all that is around it. */
 const LEASE_MS = 30_000;
 /** The receiver does not want them any more (Standard Webhooks, "Disabling endpoints"). */
@@ -64,19 +70,29 @@ export class WebhookSender {
     await this.#loop.stop();
   }
 
-  /** Posts all that is due now. */
+  /** Posts all that is due now, and what becomes due meanwhile: no slow answer keeps others waiting. */
   async pass(): Promise<void> {
-    while (!this.#isStopping) {
-      const now = this.clock.now();
-      const due = await this.deliveries.claim(AT_ONCE, now, new Date(now.getTime() + LEASE_MS));
-      const outcomes = await Promise.all(due.map((webhook) => this.#post(webhook)));
-      await this.deliveries.settle(outcomes);
-      for (const [index, { status }] of outcomes.entries()) {
-        const webhook = due[index];
-        if (status === GONE && webhook !== undefined)
-          await this.endpoints.disable(webhook, webhook.endpointId, 'It answered 410 Gone.');
-      }
-      if (due.length < AT_ONCE) return;
+    const posts = new PostsUnderWay();
+    for (;;) {
+      for (const webhook of await this.#claim(posts)) posts.add(webhook.endpointId, this.#post(webhook));
+      if (posts.isEmpty) return;
+      await this.#settle(await posts.ended(LOOK_AGAIN_MS));
+    }
+  }
+
+  async #claim(posts: PostsUnderWay): Promise<readonly DueWebhook[]> {
+    const limit = AT_ONCE - posts.count;
+    if (this.#isStopping || limit === 0) return [];
+    const now = this.clock.now();
+    const limits = { limit, limitOfOne: AT_ONCE_OF_ONE, busy: posts.ofEndpoints };
+    return await this.deliveries.claim(limits, now, new Date(now.getTime() + LEASE_MS));
+  }
+
+  async #settle(outcomes: readonly WebhookOutcome[]): Promise<void> {
+    await this.deliveries.settle(outcomes);
+    for (const { status, delivery } of outcomes) {
+      if (status === GONE)
+        await this.endpoints.disable(delivery, delivery.endpointId, 'It answered 410 Gone.');
     }
   }
 

@@ -11,6 +11,8 @@ import { WebhookClient } from './webhook-client.js';
 const POLL_MS = 500;
 /** Calls at once, of one automation. */
 const AT_ONCE = 32;
+/** What becomes due while answers are waited for is called so soon. */
+const LOOK_AGAIN_MS = 250;
 
 /** Makes the calls of webhook steps, in every worker: apart from all other steps, which no slow answer holds up. */
 @Injectable()
@@ -47,14 +49,34 @@ export class WebhookCaller {
     await this.#loop.stop();
   }
 
-  /** Makes all calls that are due. */
+  /** Makes all calls that are due, and those that become due meanwhile: no slow answer keeps other automations waiting. */
   async pass(): Promise<void> {
-    for (let made = 1; made > 0 && !this.#stopping;) {
-      const now = this.clock.now();
-      if (!(await this.waiting.isCalling(now))) return;
-      const due = await this.runs.due(now, true);
-      made = (await Promise.all(due.map((version) => this.#callAll(version)))).reduce((a, b) => a + b, 0);
+    const calling = new Map<number, Promise<void>>();
+    const resting = new Set<number>();
+    for (;;) {
+      for (const version of await this.#due()) {
+        const { versionId } = version;
+        if (calling.has(versionId) || resting.has(versionId)) continue;
+        const leave = (isResting: boolean) => {
+          calling.delete(versionId);
+          if (isResting) resting.add(versionId);
+        };
+        calling.set(versionId, this.#callSome(version, leave));
+      }
+      if (calling.size === 0) return;
+      await firstOf(calling.values(), LOOK_AGAIN_MS);
     }
+  }
+
+  async #due(): Promise<readonly DueVersion[]> {
+    const now = this.clock.now();
+    if (this.#stopping || !(await this.waiting.isCalling(now))) return [];
+    return await this.runs.due(now, true);
+  }
+
+  /** What has none to make now is with other workers. */
+  async #callSome(version: DueVersion, leave: (isResting: boolean) => void): Promise<void> {
+    leave((await this.#callAll(version)) === 0);
   }
 
   async #callAll({ scope, versionId }: DueVersion): Promise<number> {
@@ -90,4 +112,14 @@ export class WebhookCaller {
     const fields = { error: describeError(error), ...what };
     this.logger.error(fields, 'the webhook of an automation could not be called');
   }
+}
+
+/** Resolves with the first of them, or after `waitMs`. */
+async function firstOf(promises: Iterable<Promise<void>>, waitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const wait = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, waitMs);
+  });
+  await Promise.race([...promises, wait]);
+  clearTimeout(timer);
 }

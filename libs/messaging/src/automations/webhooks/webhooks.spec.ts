@@ -13,6 +13,9 @@ import { Webhook } from 'standardwebhooks';
 import { AutomationsFixture, chain, delay, trigger } from '../automations.fixture.js';
 import { type DnsServer, startDnsServer } from '../../../../../test/support/dns-server.js';
 import { prepareProject, SECRETS } from '../../../../../test/support/system.js';
+import { eventually } from '../../../../../test/support/eventually.js';
+import { AutomationRunner } from '../runs/automation-runner.js';
+import { WebhookCaller } from './webhook-caller.js';
 import { firstSecret } from './automation-secret.js';
 import { AutomationSecrets } from './automation-secrets.service.js';
 import { SealedAutomationSecrets } from './sealed-automation-secrets.query.js';
@@ -145,6 +148,33 @@ describe('webhooks of automations', () => {
     expect(await after.get(AutomationSecrets).of(scope)).toBe(secret);
     expect(await after.get(AutomationSecrets).of(unasked)).toBe(firstSecret(SECRETS.MASTER_KEY, unasked));
     await after.close();
+  });
+
+  it('do not wait for those of another automation that nobody answers', async () => {
+    let isWaitedFor = true;
+    const silent = createServer(({ socket }) => {
+      socket.on('close', () => {
+        isWaitedFor = false;
+      });
+    });
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const nowhere = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+    const goOn = async (target: string) => {
+      const id = await fixture.active(chain(trigger(), hook({ url: target })));
+      await fixture.enter(id, (await fixture.person()).email);
+      await fixture.messaging.get(AutomationRunner).pass();
+    };
+    await goOn(nowhere);
+    const asked = once(silent, 'request');
+    const passing = fixture.messaging.get(WebhookCaller).pass();
+    await asked;
+    await goOn(url);
+    await eventually('the other call', () => calls.length === 1);
+    expect(isWaitedFor).toBe(true);
+    silent.closeAllConnections();
+    await passing;
+    silent.close();
   });
 
   it('are held while the automation is paused', async () => {
