@@ -7,6 +7,13 @@ const AHEAD = /prefetch|preview/i;
 
 /** What of a request tells who opened a mail or followed its link. */
 export function trackedRequestOf(method: string, headers: IncomingHttpHeaders): TrackedRequest {
-  const isPrefetch = PURPOSES.some((name) => AHEAD.test(String(headers[name] ?? '')));
-  return { method, userAgent: headers['user-agent'], isPrefetch };
+  return {
+    method,
+    userAgent: headers['user-agent'],
+    isPrefetch: PURPOSES.some((name) => isAhead(headers[name])),
+  };
+}
+
+function isAhead(purpose: string | string[] | undefined): boolean {
+  return purpose !== undefined && AHEAD.test(String(purpose));
 }

@@ -13,6 +13,8 @@ const POLL_MS = 500;
 const AT_ONCE = 32;
 /** What becomes due while answers are waited for is called so soon. */
 const LOOK_AGAIN_MS = 250;
+/** Another worker has just taken the calls that are due: so long they are left to it. */
+const REST_MS = 1_000;
 
 /** Makes the calls of webhook steps, in every worker: apart from all other steps, which no slow answer holds up. */
 @Injectable()
@@ -52,16 +54,17 @@ export class WebhookCaller {
   /** Makes all calls that are due, and those that become due meanwhile: no slow answer keeps other automations waiting. */
   async pass(): Promise<void> {
     const calling = new Map<number, Promise<void>>();
-    const resting = new Set<number>();
+    const restingUntil = new Map<number, number>();
     for (;;) {
       for (const version of await this.#due()) {
         const { versionId } = version;
-        if (calling.has(versionId) || resting.has(versionId)) continue;
-        const leave = (isResting: boolean) => {
+        const isResting = performance.now() < (restingUntil.get(versionId) ?? 0);
+        if (calling.has(versionId) || isResting) continue;
+        const leave = (made: number) => {
           calling.delete(versionId);
-          if (isResting) resting.add(versionId);
+          if (made === 0) restingUntil.set(versionId, performance.now() + REST_MS);
         };
-        calling.set(versionId, this.#callSome(version, leave));
+        calling.set(versionId, this.#callAll(version).then(leave));
       }
       if (calling.size === 0) return;
       await firstOf(calling.values(), LOOK_AGAIN_MS);
@@ -72,11 +75,6 @@ export class WebhookCaller {
     const now = this.clock.now();
     if (this.#stopping || !(await this.waiting.isCalling(now))) return [];
     return await this.runs.due(now, true);
-  }
-
-  /** What has none to make now is with other workers. */
-  async #callSome(version: DueVersion, leave: (isResting: boolean) => void): Promise<void> {
-    leave((await this.#callAll(version)) === 0);
   }
 
   async #callAll({ scope, versionId }: DueVersion): Promise<number> {
