@@ -57,7 +57,7 @@ describe('the life of a campaign', () => {
 
   const act = (client: ApiClient, key: string, action: string) => client.post(`/campaigns/${key}/${action}`);
 
-  const becomes = (client: ApiClient, key: string, status: string, deadlineMs = 20_000): Promise<ApiAnswer> =>
+  const becomes = (client: ApiClient, key: string, status: string, deadlineMs = 60_000): Promise<ApiAnswer> =>
     eventually(
       `${key} is ${status}`,
       async () => {
