@@ -10,6 +10,9 @@ import { type RunningSystem, startSystem, type SystemProject } from '../support/
 const CONNECTIONS = 3;
 const RECIPIENTS = 600;
 
+/** It takes a second where the machine has nothing else to do. */
+const SOON_AFTER_MS = 15_000;
+
 describe('the life of a campaign', () => {
   let sink: Awaited<ReturnType<typeof startSmtpSink>>;
   let system: RunningSystem;
@@ -79,7 +82,7 @@ describe('the life of a campaign', () => {
     for (const { receivedAt } of inbox.at<{ receivedAt: string }[]>('data')) {
       const late = Date.parse(receivedAt) - Date.parse(scheduledAt);
       expect(late).toBeGreaterThanOrEqual(0);
-      expect(late).toBeLessThan(5_000);
+      expect(late).toBeLessThan(SOON_AFTER_MS);
     }
   });
 
