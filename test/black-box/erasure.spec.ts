@@ -133,7 +133,7 @@ describe('a person of whom much is known', () => {
     const before = await statistics();
     expect((await traces()).length).toBeGreaterThan(4);
     expect((await client.delete(`/subscribers/${ADA}`)).status).toBe(204);
-    await eventually('nothing is left', async () => (await traces()).length === 0, 5_000);
+    await eventually('nothing is left', async () => (await traces()).length === 0);
     expect(await statistics()).toEqual(before);
     expect(
       (await client.get('/test-inbox/messages')).at<{ to: string }[]>('data').map(({ to }) => to),

@@ -63,6 +63,9 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 });
 
+/** Four programs start one after the other. */
+const START_MS = 90_000;
+
 async function launch(directory: string, env: NodeJS.ProcessEnv = {}, ...args: string[]) {
   const cwd = join(home, directory);
   await mkdir(cwd, { recursive: true });
@@ -77,7 +80,11 @@ async function launch(directory: string, env: NodeJS.ProcessEnv = {}, ...args: s
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const exited = once(child, 'exit');
   const ready = () =>
-    eventually('it runs', () => output.includes('Ctrl-C stops it.') || (child.exitCode !== null && output));
+    eventually(
+      'it runs',
+      () => output.includes('Ctrl-C stops it.') || (child.exitCode !== null && output),
+      START_MS,
+    );
   return { child, cwd, exited, ready, output: () => output };
 }
 
