@@ -100,7 +100,7 @@ export async function run(args: readonly string[], cli: CliContext): Promise<0 |
 function createProgram(cli: CliContext): Command {
   const program = new Command('mailwright')
     .description(
-      'Operate Mailwright: its schema, tenants, projects, API keys, billing, sending domains, webhooks and subscribers’ data. DATABASE_URL says where.',
+      'Operate Mailwright: its schema, tenants, projects, API keys, billing, sending domains, webhooks and subscribers’ data. DATABASE_URL says where; without it, the installation of `npm start` in this directory.',
     )
     .helpCommand(false)
     .configureHelp({
