@@ -194,6 +194,12 @@ describe('the routes', () => {
       }
       expect((await openApiDocument(system.baseUrl)).openapi).toMatch(/^3\.1\./);
     });
+
+    it('lead from the bare address to the documentation', async () => {
+      const answer = await fetch(`${system.baseUrl}/`, { redirect: 'manual' });
+      expect([answer.status, answer.headers.get('location')]).toEqual([302, '/docs']);
+      expect((await get('/')).headers.get('content-type')).toBe(HTML);
+    });
   });
 
   describe('for subscribers', () => {

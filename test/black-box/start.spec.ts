@@ -1,7 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, readlink, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { ApiClient } from '../support/api-client.js';
@@ -77,6 +78,15 @@ describe('npm start', () => {
     expect((await stat(join(directory, '.data/demo.json'))).mode & 0o777).toBe(0o600);
     expect((await topicsOf(demo)).filter(({ doubleOptInEnabled }) => doubleOptInEnabled)).toHaveLength(1);
     expect(new Set(await readdir(directory))).toEqual(new Set([...PARTS, '.data', 'node_modules']));
+  });
+
+  it('is what the operator’s program works on in its directory', async () => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['dist/apps/cli/src/main.js', 'key:list', '--json'],
+      { cwd: directory, env: { PATH: process.env['PATH'] } },
+    );
+    expect(stdout.match(/"projectKey":"DEMO"/g)).toHaveLength(2);
   });
 
   it('keeps all data when every process is killed at once', async () => {

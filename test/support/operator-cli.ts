@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 
@@ -18,7 +19,8 @@ export function runCli(
     const program = execFile(
       process.execPath,
       [file, ...args],
-      { env: environment },
+      // Away from the `.data` of whoever develops here.
+      { cwd: tmpdir(), env: environment },
       (_error, stdout, stderr) => {
         resolve({ exitCode: program.exitCode ?? -1, stdout, stderr });
       },

@@ -10,6 +10,7 @@ import { type RunningApi, startApi, startFailure } from './start-api.js';
 /** Routes that need no key. Whatever else is open is a mistake. */
 const PUBLIC_ROUTES = new Set([
   'GET /openapi.json',
+  'GET /',
   'GET /docs',
   'GET /docs/reference',
   'GET /docs/:page',

@@ -157,6 +157,20 @@ describe('The operator’s program', () => {
     });
   });
 
+  it('names every option that is missing, and marks them in its help', async () => {
+    expect(
+      await run('project:create', '--key', 'APIT', '--sender-name', 'A', '--postal-address', 'B'),
+    ).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr:
+        "required options '--tenant <key>', '--name <name>' not specified\nSee: mailwright project:create --help\n",
+    });
+    const { stdout } = await run('report:link', '--help');
+    expect(stdout).toMatch(/--env <env> .*\(required\)|--env <env>[^-]*\(required\)/);
+    expect(stdout).not.toMatch(/--days <days>[^-]*\(required\)/);
+  });
+
   it('lists all that is wrong with the configuration', async () => {
     const outcome = await runCli({ LOG_LEVEL: 'loud' }, ['key:list']);
     expect(outcome).toMatchObject({ exitCode: 1, stdout: '' });

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import type { CliContext } from './cli-context.js';
 import { addAutomationInstall, addAutomationTemplates } from './commands/automation-install.command.js';
 import { addAutomationSecret } from './commands/automation-secret.command.js';
@@ -89,10 +89,10 @@ export async function run(args: readonly string[], cli: CliContext): Promise<0 |
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    const failure = error instanceof CommanderError ? wrongCommandLine(error) : await failureOf(error);
-    cli.complain(
-      `${args.includes('--json') ? asJson(failure) : asText(failure, commandOf(program, args))}\n`,
-    );
+    const command = program.commands.find((known) => known.name() === args[0]);
+    const failure =
+      error instanceof CommanderError ? wrongCommandLine(error, command) : await failureOf(error);
+    cli.complain(`${args.includes('--json') ? asJson(failure) : asText(failure, command)}\n`);
     return failure.exitCode;
   }
 }
@@ -100,31 +100,43 @@ export async function run(args: readonly string[], cli: CliContext): Promise<0 |
 function createProgram(cli: CliContext): Command {
   const program = new Command('mailwright')
     .description(
-      'Operate Mailwright: its schema, tenants, projects, API keys, billing, sending domains, webhooks and subscribers’ data. DATABASE_URL says where.',
+      'Operate Mailwright: its schema, tenants, projects, API keys, billing, sending domains, webhooks and subscribers’ data. DATABASE_URL says where; without it, the installation of `npm start` in this directory.',
     )
     .helpCommand(false)
+    .configureHelp({
+      optionDescription: (option) =>
+        `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
+    })
     .exitOverride()
     .configureOutput({ writeOut: cli.print, writeErr: cli.complain, outputError: () => undefined });
   for (const add of COMMANDS) add(program, cli);
   return program;
 }
 
-function wrongCommandLine({ code, message }: CommanderError): Failure {
-  // Commander has shown the help where no command was named.
-  const text = code === 'commander.help' ? 'No command was named.' : message.replace(/^error: /, '');
+function wrongCommandLine({ code, message }: CommanderError, command: Command | undefined): Failure {
+  // Commander has shown the help where no command was named, and tells of the first missing option alone.
+  const text =
+    code === 'commander.help'
+      ? 'No command was named.'
+      : code === 'commander.missingMandatoryOptionValue' && command !== undefined
+        ? missingOptions(command)
+        : message.replace(/^error: /, '');
   return { code: 'usage', message: text, exitCode: 2 };
+}
+
+function missingOptions(command: Command): string {
+  const missing = command.options.filter(
+    (option) => option.mandatory && command.getOptionValue(option.attributeName()) === undefined,
+  );
+  const names = missing.map(({ flags }) => `'${flags}'`).join(', ');
+  return `required option${missing.length === 1 ? '' : 's'} ${names} not specified`;
 }
 
 function asJson({ code, message }: Failure): string {
   return JSON.stringify({ error: { code, message } });
 }
 
-function asText({ message, exitCode }: Failure, command: string): string {
-  return exitCode === 2 ? `${message}\nSee: mailwright ${command}--help` : message;
-}
-
-/** The command that was meant, with a space behind it; nothing when there is no such one. */
-function commandOf(program: Command, args: readonly string[]): string {
-  const known = program.commands.find((command) => command.name() === args[0]);
-  return known === undefined ? '' : `${known.name()} `;
+function asText({ message, exitCode }: Failure, command: Command | undefined): string {
+  const name = command === undefined ? '' : `${command.name()} `;
+  return exitCode === 2 ? `${message}\nSee: mailwright ${name}--help` : message;
 }

@@ -4,6 +4,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { makeDataDirectory } from './data-directory.js';
 import { lockDataDirectory } from './data-directory-lock.js';
 import { readDemoFile, writeDemoFile } from './demo-file.js';
 import { readOrMakeSecrets } from './secrets-file.js';
@@ -21,6 +22,17 @@ afterEach(async () => {
 });
 
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
+
+describe('a data directory', () => {
+  it('is made once, and stays as it is', async () => {
+    const path = join(directory, '.data');
+    await makeDataDirectory(path);
+    expect(await modeOf(path)).toBe(0o711);
+    await writeFile(join(path, 'kept'), '');
+    await makeDataDirectory(path);
+    expect(await readdir(path)).toEqual(['kept']);
+  });
+});
 
 describe('the lock of a data directory', () => {
   it('keeps a second launcher out until the first has ended', async () => {

@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { makeDataDirectory } from './data-directory.js';
 import { inPlainWords } from './failure.js';
 import { LaunchError } from './launch.error.js';
 
@@ -21,7 +22,7 @@ describe('what the terminal says when Mailwright does not start', () => {
   it('is to move a file that is called .data away', async () => {
     const file = join(directory, '.data');
     await writeFile(file, '');
-    const error: unknown = await mkdir(file, { recursive: true }).catch((reason: unknown) => reason);
+    const error: unknown = await makeDataDirectory(file).catch((reason: unknown) => reason);
     expect(inPlainWords(error)).toContain('.data has to be a directory');
   });
 

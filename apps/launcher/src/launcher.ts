@@ -1,7 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { z } from 'zod';
 import { cliRunner, type RunCli } from './cli-program.js';
+import { makeDataDirectory } from './data-directory.js';
 import { type DataDirectoryLock, lockDataDirectory } from './data-directory-lock.js';
 import { type Demo, keysWork, prepareDemo, renewKeys } from './demo.js';
 import { type Environment, given, localUrl, programEnvironment } from './environment.js';
@@ -44,7 +44,7 @@ export class Launcher {
   /** Resolves when everything runs and the walk-through is printed. After a rejection, call `stop`. */
   async start(): Promise<void> {
     const { env, options, programs } = this.setup;
-    await mkdir(this.setup.dataDirectory, { recursive: true, mode: 0o711 });
+    await makeDataDirectory(this.setup.dataDirectory);
     this.#lock = await lockDataDirectory(this.setup.dataDirectory);
     const secrets = await readOrMakeSecrets(this.#path('secrets.json'));
     const port = await choosePort('the API', {

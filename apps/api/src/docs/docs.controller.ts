@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Controller, Get, Header, Param, Res } from '@nestjs/common';
+import { Controller, Get, Header, Param, Redirect, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { NotFoundError } from '#kernel';
 import { projectRoot } from '#platform';
@@ -21,6 +21,13 @@ interface Served {
 export class DocsController {
   readonly #served = new Map<string, Served>();
   #contents: DocsContents | undefined;
+
+  /** Who opens the address that `npm start` prints wants to see something. */
+  @Get()
+  @Redirect('/docs', 302)
+  root(): void {
+    // The decorator is the answer.
+  }
 
   @Get('docs')
   @Header('content-type', HTML)

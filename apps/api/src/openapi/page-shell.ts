@@ -146,7 +146,7 @@ const STYLE = css`
   header.top {
     display: flex;
     flex-wrap: wrap;
-    gap: 0.25rem 1.25rem;
+    gap: 0.25rem clamp(0.75rem, 3vw, 1.25rem);
     align-items: baseline;
   }
   .top a {

@@ -45,7 +45,7 @@ export class DeliveryTransports {
         ehloName: SMTP_EHLO_NAME,
         chunking: SMTP_CHUNKING,
         onConnectionError: (error) =>
-          this.logger.warn({ error: describeError(error) }, 'SMTP connection failed'),
+          this.logger.warn({ error: describeError(error) }, 'connecting to SMTP_URL failed'),
       }),
     );
   }

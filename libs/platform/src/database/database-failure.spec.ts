@@ -49,6 +49,27 @@ describe('What is said of a database that cannot be worked with', () => {
     server.close();
   });
 
+  it('says in one line what a user of too few rights may not do', async () => {
+    const test = await createTestDatabase();
+    const client = new pg.Client({ connectionString: test.url });
+    try {
+      await client.connect();
+      await client.query('set role mailwright_app');
+      const error: unknown = await client
+        .query('grant mailwright_system to mailwright_app')
+        .catch((reason: unknown) => reason);
+      expect(databaseFailure(error)).toEqual({
+        code: 'forbidden',
+        message: expect.stringMatching(
+          /^The user of DATABASE_URL has too few rights \(docs\/database\.md#connections\): permission denied .*[^.]\.$/,
+        ),
+      });
+    } finally {
+      await client.end();
+      await test.drop();
+    }
+  });
+
   it('leaves other errors to others', () => {
     expect(databaseFailure(new Error('something else'))).toBeNull();
     expect(databaseFailure('text')).toBeNull();

@@ -46,8 +46,13 @@ export function databaseFailure(error: unknown): DatabaseFailure | null {
   if (typeof error !== 'object' || error === null) return null;
   const code = 'code' in error ? String(error.code) : '';
   const text = 'message' in error ? String(error.message) : '';
-  if (code === '42501')
-    return { code: 'forbidden', message: `The user of DATABASE_URL may not do this: ${text}.` };
+  if (code === '42501') {
+    const [refused] = text.split('\n');
+    return {
+      code: 'forbidden',
+      message: `The user of DATABASE_URL has too few rights (docs/database.md#connections): ${refused}.`,
+    };
+  }
   return BY_CODE[code] ?? (text.startsWith('Connection terminated') ? CUT : null);
 }
 

@@ -88,9 +88,12 @@ async function withMigrator<T>(databaseUrl: string, work: (migrator: Migrator) =
     if (!(migrator instanceof Migrator)) throw new Error('The migrator is not registered.');
     const result = await work(migrator);
     await orm.em.execute(`grant select on public.${MIGRATIONS_TABLE} to mailwright_app, mailwright_system`);
-    return result;
-  } finally {
     await orm.close(true);
+    return result;
+  } catch (error) {
+    // Not waited for: where a connection was lost in a transaction, the pool never closes.
+    void orm.close(true).catch(() => undefined);
+    throw error;
   }
 }
 
@@ -137,6 +140,8 @@ async function migrateQueue(databaseUrl: string): Promise<void> {
   // Loaded here alone: a process that only asks what is pending does without BullMQ.
   const { runMigrations: runQueueMigrations } = await import('bullmq');
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1 });
+  // As above: the query under way tells.
+  pool.on('error', () => undefined);
   try {
     await runQueueMigrations(pool, QUEUE_SCHEMA);
     await pool.query(`

@@ -1,0 +1,38 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+const ports = z.object({ postgres: z.number() });
+const secrets = z.object({ tokenSecret: z.string(), masterKey: z.string() });
+const demo = z.object({ baseUrl: z.string() });
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * `env`, and where it names no database the one that `npm start` keeps in `directory` (its `.data`), with the secrets
+ * that its programs use: with others, links would lead nowhere and what is sealed could not be opened.
+ */
+export async function withLocalInstallation(env: Variables, directory: string): Promise<Variables> {
+  if (env['DATABASE_URL'] !== undefined && env['DATABASE_URL'] !== '') return env;
+  const found = await readInstallation(directory).catch(() => null);
+  if (found === null) return env;
+  const given = Object.entries(env).filter(([, value]) => value !== undefined && value !== '');
+  return { ...found, ...Object.fromEntries(given) };
+}
+
+async function readInstallation(directory: string): Promise<Record<string, string>> {
+  const read = (name: string) => readFile(join(directory, name), 'utf8');
+  const password = (await read('postgres/superuser.password')).trim();
+  const { postgres } = ports.parse(JSON.parse(await read('ports.json')));
+  const { tokenSecret, masterKey } = secrets.parse(JSON.parse(await read('secrets.json')));
+  const address = await read('demo.json').then(
+    (text) => demo.safeParse(JSON.parse(text)).data?.baseUrl,
+    () => undefined,
+  );
+  return {
+    DATABASE_URL: `postgres://postgres:${password}@127.0.0.1:${postgres}/mailwright`,
+    TOKEN_SECRET: tokenSecret,
+    MASTER_KEY: masterKey,
+    ...(address === undefined ? {} : { PUBLIC_URL: address }),
+  };
+}
