@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { PROGRAM_FLAGS, PROGRAM_VARIABLES } from '../../apps/launcher/src/program-flags.js';
+import { programFlags, PROGRAM_VARIABLES } from '../../apps/launcher/src/program-flags.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 
 /** A program of ours that runs as its own process, as it would in production. */
@@ -33,7 +33,7 @@ export async function endPrograms(): Promise<void> {
 /** Starts a built program and waits until it listens. Its environment is `environment` and PATH alone. */
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
   if (over) throw new Error(`The tests were over before the ${program} began.`);
-  const child = spawn(process.execPath, [...PROGRAM_FLAGS, `dist/apps/${program}/src/main.js`], {
+  const child = spawn(process.execPath, [...programFlags(program), `dist/apps/${program}/src/main.js`], {
     cwd: projectRoot(),
     env: {
       PATH: process.env['PATH'],

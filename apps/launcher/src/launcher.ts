@@ -10,6 +10,7 @@ import { runNodeProgram } from './node-program.js';
 import type { LauncherOptions } from './options.js';
 import { choosePort } from './ports.js';
 import { type PostgresRun, runPostgres } from './postgres-program.js';
+import { type LongRunningProgram, programFlags } from './program-flags.js';
 import { readIfPresent, writePrivateFile } from './private-file.js';
 import type { Progress } from './progress.js';
 import { readOrMakeSecrets } from './secrets-file.js';
@@ -18,6 +19,7 @@ import { walkthrough } from './walkthrough.js';
 
 const DATABASE = 'mailwright';
 const NEAR_5432 = Array.from({ length: 20 }, (_, index) => 5433 + index);
+const NAMES: Readonly<Record<LongRunningProgram, string>> = { api: 'API', worker: 'Worker' };
 const PROGRAM_PATIENCE_MS = 4_000;
 const STOP_WITHIN_MS = 4_800;
 
@@ -61,8 +63,8 @@ export class Launcher {
     );
     const demo = options.demo ? await this.#prepareDemo(cli, localUrl(env, port)) : undefined;
     await Promise.all([
-      this.#startProgram('API', programs.api, programEnv, `API on ${localUrl(env, port)}`),
-      this.#startProgram('Worker', programs.worker, { ...programEnv }, 'Worker'),
+      this.#startProgram('api', programEnv, `API on ${localUrl(env, port)}`),
+      this.#startProgram('worker', { ...programEnv }, 'Worker'),
     ]);
     this.progress.line();
     if (demo === undefined) this.progress.line(`Mailwright runs on ${localUrl(env, port)}. Ctrl-C stops it.`);
@@ -133,19 +135,19 @@ export class Launcher {
   }
 
   async #startProgram(
-    name: string,
-    file: string,
+    program: LongRunningProgram,
     env: NodeJS.ProcessEnv,
     description: string,
   ): Promise<void> {
-    const program = new Supervisor(
+    const name = NAMES[program];
+    const supervised = new Supervisor(
       name,
-      () => runNodeProgram(name, file, env),
+      () => runNodeProgram(name, this.setup.programs[program], { env, flags: programFlags(program) }),
       (line) => this.progress.line(line),
     );
-    this.#programs.push(program);
+    this.#programs.push(supervised);
     await this.progress.step(
-      () => this.#unlessAborted(program.start()),
+      () => this.#unlessAborted(supervised.start()),
       () => description,
     );
   }

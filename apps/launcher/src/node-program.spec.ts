@@ -20,7 +20,7 @@ afterAll(async () => {
 async function run(name: string, code: string) {
   const file = join(home, `${name}.mjs`);
   await writeFile(file, code);
-  return runNodeProgram(name, file, process.env);
+  return runNodeProgram(name, file, { env: process.env });
 }
 
 describe('a program', () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { LaunchError } from './launch.error.js';
-import { PROGRAM_FLAGS, PROGRAM_VARIABLES } from './program-flags.js';
+import { PROGRAM_VARIABLES } from './program-flags.js';
 import type { Run } from './supervisor.js';
 
 /**
@@ -8,8 +8,12 @@ import type { Run } from './supervisor.js';
  * channel close when we are gone. It gets a session of its own, so that Ctrl-C reaches it through us, once
  * and in order.
  */
-export function runNodeProgram(name: string, file: string, env: NodeJS.ProcessEnv): Run {
-  const child = spawn(process.execPath, [...PROGRAM_FLAGS, file], {
+export function runNodeProgram(
+  name: string,
+  file: string,
+  { env, flags = [] }: { readonly env: NodeJS.ProcessEnv; readonly flags?: readonly string[] },
+): Run {
+  const child = spawn(process.execPath, [...flags, file], {
     env: { ...PROGRAM_VARIABLES, ...env },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     detached: true,

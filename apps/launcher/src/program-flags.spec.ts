@@ -5,7 +5,7 @@ import { projectRoot } from '#platform';
 import { memoryMb } from '../../../bench/support/process-usage.js';
 import { eventually } from '../../../test/support/eventually.js';
 import { startSystem } from '../../../test/support/system.js';
-import { PROGRAM_FLAGS, PROGRAM_VARIABLES } from './program-flags.js';
+import { programFlags, PROGRAM_VARIABLES } from './program-flags.js';
 
 /** Where the kernel tells what is resident. */
 const itOnLinux = process.platform === 'linux' ? it : it.skip;
@@ -15,7 +15,11 @@ const AT_REST_MB = 150;
 describe('how Node runs the programs', () => {
   it('is the same in the image', () => {
     const image = readFileSync(join(projectRoot(), 'Dockerfile'), 'utf8');
-    expect(image).toContain(`NODE_OPTIONS="${PROGRAM_FLAGS.join(' ')}"`);
+    const [young, ...others] = programFlags('worker');
+    expect(image).toContain(`NODE_OPTIONS="${[young, ...others].join(' ')}"`);
+    const [youngOfApi, ...othersOfApi] = programFlags('api');
+    expect(othersOfApi).toEqual(others);
+    expect(image).toContain(`CMD ["node", "${youngOfApi}", "dist/apps/api/src/main.js"]`);
     for (const [name, value] of Object.entries(PROGRAM_VARIABLES))
       expect(image).toContain(`${name}=${value}`);
   });
