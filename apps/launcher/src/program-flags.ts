@@ -4,7 +4,7 @@ export type LongRunningProgram = 'api' | 'worker';
 /**
  * Room for young objects in MB, which Node takes three times over. A worker makes few at a time: 4 instead of 16 save it 40 to
  * 70 MB at the same CPU a mail. What an api makes lives as long as its request, so that in 4 MB much of it is copied
- * again and again: lists at 20 requests in parallel took a fifth to a quarter more CPU by it. At rest both are the same.
+ * again and again: lists at 20 requests in parallel took a tenth to a third more CPU by it. At rest both are the same.
  */
 const YOUNG_MB: Readonly<Record<LongRunningProgram, number>> = { api: 16, worker: 4 };
 
