@@ -15,3 +15,4 @@ export { isUuid, newId } from './ids.js';
 export { formatMoney } from './money.js';
 export type { Page, PageRequest } from './page.js';
 export type { Environment, ProjectScope } from './project-scope.js';
+export { firstOf } from './first-of.js';

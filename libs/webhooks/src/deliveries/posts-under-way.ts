@@ -1,3 +1,4 @@
+import { firstOf } from '#kernel';
 import type { WebhookOutcome } from './webhook-deliveries.query.js';
 
 /** Posts whose answers are waited for, each by itself. */
@@ -35,12 +36,7 @@ export class PostsUnderWay {
 
   /** Those that have ended since they were asked for, once there is one; after `waitMs` none. */
   async ended(waitMs: number): Promise<readonly WebhookOutcome[]> {
-    let timer: NodeJS.Timeout | undefined;
-    const wait = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, waitMs);
-    });
-    if (this.#ended.length === 0) await Promise.race([...this.#running.values(), wait]);
-    clearTimeout(timer);
+    if (this.#ended.length === 0) await firstOf(this.#running.values(), waitMs);
     return this.#ended.splice(0);
   }
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { Clock } from '#kernel';
+import { Clock, firstOf } from '#kernel';
 import { describeError, isUnavailability, LOGGER, Loop, Notifications } from '#platform';
 import { RUNS_CHANNEL } from '../runs/runs.channel.js';
 import { type DueVersion, RunsQuery } from '../runs/runs.query.js';
@@ -110,14 +110,4 @@ export class WebhookCaller {
     const fields = { error: describeError(error), ...what };
     this.logger.error(fields, 'the webhook of an automation could not be called');
   }
-}
-
-/** Resolves with the first of them, or after `waitMs`. */
-async function firstOf(promises: Iterable<Promise<void>>, waitMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const wait = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, waitMs);
-  });
-  await Promise.race([...promises, wait]);
-  clearTimeout(timer);
 }
