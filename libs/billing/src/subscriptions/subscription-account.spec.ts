@@ -345,7 +345,7 @@ describe('Any life of a subscription', () => {
           }
         });
       }),
-      { numRuns: 500 },
+      { numRuns: 2_000 },
     );
     // Both kinds of neighbours were seen.
     expect(Math.min(followed, begunAnew)).toBeGreaterThan(50);

@@ -31,6 +31,12 @@ const act = fc.record({
   what: fc.constantFrom('opens', 'clicks', 'bounces', 'is a scanner'),
 });
 
+/** Stands before what is drawn: no run ends without an open and a click. */
+const openAndClick = [
+  { reader: 0, what: 'opens' },
+  { reader: 1, what: 'clicks' },
+];
+
 describe('a campaign’s figures by link and provider', () => {
   let fixture: MessagingFixture;
   let scope: ProjectScope;
@@ -106,7 +112,7 @@ describe('a campaign’s figures by link and provider', () => {
         fixture.later(HOUR_MS);
         expect(await shown()).toMatchObject({ ...(await counted()), isCurrent: true });
       }),
-      { numRuns: RUNS },
+      { numRuns: RUNS, examples: [[openAndClick]] },
     );
     const { providers, links } = await counted();
     expect(providers[0]?.opened).toBeGreaterThan(0);
