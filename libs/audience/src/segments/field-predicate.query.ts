@@ -25,10 +25,18 @@ const STORED = {
 /**
  * A condition on a value of the subscriber `b`; one that is not negated may be null where it is not true. A custom field's value that is of another type than
  * the field, left from a former one, is missing. No form of it can fail on such a value, in whatever order
- * PostgreSQL tests: jsonb and texts are compared as they are, never cast.
+ * PostgreSQL tests: jsonb and texts are compared as they are, never cast. `frequent` holds the tests for options that
+ * many people have, whose rows are read.
  */
-export function fieldPredicate({ field, test, negated }: FieldCondition, now: Date): RawBuilder<boolean> {
-  const holds = testOf(field, test, now);
+export function fieldPredicate(
+  { field, test, negated }: FieldCondition,
+  now: Date,
+  frequent: ReadonlySet<FieldTest>,
+): RawBuilder<boolean> {
+  const holds =
+    'custom' in field && test.test === 'choice' && frequent.has(test)
+      ? hasOneOf(field.custom, test.values)
+      : testOf(field, test, now);
   return negated ? sql`((${holds}) is not true)` : sql`(${holds})`;
 }
 
@@ -94,7 +102,7 @@ function customTest(key: string, test: FieldTest, now: Date): RawBuilder<unknown
     case 'boolean':
       return contains(key, test.value);
     case 'choice':
-      return choiceTest(key, json, test.values);
+      return choiceTest(key, test.values);
     case 'choices':
       return choicesTest(key, test);
     case 'calendar':
@@ -149,13 +157,18 @@ function contains(key: string, value: unknown): RawBuilder<unknown> {
   return sql`b.custom_fields @> ${JSON.stringify({ [key]: value })}::jsonb`;
 }
 
-function choiceTest(key: string, json: RawBuilder<unknown>, values: readonly string[]): RawBuilder<unknown> {
-  if (values.length <= MAX_CONTAINMENTS)
-    return sql.join(
-      values.map((value) => contains(key, value)),
-      sql` or `,
-    );
-  return sql`(b.custom_fields ->> ${key}::text) = any(${[...values]}::text[]) and jsonb_typeof(${json}) = 'string'`;
+function choiceTest(key: string, values: readonly string[]): RawBuilder<unknown> {
+  if (values.length > MAX_CONTAINMENTS) return hasOneOf(key, values);
+  return sql.join(
+    values.map((value) => contains(key, value)),
+    sql` or `,
+  );
+}
+
+/** Whether the custom field holds one of the options, from the person's row alone: no index answers this. */
+export function hasOneOf(key: string, options: readonly string[]): RawBuilder<boolean> {
+  return sql`(b.custom_fields ->> ${key}::text) = any(${[...options]}::text[])
+    and jsonb_typeof(b.custom_fields -> ${key}::text) = 'string'`;
 }
 
 function choicesTest(key: string, { match, values }: FieldTest & { test: 'choices' }): RawBuilder<unknown> {

@@ -3,6 +3,7 @@ import type { ProjectScope } from '#kernel';
 import { environmentOf, unestimated } from '#platform';
 import type { MailActivitySource } from './activity-catalogue.query.js';
 import { containmentOf, fieldPredicate } from './field-predicate.query.js';
+import type { FrequentOptions } from './frequent-options.query.js';
 import { allOf, anyOf, type Part, written } from './predicate-part.query.js';
 import { before } from './rule-duration.js';
 import type {
@@ -26,6 +27,7 @@ export interface PredicateContext {
   /** By id: all that the rules name, directly or through others. */
   readonly segments: ReadonlyMap<string, ResolvedSegment>;
   readonly activity: Pick<MailActivitySource, 'rows'>;
+  readonly frequent: FrequentOptions;
 }
 
 /**
@@ -59,10 +61,10 @@ function partOf(node: RuleNode, context: PredicateContext, negated: boolean): Pa
   }
 }
 
-function fieldPart(condition: FieldCondition, { now }: PredicateContext): Part {
+function fieldPart(condition: FieldCondition, { now, frequent }: PredicateContext): Part {
   const values = containmentOf(condition);
   return values === null
-    ? { part: 'value', sql: fieldPredicate(condition, now) }
+    ? { part: 'value', sql: fieldPredicate(condition, now, frequent) }
     : { part: 'contains', values };
 }
 

@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { ActivityCatalogue } from './activity-catalogue.query.js';
+import { frequentOptions } from './frequent-options.query.js';
 import type { RuleCatalogue } from './rule-catalogue.js';
 import { RuleCatalogueQuery } from './rule-catalogue.query.js';
 import { parseRuleText, type ReadRules, readRules, referencesIn } from './rule-reader.js';
@@ -34,14 +35,19 @@ export class SegmentPredicates {
     return result.rules;
   }
 
-  /** Who the rules hold for at `now`: a condition on `b`, see `segmentPredicate`. */
-  async ofRules(
+  /** Who of everybody the rules hold for at `now`: a condition on `b`, see `segmentPredicate`. */
+  ofRules(scope: ProjectScope, { where, segmentIds }: ReadRules, now: Date): Promise<RawBuilder<boolean>> {
+    return this.#ofEverybody(scope, where, segmentIds, now);
+  }
+
+  /** The same condition for a statement that names the people whom it asks of. */
+  async ofRulesForFew(
     scope: ProjectScope,
     { where, segmentIds }: ReadRules,
     now: Date,
   ): Promise<RawBuilder<boolean>> {
     const segments = await this.#resolve(scope, segmentIds);
-    return segmentPredicate(where, { scope, now, segments, activity: this.activity });
+    return segmentPredicate(where, { scope, now, segments, activity: this.activity, frequent: new Set() });
   }
 
   /**
@@ -49,9 +55,22 @@ export class SegmentPredicates {
    * become something else.
    */
   async anyOf(scope: ProjectScope, segmentIds: readonly string[], now: Date): Promise<RawBuilder<boolean>> {
-    const segments = await this.#resolve(scope, segmentIds);
     const nodes = segmentIds.map((segmentId): RuleNode => ({ kind: 'segment', segmentId, member: true }));
-    return segmentPredicate({ kind: 'or', nodes }, { scope, now, segments, activity: this.activity });
+    return this.#ofEverybody(scope, { kind: 'or', nodes }, segmentIds, now);
+  }
+
+  async #ofEverybody(
+    scope: ProjectScope,
+    where: RuleNode,
+    segmentIds: readonly string[],
+    now: Date,
+  ): Promise<RawBuilder<boolean>> {
+    const segments = await this.#resolve(scope, segmentIds);
+    const rules = [...segments.values()].flatMap((each) =>
+      each.type === 'DYNAMIC' && each.where !== null ? [each.where] : [],
+    );
+    const frequent = await frequentOptions(this.database, scope, [where, ...rules]);
+    return segmentPredicate(where, { scope, now, segments, activity: this.activity, frequent });
   }
 
   /** The segments and all that they name, directly or through others. */

@@ -40,13 +40,15 @@ export async function prepareForRules(
   predicate: RawBuilder<boolean>,
 ): Promise<void> {
   const asksOthers = /\bselect\b/i.test(predicate.compile(db).sql);
-  const isLarge = sql`
-    ${subscriberCount(scope)} * ${ROW_BYTES * LARGE_SHARE}::bigint >= pg_relation_size('audience.subscribers')
-  `;
   await sql`
     select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true),
-      set_config('enable_seqscan', ${asksOthers ? sql`'off'` : sql`case when ${isLarge} then 'on' else 'off' end`}, true)
+      set_config('enable_seqscan', ${asksOthers ? sql`'off'` : sql`case when ${isLargeProject(scope)} then 'on' else 'off' end`}, true)
   `.execute(db);
+}
+
+/** Whether the project has a good part of all rows: an SQL value. */
+export function isLargeProject(scope: ProjectScope): RawBuilder<boolean> {
+  return sql`(${subscriberCount(scope)} * ${ROW_BYTES * LARGE_SHARE}::bigint >= pg_relation_size('audience.subscribers'))`;
 }
 
 /** What follows in the transaction looks up single rows again. */

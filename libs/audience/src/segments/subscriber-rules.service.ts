@@ -46,7 +46,7 @@ export class SubscriberRules {
     const catalogue = await this.catalogue.find(scope, referencesIn(parsed.json), null);
     const result = readRules(parsed.json, catalogue, { stored: true });
     if ('errors' in result) return new Set();
-    const predicate = await this.predicates.ofRules(scope, result.rules, now);
+    const predicate = await this.predicates.ofRulesForFew(scope, result.rules, now);
     return this.database.transaction(scope, async ({ db }) => {
       await makeRoomForSets(db);
       const { rows } = await sql<{ id: string }>`
