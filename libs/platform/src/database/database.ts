@@ -7,6 +7,7 @@ import { AskedTogether } from './asked-together.js';
 import { copyIn } from './copy-in.js';
 import { keepPrepared, nameOf } from './kept-statements.js';
 import { PreparedStatements } from './prepared-statements.js';
+import { SharedReads } from './shared-reads.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 
 /** SQL bound to one transaction. */
@@ -62,6 +63,7 @@ export class Database {
   readonly #prepared: PreparedStatements;
   readonly #lists: PreparedStatements;
   #compiler: Sql | undefined;
+  readonly #sharedLists = new SharedReads();
   readonly #asked = new AskedTogether((name, statement) => this.systemStatement(name, statement));
 
   private constructor(
@@ -144,12 +146,16 @@ export class Database {
 
   /**
    * The same for a SELECT of a page, on connections of its own: a page far down a list may take as long as hundreds of
-   * look-ups. Values are parameters of it, so that lists of one kind have one text.
+   * look-ups. Values are parameters of it, so that lists of one kind have one text. The rows may be others' too, who ask
+   * for the same page at the same time (SharedReads).
    */
-  list<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<Row[]> {
+  list<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<readonly Row[]> {
     const compiled = this.#compiled(statement);
-    const settings = `set role mailwright_app; ${scopePreamble(scope)}`;
-    return this.#lists.run<Row>(lasting(settings), { name: nameOf(compiled.text), ...compiled });
+    const settings = lasting(`set role mailwright_app; ${scopePreamble(scope)}`);
+    const key = JSON.stringify([scope.environmentId, compiled.values, compiled.text]);
+    return this.#sharedLists.run(key, () =>
+      this.#lists.run<Row>(settings, { name: nameOf(compiled.text), ...compiled }),
+    );
   }
 
   /**
