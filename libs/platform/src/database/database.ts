@@ -1,14 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import pg from 'pg';
+import type pg from 'pg';
 import type { ProjectScope } from '#kernel';
 import { AskedTogether } from './asked-together.js';
+import { KEPT_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
 import { copyIn } from './copy-in.js';
-import { keepPrepared, nameOf } from './kept-statements.js';
+import { nameOf } from './kept-statements.js';
 import { PreparedStatements } from './prepared-statements.js';
-import { SharedReads } from './shared-reads.js';
+import { lasting, scopePreamble } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
+import { SharedReads } from './shared-reads.js';
 
 /** SQL bound to one transaction. */
 export type Sql = Kysely<unknown>;
@@ -19,36 +21,17 @@ export interface Transaction {
   readonly db: Sql;
 }
 
-export interface DatabaseOptions {
-  readonly url: string;
-  readonly poolSize: number;
-  /** Shows in `pg_stat_activity`. */
-  readonly applicationName: string;
+export interface DatabaseOptions extends PoolOptions {
   readonly entities: readonly EntitySchema[];
-  /** A statement that takes longer is cancelled; without it, none is. */
-  readonly statementTimeoutMs?: number | undefined;
 }
 
 interface OpenTransaction extends Transaction {
   readonly scope: ProjectScope | 'system';
 }
 
-/** To get a connection, waiting for a free one included. */
-const CONNECTION_TIMEOUT_MS = 15_000;
-
 /** For statements of their own; see `statement` and `list`. */
 const PREPARED_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 4;
-
-/**
- * Plans are made once, for any values. What is planned while a table has one page must not read all of it again and again when
- * it has thousands; and since the planner takes a page of unknown size for a tenth of all, it would compile most to machine
- * code at each run.
- */
-const KEPT_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
-
-const INT8_OID = 20;
-const DATE_OID = 1082;
 
 /**
  * The way to PostgreSQL. Every statement of a request or job runs in a transaction that belongs to one
@@ -217,48 +200,7 @@ export class Database {
   }
 }
 
-function poolOf(options: DatabaseOptions, size: number, settings = ''): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: size,
-    application_name: options.applicationName,
-    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
-    statement_timeout: options.statementTimeoutMs ?? 0,
-    options: `-c role=mailwright_app -c timezone=UTC -c datestyle=ISO -c idle_in_transaction_session_timeout=60000 ${settings}`,
-    types: { getTypeParser: typeParser },
-  });
-  // An idle client whose server went away emits 'error'; the pool has dropped it already.
-  pool.on('error', () => undefined);
-  pool.on('connect', (client) => {
-    client.on('error', () => undefined);
-    keepPrepared(client);
-  });
-  return pool;
-}
-
-/** Settings of a transaction, for all that follow: what a connection is set to must set all that it was set to before. */
-function lasting(settings: string): string {
-  return settings.replaceAll('set local', 'set');
-}
-
-function scopePreamble(scope: ProjectScope): string {
-  const ids = [scope.environmentId, scope.projectId, scope.tenantId];
-  if (!ids.every((id) => Number.isSafeInteger(id) && id > 0)) throw new Error('The scope is not valid.');
-  return (
-    `set local mailwright.environment_id = '${scope.environmentId}'; ` +
-    `set local mailwright.project_id = '${scope.projectId}'; ` +
-    `set local mailwright.tenant_id = '${scope.tenantId}'`
-  );
-}
-
 function sameScope(open: ProjectScope | 'system', wanted: ProjectScope | 'system'): boolean {
   if (open === 'system' || wanted === 'system') return open === wanted;
   return open.environmentId === wanted.environmentId;
-}
-
-/** int8 as number (our ids and counts stay below 2^53), date as its ISO text, the rest as pg does. */
-function typeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
-  if (oid === INT8_OID) return Number;
-  if (oid === DATE_OID) return String;
-  return pg.types.getTypeParser(oid, format);
 }

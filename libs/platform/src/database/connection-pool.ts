@@ -1,0 +1,51 @@
+import pg from 'pg';
+import { keepPrepared } from './kept-statements.js';
+
+export interface PoolOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  /** Shows in `pg_stat_activity`. */
+  readonly applicationName: string;
+  /** A statement that takes longer is cancelled; without it, none is. */
+  readonly statementTimeoutMs?: number | undefined;
+}
+
+/** To get a connection, waiting for a free one included. */
+const CONNECTION_TIMEOUT_MS = 15_000;
+
+/**
+ * Plans are made once, for any values. What is planned while a table has one page must not read all of it again and again when
+ * it has thousands; and since the planner takes a page of unknown size for a tenth of all, it would compile most to machine
+ * code at each run.
+ */
+export const KEPT_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
+
+const INT8_OID = 20;
+const DATE_OID = 1082;
+
+/** Connections of the application role, times and dates as ISO 8601; `settings` are PostgreSQL’s, as `-c name=value`. */
+export function poolOf(options: PoolOptions, size: number, settings = ''): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: size,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+    statement_timeout: options.statementTimeoutMs ?? 0,
+    options: `-c role=mailwright_app -c timezone=UTC -c datestyle=ISO -c idle_in_transaction_session_timeout=60000 ${settings}`,
+    types: { getTypeParser: typeParser },
+  });
+  // An idle client whose server went away emits 'error'; the pool has dropped it already.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => {
+    client.on('error', () => undefined);
+    keepPrepared(client);
+  });
+  return pool;
+}
+
+/** int8 as number (our ids and counts stay below 2^53), date as its ISO text, the rest as pg does. */
+function typeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  if (oid === INT8_OID) return Number;
+  if (oid === DATE_OID) return String;
+  return pg.types.getTypeParser(oid, format);
+}

@@ -1,0 +1,17 @@
+import type { ProjectScope } from '#kernel';
+
+/** Statements that let the rest of a transaction see the rows of `scope` alone. Throws for what is no scope. */
+export function scopePreamble(scope: ProjectScope): string {
+  const ids = [scope.environmentId, scope.projectId, scope.tenantId];
+  if (!ids.every((id) => Number.isSafeInteger(id) && id > 0)) throw new Error('The scope is not valid.');
+  return (
+    `set local mailwright.environment_id = '${scope.environmentId}'; ` +
+    `set local mailwright.project_id = '${scope.projectId}'; ` +
+    `set local mailwright.tenant_id = '${scope.tenantId}'`
+  );
+}
+
+/** Settings of a transaction, for all that follow: what a connection is set to must set all that it was set to before. */
+export function lasting(settings: string): string {
+  return settings.replaceAll('set local', 'set');
+}
