@@ -34,7 +34,7 @@ export const TEXTS = [
 ] as const;
 
 export const FIELDS = {
-  plan: { type: 'SELECT', options: ['free', 'Pro', 'pro', 'team'] },
+  plan: { type: 'SELECT', options: ['free', 'Pro', 'pro', 'team', '3', 'true'] },
   tags: { type: 'MULTI_SELECT', options: ['a', 'B', 'b', 'ü'] },
   note: { type: 'TEXT', options: [] },
   essay: { type: 'LONG_TEXT', options: [] },

@@ -167,8 +167,19 @@ function choiceTest(key: string, values: readonly string[]): RawBuilder<unknown>
 
 /** Whether the custom field holds one of the options, from the person's row alone: no index answers this. */
 export function hasOneOf(key: string, options: readonly string[]): RawBuilder<boolean> {
-  return sql`(b.custom_fields ->> ${key}::text) = any(${[...options]}::text[])
-    and jsonb_typeof(b.custom_fields -> ${key}::text) = 'string'`;
+  const isOne = sql<boolean>`(b.custom_fields ->> ${key}::text) = any(${[...options]}::text[])`;
+  // A number's or a list's text is JSON, so that most options can be nothing but a string's: to look costs a quarter.
+  if (!options.some(isJson)) return isOne;
+  return sql`${isOne} and jsonb_typeof(b.custom_fields -> ${key}::text) = 'string'`;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function choicesTest(key: string, { match, values }: FieldTest & { test: 'choices' }): RawBuilder<unknown> {

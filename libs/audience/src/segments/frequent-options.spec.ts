@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
 import { AudienceFixture } from '../audience.fixture.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 
 const PEOPLE = 400;
-const plans = ['free', 'pro', 'team', 'gold'];
-/** Of a hundred people 50 have the first, 49 the second, one the third, nobody the last. */
-const PLAN_OF = `case when n % 100 < 50 then 'free' when n % 100 < 99 then 'pro' else 'team' end`;
+const plans = ['free', 'pro', 'team', 'gold', '3'];
+/** Of a hundred people 50 have the first, 29 the second, one the third; 20 a number, left from another type of the field. */
+const PLAN_OF = `case when n % 100 < 50 then '"free"' when n % 100 < 79 then '"pro"' when n % 100 = 79 then '"team"' else '3' end::jsonb`;
 
 describe('a rule for one of several options', () => {
   let audience: AudienceFixture;
@@ -23,6 +24,22 @@ describe('a rule for one of several options', () => {
 
   it('reads the people of a large project where many have one of them', async () => {
     expect(await wayOf(scope, ['free', 'gold'])).toBe('rows');
+  });
+
+  it('takes no number for the option that is written like it', async () => {
+    for (const options of [
+      ['free', '3'],
+      ['team', '3'],
+    ]) {
+      const predicate = await predicateOf(scope, options);
+      const { rows } = await audience.database.transaction(scope, ({ db }) =>
+        sql<{
+          plan: string;
+        }>`select distinct custom_fields ->> 'plan' as plan from audience.scoped_subscribers b
+          where ${predicate}`.execute(db),
+      );
+      expect(rows).toEqual([{ plan: options[0] }]);
+    }
   });
 
   it('asks the index where few have one', async () => {
@@ -63,10 +80,14 @@ describe('a rule for one of several options', () => {
     return made;
   }
 
-  async function wayOf(asked: ProjectScope, options: readonly string[]): Promise<string> {
+  async function predicateOf(asked: ProjectScope, options: readonly string[]) {
     const predicates = audience.get(SegmentPredicates);
     const rules = await predicates.read(asked, rulesFor(options), null);
-    const predicate = await predicates.ofRules(asked, rules, audience.clock.now());
+    return predicates.ofRules(asked, rules, audience.clock.now());
+  }
+
+  async function wayOf(asked: ProjectScope, options: readonly string[]): Promise<string> {
+    const predicate = await predicateOf(asked, options);
     return wayIn(predicate.compile(audience.database.unscoped).sql);
   }
 });
