@@ -1,5 +1,6 @@
 export { ANNOUNCEMENT_TYPES, type AnnouncementType } from './announcement-types.js';
 export { API_SCOPES, type ApiScope } from './api-scope.js';
+export { counted } from './counted.js';
 export { Clock, ManualClock, SystemClock } from './clock.js';
 export { defineEvent, type DomainEvent, type EventType } from './domain-event.js';
 export {

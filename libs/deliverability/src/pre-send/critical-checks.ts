@@ -1,3 +1,4 @@
+import { counted } from '#kernel';
 import type { CampaignFacts, SenderFacts } from './campaign-facts.js';
 import { check, fail, listed, pass, type PreSendCheck, skip } from './pre-send-check.js';
 
@@ -100,5 +101,3 @@ function contentChecks({ content, contentFault }: CampaignFacts): PreSendCheck[]
     ),
   ];
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

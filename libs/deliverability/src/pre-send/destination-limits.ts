@@ -1,3 +1,4 @@
+import { counted } from '#kernel';
 import { linePlaceMs } from '../throttling/destination-time.js';
 import type { CampaignFacts, DestinationFacts } from './campaign-facts.js';
 import { pass, type PreSendCheck, skip } from './pre-send-check.js';
@@ -25,7 +26,7 @@ function described({ destination, recipients, mailsPerSecond, slowUntil }: Desti
     ...(slowUntil === null ? [] : [`one a minute until ${slowUntil.toISOString().slice(0, 16)}Z`]),
     ...(mailsPerSecond === null ? [] : [`${slowUntil === null ? '' : 'then '}${mailsPerSecond} a second`]),
   ];
-  return `${destination}: ${recipients} ${recipients === 1 ? 'mail' : 'mails'} at ${limits.join(', ')}`;
+  return `${destination}: ${counted(recipients, 'mail')} at ${limits.join(', ')}`;
 }
 
 function lasting(ms: number): string {

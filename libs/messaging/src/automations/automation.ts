@@ -122,7 +122,7 @@ export class Automation {
     this.refuseUnlessAllowed('delete');
     if (peopleInside === 0) return;
     const { status } = this.#state;
-    const message = `The automation cannot be deleted while ${peopleInside} people are inside.`;
+    const message = `The automation cannot be deleted while ${peopleInside === 1 ? 'somebody is' : `${peopleInside} people are`} inside.`;
     throw new InvalidStateError(message, status, ['DRAFT', 'ARCHIVED']);
   }
 }

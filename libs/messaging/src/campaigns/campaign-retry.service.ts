@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, type ProjectScope } from '#kernel';
+import { Clock, counted, type ProjectScope } from '#kernel';
 import { EmailQuota } from '#billing';
 import { Database, publish } from '#platform';
 import { FailedDeliveriesQuery } from '../deliveries/failed-deliveries.query.js';
@@ -40,7 +40,7 @@ export class CampaignRetryService {
   async #reserve(scope: ProjectScope, emails: number, now: Date): Promise<Date> {
     const { granted, periodStart, remaining } = await this.quota.reserve(scope, emails, now);
     if (granted) return periodStart;
-    const message = `${emails} e-mails needed, ${remaining} left in this period.`;
+    const message = `${counted(emails, 'e-mail')} needed, ${remaining} left in this period.`;
     throw new PreSendRejectedError([{ code: 'email-quota', severity: 'CRITICAL', result: 'FAIL', message }]);
   }
 }

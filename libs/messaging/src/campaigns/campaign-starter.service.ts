@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { ProjectScope } from '#kernel';
+import { counted, type ProjectScope } from '#kernel';
 import { EmailQuota } from '#billing';
 import { type PreSendCheck, summarise } from '#deliverability';
 import { type Config, CONFIG, publish, type Transaction } from '#platform';
@@ -62,7 +62,7 @@ export class CampaignStarter {
 
 /** The checks as they are when so many e-mails are needed and fewer are left. */
 function withoutQuota(checks: readonly PreSendCheck[], needed: number, left: number): PreSendCheck[] {
-  const message = `${needed} e-mails needed, ${left} left in this period.`;
+  const message = `${counted(needed, 'e-mail')} needed, ${left} left in this period.`;
   return checks.map((check) =>
     check.code === 'email-quota' ? { ...check, result: 'FAIL', message } : check,
   );

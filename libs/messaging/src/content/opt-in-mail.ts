@@ -1,3 +1,4 @@
+import { counted } from '#kernel';
 import { escapeHtml } from './html-escape.js';
 
 export interface OptInMailInput {
@@ -30,12 +31,10 @@ export function optInMail(input: OptInMailInput): FinishedMail {
 
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
 
-const lifetime = (hours: number): string => `${hours} ${hours === 1 ? 'hour' : 'hours'}`;
-
 function wording(input: OptInMailInput) {
   return {
     asked: `Someone, most likely you, asked ${oneLine(input.projectName)} to send you mail about:`,
-    confirm: `To receive it, please confirm that this is your address. The link works for ${lifetime(input.expiresInHours)}.`,
+    confirm: `To receive it, please confirm that this is your address. The link works for ${counted(input.expiresInHours, 'hour')}.`,
     ignore: 'If you did not ask for this, do nothing: you will not be subscribed.',
   };
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { counted } from '#kernel';
 
 const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',
@@ -60,8 +61,4 @@ function tooSmall(origin: string, minimum: number | bigint, inclusive: boolean):
     return minimum <= 1 ? 'must not be empty' : `must be at least ${minimum} characters`;
   if (origin === 'array' || origin === 'set') return `must have at least ${counted(minimum, 'item')}`;
   return inclusive ? `must be at least ${minimum}` : `must be greater than ${minimum}`;
-}
-
-function counted(count: number | bigint, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
