@@ -47,6 +47,14 @@ describe('What a path and a query may look like', () => {
     expect(headers['x-ratelimit-limit']).toBe('100000');
   });
 
+  it('counts against the key that is sent along, also where the path is broken and there is nothing at it', async () => {
+    for (const path of ['/api/v1/nowhere/%zz', '/api/v1/parcels/by-email//%ff']) {
+      const { status, headers } = await rawGet(api.url, path);
+      expect([status, headers['x-ratelimit-limit']]).toEqual([400, '100000']);
+      expect((await rawGet(api.url, path, 'unknown')).status).toBe(401);
+    }
+  });
+
   it('matters only to a key that may ask, also where the path is broken or too long', async () => {
     api.keys.issue('writer', sampleCaller(['topics:write'], 1));
     for (const path of ['/api/v1/parcels/by-email/%zz', `/api/v1/parcels/by-email/${'a'.repeat(5_000)}`]) {

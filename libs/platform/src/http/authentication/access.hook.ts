@@ -32,7 +32,8 @@ export class AccessHook {
   /** The same for a request whose path the router could not read and will refuse. */
   async admitUnread(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const operation = this.routes.operationAt(request.method, pathOf(request.url));
-    if (operation !== undefined) await this.#admitTo(operation, request, reply);
+    if (operation === undefined) await this.#lookAtKey(request, reply);
+    else await this.#admitTo(operation, request, reply);
   }
 
   async #admitTo(operation: OperationOptions, request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -74,11 +75,16 @@ export class AccessHook {
     });
   }
 
-  /** A path or method that does not exist. A key sent along is looked at first, as it is everywhere else. */
-  async #refuseUnknown(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const path = pathOf(request.url);
+  /** Where there is no operation: a key that is sent along is looked at first, as it is everywhere else. */
+  async #lookAtKey(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const hasKey = readCredentials(request.headers).kind !== 'none';
-    if (hasKey && path.startsWith(`${API_PREFIX}/`)) await this.#authenticate(request, reply);
+    if (hasKey && pathOf(request.url).startsWith(`${API_PREFIX}/`)) await this.#authenticate(request, reply);
+  }
+
+  /** A path or method that does not exist. */
+  async #refuseUnknown(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    await this.#lookAtKey(request, reply);
+    const path = pathOf(request.url);
     const methods = this.routes.methodsOf(path);
     if (methods.length === 0) throw new ProblemError('not-found', { detail: 'There is no such path.' });
     const allow = [...methods, 'OPTIONS'].join(', ');
