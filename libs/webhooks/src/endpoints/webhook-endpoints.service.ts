@@ -139,7 +139,7 @@ export class WebhookEndpoints {
     await this.database.system(({ db }) =>
       sql`
         update webhooks.deliveries set state = 'FAILED', finished_at = ${this.clock.now()}, last_error = ${reason}
-        where endpoint_id = ${id} and environment_id = ${environmentId} and finished_at is null
+        where endpoint_id = ${id} and environment_id = ${environmentId} and state = 'PENDING'
       `.execute(db),
     );
   }
