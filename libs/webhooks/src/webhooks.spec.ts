@@ -154,6 +154,28 @@ describe('webhooks', () => {
     expect(announcer.hears(scope, 'campaign.sent')).toBe(false);
   });
 
+  it('are ended together with their endpoint, or neither of them is', async () => {
+    const { id } = await listen();
+    await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+    // As if the process had died in the middle.
+    await test.query(`
+      create function webhooks.lost() returns trigger language plpgsql as 'begin raise exception ''connection lost''; end';
+      create trigger lost before update on webhooks.deliveries execute function webhooks.lost()
+    `);
+    for (const disable of [
+      () => endpoints.change(scope, id, { status: 'DISABLED' }),
+      () => endpoints.disable(scope, id, 'It answered 410 Gone.'),
+    ])
+      await expect(disable()).rejects.toThrow('connection lost');
+    expect(await endpoints.list(scope)).toMatchObject([{ id, status: 'ENABLED' }]);
+    await test.query('drop trigger lost on webhooks.deliveries');
+    await endpoints.change(scope, id, { status: 'DISABLED' });
+    expect(await endpoints.list(scope)).toMatchObject([{ id, status: 'DISABLED' }]);
+    expect(await log.newest(scope, id, 1)).toMatchObject([
+      { state: 'FAILED', lastError: 'The endpoint was disabled.' },
+    ]);
+  });
+
   it('are written down however strange the answer', async () => {
     const { id } = await listen();
     receiver.answer = () => 500;
