@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { type AnnouncementType, ManualClock, NotFoundError, type ProjectScope } from '#kernel';
@@ -153,6 +154,28 @@ describe('webhooks', () => {
     expect(announcer.hears(scope, 'campaign.sent')).toBe(false);
   });
 
+  it('are ended together with their endpoint, or neither of them is', async () => {
+    const { id } = await listen();
+    await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+    // As if the process had died in the middle.
+    await test.query(`
+      create function webhooks.lost() returns trigger language plpgsql as 'begin raise exception ''connection lost''; end';
+      create trigger lost before update on webhooks.deliveries execute function webhooks.lost()
+    `);
+    for (const disable of [
+      () => endpoints.change(scope, id, { status: 'DISABLED' }),
+      () => endpoints.disable(scope, id, 'It answered 410 Gone.'),
+    ])
+      await expect(disable()).rejects.toThrow('connection lost');
+    expect(await endpoints.list(scope)).toMatchObject([{ id, status: 'ENABLED' }]);
+    await test.query('drop trigger lost on webhooks.deliveries');
+    await endpoints.change(scope, id, { status: 'DISABLED' });
+    expect(await endpoints.list(scope)).toMatchObject([{ id, status: 'DISABLED' }]);
+    expect(await log.newest(scope, id, 1)).toMatchObject([
+      { state: 'FAILED', lastError: 'The endpoint was disabled.' },
+    ]);
+  });
+
   it('are written down however strange the answer', async () => {
     const { id } = await listen();
     receiver.answer = () => 500;
@@ -196,6 +219,47 @@ describe('webhooks', () => {
     silent.closeAllConnections();
     await stopping;
     silent.close();
+  });
+
+  it('go first to the endpoint that has the fewest under way, however long others have waited', async () => {
+    const { id: busy } = await listen(['email.opened']);
+    for (let n = 0; n < 4; n++) await announcer.announce(scope, { type: 'email.opened', data: { n } });
+    clock.advance(1_000);
+    await listen(['campaign.sent']);
+    for (let n = 0; n < 2; n++) await announcer.announce(scope, { type: 'campaign.sent', data: { n } });
+    const deliveries = new WebhookDeliveriesQuery(database);
+    const typesOf = async (limit: number) => {
+      const limits = { limit, limitOfOne: 16, busy: new Map([[busy, 1]]) };
+      const claimed = await deliveries.claim(limits, clock.now(), new Date(clock.now().getTime() + 30_000));
+      return claimed.map(({ type }) => type).sort();
+    };
+    expect(await typesOf(1)).toEqual(['campaign.sent']);
+    expect(await typesOf(2)).toEqual(['campaign.sent', 'email.opened']);
+    expect(await typesOf(16)).toEqual(['email.opened', 'email.opened', 'email.opened']);
+  });
+
+  it('are found without a look at all that waits for another endpoint', async () => {
+    const { id: down } = await listen(['email.opened']);
+    for (let n = 0; n < 5; n++) await listen(['campaign.sent']);
+    await announcer.announce(scope, { type: 'email.opened', data: {} });
+    await test.query(
+      `insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
+       select gen_random_uuid(), environment_id, $1, id, occurred_at, occurred_at
+       from webhooks.events cross join generate_series(1, 5000)`,
+      [down],
+    );
+    await test.query('analyze webhooks.deliveries');
+    const read = await database.system(async ({ db }) => {
+      const limits = { limit: 64, limitOfOne: 16 };
+      const claimed = await new WebhookDeliveriesQuery(database).claim(limits, clock.now(), clock.now());
+      expect(claimed).toHaveLength(16);
+      const { rows } = await sql<{ rows: number }>`
+        select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables
+        where relid = 'webhooks.deliveries'::regclass
+      `.execute(db);
+      return rows[0]?.rows;
+    });
+    expect(read).toBeLessThan(200);
   });
 
   it('are tried again when the worker died while it posted them', async () => {

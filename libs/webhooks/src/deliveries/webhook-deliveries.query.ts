@@ -45,8 +45,9 @@ export class WebhookDeliveriesQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /**
-   * Takes what is due the longest, some of each endpoint, and puts its next try to `leaseUntil`: should this process die,
-   * it is tried again then. Each is an attempt, whatever becomes of it.
+   * Takes what is due, first for the endpoints with the fewest posts under way: some that do not answer, with much that is
+   * due for long, keep no other waiting. Puts its next try to `leaseUntil`: should this process die, it is tried again
+   * then. Each is an attempt, whatever becomes of it.
    */
   async claim(
     { limit, limitOfOne, busy = new Map() }: ClaimLimits,
@@ -57,15 +58,16 @@ export class WebhookDeliveriesQuery {
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<DueWebhook>`
         with candidate as materialized (
-          select c.id, c.next_attempt_at
+          select c.id
           from webhooks.endpoints p
           left join unnest(${[...busy.keys()]}::uuid[], ${[...busy.values()]}::int[]) b(endpoint_id, posts) on b.endpoint_id = p.id
           cross join lateral (
-            select d.id, d.next_attempt_at from webhooks.deliveries d
-            where d.endpoint_id = p.id and d.finished_at is null and d.next_attempt_at <= ${now}
+            select d.id, d.next_attempt_at, coalesce(b.posts, 0) + row_number() over (order by d.next_attempt_at) as place
+            from webhooks.deliveries d
+            where d.endpoint_id = p.id and d.state = 'PENDING' and d.next_attempt_at <= ${now}
             order by d.next_attempt_at limit greatest(0, ${limitOfOne}::int - coalesce(b.posts, 0))
           ) c
-          order by c.next_attempt_at limit ${limit}
+          order by c.place, c.next_attempt_at limit ${limit}
         ), due as (
           select d.id from webhooks.deliveries d
           where d.id = any(array(select id from candidate)) and d.finished_at is null and d.next_attempt_at <= ${now}

@@ -8,7 +8,7 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
-import { Database, SecretBox } from '#platform';
+import { Database, SecretBox, type Sql } from '#platform';
 import { type Endpoint, type EndpointStatus, newSecret, urlFault } from './endpoint.js';
 import { webhookSecret } from './webhook-secret.js';
 
@@ -73,18 +73,18 @@ export class WebhookEndpoints {
   async change(scope: ProjectScope, id: string, patch: EndpointPatch): Promise<void> {
     if (patch.url !== undefined) refuseUrl(patch.url);
     const types = patch.eventTypes === undefined ? null : [...patch.eventTypes];
-    await this.#update(
-      scope,
-      sql`
-        update webhooks.endpoints set url = coalesce(${patch.url ?? null}, url),
-          description = case when ${patch.description !== undefined} then ${patch.description ?? null} else description end,
-          event_types = coalesce(${types}::text[], event_types), status = coalesce(${patch.status ?? null}, status),
-          disabled_reason = case when ${patch.status ?? null}::text is null then disabled_reason end,
-          updated_at = ${this.clock.now()}
-        where id = ${id} and environment_id = ${scope.environmentId}
-      `,
-    );
-    if (patch.status === 'DISABLED') await this.#failWaiting(scope, id, 'The endpoint was disabled.');
+    const changed = sql`
+      update webhooks.endpoints set url = coalesce(${patch.url ?? null}, url),
+        description = case when ${patch.description !== undefined} then ${patch.description ?? null} else description end,
+        event_types = coalesce(${types}::text[], event_types), status = coalesce(${patch.status ?? null}, status),
+        disabled_reason = case when ${patch.status ?? null}::text is null then disabled_reason end,
+        updated_at = ${this.clock.now()}
+      where id = ${id} and environment_id = ${scope.environmentId}
+    `;
+    await this.database.transaction(scope, async ({ db }) => {
+      await this.#update(scope, changed);
+      if (patch.status === 'DISABLED') await this.#failWaiting(db, scope, id, 'The endpoint was disabled.');
+    });
   }
 
   /**
@@ -115,13 +115,13 @@ export class WebhookEndpoints {
 
   /** Tells it nothing more; what waits for it has failed. */
   async disable(scope: Pick<ProjectScope, 'environmentId'>, id: string, reason: string): Promise<void> {
-    await this.database.system(({ db }) =>
-      sql`
+    await this.database.system(async ({ db }) => {
+      await sql`
         update webhooks.endpoints set status = 'DISABLED', disabled_reason = ${reason}, updated_at = ${this.clock.now()}
         where id = ${id} and environment_id = ${scope.environmentId} and status = 'ENABLED'
-      `.execute(db),
-    );
-    await this.#failWaiting(scope, id, reason);
+      `.execute(db);
+      await this.#failWaiting(db, scope, id, reason);
+    });
   }
 
   /** With which to sign, the current one first. */
@@ -132,16 +132,15 @@ export class WebhookEndpoints {
   }
 
   async #failWaiting(
+    db: Sql,
     { environmentId }: Pick<ProjectScope, 'environmentId'>,
     id: string,
     reason: string,
   ): Promise<void> {
-    await this.database.system(({ db }) =>
-      sql`
-        update webhooks.deliveries set state = 'FAILED', finished_at = ${this.clock.now()}, last_error = ${reason}
-        where endpoint_id = ${id} and environment_id = ${environmentId} and finished_at is null
-      `.execute(db),
-    );
+    await sql`
+      update webhooks.deliveries set state = 'FAILED', finished_at = ${this.clock.now()}, last_error = ${reason}
+      where endpoint_id = ${id} and environment_id = ${environmentId} and state = 'PENDING'
+    `.execute(db);
   }
 
   #seal(scope: ProjectScope, secret: string): string {
