@@ -205,11 +205,11 @@ describe('mail that comes back', () => {
   });
 
   it('leaves no address in what is kept of it', async () => {
-    const kept = await system.database.query<{ excerpt: string | null }>(
-      'select * from deliverability.reports',
-    );
+    const kept = await system.database.query<{ delivery_id: string }>('select * from deliverability.reports');
     expect(kept.length).toBeGreaterThanOrEqual(4);
-    expect(JSON.stringify(kept)).not.toMatch(/@|ada\b|cleo\b/i);
+    // A UUID is no name, though one of its groups may well end in "ada".
+    const words = kept.map((row) => ({ ...row, delivery_id: null }));
+    expect(JSON.stringify(words)).not.toMatch(/@|ada\b|cleo\b/i);
   });
 
   it('has not stopped the project, which an operator is told', async () => {

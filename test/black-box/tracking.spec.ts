@@ -78,16 +78,10 @@ describe('tracking', () => {
     (await client.get(`/campaigns/${campaignKey}/report/statistics`)).body as Record<string, unknown>;
 
   const numbers = (campaignKey: string, wanted: Record<string, unknown>) =>
-    eventually(
-      `the numbers are ${JSON.stringify(wanted)}`,
-      async () => {
-        const statistics = await statisticsOf(campaignKey);
-        return Object.entries(wanted).every(([name, value]) => statistics[name] === value)
-          ? statistics
-          : null;
-      },
-      8_000,
-    );
+    eventually(`the numbers are ${JSON.stringify(wanted)}`, async () => {
+      const statistics = await statisticsOf(campaignKey);
+      return Object.entries(wanted).every(([name, value]) => statistics[name] === value) ? statistics : null;
+    });
 
   describe('of a mail', () => {
     let campaignKey: string;

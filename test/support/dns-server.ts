@@ -6,6 +6,7 @@ import { type Answer, decode, encode, type Packet, streamEncode, TRUNCATED_RESPO
 const AUTHORITATIVE = 0x0400;
 const RCODES = { SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
 const CLASSIC_UDP_BYTES = 512;
+const PORTS_TRIED = 5;
 
 /** How a name misbehaves; `truncated` answers UDP with TC, so that one has to ask again by TCP (RFC 2181 §9). */
 export type DnsFault = 'SERVFAIL' | 'REFUSED' | 'silence' | 'lame' | 'truncated';
@@ -37,8 +38,7 @@ export interface DnsServer {
 /** Starts the server on ephemeral ports, the same one for UDP and TCP. */
 export async function startDnsServer(): Promise<DnsServer> {
   const zone = new Zone();
-  const tcp = createServer((socket) => serveTcp(socket, zone));
-  const { udp, port } = await bindBoth(tcp);
+  const { tcp, udp, port } = await bindBoth((socket) => serveTcp(socket, zone));
   udp.on('message', (message, peer) => {
     const reply = zone.reply(message, 'UDP');
     if (reply !== null) udp.send(reply, peer.port, peer.address);
@@ -55,14 +55,29 @@ export async function startDnsServer(): Promise<DnsServer> {
   });
 }
 
-async function bindBoth(tcp: Server): Promise<{ readonly udp: Socket; readonly port: number }> {
-  tcp.listen(0, '127.0.0.1');
-  await once(tcp, 'listening');
-  const { port } = tcp.address() as AddressInfo;
-  const udp = createSocket('udp4');
-  udp.bind(port, '127.0.0.1');
-  await once(udp, 'listening');
-  return { udp, port };
+interface BothProtocols {
+  readonly tcp: Server;
+  readonly udp: Socket;
+  readonly port: number;
+}
+
+/** A port that is free for TCP may be taken for UDP, as by somebody who asks a name server: then another one. */
+async function bindBoth(serve: (socket: TcpSocket) => void): Promise<BothProtocols> {
+  for (let left = PORTS_TRIED; ; left -= 1) {
+    const tcp = createServer(serve).listen(0, '127.0.0.1');
+    await once(tcp, 'listening');
+    const { port } = tcp.address() as AddressInfo;
+    const udp = createSocket('udp4');
+    try {
+      udp.bind(port, '127.0.0.1');
+      await once(udp, 'listening');
+      return { tcp, udp, port };
+    } catch (error) {
+      udp.close();
+      tcp.close();
+      if (left === 1) throw error;
+    }
+  }
 }
 
 function serveTcp(socket: TcpSocket, zone: Zone): void {

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 
@@ -17,10 +18,27 @@ export async function takePort(port = 0): Promise<{ readonly port: number; relea
   };
 }
 
+/** Below those that a system hands out to whoever asks for any: from 32 768 on Linux, from 49 152 elsewhere (RFC 6335 §6). */
+const FIRST_PORT = 12_000;
+const PORTS_OF_A_WORKER = 1_000;
+const WORKERS = 20;
+
+let next = randomInt(PORTS_OF_A_WORKER);
+
+/**
+ * A port for somebody who takes it only later, as a program does that starts for seconds. Nobody is given it
+ * meanwhile: neither by the system, nor by the tests that run beside these.
+ */
 export async function freePort(): Promise<number> {
-  const taken = await takePort();
-  await taken.release();
-  return taken.port;
+  const worker = Number(process.env['JEST_WORKER_ID'] ?? 0) % WORKERS;
+  for (let left = PORTS_OF_A_WORKER; left > 0; left -= 1) {
+    next = (next + 1) % PORTS_OF_A_WORKER;
+    const port = FIRST_PORT + worker * PORTS_OF_A_WORKER + next;
+    const taken = await takePort(port).catch(() => null);
+    await taken?.release();
+    if (taken !== null) return port;
+  }
+  throw new Error('No port is free.');
 }
 
 export function isListening(port: number): Promise<boolean> {

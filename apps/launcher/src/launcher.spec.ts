@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../test/support/eventually.js';
+import { freePort } from '../../../test/support/ports.js';
 
 /** Says its pid at /pid, crashes at /crash; heeds no SIGTERM when STUBBORN. */
 const PROGRAM = (name: string) => `
@@ -68,10 +70,13 @@ const START_MS = 90_000;
 
 async function launch(directory: string, env: NodeJS.ProcessEnv = {}, ...args: string[]) {
   const cwd = join(home, directory);
-  await mkdir(cwd, { recursive: true });
+  await mkdir(join(cwd, '.data'), { recursive: true });
+  // The ports that it would choose are looked for now and taken seconds later: another test's launcher may be first.
+  const ports = join(cwd, '.data/ports.json');
+  if (!existsSync(ports)) await writeFile(ports, JSON.stringify({ postgres: await freePort() }));
   const child = spawn(process.execPath, [join(home, 'dist/apps/launcher/src/main.js'), ...args], {
     cwd,
-    env: { PATH: process.env['PATH'], PORT: '0', ...env },
+    env: { PATH: process.env['PATH'], PORT: String(await freePort()), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.push(child);

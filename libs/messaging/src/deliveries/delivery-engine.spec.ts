@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { eventually } from '../../../../test/support/eventually.js';
+import { freePort } from '../../../../test/support/ports.js';
 import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
 import type { SmtpSink } from '../../../../test/support/sink-rules.js';
 import { newId, type ProjectScope } from '#kernel';
@@ -17,7 +18,8 @@ describe('the delivery engine', () => {
   let scope: ProjectScope;
 
   beforeEach(async () => {
-    sink = await startRawSmtpSink();
+    // One that comes back after it was away comes back on its own port.
+    sink = await startRawSmtpSink({ port: await freePort() });
     fixture = await MessagingFixture.open({ SMTP_URL: sink.url });
     scope = await fixture.scope();
   });

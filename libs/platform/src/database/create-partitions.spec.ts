@@ -50,7 +50,7 @@ describe('the partitions of the months to come', () => {
       'deliveries_203302',
       'deliveries_203303',
     ]);
-    const atFirst = await partitionsOf('messaging.deliveries', 2026);
+    const atFirst = await partitionsOf('messaging.deliveries', new Date().getUTCFullYear());
     for (const { fillfactor } of [...made, ...atFirst]) expect(fillfactor).toBe('50');
     expect(atFirst.length).toBeGreaterThan(0);
   });

@@ -135,7 +135,7 @@ describe('a relay with CHUNKING', () => {
   ];
   it.each(cases)('that at %s does %j to a message sent at once gives %j', async (at, action, outcome) => {
     await transport.close();
-    transport = transportTo(sink.url, action === hang || action === 'trickle' ? 200 : 10_000);
+    transport = transportTo(sink.url, action === hang || action === 'trickle' ? 500 : 10_000);
     await transport.send(message);
     sink.behave({ at, action });
     expect(await transport.send(message)).toMatchObject(outcome);

@@ -167,7 +167,7 @@ describe('a reused connection', () => {
 
   it('over which the relay says nothing in time is given up without a second try', async () => {
     const sink = await relay();
-    const transport = transportTo(sink.url, { timeouts: { reply: 100 } });
+    const transport = transportTo(sink.url, { timeouts: { reply: 500 } });
     await transport.send(messageTo('first@example.test'));
     sink.behave({ at: 'mail', action: 'hang', times: 1 });
     expect(await transport.send(messageTo('second@example.test'))).toMatchObject({
