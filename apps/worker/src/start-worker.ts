@@ -47,23 +47,18 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
     logger: new NestLogger(logger),
     abortOnError: false,
   });
-  try {
-    await refusePendingMigrations(app.get(Database).pool);
-  } catch (error) {
-    await app.close();
-    throw error;
-  }
+  const server = new OperationsServer(operationsOf(app));
+  const port = await readyToListen(app, server, config);
   await app.get(Notifications).start();
   const worker = app.get(Worker);
   try {
     await worker.start();
   } catch (error) {
     await worker.stop();
+    await server.close();
     await app.close();
     throw error;
   }
-  const server = new OperationsServer(operationsOf(app));
-  const port = await listen(server, config);
   return {
     port,
     stop: async () => {
@@ -72,6 +67,21 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
       await app.close();
     },
   };
+}
+
+/** All that can be refused before any work begins, which a process that ends at once would break off. */
+async function readyToListen(
+  app: INestApplicationContext,
+  server: OperationsServer,
+  config: Config,
+): Promise<number> {
+  try {
+    await refusePendingMigrations(app.get(Database).pool);
+    return await listen(server, config);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
 }
 
 async function listen(server: OperationsServer, { HOST, WORKER_PORT }: Config): Promise<number> {

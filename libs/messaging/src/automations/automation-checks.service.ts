@@ -89,10 +89,10 @@ export class AutomationChecks {
     const { faults, state } = judgement;
     const config = readConfig(node, path, faults);
     const isBySegment = state.triggerType === 'segment_entered' || state.triggerType === 'segment_left';
-    const { segmentKey } = namedIn(node);
+    const { segmentKey, eventName } = namedIn(node);
     if (isBySegment && segmentKey === null)
       faults.add(`${path}.segmentKey`, `is required for ${state.triggerType}`);
-    if (state.triggerType === 'custom_event' && (config === null || config.eventName === null))
+    if (state.triggerType === 'custom_event' && eventName === null)
       faults.add(`${path}.eventName`, 'is required for custom_event');
     const segment =
       segmentKey === null ? null : await this.#segment(judgement, segmentKey, `${path}.segmentKey`);

@@ -122,6 +122,18 @@ describe('an automation that cannot be activated', () => {
       'nodes[0].config.reEntry': 'must be one of ONCE, AFTER_EXIT, ALWAYS',
       'nodes[0].config.segmentKey': 'is not a known segment',
     });
+    const named = trigger({ reEntry: 'NEVER', eventName: 'order.completed' });
+    expect(await faults(chain(named), { triggerType: 'custom_event' })).toEqual({
+      'nodes[0].config.reEntry': 'must be one of ONCE, AFTER_EXIT, ALWAYS',
+    });
+    const misnamed = trigger({ eventName: 'Order Completed' });
+    expect(await faults(chain(misnamed), { triggerType: 'custom_event' })).toEqual({
+      'nodes[0].config.eventName': 'must be like order.completed',
+    });
+    expect(await faults(chain(trigger({ reEntry: 'NEVER' })), { triggerType: 'custom_event' })).toEqual({
+      'nodes[0].config.reEntry': 'must be one of ONCE, AFTER_EXIT, ALWAYS',
+      'nodes[0].config.eventName': 'is required for custom_event',
+    });
   });
 });
 

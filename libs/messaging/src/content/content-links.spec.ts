@@ -105,7 +105,20 @@ describe('an unsubscribe link', () => {
     ['<a href="https://a.example/?{{ links.unsubscribe }}">x</a>', false],
     ['<a href="{{ links.unsubscribe }}"><img src="https://a.example/leave.png" alt="Leave"></a>', true],
     ['<a href="{{ links.unsubscribe }}">{{ custom.leave }}</a>', true],
+    [
+      '<a href="{{ links.unsubscribe }}"><b><img src="https://a.example/leave.png" alt="Leave"></b></a>',
+      true,
+    ],
     ['<a href="{{ links.unsubscribe }}"> <b></b></a>', false],
+    [
+      '<a href="{{ links.unsubscribe }}"><b><img src="https://a.example/x" style="display:none"></b></a>',
+      false,
+    ],
+    ['<p><img src="https://a.example/x"></p><a href="{{ links.unsubscribe }}"></a>', false],
+    [
+      '<a href="{{ links.unsubscribe }}"><i style="display:none"><b><img src="https://a.example/x"></b></i></a>',
+      false,
+    ],
     ['<p style="color: red; display: none"><a href="{{ links.unsubscribe }}">x</a></p>', false],
   ])('%s: %s', (html, expected) => {
     expect(hasUnsubscribeLink(html)).toBe(expected);

@@ -79,15 +79,23 @@ export function hasUnsubscribeAddress(text: string): boolean {
 
 /** Masked HTML without what is not displayed, and without links that have nothing to press on. */
 function withoutUnseen(masked: string): string {
+  // Where each element begins that holds a picture.
+  const framesAt: number[] = [];
   return sanitizeHtml(masked, {
     allowedTags: false,
     allowedAttributes: false,
     allowVulnerableTags: true,
     parseStyleAttributes: false,
     parser: { recognizeSelfClosing: true },
-    exclusiveFilter: ({ tag, attribs, text, mediaChildren }) =>
-      HIDDEN.test(attribs['style'] ?? '') ||
-      (tag === 'a' && text.trim() === '' && mediaChildren.length === 0),
+    exclusiveFilter: ({ tag, attribs, text, tagPosition, mediaChildren }) => {
+      const lastFrame = () => framesAt.at(-1) ?? -1;
+      if (HIDDEN.test(attribs['style'] ?? '')) {
+        while (lastFrame() > tagPosition) framesAt.pop();
+        return true;
+      }
+      if (mediaChildren.length > 0) framesAt.push(tagPosition);
+      return tag === 'a' && text.trim() === '' && lastFrame() < tagPosition;
+    },
   });
 }
 

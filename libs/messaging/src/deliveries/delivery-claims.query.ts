@@ -51,7 +51,7 @@ export const isInDoubt = (row: 'd' | 'due', era: RawBuilder<unknown>): RawBuilde
 const claim = (
   candidates: RawBuilder<unknown>,
   lease: Lease,
-  { inEra }: { readonly inEra: boolean },
+  { now, inEra }: { readonly now: Date; readonly inEra: boolean },
 ): RawBuilder<unknown> => sql`
   present as materialized (select messaging.current_era() as era),
   due as materialized (
@@ -67,7 +67,7 @@ const claim = (
     returning d.id, d.queued_on as "queuedOn", d.kind, d.source_id as "sourceId", d.subscriber_id as "subscriberId",
       d.address, d.message_id as "messageId", d.lease_token as "leaseToken",
       d.lease_era as "leaseEra", d.attempt, d.created_at as "createdAt",
-      coalesce(d.due_since, d.created_at) as "dueSince", d.environment_id,
+      coalesce(d.due_since, ${now}::timestamptz) as "dueSince", d.environment_id,
       due.in_doubt as interrupted, due.possible_duplicate as "possibleDuplicate"
   )
 `;
@@ -116,7 +116,7 @@ export class DeliveryClaimsQuery {
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async ({ db }) => {
-      const claimed = claim(candidates, lease, { inEra: ambiguousPolicy === 'RESEND' });
+      const claimed = claim(candidates, lease, { now, inEra: ambiguousPolicy === 'RESEND' });
       const { rows } = await sql<ClaimedDelivery>`${prepared} with ${claimed} select * from claimed`.execute(
         db,
       );
@@ -141,7 +141,7 @@ export class DeliveryClaimsQuery {
     if (!(await this.#isAnySingle(which, now))) return [];
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<ScopeColumns & ClaimedDelivery>`
-        with ${claim(candidates, lease, { inEra: false })}
+        with ${claim(candidates, lease, { now, inEra: false })}
         select c.*, e.tenant_id, e.project_id, e.environment
         from claimed c cross join lateral access.find_environment(c.environment_id) e
       `.execute(db);

@@ -6,11 +6,14 @@ import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
 import type { SmtpSink } from '../../../../test/support/sink-rules.js';
 import { newId, type ProjectScope } from '#kernel';
 import { SuppressionsService, UnsubscribesService } from '#audience';
-import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
+import { CampaignControlService } from '../campaigns/campaign-control.service.js';
+import { type DeliveryRow, MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
 import { DeliverySources } from './delivery-engine.js';
 import { DeliveryJournal } from './delivery-journal.js';
 import { LEASE_MS } from './lease.js';
+
+const DAY = 24 * 60 * MINUTE;
 
 describe('the delivery engine', () => {
   let sink: SmtpSink;
@@ -55,6 +58,20 @@ describe('the delivery engine', () => {
     fixture.engine.wake();
     await eventually('the campaign is sent', async () => (await statusOf(campaign.id)) === 'SENT');
     expect(sink.count()).toBe(100);
+  });
+
+  it('tries a mail for as long as any, however long its campaign was paused before', async () => {
+    sink.behave({ at: 'rcpt', action: { reply: '451 4.7.1 Greylisted, try again later' }, times: 1 });
+    const { campaignKey } = await fixture.queuedCampaign(scope, 1);
+    const control = fixture.get(CampaignControlService);
+    await control.pause(scope, campaignKey);
+    fixture.clock.advance(3 * DAY);
+    await control.resume(scope, campaignKey);
+    fixture.engine.start();
+    const tried = ({ state }: DeliveryRow) => /^(SENT|DEFERRED|FAILED)$/.test(state);
+    expect(await fixture.settled('it was tried', tried)).toMatchObject([{ state: 'DEFERRED', attempt: 1 }]);
+    fixture.later(7 * MINUTE);
+    await fixture.settled('it is sent', ({ state }) => state === 'SENT');
   });
 
   it('dates a campaign’s end after its last mail, however long the look for more took', async () => {
@@ -179,6 +196,25 @@ describe('the delivery engine', () => {
     expect(await until()).toMatch(/_seconds 0$/m);
   });
 
+  it('takes no time from a mail’s tries while the next hop is down', async () => {
+    await sink.stop();
+    await fixture.queuedCampaign(scope, 1);
+    fixture.engine.start();
+    await fixture.settled(
+      'it waits',
+      ({ state, lease_token }) => state === 'DEFERRED' && lease_token === null,
+    );
+    sink = await startRawSmtpSink({ port: sink.port });
+    sink.behave({ at: 'rcpt', action: { reply: '451 4.7.1 Greylisted, try again later' }, times: 1 });
+    fixture.later(3 * DAY);
+    await eventually('it was refused', async () => {
+      const [row] = await fixture.deliveries();
+      if (row?.attempt === 0 && row.lease_token === null) fixture.later(LEASE_MS / 20);
+      return row?.attempt === 1 && row.lease_token === null;
+    });
+    expect(await fixture.deliveries()).toMatchObject([{ state: 'DEFERRED', reason: 'policy' }]);
+  });
+
   it('asks once more before it sends: who left, was suppressed or was erased gets nothing', async () => {
     await fixture.queuedCampaign(scope, 4);
     const [left, suppressed, erased] = await fixture.test.query<{ id: string; email: string }>(
@@ -221,8 +257,12 @@ describe('the delivery engine', () => {
        where id = (select id from audience.subscribers order by email limit 1)`,
     );
     await fixture.sends(scope, campaign);
+    // However long others came before it.
+    fixture.clock.advance(120 * MINUTE);
     fixture.engine.start();
-    const first = await fixture.settled('each was tried', ({ state }) => /^(SENT|DEFERRED)$/.test(state));
+    const first = await fixture.settled('each was tried', ({ state }) =>
+      /^(SENT|DEFERRED|FAILED)$/.test(state),
+    );
     expect(first.map(({ state, reason, attempt }) => [state, reason, attempt])).toEqual([
       ['DEFERRED', 'unknown', 0],
       ['SENT', null, 1],

@@ -14,7 +14,7 @@ export interface DeliveryOutcome {
   readonly lastError: string | null;
   /** For DEFERRED. */
   readonly nextAttemptAt: Date | null;
-  /** For DEFERRED that only waits for its turn: since when it is due. */
+  /** For DEFERRED: since when it could have been tried; null where that has not changed, and where no try counts yet. */
   readonly dueSince: Date | null;
   /** It is tried again though it may have arrived. */
   readonly possibleDuplicate: boolean;
@@ -45,7 +45,11 @@ export function outcomeOf(
     case 'temporary':
       return deferral(delivery, result.reply, now, random);
     case 'route-unavailable':
-      return { ...later(delivery, new Date(now.getTime() + ROUTE_RETRY_MS), result.detail), uncounted: true };
+      return {
+        ...later(delivery, new Date(now.getTime() + ROUTE_RETRY_MS), result.detail),
+        dueSince: null,
+        uncounted: true,
+      };
     case 'ambiguous':
       return unknownFate(delivery, policy, result.detail, now);
   }
@@ -161,7 +165,7 @@ function ended(
 }
 
 function later(delivery: ClaimedDelivery, at: Date, error: string | null): DeliveryOutcome {
-  return { ...ended(delivery, 'DEFERRED', null, error), nextAttemptAt: at };
+  return { ...ended(delivery, 'DEFERRED', null, error), nextAttemptAt: at, dueSince: delivery.dueSince };
 }
 
 function replyText({

@@ -34,7 +34,7 @@ export interface ClaimedDelivery {
   /** Attempts begun before this one. */
   readonly attempt: number;
   readonly createdAt: Date;
-  /** Since when it could have been tried: later than it was made when it had to wait for its turn. */
+  /** Since when it could have been tried: not since it was made, if others came before it or its campaign was paused. */
   readonly dueSince: Date;
   /** A sender died, or got no reply, when the body was on its way: it may have arrived. */
   readonly interrupted: boolean;

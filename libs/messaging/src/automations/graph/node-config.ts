@@ -50,6 +50,7 @@ type Readers = {
 };
 
 const MAX_KEY = 40;
+const MAX_EVENT_NAME = 64;
 const MAX_SUBJECT = 500;
 const MAX_WEIGHT = 1_000_000;
 const EVENT_NAME = /^[a-z][a-z0-9_.]{0,63}$/;
@@ -106,6 +107,7 @@ export function namedIn({ config }: AutomationNode) {
   return {
     topicKey: reader.text('topicKey', { max: MAX_KEY }),
     segmentKey: reader.text('segmentKey', { max: MAX_KEY }),
+    eventName: reader.text('eventName', { max: MAX_EVENT_NAME }),
     rules: reader.json('rules'),
     body: reader.value('body'),
     mail: mailIn(reader),
@@ -121,7 +123,7 @@ function mailIn(reader: ConfigReader): EmailConfig | null {
 function readTrigger(config: ConfigReader): TriggerConfig | null {
   const reEntry = config.has('reEntry') ? config.oneOf('reEntry', RE_ENTRIES) : 'ONCE';
   const segmentKey = config.text('segmentKey', { max: MAX_KEY });
-  const eventName = config.text('eventName', { max: 64 });
+  const eventName = config.text('eventName', { max: MAX_EVENT_NAME });
   if (eventName !== null && !EVENT_NAME.test(eventName))
     return config.fault('eventName', 'must be like order.completed');
   return reEntry === null ? null : { segmentKey, eventName, reEntry };

@@ -20,6 +20,8 @@ const REST_MS = 1_000;
 @Injectable()
 export class WebhookCaller {
   readonly #loop: Loop;
+  /** By version. They outlast a pass that fails. */
+  readonly #calling = new Map<number, Promise<void>>();
   #stopListening: () => void = () => undefined;
   #stopping = false;
 
@@ -49,25 +51,25 @@ export class WebhookCaller {
     this.#stopping = true;
     this.#stopListening();
     await this.#loop.stop();
+    await Promise.all(this.#calling.values());
   }
 
   /** Makes all calls that are due, and those that become due meanwhile: no slow answer keeps other automations waiting. */
   async pass(): Promise<void> {
-    const calling = new Map<number, Promise<void>>();
     const restingUntil = new Map<number, number>();
     for (;;) {
       for (const version of await this.#due()) {
         const { versionId } = version;
         const isResting = performance.now() < (restingUntil.get(versionId) ?? 0);
-        if (calling.has(versionId) || isResting) continue;
+        if (this.#calling.has(versionId) || isResting) continue;
         const leave = (made: number) => {
-          calling.delete(versionId);
+          this.#calling.delete(versionId);
           if (made === 0) restingUntil.set(versionId, performance.now() + REST_MS);
         };
-        calling.set(versionId, this.#callAll(version).then(leave));
+        this.#calling.set(versionId, this.#callAll(version).then(leave));
       }
-      if (calling.size === 0) return;
-      await firstOf(calling.values(), LOOK_AGAIN_MS);
+      if (this.#calling.size === 0) return;
+      await firstOf(this.#calling.values(), LOOK_AGAIN_MS);
     }
   }
 

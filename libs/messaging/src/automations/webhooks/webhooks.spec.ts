@@ -122,6 +122,39 @@ describe('webhooks of automations', () => {
     expect(await fixture.paths(gone.id, gone.email)).toEqual(['ACTIVE: start, hook FAILED, wait WAITING']);
   });
 
+  it('are answered before their worker stops, though the database failed meanwhile', async () => {
+    const answering: ServerResponse[] = [];
+    const slow = createServer((_, response) => {
+      answering.push(response);
+    });
+    slow.listen(0, '127.0.0.1');
+    await once(slow, 'listening');
+    const target = `http://127.0.0.1:${(slow.address() as AddressInfo).port}/`;
+    const id = await fixture.active(chain(trigger(), hook({ url: target }), delay('wait', 'P1D')));
+    const { email } = await fixture.person();
+    await fixture.enter(id, email);
+    await fixture.messaging.get(AutomationRunner).pass();
+    const worker = await fixture.messaging.beside({ OUTGOING_PRIVATE_ADDRESSES: 'true' });
+    const caller = worker.get(WebhookCaller);
+    const passing = caller.pass();
+    await once(slow, 'request');
+    const { test } = fixture.messaging;
+    await test.query('revoke select on messaging.automation_runs from mailwright_app, mailwright_system');
+    await expect(passing).rejects.toThrow(/automation_runs/);
+    await test.query('grant select on messaging.automation_runs to mailwright_app, mailwright_system');
+    let isStopped = false;
+    const stopping = caller.stop().finally(() => {
+      isStopped = true;
+    });
+    expect(await fixture.paths(id, email)).toEqual(['ACTIVE: start']);
+    expect(isStopped).toBe(false);
+    answering[0]?.end();
+    await stopping;
+    expect(await fixture.paths(id, email)).toEqual(['ACTIVE: start, hook']);
+    await worker.close();
+    slow.close();
+  });
+
   it('are signed with the same secret when the master key has changed, whether it was ever asked for or not', async () => {
     const next = { MASTER_KEY: 'the next master key of this test, long' };
     const changing = {
