@@ -2,12 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../test/support/eventually.js';
-import { freePort } from '../../../test/support/ports.js';
+import { freePort, takePort } from '../../../test/support/ports.js';
 
 /** Says its pid at /pid, crashes at /crash; heeds no SIGTERM when STUBBORN. */
 const PROGRAM = (name: string) => `
@@ -84,13 +83,15 @@ async function launch(directory: string, env: NodeJS.ProcessEnv = {}, ...args: s
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   const exited = once(child, 'exit');
+  /** When all that it said has come, too. */
+  const closed = once(child, 'close');
   const ready = () =>
     eventually(
       'it runs',
       () => output.includes('Ctrl-C stops it.') || (child.exitCode !== null && output),
       START_MS,
     );
-  return { child, cwd, exited, ready, output: () => output };
+  return { child, cwd, exited, closed, ready, output: () => output };
 }
 
 const fileOf = (cwd: string, name: string) => readFile(join(cwd, name), 'utf8');
@@ -194,7 +195,7 @@ describe('the launcher', () => {
     const first = await launch('twice', env);
     await first.ready();
     const second = await launch('twice', env);
-    expect(await second.exited).toEqual([1, null]);
+    expect(await second.closed).toEqual([1, null]);
     expect(second.output()).toContain(
       `Mailwright already runs in this directory (process ${first.child.pid}).`,
     );
@@ -212,19 +213,21 @@ describe('the launcher', () => {
   });
 
   it('says so when its port is taken, and takes another than 3000 when that is', async () => {
-    const blocker = createServer();
-    await new Promise((done) => {
-      blocker.once('error', done); // then another program has the port, which serves as well
-      blocker.listen(3000, '127.0.0.1', () => done(null));
-    });
     const env = { DATABASE_URL: 'postgres://localhost/none' };
-    const refused = await launch('taken', { ...env, PORT: '3000' });
-    expect(await refused.exited).toEqual([1, null]);
-    expect(refused.output()).toContain('Port 3000, asked for as the port of the API, is taken');
+    const taken = await takePort();
+    const refused = await launch('taken', { ...env, PORT: String(taken.port) });
+    expect(await refused.closed).toEqual([1, null]);
+    expect(refused.output()).toContain(`Port ${taken.port}, asked for as the port of the API, is taken`);
+    await taken.release();
 
+    const usual = await usualPort();
     const other = await launch('taken', { ...env, PORT: '' });
     await other.ready();
     expect(new URL((await demoOf(other.cwd))['baseUrl'] ?? '').port).not.toBe('3000');
-    blocker.close();
-  });
+    await usual?.release();
+  }, 240_000);
+
+  /** Port 3000, once another test has given it back; null when a program has it for good, which serves as well. */
+  const usualPort = () =>
+    eventually('port 3000 is free', () => takePort(3000).catch(() => null), START_MS).catch(() => null);
 });
