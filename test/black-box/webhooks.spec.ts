@@ -114,9 +114,12 @@ describe('a program that listens to a project', () => {
       subject: 'Spring',
       contentText: 'It is spring. {{ links.unsubscribe }}',
       topicIds: [topic.at('id')],
-      scheduledAt: new Date(Date.now() + 5_000).toISOString(),
     });
     const campaignKey = campaign.at('campaignKey');
+    // The first look at a campaign takes long: its time must not pass before it is scheduled.
+    await client.get(`/campaigns/${campaignKey}/pre-send-analysis`);
+    const scheduledAt = new Date(Date.now() + 10_000).toISOString();
+    expect((await client.patch(`/campaigns/${campaignKey}`, { scheduledAt })).status).toBe(200);
     expect((await client.post(`/campaigns/${campaignKey}/schedule`)).status).toBe(200);
     for (const step of ['scheduled', 'queued', 'sent'])
       await told(`campaign.${step}`, (data) => data['campaignKey'] === campaignKey);
