@@ -41,7 +41,7 @@ describe('npm start', () => {
   });
 
   afterAll(async () => {
-    for (const pid of await processesIn(directory)) process.kill(pid, 'SIGKILL');
+    (await processesIn(directory)).forEach(kill);
     await Promise.all(taken.map((server) => server.release()));
     await rm(directory, { recursive: true, force: true, maxRetries: 20 });
   });
@@ -101,7 +101,7 @@ describe('npm start', () => {
     expect(created.status).toBe(201);
     const processes = await processesIn(directory);
     expect(processes.length).toBeGreaterThan(3);
-    for (const pid of processes) process.kill(pid, 'SIGKILL');
+    processes.forEach(kill);
     await eventually('all are gone', async () => (await processesIn(directory)).length === 0);
 
     const after = await start();
@@ -115,6 +115,15 @@ describe('npm start', () => {
     await eventually('nothing is left', async () => (await processesIn(directory)).length === 0, 5_000);
   });
 });
+
+/** SIGKILL to a process, which may have ended since it was found, as PostgreSQL's do with their parent. */
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}
 
 /** Every process whose working directory or command line lies in the directory. */
 async function processesIn(directory: string): Promise<number[]> {
