@@ -70,13 +70,17 @@ describe('the dashboard and the alert rules', () => {
       topicKeys: [topic.at('topicKey')],
       consent,
     });
-    metrics = await eventually('a mail to be counted', async () => {
+    metrics = await eventually('a mail and a job to be counted', async () => {
       const [api, worker] = await Promise.all(
         [system.api.port, system.worker.port].map(async (port) =>
           (await fetch(`http://127.0.0.1:${port}/metrics`)).text(),
         ),
       );
-      return /mailwright_mails_total\{.*outcome="SENT"/.test(worker ?? '') ? `${api}\n${worker}` : null;
+      // A job is counted when it has ended, which may be after the mail that it began.
+      const isCounted = [/mailwright_mails_total\{.*outcome="SENT"/, /mailwright_jobs_total\{/].every(
+        (count) => count.test(worker ?? ''),
+      );
+      return isCounted ? `${api}\n${worker}` : null;
     });
   });
 

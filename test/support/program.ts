@@ -53,7 +53,7 @@ export async function startProgram(program: Program, environment: Environment): 
   child.once('exit', () => running.delete(child));
   let output = '';
   for (const stream of [child.stdout, child.stderr])
-    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    stream?.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
   const listensOn = await listening(child, program, () => output);
   return {
     pid: child.pid ?? 0,
@@ -73,7 +73,8 @@ function listening(child: ChildProcess, program: Program, output: () => string):
       reject(new Error(`The ${program} ${why}:\n${output()}`));
     };
     const timer = setTimeout(() => fail(`did not listen within ${START_MS} ms`), START_MS);
-    child.once('exit', (code) => fail(`ended with ${String(code)}`));
+    // Not `exit`, at which what it said last may not have come yet.
+    child.once('close', (code) => fail(`ended with ${String(code)}`));
     child.on('message', (message: { type?: string; port?: number }) => {
       if (message.type !== 'listening' || message.port === undefined) return;
       clearTimeout(timer);
