@@ -4,7 +4,6 @@ import { type Clock, SystemClock } from '#kernel';
 import { type Config, createLogger, NestLogger } from '#platform';
 import { createHttpAdapter, useHttpKit } from '#platform/http';
 import { ApiModule } from './api.module.js';
-import { withRealPort } from './free-port.js';
 import { ApiDocument } from './openapi/api-document.js';
 import { registerFormParsers } from './public-pages/form-body.js';
 import { answerTrackedRequests } from './public-pages/tracked-requests.js';
@@ -14,9 +13,8 @@ export interface ApiOptions {
   readonly clock?: Clock;
 }
 
-/** Builds the api, ready to `listen`. A PORT of 0 is replaced by a free one; `app.get(CONFIG)` knows it. */
-export async function createApi(given: Config, options: ApiOptions = {}): Promise<NestFastifyApplication> {
-  const config = await withRealPort(given);
+/** Builds the api, ready to `listen` on the port of its configuration, which must be a real one. */
+export async function createApi(config: Config, options: ApiOptions = {}): Promise<NestFastifyApplication> {
   const clock = options.clock ?? new SystemClock();
   const logger = createLogger(config, 'api');
   const app = await NestFactory.create<NestFastifyApplication>(

@@ -12,6 +12,7 @@ import {
   refusePendingMigrations,
 } from '#platform';
 import { type ApiOptions, createApi } from './create-api.js';
+import { type HeldPort, holdRealPort } from './free-port.js';
 
 /** Why the api does not start, in words for an operator. */
 export class StartError extends Error {}
@@ -22,13 +23,26 @@ export interface RunningApi {
   readonly port: number;
 }
 
-/** Builds the api and listens; throws a `PendingMigrationsError`, or a `StartError` when it cannot listen. */
+/**
+ * Builds the api and listens; throws a `PendingMigrationsError`, or a `StartError` when it cannot listen. A PORT of 0
+ * is replaced by a free one; `app.get(CONFIG)` knows it.
+ */
 export async function startApi(given: Config, options: ApiOptions = {}): Promise<RunningApi> {
-  const app = await createApi(given, options);
+  const held = await holdRealPort(given);
+  try {
+    return await startOn(held, options);
+  } finally {
+    await held.release();
+  }
+}
+
+async function startOn(held: HeldPort, options: ApiOptions): Promise<RunningApi> {
+  const app = await createApi(held.config, options);
   const { HOST, PORT } = app.get<Config>(CONFIG);
   try {
     await refusePendingMigrations(app.get(Database).pool);
     await app.init();
+    await held.release();
     // Nest's own listen would log a taken port, too.
     await app.getHttpAdapter().getInstance().listen({ port: PORT, host: HOST });
   } catch (error) {
