@@ -6,9 +6,8 @@ import { withLocalInstallation } from './local-installation.js';
 
 const FILES = {
   'postgres/superuser.password': 'pass\n',
-  'ports.json': '{"postgres":5437}\n',
+  'ports.json': '{"postgres":5437,"publicUrl":"http://localhost:3005"}\n',
   'secrets.json': '{"tokenSecret":"token","masterKey":"master"}\n',
-  'demo.json': '{"baseUrl":"http://localhost:3005","projectKey":"DEMO","testKey":"a","liveKey":"b"}\n',
 };
 const FOUND = {
   DATABASE_URL: 'postgres://postgres:pass@127.0.0.1:5437/mailwright',
@@ -44,9 +43,7 @@ describe('The installation of `npm start`', () => {
     expect(await withLocalInstallation(elsewhere, directory)).toEqual(elsewhere);
   });
 
-  it('needs no demo project, and is nothing where it never started', async () => {
-    await rm(join(directory, 'demo.json'));
-    expect(await withLocalInstallation({}, directory)).toEqual({ ...FOUND, PUBLIC_URL: undefined });
+  it('is nothing where it never started', async () => {
     await rm(join(directory, 'secrets.json'));
     expect(await withLocalInstallation({}, directory)).toEqual({});
   });
