@@ -55,15 +55,16 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   }
   await app.get(Notifications).start();
   const worker = app.get(Worker);
+  const server = new OperationsServer(operationsOf(app));
+  let port: number;
   try {
     await worker.start();
+    port = await listen(server, config);
   } catch (error) {
     await worker.stop();
     await app.close();
     throw error;
   }
-  const server = new OperationsServer(operationsOf(app));
-  const port = await listen(server, config);
   return {
     port,
     stop: async () => {
