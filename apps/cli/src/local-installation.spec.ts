@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { projectRoot } from '#platform';
 import { withLocalInstallation } from './local-installation.js';
 
 const FILES = {
@@ -46,5 +49,26 @@ describe('The installation of `npm start`', () => {
   it('is nothing where it never started', async () => {
     await rm(join(directory, 'secrets.json'));
     expect(await withLocalInstallation({}, directory)).toEqual({});
+  });
+
+  it('is said to be the one that does not answer where it does not run', async () => {
+    const cwd = join(directory, 'elsewhere');
+    await mkdir(join(cwd, '.data/postgres'), { recursive: true });
+    const secret = 'x'.repeat(32);
+    const files = {
+      ...FILES,
+      'ports.json': '{"postgres":1}',
+      'secrets.json': JSON.stringify({ tokenSecret: secret, masterKey: secret }),
+    };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(cwd, '.data', name), text);
+    const program = join(projectRoot(), 'dist/apps/cli/src/main.js');
+    const refused = promisify(execFile)(process.execPath, [program, 'key:list'], { cwd, env: {} });
+    await expect(refused).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^PostgreSQL does not answer .*\nDATABASE_URL is not set: this is the database of `npm start` in this directory, which has to run\.\n$/,
+      ),
+    });
   });
 });
