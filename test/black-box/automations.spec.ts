@@ -151,6 +151,15 @@ describe('automations over HTTP', () => {
       expect((await client.get(`/automations/${id}`)).at('nodes')).toBe(draft.at('nodes'));
     });
 
+    it('refuses a graph that is no Unicode text, which could not be shown again as it was given', async () => {
+      const id = (await create()).at('id');
+      const refused = await client.patch(`/automations/${id}/content`, {
+        nodes: '[{"id":"hello","type":"email","config":{"subject":"\ud800"}}]',
+        edges: '[]',
+      });
+      expect([refused.status, refused.at('errors')]).toEqual([400, { nodes: 'is not valid Unicode' }]);
+    });
+
     it('names all that is missing at once when it is activated', async () => {
       const id = (await create({ triggerType: 'segment_entered', triggerTopicId: null })).at('id');
       await client.patch(`/automations/${id}/content`, {

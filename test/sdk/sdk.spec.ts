@@ -244,6 +244,14 @@ describe('the SDK where the network is bad', () => {
     expect(() => new Mailwright({ apiKey: 'mw_test_1', baseUrl })).toThrow('It has to end before /api/v1');
   });
 
+  it('takes no password in the address, which no request could carry, and does not repeat it', () => {
+    const make = () =>
+      new Mailwright({ apiKey: 'mw_test_1', baseUrl: 'https://ada:geheim@mail.example.com' });
+    expect(make).toThrow(
+      new TypeError('baseUrl has a user or a password in it. The key of the API goes into apiKey.'),
+    );
+  });
+
   it('does not repeat what was refused', async () => {
     let requests = 0;
     const client = await clientOf((_, response) => {

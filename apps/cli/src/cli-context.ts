@@ -1,6 +1,8 @@
 /** What the program is given by its surroundings. */
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whether `env` names the database of `npm start` in this directory, since it named none. */
+  readonly isLocalInstallation?: boolean;
   /** Writes to standard output. */
   readonly print: (text: string) => void;
   /** Writes to standard error. */

@@ -1,14 +1,16 @@
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { projectRoot } from '#platform';
 import { withLocalInstallation } from './local-installation.js';
 
 const FILES = {
   'postgres/superuser.password': 'pass\n',
-  'ports.json': '{"postgres":5437}\n',
+  'ports.json': '{"postgres":5437,"publicUrl":"http://localhost:3005"}\n',
   'secrets.json': '{"tokenSecret":"token","masterKey":"master"}\n',
-  'demo.json': '{"baseUrl":"http://localhost:3005","projectKey":"DEMO","testKey":"a","liveKey":"b"}\n',
 };
 const FOUND = {
   DATABASE_URL: 'postgres://postgres:pass@127.0.0.1:5437/mailwright',
@@ -44,10 +46,29 @@ describe('The installation of `npm start`', () => {
     expect(await withLocalInstallation(elsewhere, directory)).toEqual(elsewhere);
   });
 
-  it('needs no demo project, and is nothing where it never started', async () => {
-    await rm(join(directory, 'demo.json'));
-    expect(await withLocalInstallation({}, directory)).toEqual({ ...FOUND, PUBLIC_URL: undefined });
+  it('is nothing where it never started', async () => {
     await rm(join(directory, 'secrets.json'));
     expect(await withLocalInstallation({}, directory)).toEqual({});
+  });
+
+  it('is said to be the one that does not answer where it does not run', async () => {
+    const cwd = join(directory, 'elsewhere');
+    await mkdir(join(cwd, '.data/postgres'), { recursive: true });
+    const secret = 'x'.repeat(32);
+    const files = {
+      ...FILES,
+      'ports.json': '{"postgres":1}',
+      'secrets.json': JSON.stringify({ tokenSecret: secret, masterKey: secret }),
+    };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(cwd, '.data', name), text);
+    const program = join(projectRoot(), 'dist/apps/cli/src/main.js');
+    const refused = promisify(execFile)(process.execPath, [program, 'key:list'], { cwd, env: {} });
+    await expect(refused).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^PostgreSQL does not answer .*\nDATABASE_URL is not set: this is the database of `npm start` in this directory, which has to run\.\n$/,
+      ),
+    });
   });
 });

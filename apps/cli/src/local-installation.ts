@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 
-const ports = z.object({ postgres: z.number() });
+const ports = z.object({ postgres: z.number(), publicUrl: z.string().optional() });
 const secrets = z.object({ tokenSecret: z.string(), masterKey: z.string() });
-const demo = z.object({ baseUrl: z.string() });
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -23,16 +22,12 @@ export async function withLocalInstallation(env: Variables, directory: string): 
 async function readInstallation(directory: string): Promise<Record<string, string>> {
   const read = (name: string) => readFile(join(directory, name), 'utf8');
   const password = (await read('postgres/superuser.password')).trim();
-  const { postgres } = ports.parse(JSON.parse(await read('ports.json')));
+  const { postgres, publicUrl } = ports.parse(JSON.parse(await read('ports.json')));
   const { tokenSecret, masterKey } = secrets.parse(JSON.parse(await read('secrets.json')));
-  const address = await read('demo.json').then(
-    (text) => demo.safeParse(JSON.parse(text)).data?.baseUrl,
-    () => undefined,
-  );
   return {
     DATABASE_URL: `postgres://postgres:${password}@127.0.0.1:${postgres}/mailwright`,
     TOKEN_SECRET: tokenSecret,
     MASTER_KEY: masterKey,
-    ...(address === undefined ? {} : { PUBLIC_URL: address }),
+    ...(publicUrl === undefined ? {} : { PUBLIC_URL: publicUrl }),
   };
 }

@@ -91,7 +91,9 @@ export async function run(args: readonly string[], cli: CliContext): Promise<0 |
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
     const command = program.commands.find((known) => known.name() === args[0]);
     const failure =
-      error instanceof CommanderError ? wrongCommandLine(error, command) : await failureOf(error);
+      error instanceof CommanderError
+        ? wrongCommandLine(error, command)
+        : located(await failureOf(error), cli);
     cli.complain(`${args.includes('--json') ? asJson(failure) : asText(failure, command)}\n`);
     return failure.exitCode;
   }
@@ -122,6 +124,15 @@ function wrongCommandLine({ code, message }: CommanderError, command: Command | 
         ? missingOptions(command)
         : message.replace(/^error: /, '');
   return { code: 'usage', message: text, exitCode: 2 };
+}
+
+/** Who set no DATABASE_URL is told whose database does not answer. */
+function located(failure: Failure, { isLocalInstallation }: CliContext): Failure {
+  if (isLocalInstallation !== true || failure.code !== 'unavailable') return failure;
+  if (!failure.message.includes('DATABASE_URL')) return failure;
+  const where =
+    'DATABASE_URL is not set: this is the database of `npm start` in this directory, which has to run.';
+  return { ...failure, message: `${failure.message}\n${where}` };
 }
 
 function missingOptions(command: Command): string {

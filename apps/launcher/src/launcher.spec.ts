@@ -130,6 +130,10 @@ describe('the launcher', () => {
     const again = JSON.parse(await fileOf(second.cwd, 'worker.env'));
     for (const name of ['DATABASE_URL', 'TOKEN_SECRET', 'MASTER_KEY'])
       expect(again[name]).toBe(environment[name]);
+    expect(JSON.parse(await fileOf(second.cwd, '.data/ports.json'))).toEqual({
+      postgres: Number(new URL(again['DATABASE_URL']).port),
+      publicUrl: again['PUBLIC_URL'],
+    });
     second.child.kill('SIGTERM');
     expect(await second.exited).toEqual([0, null]);
   });

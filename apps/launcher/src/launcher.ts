@@ -54,7 +54,7 @@ export class Launcher {
       preferred: [3000],
       host: given(env, 'HOST') ?? '127.0.0.1',
     });
-    const databaseUrl = given(env, 'DATABASE_URL') ?? (await this.#startPostgres());
+    const databaseUrl = given(env, 'DATABASE_URL') ?? (await this.#startPostgres(port));
     const programEnv = programEnvironment(env, { databaseUrl, port, secrets, smtp: options.smtp });
     const cli = cliRunner(programs.cli, programEnv, this.#aborted.signal);
     await this.progress.step(
@@ -98,7 +98,8 @@ export class Launcher {
     return wanted;
   }
 
-  async #startPostgres(): Promise<string> {
+  async #startPostgres(apiPort: number): Promise<string> {
+    const { env } = this.setup;
     const directory = this.#path('postgres');
     const port = await choosePort('PostgreSQL', {
       preferred: [...(await this.#rememberedPorts()), ...NEAR_5432],
@@ -111,7 +112,9 @@ export class Launcher {
       () => this.#unlessAborted(postgres.start()),
       () => `PostgreSQL 18 on port ${port}, data in ${relative(process.cwd(), directory)}`,
     );
-    await writePrivateFile(this.#path('ports.json'), `${JSON.stringify({ postgres: port })}\n`);
+    // The CLI reads it: links that it prints lead to this api, with a demo project or without.
+    const publicUrl = given(env, 'PUBLIC_URL') ?? localUrl(env, apiPort);
+    await writePrivateFile(this.#path('ports.json'), `${JSON.stringify({ postgres: port, publicUrl })}\n`);
     const server = await latest?.ready;
     if (server === undefined) throw new LaunchError('PostgreSQL did not start.');
     await server.ensureDatabase(DATABASE);

@@ -117,6 +117,9 @@ function refuseWrongBaseUrl(baseUrl: string): void {
   const example = 'such as https://mail.example.com';
   if (!/^https?:\/\/[^/]/i.test(baseUrl) || !URL.canParse(baseUrl))
     throw new TypeError(`baseUrl is "${baseUrl}". It has to be the address of the API, ${example}.`);
+  const { username, password } = new URL(baseUrl);
+  if (username !== '' || password !== '')
+    throw new TypeError('baseUrl has a user or a password in it. The key of the API goes into apiKey.');
   if (/\/api\/v1\/*$/.test(baseUrl))
     throw new TypeError(`baseUrl is "${baseUrl}". It has to end before /api/v1, ${example}.`);
 }

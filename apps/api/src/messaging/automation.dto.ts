@@ -36,11 +36,15 @@ export const updateAutomationBody = strictBody({
 }).meta({ id: 'UpdateAutomation' });
 export type UpdateAutomationBody = z.output<typeof updateAutomationBody>;
 
-const nodes = z.string().max(MAX_GRAPH).meta({
-  description: 'The steps as JSON in a string: `[{"id","type","config","position"?}]`, at most 200.',
-  example:
-    '[{"id":"start","type":"trigger","config":{}},{"id":"wait","type":"delay","config":{"duration":"P3D"}}]',
-});
+const nodes = z
+  .string()
+  .max(MAX_GRAPH)
+  .refine((value) => value.isWellFormed(), 'is not valid Unicode')
+  .meta({
+    description: 'The steps as JSON in a string: `[{"id","type","config","position"?}]`, at most 200.',
+    example:
+      '[{"id":"start","type":"trigger","config":{}},{"id":"wait","type":"delay","config":{"duration":"P3D"}}]',
+  });
 const edges = z.string().max(MAX_GRAPH).meta({
   description: 'The ways between them as JSON in a string: `[{"id","source","target","branch"?}]`.',
   example: '[{"id":"e1","source":"start","target":"wait"}]',
