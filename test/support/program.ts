@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { programFlags, PROGRAM_VARIABLES } from '../../apps/launcher/src/program-flags.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { freePort } from './ports.js';
 
 /** A program of ours that runs as its own process, as it would in production. */
 export interface RunningProgram {
@@ -33,8 +32,6 @@ export async function endPrograms(): Promise<void> {
 
 /** Starts a built program and waits until it listens. Its environment is `environment` and PATH alone. */
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
-  // The api looks for a port before it is built, and takes it when it is: seconds in which others are given ports.
-  const port = program === 'api' ? await freePort() : 0;
   if (over) throw new Error(`The tests were over before the ${program} began.`);
   const child = spawn(process.execPath, [...programFlags(program), `dist/apps/${program}/src/main.js`], {
     cwd: projectRoot(),
@@ -43,7 +40,7 @@ export async function startProgram(program: Program, environment: Environment): 
       NODE_ENV: 'test',
       LOG_FORMAT: 'json',
       LOG_LEVEL: 'warn',
-      PORT: String(port),
+      PORT: '0',
       ...PROGRAM_VARIABLES,
       ...environment,
     },
@@ -54,10 +51,10 @@ export async function startProgram(program: Program, environment: Environment): 
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
-  const listensOn = await listening(child, program, () => output);
+  const port = await listening(child, program, () => output);
   return {
     pid: child.pid ?? 0,
-    port: listensOn,
+    port,
     output: () => output,
     kill: async () => {
       await ended(child, 'SIGKILL');

@@ -141,8 +141,7 @@ describe('The api', () => {
 
   it('moves health and metrics to OPERATIONS_PORT when there is one', async () => {
     const operationsPort = await freePort();
-    const PORT = String(await freePort());
-    const other = await startApi(configWith({ PORT, OPERATIONS_PORT: String(operationsPort) }));
+    const other = await startApi(configWith({ OPERATIONS_PORT: String(operationsPort) }));
     try {
       expect((await fetch(`${other.url}/metrics`)).status).toBe(404);
       expect((await fetch(`http://127.0.0.1:${operationsPort}/health/ready`)).status).toBe(200);
@@ -176,8 +175,7 @@ describe('The api', () => {
 
   it('says that it is not ready, and why, when its database is gone', async () => {
     const doomed = await createTestDatabase();
-    const PORT = String(await freePort());
-    const lame = await startApi(configWith({ PORT, DATABASE_URL: doomed.url }));
+    const lame = await startApi(configWith({ DATABASE_URL: doomed.url }));
     await doomed.drop();
     const answer = await fetch(`${lame.url}/health/ready`);
     expect(answer.status).toBe(503);

@@ -27,7 +27,7 @@ describe('The api’s process', () => {
     fetch(`http://127.0.0.1:${port}/api/v1/project`, { headers: { 'x-api-key': key } });
 
   it('says where it listens to who started it, and uses that address in its answers', async () => {
-    const api = await start({ PORT: '0' });
+    const api = await start();
     expect(api.output()).toBe('');
     const answer = await fetch(`http://127.0.0.1:${api.port}/api/v1/project`);
     expect(await answer.json()).toMatchObject({ type: `http://localhost:${api.port}/problems/unauthorized` });

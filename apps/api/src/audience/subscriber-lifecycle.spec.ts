@@ -4,7 +4,6 @@ import { loadConfig } from '#platform';
 import { ApiClient } from '../../../../test/support/api-client.js';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { createProject, type TestProject } from '../../../../test/support/fixtures.js';
-import { freePort } from '../../../../test/support/ports.js';
 import { insertSubscribers } from '../../../../test/support/subscribers.js';
 import { addKey } from '../../../../test/support/system.js';
 import { type RunningApi, startApi } from '../start-api.js';
@@ -24,8 +23,7 @@ describe('the life of a subscriber over HTTP', () => {
 
   beforeAll(async () => {
     test = await createTestDatabase();
-    const PORT = String(await freePort());
-    const variables = { NODE_ENV: 'test', DATABASE_URL: test.url, PORT, LOG_LEVEL: 'silent' };
+    const variables = { NODE_ENV: 'test', DATABASE_URL: test.url, PORT: '0', LOG_LEVEL: 'silent' };
     api = await startApi(loadConfig(variables), { clock });
   });
   afterAll(async () => {
