@@ -19,7 +19,7 @@ export type {
   DestinationFacts,
   SenderFacts,
 } from './pre-send/campaign-facts.js';
-export { criticalChecks } from './pre-send/critical-checks.js';
+export { criticalChecks, quotaMessage } from './pre-send/critical-checks.js';
 export {
   DeliverabilityModule,
   DeliverabilityWorkerModule,

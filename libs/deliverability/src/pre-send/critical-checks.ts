@@ -66,8 +66,13 @@ function senderDomainCheck({ host, needsDomain, domain }: SenderFacts): PreSendC
 function quotaCheck({ emailsRemaining, recipients }: CampaignFacts): PreSendCheck {
   if (emailsRemaining === null) return skip('email-quota', 'E-mails are not counted here.');
   const left = emailsRemaining === Infinity ? 'any number' : String(emailsRemaining);
-  const message = `${counted(recipients, 'e-mail')} needed, ${left} left in this period.`;
+  const message = quotaMessage(recipients, left);
   return check('email-quota', recipients <= emailsRemaining, message, message);
+}
+
+/** What the check of the quota says: how many e-mails are needed, and how many are left. */
+export function quotaMessage(needed: number, left: number | string): string {
+  return `${counted(needed, 'e-mail')} needed, ${left} left in this period.`;
 }
 
 function contentChecks({ content, contentFault }: CampaignFacts): PreSendCheck[] {

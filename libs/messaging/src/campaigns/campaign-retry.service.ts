@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, counted, type ProjectScope } from '#kernel';
+import { Clock, type ProjectScope } from '#kernel';
 import { EmailQuota } from '#billing';
+import { quotaMessage } from '#deliverability';
 import { Database, publish } from '#platform';
 import { FailedDeliveriesQuery } from '../deliveries/failed-deliveries.query.js';
 import type { Campaign } from './campaign.js';
@@ -40,7 +41,7 @@ export class CampaignRetryService {
   async #reserve(scope: ProjectScope, emails: number, now: Date): Promise<Date> {
     const { granted, periodStart, remaining } = await this.quota.reserve(scope, emails, now);
     if (granted) return periodStart;
-    const message = `${counted(emails, 'e-mail')} needed, ${remaining} left in this period.`;
+    const message = quotaMessage(emails, remaining);
     throw new PreSendRejectedError([{ code: 'email-quota', severity: 'CRITICAL', result: 'FAIL', message }]);
   }
 }

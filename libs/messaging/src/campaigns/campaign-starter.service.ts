@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { counted, type ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
 import { EmailQuota } from '#billing';
-import { type PreSendCheck, summarise } from '#deliverability';
+import { type PreSendCheck, quotaMessage, summarise } from '#deliverability';
 import { type Config, CONFIG, publish, type Transaction } from '#platform';
 import type { Campaign } from './campaign.js';
 import { CampaignAnalysisService, type CampaignAnalysis } from './campaign-analysis.service.js';
@@ -62,7 +62,7 @@ export class CampaignStarter {
 
 /** The checks as they are when so many e-mails are needed and fewer are left. */
 function withoutQuota(checks: readonly PreSendCheck[], needed: number, left: number): PreSendCheck[] {
-  const message = `${counted(needed, 'e-mail')} needed, ${left} left in this period.`;
+  const message = quotaMessage(needed, left);
   return checks.map((check) =>
     check.code === 'email-quota' ? { ...check, result: 'FAIL', message } : check,
   );
