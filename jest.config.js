@@ -3,6 +3,7 @@ export default {
   rootDir: '.',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '@swc/jest' },
   testEnvironment: 'node',
@@ -13,7 +14,7 @@ export default {
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
   setupFiles: ['<rootDir>/test/support/jest.setup.ts'],
   setupFilesAfterEnv: ['<rootDir>/test/support/jest.ending.ts'],
-  testTimeout: 120_000,
+  testTimeout: 300_000,
   maxWorkers: 3,
   // A worker that has run a hundred files takes its time to give a gigabyte back, with nothing left open.
   workerGracefulExitTimeout: 5_000,

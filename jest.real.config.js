@@ -1,0 +1,10 @@
+import everyday from './jest.config.js';
+
+/** The suites that need programs which nobody here wrote: docs/testing.md. @type {import('jest').Config} */
+export default {
+  ...everyday,
+  roots: ['<rootDir>/test/real'],
+  testPathIgnorePatterns: ['/node_modules/'],
+  testTimeout: 600_000,
+  maxWorkers: 1,
+};

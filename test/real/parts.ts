@@ -1,0 +1,64 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { describe } from '@jest/globals';
+
+/** Programs that nobody here wrote, and the executables that show that they are installed. */
+const EXECUTABLES = {
+  postfix: ['postfix', 'postconf', 'smtp-sink'],
+  exim: ['exim4'],
+  opensmtpd: ['smtpd', 'smtpctl'],
+  pgbouncer: ['pgbouncer'],
+  redis: ['redis-server'],
+  prometheus: ['prometheus', 'promtool'],
+  spamassassin: ['spamassassin'],
+  rspamd: ['rspamd', 'rspamc'],
+  faketime: ['faketime'],
+  chromium: ['chromium'],
+} as const;
+
+export type Part = keyof typeof EXECUTABLES;
+
+export const PARTS = Object.keys(EXECUTABLES) as readonly Part[];
+
+/** Directories of servers that a user's PATH often leaves out. */
+const SERVER_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
+
+/** The full path of an executable on the PATH, or undefined. */
+export function executable(name: string): string | undefined {
+  const directories = [...(process.env['PATH'] ?? '').split(delimiter), ...SERVER_DIRECTORIES];
+  return directories
+    .filter(Boolean)
+    .map((directory) => join(directory, name))
+    .find(isExecutable);
+}
+
+/** The full path of an executable that a part brings. */
+export function executableOf(part: Part, name?: string): string {
+  const wanted = name ?? EXECUTABLES[part][0];
+  const path = executable(wanted);
+  if (path === undefined) throw new Error(`${wanted} of ${part} is not on the path`);
+  return path;
+}
+
+export function missing(part: Part): readonly string[] {
+  return EXECUTABLES[part].filter((name) => executable(name) === undefined);
+}
+
+/**
+ * `describe`, where all of `parts` are installed. Where one is missing the suite is skipped, and its name says which
+ * part would be needed, so that a run counts what it did not show.
+ */
+export function describeWith(parts: readonly Part[], name: string, body: () => void): void {
+  const absent = parts.filter((part) => missing(part).length > 0);
+  if (absent.length === 0) describe(name, body);
+  else describe.skip(`${name} (not installed: ${absent.join(', ')})`, body);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
