@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
 import { expectProblem } from '../support/problems.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import { sharedSystem, type System, type SystemProject } from '../support/system.js';
 
 const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const UUID_V7 = expect.stringMatching(
@@ -12,14 +12,16 @@ const HOUR_MS = 3_600_000;
 const consent = { source: 'signup form' };
 
 describe('the audience', () => {
-  let system: RunningSystem;
+  let system: System;
+  let project: SystemProject;
   let client: ApiClient;
   const topics = { single: '', double: '', second: '' };
   let people = 0;
 
   beforeAll(async () => {
-    system = await startSystem();
-    client = await (await system.project()).client('TEST');
+    system = await sharedSystem();
+    project = await system.project();
+    client = await project.client('TEST');
     topics.single = await makeTopic({ name: 'Single', doubleOptInEnabled: false });
     topics.double = await makeTopic({ name: 'Double' });
     topics.second = await makeTopic({ name: 'Second', doubleOptInEnabled: true });
@@ -218,7 +220,8 @@ describe('the audience', () => {
       for (const answer of refused) expectProblem(answer, 409, 'already-exists');
       await mailTo('rush@example.com');
       const mails = await system.database.query(
-        `select 1 from messaging.deliveries where address_key = 'rush@example.com'`,
+        `select 1 from messaging.deliveries where address_key = 'rush@example.com' and environment_id = $1`,
+        [project.test.environmentId],
       );
       expect(mails).toHaveLength(1);
       expect((await mailsTo('rush@example.com')).at('pagination', 'totalElements')).toBe(1);
@@ -401,9 +404,9 @@ describe('the audience', () => {
       const email = await newcomer(topics.double);
       const link = (await mailTo(email)).at('data', 0, 'links', 'confirm');
       await system.database.query(`update audience.consents set token_expires_at = now() - interval '1 s'
-        where subscriber_id = (select id from audience.subscribers where email = '${email}')`);
+        where subscriber_id = (select id from audience.subscribers where email = '${email}' and environment_id = ${project.test.environmentId})`);
       await system.database.query(`update audience.confirmations set expires_at = now() - interval '1 s'
-        where subscriber_id = (select id from audience.subscribers where email = '${email}')`);
+        where subscriber_id = (select id from audience.subscribers where email = '${email}' and environment_id = ${project.test.environmentId})`);
       await fetch(link, { method: 'POST' });
       expect(await consentTo(email, topics.double)).toMatchObject({
         confirmedAt: null,
@@ -419,7 +422,7 @@ describe('the audience', () => {
       await mailTo(email);
       const aMinuteLater = () =>
         system.database.query(`update audience.confirmations set created_at = created_at - interval '61 s'
-          where subscriber_id = (select id from audience.subscribers where email = '${email}')`);
+          where subscriber_id = (select id from audience.subscribers where email = '${email}' and environment_id = ${project.test.environmentId})`);
       for (let time = 1; time <= 5; time += 1) {
         const accepted = await resend();
         expect([time, accepted.status, accepted.text]).toEqual([time, 202, '']);

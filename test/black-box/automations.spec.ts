@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
 import { runCli, runCliForJson } from '../support/operator-cli.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import { sharedSystem, type System, type SystemProject } from '../support/system.js';
 
 const STRANGE_ID = '019aa3b5-0000-7000-8000-000000000000';
 const contentJson = JSON.stringify({
@@ -24,14 +24,16 @@ const chain = (...nodes: readonly { readonly id: string }[]) => ({
 });
 
 describe('automations over HTTP', () => {
-  let system: RunningSystem;
+  let system: System;
+  let project: SystemProject;
   let client: ApiClient;
   let topicId: string;
   let topicKey: string;
 
   beforeAll(async () => {
-    system = await startSystem();
-    client = await (await system.project()).client('TEST');
+    system = await sharedSystem();
+    project = await system.project();
+    client = await project.client('TEST');
     const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
     topicId = topic.at('id');
     topicKey = topic.at('topicKey');
@@ -322,7 +324,7 @@ describe('automations over HTTP', () => {
       const install = [
         'automation:install',
         '--project',
-        'APIT',
+        project.name,
         '--env',
         'test',
         '--topic',
@@ -342,11 +344,16 @@ describe('automations over HTTP', () => {
     it('are counted as they went, and webhooks are signed with a secret that the operator can print', async () => {
       const variables = { ...system.variables, PATH: process.env['PATH'] ?? '' };
       expect(await runCliForJson(variables, ['check:automations'])).toEqual({ discrepancies: [] });
-      await system.database.query('update messaging.automation_counters set entered = entered + 1');
+      const miscount = (by: number) =>
+        system.database.query(
+          'update messaging.automation_counters set entered = entered + $1 where environment_id = $2',
+          [by, project.test.environmentId],
+        );
+      await miscount(1);
       await expect(runCliForJson(variables, ['check:automations'])).rejects.toThrow(/discrepancies/);
-      await system.database.query('update messaging.automation_counters set entered = entered - 1');
+      await miscount(-1);
       const secretOf = (env: string) =>
-        runCliForJson(variables, ['automation:secret', '--project', 'APIT', '--env', env]);
+        runCliForJson(variables, ['automation:secret', '--project', project.name, '--env', env]);
       const { secret } = await secretOf('test');
       expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
       expect([

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
 import { expectProblem } from '../support/problems.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import { type System, sharedSystem, type SystemProject } from '../support/system.js';
 
 const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const UUID_V7 = expect.stringMatching(
@@ -40,14 +40,14 @@ interface Check {
 }
 
 describe('campaigns', () => {
-  let system: RunningSystem;
+  let system: System;
   let project: SystemProject;
   let client: ApiClient;
   let topicId: string;
   let topicKey: string;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
     project = await system.project();
     client = await project.client('TEST');
     const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
@@ -72,10 +72,10 @@ describe('campaigns', () => {
   const read = (key: string) => client.get(`/campaigns/${key}`);
   const send = (key: string, by = client) => by.post(`/campaigns/${key}/send`);
   const turn = (key: string, status: string) =>
-    system.database.query('update messaging.campaigns set status = $1 where campaign_key = $2', [
-      status,
-      key,
-    ]);
+    system.database.query(
+      'update messaging.campaigns set status = $1 where campaign_key = $2 and environment_id = $3',
+      [status, key, project.test.environmentId],
+    );
   const errorsOf = (answer: ApiAnswer, status: 400 | 422) => {
     const slug = status === 400 ? 'validation-error' : 'domain-validation';
     return expectProblem(answer, status, slug, { errors: expect.any(Object) })['errors'] as Record<

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import { type System, sharedSystem } from '../support/system.js';
 
 const OPTIONS = [
   { value: 'free', label: 'Free' },
@@ -9,10 +9,10 @@ const OPTIONS = [
 ];
 
 describe('custom fields over HTTP', () => {
-  let system: RunningSystem;
+  let system: System;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
   });
   afterAll(() => system?.stop());
 

@@ -3,7 +3,7 @@ import PostalMime from 'postal-mime';
 import { type LinkKind, LinkTokens, TrackingTokens } from '../../libs/platform/src/index.js';
 import type { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
-import { type RunningSystem, SECRETS, startSystem, type SystemProject } from '../support/system.js';
+import { type System, SECRETS, sharedSystem, type SystemProject } from '../support/system.js';
 
 const PATHS: Readonly<Record<LinkKind, string>> = {
   confirm: 'c',
@@ -21,7 +21,7 @@ const tokens = new LinkTokens(SECRETS.TOKEN_SECRET);
 const tracking = new TrackingTokens(SECRETS.TOKEN_SECRET);
 
 describe('a link that is not ours', () => {
-  let system: RunningSystem;
+  let system: System;
   let project: SystemProject;
   let stranger: SystemProject;
   let client: ApiClient;
@@ -29,7 +29,7 @@ describe('a link that is not ours', () => {
   const good = new Map<string, string>();
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
     project = await system.project('APIT');
     stranger = await system.project('APIT');
     client = await project.client('TEST');
@@ -143,7 +143,9 @@ describe('a link that is not ours', () => {
   it('because its time is over: pressing it confirms nothing', async () => {
     const before = await consents();
     await system.database.query(
-      `update audience.confirmations set created_at = now() - interval '3 days', expires_at = now() - interval '1 day'`,
+      `update audience.confirmations set created_at = now() - interval '3 days', expires_at = now() - interval '1 day'
+       where environment_id = $1`,
+      [project.test.environmentId],
     );
     // 404 once the worker has noted that the consent expired.
     for (const method of ['GET', 'POST']) {

@@ -3,17 +3,17 @@ import pg from 'pg';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
 import { expectProblem } from '../support/problems.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import { type System, sharedSystem, type SystemProject } from '../support/system.js';
 
 describe('Idempotency-Key', () => {
-  let system: RunningSystem;
+  let system: System;
   let project: SystemProject;
   let client: ApiClient;
   let topicKey: string;
   let used = 0;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
     project = await system.project();
     client = await project.client('TEST');
     topicKey = (await client.post('/topics', { name: 'News', doubleOptInEnabled: true })).at('topicKey');
@@ -24,7 +24,12 @@ describe('Idempotency-Key', () => {
   const post = (path: string, body: unknown, key: string, by = client): Promise<ApiAnswer> =>
     by.post(path, body, { headers: { 'idempotency-key': key } });
   const running = async () =>
-    (await system.database.query('select 1 from platform.idempotency_keys where status is null')).length;
+    (
+      await system.database.query(
+        'select 1 from platform.idempotency_keys where status is null and environment_id = $1',
+        [project.test.environmentId],
+      )
+    ).length;
   /** Makes whoever writes to the table wait until it is released. */
   async function holdTable(table: string): Promise<() => Promise<void>> {
     const session = new pg.Client({ connectionString: system.database.url });
@@ -52,7 +57,9 @@ describe('Idempotency-Key', () => {
     ]);
     expectReplayOf(first, await post('/subscribers', body, key));
     expectReplayOf(first, await post('/subscribers', body, key));
-    const rows = await system.database.query('select 1 from audience.subscribers');
+    const rows = await system.database.query('select 1 from audience.subscribers where environment_id = $1', [
+      project.test.environmentId,
+    ]);
     expect(rows).toHaveLength(1);
   });
 

@@ -3,7 +3,7 @@ import type { ApiAnswer, ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
 import { openApiDocument, type OperationObject } from '../support/openapi-validation.js';
 import { timelessProblem } from '../support/problems.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import { type System, sharedSystem } from '../support/system.js';
 
 type Ids = Readonly<Record<string, string>>;
 
@@ -99,7 +99,7 @@ interface DocumentedOperation {
 }
 
 describe('projects and their environments', () => {
-  let system: RunningSystem;
+  let system: System;
   let owner: ApiClient;
   let owned: Ids;
   let ownedTopicId: string;
@@ -107,7 +107,7 @@ describe('projects and their environments', () => {
   let operations: DocumentedOperation[];
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
     const project = await system.project('APIT');
     owner = await project.client('TEST');
     strangers = await Promise.all([
@@ -183,7 +183,9 @@ describe('projects and their environments', () => {
       async () => (await owner.get('/credits/balance')).at<number>('balance') > 0,
       60_000,
     );
-    await system.database.query('update deliverability.sending_domains set next_check_at = null');
+    await system.database.query(
+      `update deliverability.sending_domains set next_check_at = null where domain_name = 'owner.example'`,
+    );
   }
 
   async function importOne(): Promise<string> {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
 import { expectProblem } from '../support/problems.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import { sharedSystem, type System, type SystemProject } from '../support/system.js';
 
 const COUNT = 23;
 const LISTS = [
@@ -16,14 +16,16 @@ const LISTS = [
 type Row = Readonly<Record<string, string>>;
 
 describe('lists', () => {
-  let system: RunningSystem;
+  let system: System;
+  let project: SystemProject;
   let client: ApiClient;
   let topicKeys: string[];
   let topicIds: string[];
 
   beforeAll(async () => {
-    system = await startSystem();
-    client = await (await system.project()).client('TEST');
+    system = await sharedSystem();
+    project = await system.project();
+    client = await project.client('TEST');
     const numbers = Array.from({ length: COUNT }, (_unused, index) => index);
     const topics: ApiAnswer[] = [];
     for (const number of numbers) topics.push(await client.post('/topics', { name: `Topic ${number}` }));
@@ -162,7 +164,10 @@ describe('lists', () => {
     });
 
     it('show each row once, though all were made at the same moment', async () => {
-      await system.database.query(`update ${table} set ${time} = '2026-03-01T00:00:00.000Z'`);
+      await system.database.query(
+        `update ${table} set ${time} = '2026-03-01T00:00:00.000Z' where environment_id = $1`,
+        [project.test.environmentId],
+      );
       const inOne = await walk(100);
       expect(new Set(inOne).size).toBe(COUNT);
       for (const size of [1, 3, 7]) expect(await walk(size)).toEqual(inOne);

@@ -3,7 +3,7 @@ import { API_SCOPES } from '#kernel';
 import type { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
 import { openApiDocument, type OperationObject } from '../support/openapi-validation.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import { type System, sharedSystem } from '../support/system.js';
 
 const HTML = 'text/html; charset=utf-8';
 
@@ -97,14 +97,14 @@ const OPERATIONS: readonly (readonly [operation: string, scope: string | null, s
 ];
 
 describe('the routes', () => {
-  let system: RunningSystem;
+  let system: System;
   let client: ApiClient;
   let operations: Map<string, OperationObject>;
   let topicKeys: string[];
   let people = 0;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
     client = await (await system.project()).client('TEST');
     const { paths } = await openApiDocument(system.baseUrl);
     operations = new Map(

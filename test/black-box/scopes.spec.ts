@@ -3,7 +3,7 @@ import { API_SCOPES, type ApiScope } from '#kernel';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
 import { openApiDocument, type OperationObject } from '../support/openapi-validation.js';
 import { expectProblem, timelessProblem } from '../support/problems.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import { type System, sharedSystem, type SystemProject } from '../support/system.js';
 
 interface DocumentedOperation {
   readonly name: string;
@@ -19,12 +19,12 @@ const UNKNOWN: Readonly<Record<string, string>> = {
 };
 
 describe('a key’s scopes', () => {
-  let system: RunningSystem;
+  let system: System;
   let project: SystemProject;
   let operations: DocumentedOperation[];
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
     project = await system.project('APIT');
     operations = documented((await openApiDocument(system.baseUrl)).paths);
   });

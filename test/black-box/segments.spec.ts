@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import { type System, sharedSystem, type SystemProject } from '../support/system.js';
 
 const STRANGE_ID = '019aa3b5-0000-7000-8000-000000000000';
 const rules = (where: unknown) => JSON.stringify({ version: 1, where });
@@ -9,7 +9,7 @@ const plan = (value: string) => rules({ field: 'custom.plan', op: 'eq', value })
 const contentJson = JSON.stringify({ blocks: [{ type: 'text', html: '<p>Hello!</p>' }] });
 
 describe('segments over HTTP', () => {
-  let system: RunningSystem;
+  let system: System;
   let project: SystemProject;
   let client: ApiClient;
   let topicId: string;
@@ -17,7 +17,7 @@ describe('segments over HTTP', () => {
   const ids: Record<string, string> = {};
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
     project = await system.project();
     client = await project.client('TEST');
     const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });

@@ -19,17 +19,17 @@ import {
 } from '#sdk';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { eventually } from '../support/eventually.js';
-import { addKey, type RunningSystem, startSystem } from '../support/system.js';
+import { addKey, type System, sharedSystem } from '../support/system.js';
 
 const consent = { source: 'signup-form' };
 
 describe('the SDK against the running api', () => {
-  let system: RunningSystem;
+  let system: System;
   let mailwright: Mailwright;
   let keyOf: (scopes?: readonly string[]) => Promise<string>;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
     const project = await system.project();
     keyOf = (scopes) => addKey(system.database, project.test, scopes === undefined ? {} : { scopes });
     mailwright = new Mailwright({ apiKey: await keyOf(), baseUrl: system.baseUrl });

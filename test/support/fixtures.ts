@@ -2,12 +2,16 @@ import type { ProjectScope } from '#kernel';
 import type { TestDatabase } from './database.js';
 
 export interface TestProject {
+  /** TENANT/PROJECT, as the operator's commands name it. */
+  readonly name: string;
+  readonly tenantKey: string;
   readonly projectKey: string;
   readonly live: ProjectScope;
   readonly test: ProjectScope;
 }
 
 interface Ids {
+  readonly tenant_key: string;
   readonly tenant_id: number;
   readonly project_id: number;
   readonly environment_id: number;
@@ -19,7 +23,7 @@ export async function createProject(test: TestDatabase, projectKey = 'APIT'): Pr
   const rows = await test.query<Ids>(
     `with tenant as (
        insert into access.tenants (tenant_key, name, created_at, updated_at)
-       values ('T' || upper(substr(md5(random()::text), 1, 12)), 'Acme', now(), now()) returning id
+       values ('T' || upper(substr(md5(random()::text), 1, 12)), 'Acme', now(), now()) returning id, tenant_key
      ), project as (
        insert into access.projects (tenant_id, project_key, name, sender_name, postal_address, created_at, updated_at)
        select id, $1, 'Acme News', 'Acme', '1 Main Street, Springfield', now(), now() from tenant returning id, tenant_id
@@ -27,8 +31,8 @@ export async function createProject(test: TestDatabase, projectKey = 'APIT'): Pr
        insert into access.project_environments (project_id, environment)
        select id, unnest(array['LIVE', 'TEST']) from project returning id, project_id, environment
      )
-     select p.tenant_id::int, p.id::int as project_id, e.id::int as environment_id, e.environment
-     from environments e join project p on p.id = e.project_id`,
+     select t.tenant_key, p.tenant_id::int, p.id::int as project_id, e.id::int as environment_id, e.environment
+     from environments e join project p on p.id = e.project_id cross join tenant t`,
     [projectKey],
   );
   const scopeOf = (environment: 'LIVE' | 'TEST'): ProjectScope => {
@@ -41,5 +45,12 @@ export async function createProject(test: TestDatabase, projectKey = 'APIT'): Pr
       environment,
     };
   };
-  return { projectKey, live: scopeOf('LIVE'), test: scopeOf('TEST') };
+  const tenantKey = rows[0]?.tenant_key ?? '';
+  return {
+    name: `${tenantKey}/${projectKey}`,
+    tenantKey,
+    projectKey,
+    live: scopeOf('LIVE'),
+    test: scopeOf('TEST'),
+  };
 }

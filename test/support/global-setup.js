@@ -4,13 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrate } from '../../dist/libs/platform/src/database/migrations.js';
 import { startPostgres } from '../../dist/libs/platform/src/embedded-postgres/embedded-postgres.js';
+import { openHouse } from '../../dist/test/support/house.js';
 
-/** One PostgreSQL for all test files, and a migrated template from which each makes its own database. */
+/** One PostgreSQL for all test files, a migrated template from which each makes its own database, and the house. */
 export default async function globalSetup() {
   const directory = await mkdtemp(join(tmpdir(), 'mailwright-test-'));
   await chmod(directory, 0o711); // PostgreSQL runs as another user when the tests run as root
   const server = await startPostgres({ directory: join(directory, 'postgres'), ephemeral: true });
-  globalThis.stopTestPostgres = async () => {
+  const house = await openHouse();
+  process.env.MAILWRIGHT_TEST_HOUSE = house.url;
+  globalThis.endTestRun = async () => {
+    await house.close();
     await server.stop();
     await rm(directory, { recursive: true, force: true });
   };

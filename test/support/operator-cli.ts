@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
+import { askHouse } from './house-client.js';
 
 export interface CliOutcome {
   readonly exitCode: number;
@@ -9,8 +10,19 @@ export interface CliOutcome {
   readonly stderr: string;
 }
 
-/** Runs the built operator's program to its end, with `environment` and nothing else around it. */
-export function runCli(
+/**
+ * Runs a command of the built operator's program with `environment` and nothing else around it: not in a process of its
+ * own, which would load the program anew each time.
+ */
+export async function runCli(
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[],
+): Promise<CliOutcome> {
+  return askHouse<CliOutcome>('/cli', { environment, args });
+}
+
+/** Runs the built operator's program to its end as a process of its own. */
+export function runCliProgram(
   environment: Readonly<Record<string, string>>,
   args: readonly string[],
 ): Promise<CliOutcome> {

@@ -2,15 +2,20 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 
-/** Takes a port on loopback, 0 for any; the caller closes it. */
-export async function takePort(port = 0): Promise<{ readonly port: number; release(): Promise<void> }> {
-  const server: Server = createServer();
+/** Lets `server` listen on a port of loopback, 0 for any, and tells which. */
+export async function takenPort(server: Server, port = 0): Promise<number> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The port is not known.');
+  return address.port;
+}
+
+/** Takes a port on loopback, 0 for any; the caller closes it. */
+export async function takePort(port = 0): Promise<{ readonly port: number; release(): Promise<void> }> {
+  const server = createServer();
   return {
-    port: address.port,
+    port: await takenPort(server, port),
     release: async () => {
       server.close();
       await once(server, 'close');

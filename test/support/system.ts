@@ -2,8 +2,10 @@ import { randomInt } from 'node:crypto';
 import { displayParts, hashApiKey, makeApiKey } from '../../libs/access/src/api-keys/api-key.js';
 import { API_SCOPES, type Environment, newId, type ProjectScope } from '../../libs/kernel/src/index.js';
 import { ApiClient } from './api-client.js';
-import { createTestDatabase, type TestDatabase } from './database.js';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from './database.js';
 import { createProject, type TestProject } from './fixtures.js';
+import type { SharedSystemPlace } from './house.js';
+import { askHouse } from './house-client.js';
 import { type Environment as Variables, type RunningProgram, startProgram } from './program.js';
 
 export interface KeyOptions {
@@ -16,15 +18,35 @@ export interface SystemProject extends TestProject {
   client(environment: Environment, options?: KeyOptions): Promise<ApiClient>;
 }
 
-/** The built api and worker on a database of their own. */
-export interface RunningSystem {
+/** A built api and worker that run, as a client and an operator see them. */
+export interface System {
   readonly database: TestDatabase;
-  readonly api: RunningProgram;
   readonly baseUrl: string;
   readonly variables: Variables;
-  worker: RunningProgram;
+  /** A tenant of its own with one project, which is all the isolation that a test needs. */
   project(projectKey?: string): Promise<SystemProject>;
   stop(): Promise<void>;
+}
+
+/** The built api and worker on a database of their own. */
+export interface RunningSystem extends System {
+  readonly api: RunningProgram;
+  worker: RunningProgram;
+}
+
+/** The api and worker that all files share which need no variables of their own and stop nothing. */
+export async function sharedSystem(): Promise<System & { readonly ports: readonly number[] }> {
+  const { databaseUrl, apiPort, workerPort, variables } = await askHouse<SharedSystemPlace>('/system');
+  const database = openTestDatabase(databaseUrl);
+  const baseUrl = `http://127.0.0.1:${apiPort}`;
+  return {
+    database,
+    baseUrl,
+    variables,
+    ports: [apiPort, workerPort],
+    project: (projectKey) => prepareProject(database, baseUrl, projectKey),
+    stop: () => database.drop(),
+  };
 }
 
 const UNHINDERED = 1_000_000;
