@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { type CodeSample, samplesOf } from '../support/code-samples.js';
 import { installSdk, openRoom, runIn, type SampleRoom } from '../support/sample-room.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import { sharedSystem, type System } from '../support/system.js';
 
 const ROOT = projectRoot();
 const PAGES = [...globSync('docs/*.md', { cwd: ROOT }), 'packages/sdk/README.md'].sort();
@@ -19,8 +19,6 @@ const SHELL = ['sh', 'bash'];
 const SHOWN = ['text', 'http', 'mermaid', 'yaml'];
 const PROGRAM_MS = 60_000;
 const PAGE_MS = 2 * PROGRAM_MS;
-/** Nobody answers there: a sample's domain must not be looked up in the world. */
-const NO_DNS = '127.0.0.1:9';
 /** The few for which there is a reason. */
 const MOST_LEFT_OUT = 12;
 
@@ -30,17 +28,17 @@ const programs = run.filter(({ language }) => language === 'ts');
 const json = run.filter(({ language }) => language === 'json');
 const sql = run.filter(({ language }) => language === 'sql');
 
-/** A failing request or command ends the script; `npm run cli` does not build first, which the tests have done. */
+/** A failing request or command ends the script; `npm run cli` runs in the house, which has loaded the program. */
 const STRICT = `set -euo pipefail
 curl() { command curl --fail-with-body "$@"; }
 npm() {
   [ "$1 $2 $3" = 'run cli --' ] || { echo "The tests do not run npm $*" >&2; return 1; }
-  node "$ROOT/dist/apps/cli/src/main.js" "\${@:4}"
+  node "$ROOT/test/support/call-cli.js" "\${@:4}"
 }
 `;
 
 describe('the code in the documentation', () => {
-  let system: RunningSystem;
+  let system: System;
   let directory: string;
   const rooms = new Map<string, SampleRoom>();
 
@@ -55,7 +53,7 @@ describe('the code in the documentation', () => {
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'mailwright-samples-'));
     await installSdk(directory);
-    system = await startSystem({ DNS_SERVERS: NO_DNS });
+    system = await sharedSystem();
   });
 
   afterAll(async () => {

@@ -19,6 +19,9 @@ export interface CliCall {
   readonly args: readonly string[];
 }
 
+/** Nobody answers there: a test's domain must not be looked up in the world. */
+const NO_DNS = { DNS_SERVERS: '127.0.0.1:9' };
+
 /**
  * What all files of one test run share, in Jest's own process: one api and worker, started when a file first asks for
  * them, and the built operator's program, loaded once. Files reach it at `MAILWRIGHT_TEST_HOUSE`.
@@ -26,7 +29,7 @@ export interface CliCall {
 export async function openHouse(): Promise<{ readonly url: string; close(): Promise<void> }> {
   let system: Promise<RunningSystem> | undefined;
   const rooms: Readonly<Record<string, (request: IncomingMessage) => Promise<object>>> = {
-    '/system': async () => placeOf(await (system ??= startSystem())),
+    '/system': async () => placeOf(await (system ??= startSystem(NO_DNS))),
     '/cli': async (request) => runCommand((await json(request)) as CliCall),
   };
   const server = createServer((request, response) => {

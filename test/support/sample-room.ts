@@ -5,7 +5,7 @@ import { projectRoot } from '../../libs/platform/src/project-root.js';
 import type { ApiClient } from './api-client.js';
 import { createTestDatabase, type TestDatabase } from './database.js';
 import { runCliForJson } from './operator-cli.js';
-import { type RunningSystem, SECRETS } from './system.js';
+import { SECRETS, type System } from './system.js';
 
 const ROOT = projectRoot();
 
@@ -36,7 +36,7 @@ export async function installSdk(directory: string): Promise<void> {
 
 /** A project DEMO as `npm start` makes it, and a database that has ACME/NEWS unless the page makes that itself. */
 export async function openRoom(
-  system: RunningSystem,
+  system: System,
   directory: string,
   { makesAcme }: { readonly makesAcme: boolean },
 ): Promise<SampleRoom> {
@@ -51,6 +51,7 @@ export async function openRoom(
   await writeFile(join(directory, '.data/demo.json'), JSON.stringify({ baseUrl: system.baseUrl, testKey }));
   const environment = {
     ...operator,
+    MAILWRIGHT_TEST_HOUSE: process.env['MAILWRIGHT_TEST_HOUSE'] ?? '',
     PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
     ROOT,
     MAILWRIGHT_URL: system.baseUrl,
