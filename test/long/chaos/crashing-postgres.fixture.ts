@@ -1,12 +1,12 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { migrate } from '../../libs/platform/src/database/migrations.js';
+import { migrate } from '../../../libs/platform/src/database/migrations.js';
 import {
   type PostgresServer,
   startPostgres,
-} from '../../libs/platform/src/embedded-postgres/embedded-postgres.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
+} from '../../../libs/platform/src/embedded-postgres/embedded-postgres.js';
+import { openTestDatabase, type TestDatabase } from '../../support/database.js';
 
 /** A PostgreSQL of a test's own, with everything durable, that can be stopped at once. */
 export class CrashingPostgres {

@@ -8,16 +8,16 @@ import {
   type Model,
   models,
   type Surroundings,
-} from '../../libs/messaging/src/automations/model/automation-model.fixture.js';
+} from '../../../libs/messaging/src/automations/model/automation-model.fixture.js';
 import {
   type Person,
   PlainReading,
-} from '../../libs/messaging/src/automations/model/plain-reading.fixture.js';
-import type { ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { type RunningProgram, startProgram } from '../support/program.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
-import { WebhookReceiver } from '../support/webhook-receiver.js';
+} from '../../../libs/messaging/src/automations/model/plain-reading.fixture.js';
+import type { ApiClient } from '../../support/api-client.js';
+import { eventually } from '../../support/eventually.js';
+import { type RunningProgram, startProgram } from '../../support/program.js';
+import { type RunningSystem, startSystem } from '../../support/system.js';
+import { WebhookReceiver } from '../../support/webhook-receiver.js';
 import { DEADLINE_MS, inForm, IS_WHOLE } from './campaign-run.fixture.js';
 
 const SEED = Number(process.env['AUTOMATION_MODEL_SEED'] ?? randomInt(2 ** 31));
