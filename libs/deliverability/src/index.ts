@@ -5,7 +5,7 @@ export { BounceReported, ComplaintReported, UnsubscribeMailed } from './bounces/
 export { readReport, type Report } from './bounces/report.js';
 export { ReportsService } from './bounces/reports.service.js';
 export { BOUNCE_CONSEQUENCES } from './bounces/bounce-class.js';
-export type { BounceClass } from './bounces/bounce-table.js';
+export type { BounceClass } from './bounces/bounce-rule.js';
 export { ReturnedMail } from './bounces/returned-mail.service.js';
 export { type ReturnPathClaims, ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
 export { ReturnPathsModule } from './bounces/return-paths.module.js';

@@ -1,4 +1,5 @@
-import { BOUNCE_TABLE, type BounceClass, type BounceRule } from './bounce-table.js';
+import type { BounceClass, BounceRule } from './bounce-rule.js';
+import { BOUNCE_TABLE } from './bounce-table.js';
 
 /** A refusal, in a session or in a report: basic code, enhanced code (RFC 3463) where it has one, and its words. */
 export interface Refusal {
@@ -23,12 +24,30 @@ export const BOUNCE_CONSEQUENCES: Readonly<Record<BounceClass, BounceConsequence
 };
 
 /** As much of a refusal's words as is looked at. */
-const MAX_TEXT = 2_000;
+export const MAX_TEXT = 2_000;
+/** Whose names may say anything: `no-such-user@blacklist.example`. */
+const ADDRESS = /[^\s<>"',;:()@]{1,64}@[^\s<>"',;:()@]{1,255}/g;
 
-/** Classifies a refusal by the bounce table: enhanced code, then text, then basic code; anything else is `unknown`. */
+/** Classifies a refusal by the bounce table; what no row knows is `unknown`. */
 export function classifyRefusal({ code, enhancedCode, text }: Refusal): BounceClass {
-  const refusal = { code, enhancedCode, text: text.slice(0, MAX_TEXT) };
+  const refusal = { code, enhancedCode, text: wordsOf(text) };
   return BOUNCE_TABLE.find((rule) => matches(rule, refusal))?.class ?? 'unknown';
+}
+
+/** `host mx.spam-filter.example[192.0.2.1] said:` */
+const HOST = /\bhost [\w.-]{1,255} ?\[[\da-f.:]{2,45}\](?: said)?:/gi;
+
+/** `5.1.0 - Unknown address error '550 …'`: IronPort's own name of the code, before what was really said. */
+const LABEL = /\b[45]\.\d\.\d - [a-z ]{3,60}(?=')/gi;
+
+function wordsOf(text: string): string {
+  return text
+    .slice(0, MAX_TEXT)
+    .replaceAll('’', "'")
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(HOST, ' ')
+    .replaceAll(LABEL, ' ')
+    .replaceAll(ADDRESS, ' ');
 }
 
 function matches({ enhanced, text, basic }: BounceRule, refusal: Refusal): boolean {

@@ -1,6 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
 import { classifyRefusal, type Refusal } from './bounce-class.js';
 import { BOUNCE_TABLE } from './bounce-table.js';
+import * as reportWords from './report-words.js';
+import { RULES_OVER_CODES } from './rules-over-codes.js';
+
+/** How often a pattern may look again from one place of a text. */
+const MOST_STEPS = 20_000;
+
+/** The bounds of all repetitions of one alternative, multiplied; without a bound there is no end. */
+function stepsPerPlace({ source }: RegExp): number {
+  const withoutClasses = source.replaceAll(/\[(?:\\.|[^\]])*\]/g, 'x').replaceAll(/\\./g, 'x');
+  const steps = withoutClasses.split('|').map((alternative) => {
+    if (/[*+]|\{\d+,\}/.test(alternative)) return Number.POSITIVE_INFINITY;
+    const bounds = [...alternative.matchAll(/\{\d+,(\d+)\}/g)].map(([, most]) => Number(most) + 1);
+    return bounds.reduce((product, most) => product * most, 1);
+  });
+  return Math.max(...steps);
+}
 
 function refusalOf(line: string): Refusal {
   const [, code, enhancedCode, text = ''] = /^(\d{3}) (?:(\d\.\d+\.\d+) )?(.*)$/.exec(line) ?? [];
@@ -28,6 +44,26 @@ describe('the bounce table', () => {
       expect(classifyRefusal({ code: 450, enhancedCode: temporary, text })).not.toBe('hard');
       expect(classifyRefusal({ code: 0, enhancedCode: null, text })).not.toBe('hard');
     }
+  });
+
+  it('beats a code by words only where these are of no dead address', () => {
+    expect(RULES_OVER_CODES.map((rule) => rule.class)).not.toContain('hard');
+  });
+
+  it.each(BOUNCE_TABLE)(
+    'asks of a text at most its length times some when it looks for "$sample"',
+    ({ text }) => {
+      if (text !== undefined) expect(stepsPerPlace(text)).toBeLessThanOrEqual(MOST_STEPS);
+    },
+  );
+
+  it.each(Object.entries(reportWords))('asks as little of the text of a report for %s', (_, pattern) => {
+    expect(stepsPerPlace(pattern)).toBeLessThanOrEqual(MOST_STEPS);
+  });
+
+  it('does not look beyond the first 2 000 characters', () => {
+    const filler = '. '.repeat(1_000);
+    expect(classifyRefusal({ code: 550, enhancedCode: null, text: `${filler}user unknown` })).toBe('unknown');
   });
 
   it('looks at a long text in no time', () => {

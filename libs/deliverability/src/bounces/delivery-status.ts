@@ -7,11 +7,18 @@ export type DeliveryStatus =
   | { readonly action: 'failed'; readonly refusal: Refusal; readonly recipient: string | null }
   | { readonly action: 'delayed' | 'relayed' | 'delivered' | 'expanded' | 'none' };
 
-const ACTIONS = ['failed', 'delayed', 'relayed', 'delivered', 'expanded'] as const;
+/** RFC 3464 §2.3.3; for `failed` some servers have words of their own: `failure`, `error`, `expired`. */
+const OTHER_ACTIONS = ['delayed', 'relayed', 'delivered', 'expanded'] as const;
+const FAILED = /^(?:fail|error|expired|bounced|undeliver)/;
+const STATUS = /^([245])\.(\d{1,3})\.(\d{1,3})(?!\d)/;
 
-/** Reads the fields of message/delivery-status (RFC 3464 §2.3). One failed recipient is enough: a mail has only one. */
-export function deliveryStatusOf(text: string): DeliveryStatus {
-  const recipients = fieldGroupsOf(text).filter((fields) => fields.has('action'));
+/**
+ * Reads the fields of message/delivery-status (RFC 3464 §2.3); null when they are of no recipient. One failed recipient
+ * is enough: a mail has only one.
+ */
+export function deliveryStatusOf(text: string): DeliveryStatus | null {
+  const recipients = fieldGroupsOf(text).filter((fields) => fields.has('action') || fields.has('status'));
+  if (recipients.length === 0) return null;
   const failed = recipients.find((fields) => actionOf(fields) === 'failed');
   if (failed !== undefined)
     return { action: 'failed', refusal: refusalOfRecipient(failed), recipient: recipientOf(failed) };
@@ -28,16 +35,20 @@ function recipientOf(fields: Fields): string | null {
   return address === '' ? null : address;
 }
 
+/** Where the action is missing or unheard of, a permanent status tells. */
 function actionOf(fields: Fields): DeliveryStatus['action'] {
-  const word = /^[a-z]+/i.exec(fields.get('action') ?? '')?.[0]?.toLowerCase();
-  return ACTIONS.find((action) => action === word) ?? 'none';
+  const word = /^[a-z]{1,40}/i.exec(fields.get('action') ?? '')?.[0]?.toLowerCase() ?? '';
+  const other = OTHER_ACTIONS.find((action) => action === word);
+  if (other !== undefined) return other;
+  return FAILED.test(word) || /^5(?:\.|\d\d\b)/.test(fields.get('status') ?? '') ? 'failed' : 'none';
 }
 
 function refusalOfRecipient(fields: Fields): Refusal {
-  const [, kind, enhanced, detail] =
-    /^([245])\.(\d{1,3})\.(\d{1,3})(?!\d)/.exec(fields.get('status') ?? '') ?? [];
+  const field = fields.get('status') ?? '';
+  const [all = '', kind, enhanced, detail] = STATUS.exec(field) ?? [];
   const status = kind === undefined ? null : `${kind}.${Number(enhanced)}.${Number(detail)}`;
   // `smtp; 550 …`: the type of the code is for readers who know more of them.
-  const diagnostic = (fields.get('diagnostic-code') ?? '').replace(/^[\w.-]{1,40}\s*;\s*/, '');
-  return refusalOf(diagnostic, status);
+  const diagnostic = (fields.get('diagnostic-code') ?? '').replace(/^[\w.-]{1,40}\s{0,9};\s{0,9}/, '');
+  // `5.1.1 (user unknown)`
+  return refusalOf(diagnostic === '' ? field.slice(all.length) : diagnostic, status);
 }

@@ -1,25 +1,31 @@
-import type { Refusal } from './bounce-class.js';
+import { MAX_TEXT, type Refusal } from './bounce-class.js';
 
-const BASIC_CODE = /(?:^|\bsaid:\s{0,9}|:\s{1,9})([45]\d\d)(?=[\s-]|$)/;
+const BASIC_CODE = /(?:^|\bsaid:\s{0,9}|:\s{1,9}|[(<#]|<<< |\bcode:? {0,2}:?)([45]\d\d)(?=[\s\-:;)\]]|$)/im;
 /** Not the middle of an IP address or of a longer number. */
 const ENHANCED_CODE = /(?<![\d.])([45]\.\d{1,3}\.\d{1,3})(?![\d]|\.\d)/g;
 /** `x.0.0`, and Exchange Online’s `5.0.350`: something went wrong, no more is said. */
-const VAGUE = /^[45]\.0\.\d+$/;
+const VAGUE = /^[45]\.0\.\d{1,3}$/;
+/** `x.1.0`: something of this subject, not said what (RFC 3463 §2). */
+const SPECIFIC = /^[45]\.[1-7]\.[1-9]\d{0,2}$/;
 const REPEATED_CODES = /\b[45]\d\d[ -](?:[45]\.\d{1,3}\.\d{1,3}\s)?/g;
-const MAX_TEXT = 2_000;
 
 /**
- * A refusal from the words of a report: the basic code that leads them or that a remote host "said", and the
- * enhanced code, which is `status` unless that is a vague one and the words have a better.
+ * A refusal from the words of a report: the basic code that leads them or that a remote host "said", and the enhanced
+ * code: the first specific one of the words, which are the refusing server's own, else `status`, which the reporting
+ * server chose; only then a code that says less.
  */
 export function refusalOf(words: string, status: string | null): Refusal {
   const text = words.slice(0, MAX_TEXT);
   const inWords = [...text.matchAll(ENHANCED_CODE)].map(([, code = '']) => code);
-  const codes = [...(status === null ? [] : [status]), ...inWords];
+  const codes = [...inWords, ...(status === null ? [] : [status])];
   const code = Number(BASIC_CODE.exec(text)?.[1] ?? 0);
   return {
     code,
-    enhancedCode: codes.find((candidate) => !VAGUE.test(candidate)) ?? codes[0] ?? null,
+    enhancedCode:
+      codes.find((candidate) => SPECIFIC.test(candidate)) ??
+      codes.find((candidate) => !VAGUE.test(candidate)) ??
+      codes[0] ??
+      null,
     text: text.replaceAll(REPEATED_CODES, ' ').replaceAll(/\s+/g, ' ').trim(),
   };
 }

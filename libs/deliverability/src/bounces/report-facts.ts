@@ -1,4 +1,4 @@
-import type { BounceClass } from './bounce-table.js';
+import type { BounceClass } from './bounce-rule.js';
 import type { Report } from './report.js';
 
 /** What is kept of a report: nothing that tells who got the mail. */

@@ -1,8 +1,8 @@
-import PostalMime, { type Attachment, type Email } from 'postal-mime';
+import PostalMime, { type Attachment, decodeWords, type Email } from 'postal-mime';
 
 /** The parts of a mail that a report can be made of. */
 export interface ReportParts {
-  /** The first of each name, which is in lower case. */
+  /** The first of each name, which is in lower case; encoded words (RFC 2047) are decoded. */
   readonly headers: ReadonlyMap<string, string>;
   /** What a person would read. */
   readonly text: string;
@@ -18,18 +18,19 @@ export interface ReportParts {
  * What matters of a report stands before the returned message; the rest is not looked at. Lines and equals signs are
  * bounded as well, since each line, and each unit of base64 that such a sign ends, costs the parser a piece of memory.
  */
-const LOOKED_AT = { bytes: 128 * 1024, lines: 2_500, equals: 6_000 };
+const LOOKED_AT = { bytes: 128 * 1024, lines: 2_000, equals: 6_000 };
 const LIMITS = { maxNestingDepth: 8, maxHeadersSize: 64 * 1024, forceRfc822Attachments: true };
 const MAX_TEXT = 32 * 1024;
 
-const DELIVERY_STATUS = /^message\/(?:global-)?delivery-status$/;
+const DELIVERY_STATUS = /^message\/(?:x-|global-)?delivery-status$/;
 const FEEDBACK_REPORT = /^message\/feedback-report$/;
-const RETURNED = /^(?:message\/rfc822|message\/global|text\/rfc822-headers|message\/global-headers)$/;
+const RETURNED = /^(?:message\/rfc822|message\/global|text\/rfc822-headers?|message\/global-headers)$/;
 
 /** Takes a mail apart; null when it is none. Never rejects. */
 export async function reportPartsOf(raw: Uint8Array): Promise<ReportParts | null> {
   try {
-    return partsOf(await PostalMime.parse(beginningOf(raw), LIMITS));
+    const beginning = beginningOf(raw);
+    return partsOf(await PostalMime.parse(beginning, LIMITS), beginning);
   } catch {
     // Beyond the limits, or not MIME: then it is no report.
     return null;
@@ -47,20 +48,47 @@ function beginningOf(raw: Uint8Array): Uint8Array {
   return raw.subarray(0, most);
 }
 
-function partsOf({ headers, text, html, attachments }: Email): ReportParts {
+function partsOf({ headers, text, html, attachments }: Email, raw: Uint8Array): ReportParts {
   const named = (type: RegExp) => textOf(attachments.find(({ mimeType }) => type.test(mimeType)));
+  const read = text ?? (html === undefined ? '' : wordsOf(html));
   return {
-    headers: new Map(headers.toReversed().map(({ key, value }) => [key, value])),
-    text: (text ?? html ?? '').slice(0, MAX_TEXT),
+    headers: new Map(headers.toReversed().map(({ key, value }) => [key, decodeWords(value)])),
+    text: (read.trim() === '' && attachments.length === 0 ? bodyOf(raw) : read).slice(0, MAX_TEXT),
     deliveryStatus: named(DELIVERY_STATUS),
     feedbackReport: named(FEEDBACK_REPORT),
     returned: named(RETURNED),
   };
 }
 
+/** What a page says. */
+function wordsOf(html: string): string {
+  return html
+    .slice(0, MAX_TEXT)
+    .replaceAll(/<(?:style|script)\b[^<>]*>[^<]*/gi, ' ')
+    .replaceAll(/<(?:br|\/?p|\/div|\/tr)\b[^<>]*>/gi, '\n')
+    .replaceAll(/<(?![^\s<>]{1,64}@)[^<>]*>/g, ' ')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&nbsp;', ' ')
+    .replaceAll('&amp;', '&');
+}
+
+/** The body as it stands: a report whose parts were cut, or whose boundary was changed on the way, has its words still. */
+function bodyOf(raw: Uint8Array): string {
+  const text = decoded(raw);
+  const start = /\r?\n\r?\n/.exec(text)?.index ?? 0;
+  return text.slice(start, start + MAX_TEXT);
+}
+
+/** Fields are ASCII or UTF-8 (RFC 6533); Japanese servers write ISO-2022-JP into them. */
+function decoded(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes).toString('utf8');
+  if (text.includes('\u001b$')) return new TextDecoder('iso-2022-jp').decode(bytes);
+  return text.includes('\ufffd') ? Buffer.from(bytes).toString('latin1') : text;
+}
+
 function textOf(part: Attachment | undefined): string | null {
   if (part === undefined) return null;
   if (typeof part.content === 'string') return part.content.slice(0, MAX_TEXT);
-  const bytes = new Uint8Array(part.content as ArrayBuffer).subarray(0, MAX_TEXT);
-  return Buffer.from(bytes).toString('latin1');
+  return decoded(new Uint8Array(part.content as ArrayBuffer).subarray(0, MAX_TEXT));
 }

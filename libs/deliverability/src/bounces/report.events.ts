@@ -1,5 +1,5 @@
 import { defineEvent } from '#kernel';
-import type { BounceClass } from './bounce-table.js';
+import type { BounceClass } from './bounce-rule.js';
 
 /** A mail came back, by a report that only who got it could send. */
 export const BounceReported = defineEvent<{

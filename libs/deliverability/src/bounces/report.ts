@@ -1,9 +1,11 @@
 import { classifyRefusal, type Refusal } from './bounce-class.js';
-import type { BounceClass } from './bounce-table.js';
-import { deliveryStatusOf } from './delivery-status.js';
+import { refusalOf } from './refusal-text.js';
+import { AUTOMATIC_REJECTION, SUBJECT_REASON } from './report-words.js';
+import type { BounceClass } from './bounce-rule.js';
+import { type DeliveryStatus, deliveryStatusOf } from './delivery-status.js';
 import { fieldsOf, headerFieldsOf } from './report-fields.js';
 import { type ReportParts, reportPartsOf } from './report-parts.js';
-import { textBounceOf } from './text-bounce.js';
+import { ownTextOf, reasonIn, textBounceOf, withoutGuesses } from './text-bounce.js';
 
 /** What came back of a mail. */
 export type Report =
@@ -28,14 +30,16 @@ const MAX_RECIPIENT = 320;
  * Reads what came to a return path: a delivery status notification (RFC 3464) in which a recipient failed is a bounce,
  * a feedback report (RFC 5965) of the type `abuse` a complaint, and so are the formats without a part for machines that
  * are known. Everything else is nothing: delays, receipts, automatic replies, challenges, people's answers.
+ * `from` is the envelope's sender where it is known.
  */
-export async function readReport(raw: Uint8Array): Promise<Report> {
+export async function readReport(raw: Uint8Array, from: string | null = null): Promise<Report> {
   const parts = await reportPartsOf(raw);
   if (parts === null) return { kind: 'nothing', why: 'unreadable' };
   if (parts.feedbackReport !== null) return feedback(parts, parts.feedbackReport);
-  if (parts.deliveryStatus !== null) return notification(parts, parts.deliveryStatus);
+  const status = statusOf(parts);
+  if (status !== null) return notification(parts, status);
   if (isOldComplaint(parts)) return complaint(parts);
-  const bounce = textBounceOf(parts);
+  const bounce = textBounceOf(parts, from === '');
   if (bounce === 'delayed') return { kind: 'nothing', why: 'delayed' };
   return bounce === null
     ? { kind: 'nothing', why: 'no-report' }
@@ -48,29 +52,47 @@ function feedback(parts: ReportParts, report: string): Report {
   return type === 'abuse' ? complaint(parts) : { kind: 'nothing', why: 'other-feedback' };
 }
 
-function notification(parts: ReportParts, text: string): Report {
-  const status = deliveryStatusOf(text);
+/** In a part of its own, or, where a server or a gateway made one part of them all, in the text. */
+function statusOf({ deliveryStatus, text }: ReportParts): DeliveryStatus | null {
+  if (deliveryStatus !== null) return deliveryStatusOf(deliveryStatus);
+  const isInText = /^(?:final|original)-recipient:/im.test(text) && /^action:/im.test(text);
+  return isInText ? deliveryStatusOf(text) : null;
+}
+
+function notification(parts: ReportParts, status: DeliveryStatus): Report {
   if (status.action !== 'failed') {
     return { kind: 'nothing', why: status.action === 'delayed' ? 'delayed' : 'not-failed' };
   }
   return bounced(parts, status.refusal, status.recipient);
 }
 
-function bounced(parts: ReportParts, refusal: Refusal, recipient: string | null): Report {
+function bounced(parts: ReportParts, said: Refusal, recipient: string | null): Report {
+  const refusal = tellingRefusal(parts, said);
   return {
     kind: 'bounce',
-    class: classOf(parts, refusal),
+    class: classifyRefusal(refusal),
     refusal,
     recipient: recipient === null ? null : recipient.slice(0, MAX_RECIPIENT),
     originalMessageId: originalMessageIdOf(parts),
   };
 }
 
-/** By the fields; where they say nothing, by what a person would read beside them. */
-function classOf({ text, deliveryStatus }: ReportParts, refusal: Refusal): BounceClass {
-  const byFields = classifyRefusal(refusal);
-  if (byFields !== 'unknown' || deliveryStatus === null) return byFields;
-  return classifyRefusal({ ...refusal, text });
+/** What the fields say; where that is nothing, what a person would read beside them: the reason, all of it, the subject. */
+function tellingRefusal({ headers, text }: ReportParts, said: Refusal): Refusal {
+  const own = withoutGuesses(ownTextOf(text));
+  const rejection = AUTOMATIC_REJECTION.exec(own)?.[1];
+  const subject = SUBJECT_REASON.exec(headers.get('subject') ?? '')?.[1];
+  const candidates = [
+    ...(rejection === undefined ? [] : [{ ...said, ...refusalOf(rejection, null), code: said.code }]),
+    said,
+    ...[reasonIn(own), own, subject ?? ''].map((words) => readAlso(words, said)),
+  ];
+  return candidates.find((candidate) => classifyRefusal(candidate) !== 'unknown') ?? said;
+}
+
+function readAlso(words: string, { code, enhancedCode }: Refusal): Refusal {
+  const read = refusalOf(words, enhancedCode);
+  return { ...read, code: code === 0 ? read.code : code };
 }
 
 /** Outlook.com's Junk Mail Reporting Program before it took to ARF: the mail attached, and this subject. */

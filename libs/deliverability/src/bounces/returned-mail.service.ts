@@ -67,8 +67,8 @@ export class ReturnedMail {
     this.logger.info({ deliveryId, taken: isPersons }, 'mail to an unsubscribe address');
   }
 
-  async #report(claims: ReturnPathClaims, { raw }: IncomingMail): Promise<void> {
-    const report = await readReport(raw);
+  async #report(claims: ReturnPathClaims, { from, raw }: IncomingMail): Promise<void> {
+    const report = await readReport(raw, from);
     const isNew = await this.reports.take(claims, report);
     const outcome = report.kind === 'nothing' ? report.why : report.kind;
     this.logger.info({ deliveryId: claims.deliveryId, outcome, isNew }, 'mail to a return path');

@@ -1,55 +1,95 @@
 import type { Refusal } from './bounce-class.js';
 import { refusalOf } from './refusal-text.js';
+import { UNKNOWN_MAILBOX } from './rules-of-words.js';
 import type { ReportParts } from './report-parts.js';
-
-const DAEMON = /mailer-?daemon|postmaster|mail delivery|mdaemon|mail administrator|\bsystem administrator/i;
-const FAILURE =
-  /undeliver|returned mail|failure notice|delivery (?:status notification \(failure|failure|failed|has failed|error)|mail delivery (?:failed|failure|error)|mail (?:system )?error|could not be delivered|nondeliverable|non-delivery|rejected:|unzustellbar|non remis|mancato recapito|no se puede entregar/i;
-const DELAY = /\bdelay|\bwarning\b|\bwill be retried\b|\bstill being retried\b/i;
+import {
+  AUTOMATIC_REPLY,
+  DAEMON,
+  DELAY,
+  FAILURE,
+  FAILURE_ABROAD,
+  GUESS,
+  LIST_REFUSAL,
+  LIST_SERVER,
+  RECIPIENT,
+  RETURNED,
+  STILL_TRYING,
+} from './report-words.js';
 
 /** A paragraph of QSBMF, the bounce format of qmail, for one recipient. */
-const QSBMF_RECIPIENT = /^<[^>\n]{1,320}>:\s*\n?([\s\S]{0,2000})$/;
-/** Where the returned message begins, in reports that carry it in their own text. */
-const RETURNED =
-  /^(?:--- (?:Below this line|Enclosed)|-{2,} ?This is a copy|-{3,} ?(?:Original message|Returned message|The header)|-----Original Message|Received: |Return-Path: )/im;
-const EXIM_FAILED =
-  /(?:address\(es\)|addresses?) failed:\s*\n([\s\S]{1,4000})|could not be delivered to[^:]{0,200}:\s*\n([\s\S]{1,4000})/i;
+const QSBMF_RECIPIENT = /^<[^>\n]{1,320}>:[ \t]{0,9}\n?([\s\S]{0,2000})$/m;
+/** A code, or an address. */
+const TECHNICAL = /\b5\d\d[ -]|\b5\.\d{1,3}\.\d{1,3}\b|[\w.+-]{1,64}@[\w-]{1,63}\.\w/;
+const IS_REPORT = /^\s{0,9}multipart\/report\b.{0,200}\breport-type=["']?delivery-status/is;
+const ANSWER = /^(?:re|aw|fwd?|wg|tr|rv|sv|antw):/i;
+/** As much of a text as tells what it is. */
+const MAX_OWN_TEXT = 4_000;
 
 /** What a bounce says that has no part for machines: qmail's format, Exim's old one, and whatever a daemon writes. */
-export function textBounceOf({ headers, text }: ReportParts): Refusal | 'delayed' | null {
-  const own = ownTextOf(text);
-  if (/^\s*Hi\. (?:This is|I'm) the/.test(own)) return qsbmf(own);
+export function textBounceOf(parts: ReportParts, isNobodys: boolean): Refusal | 'delayed' | null {
+  const { headers } = parts;
+  const own = ownTextOf(parts.text);
+  if (/^\s{0,40}Hi\. (?:This is|I'm) the/.test(own)) return qsbmf(own);
   const subject = headers.get('subject') ?? '';
-  const isFromDaemon = DAEMON.test(headers.get('from') ?? '') || headers.get('return-path')?.trim() === '<>';
-  if (headers.has('x-failed-recipients'))
-    return DELAY.test(subject) ? 'delayed' : failureOf(afterIntroduction(own));
-  if (!isFromDaemon || !(FAILURE.test(subject) || DELAY.test(subject))) return null;
-  if (DELAY.test(subject) && !/\bfail/i.test(subject)) return 'delayed';
-  return failureOf(afterIntroduction(own));
+  if (!headers.has('x-failed-recipients') && !isBounce(parts, isNobodys, subject, own)) return null;
+  if (STILL_TRYING.test(own) || (DELAY.test(subject) && !tellsOfEnd(subject, own))) return 'delayed';
+  return failureOf(reasonIn(withoutGuesses(own)));
 }
 
 /** The text before the mail that is quoted in it. */
-function ownTextOf(text: string): string {
+export function ownTextOf(text: string): string {
   const start = RETURNED.exec(text)?.index;
-  return start === undefined || start === 0 ? text : text.slice(0, start);
+  return (start === undefined || start === 0 ? text : text.slice(0, start)).slice(0, MAX_OWN_TEXT);
+}
+
+/** Without the sentences that only guess. */
+export function withoutGuesses(text: string): string {
+  return text
+    .split(/(?<=[.!?:]\s)|(?<=\n)/)
+    .filter((sentence) => !GUESS.test(sentence) || TECHNICAL.test(sentence))
+    .join('');
+}
+
+/** What is said of the recipient, without the introduction where there is one. */
+export function reasonIn(text: string): string {
+  const found = RECIPIENT.exec(text);
+  return (found === null ? text : text.slice(found.index)).trim();
+}
+
+/**
+ * A list server's refusal; a daemon's mail, or one from the empty sender (RFC 5321 §4.5.5), that says so in its subject
+ * or its text; anybody else's only when both do, and it names an address.
+ */
+function isBounce({ headers }: ReportParts, isNobodys: boolean, subject: string, own: string): boolean {
+  if (AUTOMATIC_REPLY.test(subject)) return false;
+  const from = headers.get('from') ?? '';
+  if (LIST_SERVER.test(from) && (LIST_REFUSAL.test(subject) || LIST_REFUSAL.test(own))) return true;
+  if (DAEMON.test(from) || IS_REPORT.test(headers.get('content-type') ?? ''))
+    return saysFailed(subject) || saysFailed(own) || DELAY.test(subject) || UNKNOWN_MAILBOX.test(own);
+  if (isNobodys || headers.get('return-path')?.trim() === '<>')
+    return saysFailed(subject) || saysFailed(own) || DELAY.test(subject);
+  return !ANSWER.test(subject) && saysFailed(subject) && saysFailed(own) && TECHNICAL.test(own);
+}
+
+function tellsOfEnd(subject: string, own: string): boolean {
+  return saysFailed(subject) || saysFailed(own) || UNKNOWN_MAILBOX.test(own);
+}
+
+function saysFailed(text: string): boolean {
+  return FAILURE.test(text) || FAILURE_ABROAD.test(text);
 }
 
 /** The qmail-send Bounce Message Format: paragraphs, of which those of recipients begin with their address. */
 function qsbmf(text: string): Refusal | null {
-  for (const paragraph of text.split(/\r?\n[\t ]*\r?\n/, 50)) {
+  for (const paragraph of text.split(/\r?\n[\t ]{0,99}\r?\n/, 50)) {
     const reason = QSBMF_RECIPIENT.exec(paragraph.trim())?.[1];
     if (reason !== undefined) return failureOf(reason.trim());
   }
-  return null;
+  return failureOf(reasonIn(text));
 }
 
 /** These reports are of failures, so that without a code the refusal is a permanent one. */
 function failureOf(words: string): Refusal {
   const refusal = refusalOf(words, null);
   return refusal.code === 0 && refusal.enhancedCode === null ? { ...refusal, code: 550 } : refusal;
-}
-
-function afterIntroduction(text: string): string {
-  const found = EXIM_FAILED.exec(text);
-  return (found?.[1] ?? found?.[2] ?? text).trim();
 }

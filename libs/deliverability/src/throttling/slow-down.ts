@@ -1,5 +1,5 @@
 import { classifyRefusal, type Refusal } from '../bounces/bounce-class.js';
-import type { BounceClass } from '../bounces/bounce-table.js';
+import type { BounceClass } from '../bounces/bounce-rule.js';
 
 /** How long a destination that refused mail for our reputation gets one mail a minute. */
 export const SLOW_DOWN_MS = 90 * 60_000;
