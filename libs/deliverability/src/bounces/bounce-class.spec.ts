@@ -34,6 +34,27 @@ const SAMPLES: readonly [number, string | null, string, string][] = [
   [451, '4.3.0', 'Temporary lookup failure', 'network'],
   [451, '4.4.2', 'Timeout waiting for input', 'network'],
   [554, null, 'Transaction failed', 'unknown'],
+  // Words that look like a dead address, and are none.
+  [550, null, 'Delivery to recipient failed: unknown error', 'unknown'],
+  [550, null, 'The recipient server closed the connection', 'unknown'],
+  [550, null, 'recipient address: delivery time expired', 'network'],
+  [554, null, 'Rejected: unknown client address', 'sender'],
+  [554, '5.1.1', 'IP address 192.0.2.1 unknown', 'sender'],
+  [550, null, 'invalid HELO address', 'sender'],
+  [550, '5.1.1', 'Mail from domain shop.example does not exist', 'sender'],
+  [550, null, 'Your account has been suspended', 'sender'],
+  [550, '5.1.1', 'User temporarily suspended, too many messages this hour', 'policy'],
+  [550, null, 'User account is temporarily disabled', 'unknown'],
+  [521, '5.7.1', 'Service unavailable; client [192.0.2.1] blocked using zen.spamhaus.org', 'policy'],
+  [521, '5.2.1', 'AOL will not accept delivery of this message', 'policy'],
+  [552, '5.1.1', 'max message size exceeded', 'content'],
+  [550, '5.7.13', 'User account disabled', 'policy'],
+  // And words that look like something else, of a dead one.
+  [550, '5.1.1', 'User unknown. For full details see https://mail.example/errors', 'hard'],
+  [550, null, 'Mailbox does not exist; full details below', 'hard'],
+  [550, null, 'unknown or illegal user: ada', 'hard'],
+  [550, null, 'This account has been disabled or discontinued', 'hard'],
+  [550, null, 'The mailbox is closed', 'hard'],
 ];
 
 describe('classifyRefusal', () => {

@@ -2,7 +2,7 @@
 
 /** Who sends bounces. */
 export const DAEMON =
-  /mailer-?daemon|post[_-]?master|mail[ ._-]?(?:delivery|daemon|router|system|admin)|mdaemon|\bsystem administrator|\bmail_service|delivery[ ._-]?(?:sub)?system/i;
+  /mailer-?daemon|post[_-]?master|mail[ ._-]?(?:delivery|daemon|router|system|admin)|mdaemon|\bsystem administrator|\bmail_service|delivery[ ._-]?(?:sub)?system|<>/i;
 
 /** Who answers for a mailing list, and how it says that a mail did not go out to the list. */
 export const LIST_SERVER =

@@ -48,6 +48,11 @@ describe('a mail from the empty sender', () => {
     expect(summary(await readReport(mail, 'robot@mail.example'))).toBe('nothing:no-report');
   });
 
+  it('is a bounce as well when its header names nobody', async () => {
+    const mail = Buffer.from("From: <>\nAuto-Submitted: auto-replied\n\nThat's not a valid user here.\n");
+    expect(summary(await readReport(mail))).toBe('hard');
+  });
+
   it('is nothing when it says something else', async () => {
     expect(summary(await readReport(said('I am on holiday, and my address is unknown'), ''))).toBe(
       'nothing:no-report',

@@ -1,8 +1,8 @@
 import type { BounceRule } from './bounce-rule.js';
 
-/** No mailbox of this name. */
+/** No mailbox of this name; "unknown error" and "invalid client address" say nothing of one. */
 export const UNKNOWN_MAILBOX =
-  /\b(?:no such|unknown|invalid|unrecogni[sz]ed) (?:\w{1,12} ){0,2}(?:user(?:id| ?name)?|mailbox|recipients?|address(?:ee)?|account|local part|person)\b|\bbad[ _](?:destination )?(?:mailbox|recipient|address)\b|\b(?:user|recipients?|mailbox|account|address|addressee)(?: \w{1,12})?:? (?:is |was |are )?(?:unknown|invalid|not known|not found|not recogni[sz]ed|not listed)\b|\b(?:user|recipient|rcpt|mailbox|account|address|addressee)\b[^.]{0,40}\b(?:unknown|not found|not known|not exist|does(?: not|n't) exist|doesn't have)\b|\bnot (?:our|a (?:valid|known|local)) (?:user|mailbox|recipient|customer|account)\b|\bno (?:mail ?box|user|one) (?:here|by that name|of that name|found|available for)\b|\bnot a valid user\b/i;
+  /\b(?:no such|unknown|invalid|unrecogni[sz]ed) (?!(?:\w{1,12} )?(?:ip|client|sender|from|reply|return|envelope|source|helo|header|sending)\b)(?:\w{1,12} ){0,2}(?:user(?:id| ?name)?|mailbox|recipients?|address(?:ee)?|account|local part|person)\b|\bbad[ _](?:destination )?(?:mailbox|recipient|address)\b|(?<!\b(?:ip|client|sender|from|source|your) )\b(?:user|recipients?|rcpt|mailbox|account|address|addressee)(?: \w{1,12})?:? (?:is |was |are )?(?:unknown(?! (?:error|reason|problem|command|failure|status|cause))|invalid|not known|not found|not recogni[sz]ed|not listed)\b|(?<!\b(?:ip|client|sender|from|source|your) )\b(?:user|recipient|rcpt|mailbox|account|address|addressee)\b[^.]{0,40}\b(?:unknown(?! (?:error|reason|problem|command|failure|status|cause))|not found|not known|not exist|does(?: not|n't) exist|doesn't have)\b|\bnot (?:our|a (?:valid|known|local)) (?:user|mailbox|recipient|customer|account)\b|\bno (?:mail ?box|user|one) (?:here|by that name|of that name|found|available for)\b/i;
 
 /** A host or domain that says that it takes no mail (RFC 7504, RFC 7505), or that has no server for it. */
 export const NO_MAIL_SERVICE =
@@ -12,8 +12,9 @@ export const NO_MAIL_SERVICE =
 const UNKNOWN_MAILBOX_ABROAD =
   /\b(?:empf(?:ä|ae)nger|adresse|benutzer|postfach|mailbox)\b.{0,40}\b(?:unbekannt|existiert nicht|nicht (?:gefunden|vorhanden|bekannt))|\bunbekannter (?:empf|benutzer)|\b(?:utilisateur|destinataire|adresse)\b.{0,40}\b(?:inconnue?\b|n'existe pas|inexistante?\b|introuvable)|\b(?:usuario|destinatario|direcci[oó]n|buz[oó]n|cuenta)\b.{0,40}\b(?:desconocid[oa]|no existe|inexistente|no encontrad)|\b(?:utente|destinatario|indirizzo|casella)\b.{0,40}\b(?:sconosciut|inesistente|non esiste)|\b(?:usu[aá]rio|destinat[aá]rio|endereço|conta)\b.{0,40}(?:desconhecid|n[aã]o existe|inexistente)|\b(?:gebruiker|adres|geadresseerde)\b.{0,40}\b(?:onbekend|bestaat niet)|\b(?:nie ma takiego|nieznany) (?:użytkownik|adres|odbiorc)|(?:пользовател|адрес|получател|ящик).{0,40}не (?:существует|найден)|見つかりません|(?:リスト|ディレクトリ).{0,12}ありません|存在しません|あて先不明|宛先不明|(?:用户|用戶|收件人|邮箱|信箱).{0,12}不存在|查無此人/i;
 
+/** A mailbox that was there; not a connection that a recipient's server closed, nor our own account at a relay. */
 const GONE =
-  /\b(?:user|recipient|mailbox|account|address|addressee)\b[^.]{0,40}(?<!\btemporar(?:y|ily) )\b(?:disabled|deactivated|suspended|inactive|frozen|locked|closed|archived|terminated|expired|unavailable permanently|no longer (?:valid|available|active|exists?|in use|on server))\b|\b(?:disabled|deactivated|inactive|expired|closed) (?:user|recipient|mailbox|account|address)\b|\bno longer (?:works?|with|employed) (?:here|at|for|by|the company)\b/i;
+  /(?<!\byour (?:\w{1,12} )?)\b(?:user|recipient|mailbox|account|address|addressee)\b[^.]{0,40}(?<!\btemporar(?:y|ily) )\b(?:disabled|deactivated|suspended|inactive|unavailable permanently|no longer (?:valid|available|active|exists?|in use|on server))\b|(?<!\byour (?:\w{1,12} )?)\b(?:user|mailbox|account)(?: (?:is|was|has|been|now|currently|permanently)){0,4} (?:frozen|locked|closed|archived|terminated|expired)\b|\b(?:disabled|deactivated|inactive|expired|closed) (?:user|recipient|mailbox|account|address)\b|\bno longer (?:works?|with|employed) (?:here|at|for|by|the company)\b/i;
 
 /**
  * The words alone, for servers that give no enhanced code or a vague one. What concerns the sender or its reputation

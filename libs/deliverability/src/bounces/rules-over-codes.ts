@@ -38,7 +38,7 @@ export const RULES_OVER_CODES: readonly BounceRule[] = [
   },
   {
     class: 'mailbox',
-    text: /\b(?:mailbox|inbox|maildir|mail ?folder|disk|user)\b.{0,30}\b(?:full|quota|exceed(?:s|ed)|over ?size)\b|\bover(?: ?-?| the | his | her | its | their | storage | disk )quota\b|\bquota\b.{0,30}\b(?:exceed(?:s|ed|ing)?|full|reached)\b|\bexceed(?:s|ed|ing)? (?:\S{1,20} )?(?:storage|mailbox|disk|quota)\b|\b(?:insufficient|not enough|out of|no) (?:disk|system|mailbox|storage) (?:space|storage)\b|\bout of storage\b|\bpostfach.{0,30}\bvoll\b|\bbo[iî]te.{0,30}\bpleine\b|\bbuz[oó]n.{0,30}\bllen[oa]\b|\bcasella.{0,30}\bpiena\b|\bcaixa.{0,30}\bcheia\b|(?:ящик|почтов).{0,30}переполнен|(?:邮箱|信箱).{0,12}(?:已满|已滿)|容量を超|いっぱい/i,
+    text: /\b(?:mailbox|inbox|maildir|mail ?folder|disk|account)\b.{0,30}\b(?:full(?! (?:details?|text|name|report|list|headers?|address|explanation|information))|quota|exceed(?:s|ed)|over ?size)\b|\buser\b.{0,30}\b(?:quota|exceed(?:s|ed))\b|\bover(?: ?-?| the | his | her | its | their | storage | disk )quota\b|\bquota\b.{0,30}\b(?:exceed(?:s|ed|ing)?|full|reached)\b|\bexceed(?:s|ed|ing)? (?:\S{1,20} )?(?:storage|mailbox|disk|quota)\b|\b(?:insufficient|not enough|out of|no) (?:disk|system|mailbox|storage) (?:space|storage)\b|\bout of storage\b|\bpostfach.{0,30}\bvoll\b|\bbo[iî]te.{0,30}\bpleine\b|\bbuz[oó]n.{0,30}\bllen[oa]\b|\bcasella.{0,30}\bpiena\b|\bcaixa.{0,30}\bcheia\b|(?:ящик|почтов).{0,30}переполнен|(?:邮箱|信箱).{0,12}(?:已满|已滿)|容量を超|いっぱい/i,
     sample: '550 5.1.1 Over quota',
   },
   {
@@ -50,6 +50,16 @@ export const RULES_OVER_CODES: readonly BounceRule[] = [
     class: 'sender',
     text: /\bsender(?: address| domain|'s address|'s domain)?(?: is| was)? (?:rejected|denied|refused|invalid|unknown|verify failed|verification failed|(?:could|can) ?not be verified)\b|\b(?:unknown|invalid|unrout(?:e)?able) sender\b|\bsender (?:address )?(?:domain )?(?:does(?: not|n't) exist|not found|unknown)\b/i,
     sample: '550 5.1.1 Sender address rejected: undeliverable address: user unknown',
+  },
+  {
+    class: 'sender',
+    text: /\b(?:sender|mail ?from|envelope|return[- ]path|originator)\b.{0,30}\b(?:domain|host|address)\b.{0,40}\b(?:not found|does(?: not|n't) exist|unknown|invalid|cannot be (?:resolved|found)|could not be (?:resolved|found))\b|\b(?:from|your|sending|client|ip) (?:ip |mail )?(?:domain|address|host(?:name)?)\b.{0,40}\b(?:not found|does(?: not|n't) (?:exist|resolve)|unknown|invalid|cannot be (?:resolved|found)|could not be (?:resolved|found))\b|\b(?:unknown|invalid|no such) (?:client|ip|from|sending|source|envelope|return) \w{1,12}\b/i,
+    sample: '550 5.1.1 Your domain does not exist',
+  },
+  {
+    class: 'sender',
+    text: /\byour (?:\w{1,12} )?(?:account|plan|subscription|service)\b.{0,40}\b(?:suspended|disabled|inactive|locked|blocked|terminated|expired|not (?:active|verified|allowed))\b/i,
+    sample: '550 Your account has been disabled',
   },
   {
     class: 'sender',

@@ -66,7 +66,8 @@ function isBounce({ headers }: ReportParts, isNobodys: boolean, subject: string,
   if (LIST_SERVER.test(from) && (LIST_REFUSAL.test(subject) || LIST_REFUSAL.test(own))) return true;
   if (DAEMON.test(from) || IS_REPORT.test(headers.get('content-type') ?? ''))
     return saysFailed(subject) || saysFailed(own) || DELAY.test(subject) || UNKNOWN_MAILBOX.test(own);
-  if (isNobodys || headers.get('return-path')?.trim() === '<>')
+  const isFromNobody = isNobodys || headers.get('return-path')?.trim() === '<>';
+  if (isFromNobody && !/^\s{0,9}auto-replied/i.test(headers.get('auto-submitted') ?? ''))
     return saysFailed(subject) || saysFailed(own) || DELAY.test(subject);
   return !ANSWER.test(subject) && saysFailed(subject) && saysFailed(own) && TECHNICAL.test(own);
 }
