@@ -6,7 +6,7 @@ const NOBODY: MergeValues = {
   custom: {},
   topic: { name: 'News', key: 'NEWS-1' },
   campaign: { name: 'News', key: 'NEWS-001' },
-  project: { name: 'News' },
+  project: { name: 'News', postal_address: 'Street 1, 10115 Berlin' },
   links: {
     unsubscribe: 'https://example.com/u',
     preferences: 'https://example.com/p',

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { compileCampaign } from '../campaigns/campaign-template.js';
 import { trackHtml } from './link-rewriting.js';
 
-const shared = { campaign: { name: 'May & June', key: 'APIT-001' }, project: { name: 'News' } };
+const shared = { campaign: { name: 'May & June', key: 'APIT-001' }, project: { name: 'News', postal_address: 'Street 1' } };
 const track = (html: string) => trackHtml(html, 'https://m.example', shared);
 
 describe('tracked HTML', () => {

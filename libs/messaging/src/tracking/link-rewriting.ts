@@ -70,7 +70,7 @@ const EMPTY_VALUES: MergeValues = {
   custom: {},
   topic: { name: '', key: '' },
   campaign: { name: '', key: '' },
-  project: { name: '' },
+  project: { name: '', postal_address: '' },
   links: { unsubscribe: '', preferences: '', view: '' },
 };
 
