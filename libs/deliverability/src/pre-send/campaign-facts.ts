@@ -65,12 +65,15 @@ export interface ContentFacts {
   readonly previewText: string | null;
   readonly empty: boolean;
   readonly hasUnsubscribeLink: boolean;
+  /** A reader sees the sender's postal address. */
+  readonly hasPostalAddress: boolean;
   /** What is wrong with links, one phrase each. */
   readonly linkFaults: readonly string[];
   /** What a reader of the HTML part sees, without footer and merge tags. */
   readonly visibleText: string;
   /** The `alt` of each image. */
   readonly images: readonly string[];
+  /** Of the HTML part as it is sent: encoded, with its footer, tracked links, pixel and a sample reader's values. */
   readonly htmlBytes: number;
   /** The author's own text part; null when it is made from the HTML. */
   readonly ownText: string | null;

@@ -56,6 +56,10 @@ describe('the critical checks', () => {
     ],
     ['unsubscribe-link: The mail has no unsubscribe link.', withContent({ hasUnsubscribeLink: false })],
     [
+      "postal-address: The mail does not show the sender's postal address: {{ project.postal_address }}.",
+      withContent({ hasPostalAddress: false }),
+    ],
+    [
       'links: Links: javascript:x must be an http link.',
       withContent({ linkFaults: ['javascript:x must be an http link'] }),
     ],
@@ -91,6 +95,7 @@ describe('the critical checks', () => {
     expect(codes(facts, 'SKIPPED')).toEqual([
       'content-empty',
       'unsubscribe-link',
+      'postal-address',
       'links',
       'subject-length',
       'preview-text',

@@ -47,7 +47,7 @@ function recipientsCheck({ recipients }: CampaignFacts): PreSendCheck {
 
 function senderDomainCheck({ host, needsDomain, domain }: SenderFacts): PreSendCheck {
   const code = 'sender-domain-verified';
-  if (!needsDomain) return skip(code, 'Not asked for here.');
+  if (!needsDomain) return skip(code, 'Mail leaves without a verified sending domain here.');
   if (domain === null) return fail(code, `${host} is not verified: set up a sending domain.`);
   const { domainName, covers, verified, sendingAllowed, suspensionReason } = domain;
   if (!covers)
@@ -82,6 +82,7 @@ function contentChecks({ content, contentFault }: CampaignFacts): PreSendCheck[]
         ? skip('content-empty', UNREADABLE)
         : fail('content-empty', `The content cannot be made into a mail: ${contentFault}.`),
       skip('unsubscribe-link', UNREADABLE),
+      skip('postal-address', UNREADABLE),
       skip('links', UNREADABLE),
     ];
   }
@@ -97,6 +98,12 @@ function contentChecks({ content, contentFault }: CampaignFacts): PreSendCheck[]
       content.hasUnsubscribeLink,
       'There is an unsubscribe link.',
       'The mail has no unsubscribe link.',
+    ),
+    check(
+      'postal-address',
+      content.hasPostalAddress,
+      'There is a postal address.',
+      "The mail does not show the sender's postal address: {{ project.postal_address }}.",
     ),
     check(
       'links',

@@ -36,7 +36,7 @@ describe('the warnings', () => {
     ],
     [
       'html-size',
-      'The HTML part has 101 KB; Gmail hides what is beyond 100 KB, the unsubscribe link with it.',
+      'The HTML part has 101 KB as it is sent; Gmail hides what is beyond 100 KB, the unsubscribe link with it.',
       withContent({ htmlBytes: 100 * 1024 + 1 }),
     ],
     [
@@ -95,7 +95,7 @@ describe('the warnings', () => {
       'plain-text: The text part says what the HTML says.',
       withContent({ ownText: 'What is new. '.repeat(9) }),
     ],
-    ['html-size: The HTML part has 100 KB.', withContent({ htmlBytes: 100 * 1024 })],
+    ['html-size: The HTML part has 100 KB as it is sent.', withContent({ htmlBytes: 100 * 1024 })],
     ['alt-text: All images have a text.', withContent({ images: [] })],
     [
       'link-domains: Links lead to hosts with names of their own.',
