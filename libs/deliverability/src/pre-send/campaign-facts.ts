@@ -1,3 +1,5 @@
+import type { DmarcAlignment } from '../dns/dmarc-policy.js';
+
 /** All that the checks need to know of a campaign; gathered by who asks. */
 export interface CampaignFacts {
   /** Topics that the campaign names and that exist. */
@@ -40,6 +42,11 @@ export interface SenderFacts {
 }
 
 export interface DomainFacts {
+  /**
+   * How mail from a host below the domain fares by the DMARC policy that rules that host. Null for mail from the domain
+   * itself, which always aligns, and where no policy is known.
+   */
+  readonly alignment: DmarcAlignment | null;
   readonly domainName: string;
   /** From is at the domain or below it. */
   readonly covers: boolean;

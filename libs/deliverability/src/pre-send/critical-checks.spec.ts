@@ -68,6 +68,18 @@ describe('the critical checks', () => {
     expect(summarise(allChecks(facts)).status).toBe('FAILED');
   });
 
+  it('refuse mail that its own DMARC policy tells receivers to refuse', () => {
+    const alignment = { publishedAt: 'acme.example', policy: 'reject', dkim: false, spf: false } as const;
+    const message =
+      'Mail from mail.acme.example fails the DMARC policy of acme.example (p=reject), which wants mail.acme.example itself ' +
+      'to sign or to return it, and acme.example does: send from acme.example, set mail.acme.example up as the sending ' +
+      'domain, or publish adkim=r.';
+    expect(messages(withDomain({ alignment }))).toEqual([
+      `sender-domain-verified: ${message}`,
+      `dmarc-policy: ${message}`,
+    ]);
+  });
+
   it('skip what does not apply in the test environment', () => {
     const sender = { host: 'mail.acme.example', needsDomain: false, domain: null };
     const skipped = codes(campaign({ sender, emailsRemaining: null }), 'SKIPPED');

@@ -1,5 +1,6 @@
 import { counted } from '#kernel';
 import type { CampaignFacts, SenderFacts } from './campaign-facts.js';
+import { dmarcFailure, failsDmarc } from './dmarc-failure.js';
 import { check, fail, listed, pass, type PreSendCheck, skip } from './pre-send-check.js';
 
 /** Why a check of the content is not made. */
@@ -49,12 +50,15 @@ function senderDomainCheck({ host, needsDomain, domain }: SenderFacts): PreSendC
   const code = 'sender-domain-verified';
   if (!needsDomain) return skip(code, 'Mail leaves without a verified sending domain here.');
   if (domain === null) return fail(code, `${host} is not verified: set up a sending domain.`);
-  const { domainName, covers, verified, sendingAllowed, suspensionReason } = domain;
+  const { domainName, covers, verified, sendingAllowed, suspensionReason, alignment } = domain;
   if (!covers)
     return fail(code, `The mail is from ${host}, which is neither ${domainName} nor a host below it.`);
   if (suspensionReason !== null) return fail(code, `${domainName} is suspended: ${suspensionReason}`);
   if (!verified)
     return fail(code, `${domainName} is not verified: add its DNS records and have them checked.`);
+  // With p=none it arrives all the same, and dmarc-policy warns.
+  if (alignment !== null && failsDmarc(alignment) && alignment.policy !== 'none')
+    return fail(code, dmarcFailure(host, domainName, alignment));
   return check(
     code,
     sendingAllowed,

@@ -28,6 +28,7 @@ const domain: DomainFacts = {
   sendingAllowed: true,
   verifiedAt: LONG_AGO,
   suspensionReason: null,
+  alignment: null,
   dmarc: { status: 'VERIFIED', failureReason: null, note: null },
 };
 
