@@ -44,7 +44,9 @@ const RENDERERS: Renderers = {
     return `<mj-button${attributes({ href: mask.hide(url.trim()), ...look })}>${escapeHtml(mask.hide(label))}</mj-button>`;
   },
   divider: () => '<mj-divider></mj-divider>',
-  spacer: ({ height }) => `<mj-spacer height="${height}px"></mj-spacer>`,
+  // MJML's own spacer is a letter of no size, which filters look for in unwanted mail.
+  spacer: ({ height }) =>
+    `<mj-text padding="0" height="${height}px" line-height="${height}px">&nbsp;</mj-text>`,
 };
 
 function simpleBlock<Type extends SimpleBlock['type']>(
