@@ -41,7 +41,7 @@ async function sampleMail(): Promise<string> {
     custom: {},
     topic: { name: 'News', key: 'APIT-1' },
     campaign: { name: 'Spring', key: 'APIT-001' },
-    project: { name: SENDER.name },
+    project: { name: SENDER.name, postal_address: SENDER.postalAddress },
     links,
   };
   return compileMergeTemplate(html, 'html').render(values).replaceAll('https://shop.example/jacket.png', BOX);

@@ -63,6 +63,7 @@ describe('the sending domain', () => {
       [{ domainName: 'localhost' }, 422, expect.any(String)],
       [{ domainName: '192.0.2.1' }, 422, expect.any(String)],
       [{ domainName: 'co.uk' }, 422, expect.any(String)],
+      [{ domainName: 'acme.zzzzqq' }, 422, 'is not a domain that one can register, or one below it'],
     ] as const) {
       const answer = await client.post('/sending-domain', body);
       expect([answer.status, answer.at('errors', 'domainName')]).toEqual([status, fault]);

@@ -4,6 +4,7 @@ import { DkimKeyMaker } from './dkim/dkim-key-maker.service.js';
 import { DkimSigner } from './dkim/dkim-signer.js';
 import { SealedDkimKeys } from './dkim/sealed-dkim-keys.query.js';
 import { SigningKeyring } from './dkim/signing-keyring.js';
+import { DmarcPolicies } from './dns/dmarc-policies.service.js';
 import { DnsReader } from './dns/dns-reader.service.js';
 import { RecordChecks } from './dns/record-checks.service.js';
 import { SpfCheck } from './dns/spf-check.service.js';
@@ -23,6 +24,8 @@ import { SendingIdentityQuery } from './sending-domains/sending-identity.query.j
 
 const services = [
   DkimKeyMaker,
+  DmarcPolicies,
+  DnsReader,
   DnsRecordRepository,
   DomainCheckRequests,
   DomainControlService,
@@ -52,7 +55,7 @@ export class SendingDomainsModule {}
 /** What only the worker has: looking at DNS, asked for and by the schedule. */
 @Module({
   imports: [AccessModule, DeliverabilityModule],
-  providers: [DnsReader, DomainChecksService, DueDomainChecks, RecordChecks, RemoveOldDomainData, SpfCheck],
+  providers: [DomainChecksService, DueDomainChecks, RecordChecks, RemoveOldDomainData, SpfCheck],
   exports: [DomainChecksService, DueDomainChecks, RemoveOldDomainData],
 })
 export class DeliverabilityWorkerModule {}

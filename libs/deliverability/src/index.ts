@@ -1,3 +1,5 @@
+export { DmarcPolicies } from './dns/dmarc-policies.service.js';
+export { alignmentBelow, type DmarcAlignment } from './dns/dmarc-policy.js';
 export { classifyRefusal, type Refusal } from './bounces/bounce-class.js';
 export { BouncesModule } from './bounces/bounces.module.js';
 export { RemoveOldReports } from './bounces/remove-old-reports.task.js';

@@ -18,6 +18,7 @@ import { CampaignStopper } from './campaigns/campaign-stopper.service.js';
 import { CampaignsQuery } from './campaigns/campaigns.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
 import { ContentReview } from './campaigns/content-review.service.js';
+import { HtmlPartSize } from './campaigns/html-part-size.service.js';
 import { DestinationOutlook } from './campaigns/destination-outlook.service.js';
 import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 import { SendingReadiness } from './campaigns/sending-readiness.service.js';
@@ -88,6 +89,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,
+    HtmlPartSize,
     MailAnnouncements,
     MailLinkMaker,
     MailPagesService,

@@ -76,9 +76,14 @@ describe('DkimSigner', () => {
         ...HEADERS.map(([name]) => name.toLowerCase()).filter((name) => name !== 'precedence'),
         'from',
         'to',
+        'cc',
         'subject',
         'date',
         'reply-to',
+        'mime-version',
+        'content-type',
+        'list-unsubscribe',
+        'list-unsubscribe-post',
       ].toSorted(),
     );
   });
@@ -97,14 +102,37 @@ describe('DkimSigner', () => {
     },
   );
 
-  it.each(['From', 'To', 'Subject', 'Date', 'Reply-To'])(
-    'does not verify when a second %s is added',
-    async (name) => {
-      const signed = await sign(message, rsa);
-      const forged = Buffer.concat([Buffer.from(`${name}: someone@else.example\r\n`), signed]);
-      expect(await verdicts(forged, DOMAIN, [rsa])).not.toContain('rsa-sha256 pass');
-    },
-  );
+  const ONCE: readonly (readonly [string, string])[] = [
+    ...['From', 'To', 'Cc', 'Reply-To'].map((name) => [name, 'someone@else.example'] as const),
+    ['Subject', 'Other news'],
+    ['Date', 'Sun, 22 Nov 2026 10:00:00 +0000'],
+    ['MIME-Version', '1.0'],
+    ['Content-Type', 'multipart/alternative; boundary="theirs"'],
+    ['List-Unsubscribe', '<https://else.example/>'],
+    ['List-Unsubscribe-Post', 'List-Unsubscribe=One-Click'],
+  ];
+
+  it.each(ONCE)('does not verify when another %s is added, above or below ours', async (name, value) => {
+    const signed = await sign(message, rsa, ed25519);
+    const added = Buffer.from(`${name}: ${value}\r\n`);
+    const bodyAt = signed.indexOf('\r\n\r\n') + 2;
+    const below = Buffer.concat([signed.subarray(0, bodyAt), added, signed.subarray(bodyAt)]);
+    for (const forged of [Buffer.concat([added, signed]), below]) {
+      const results = await verdicts(forged, DOMAIN, [rsa, ed25519]);
+      expect(results.filter((result) => result.endsWith(' pass'))).toEqual([]);
+    }
+  });
+
+  it('lets nobody add a way to unsubscribe to a mail that has none', async () => {
+    const confirmation = messageOf(
+      HEADERS.filter(([name]) => !name.startsWith('List-')),
+      'Please confirm.\r\n',
+    );
+    const signed = await sign(confirmation, rsa);
+    expect(await verdicts(signed, DOMAIN, [rsa])).toEqual(['rsa-sha256 pass']);
+    const forged = Buffer.concat([Buffer.from('List-Unsubscribe: <https://else.example/>\r\n'), signed]);
+    expect(await verdicts(forged, DOMAIN, [rsa])).not.toContain('rsa-sha256 pass');
+  });
 
   it('does not verify when the body is changed or something is added to it', async () => {
     const signed = await sign(message, rsa);

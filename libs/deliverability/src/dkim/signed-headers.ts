@@ -7,6 +7,7 @@ import type { HeaderField } from './canonical-headers.js';
 const SIGNED = [
   'From',
   'To',
+  'Cc',
   'Subject',
   'Date',
   'Message-ID',
@@ -20,10 +21,22 @@ const SIGNED = [
 const SIGNED_KEYS = new Set(SIGNED.map((name) => name.toLowerCase()));
 
 /**
- * Named once more than they occur, so that nobody can add another one that a reader would see (RFC 6376 §8.15). They
- * are fields that a message has once at most (RFC 5322 §3.6), so nobody on the way has a reason to add one.
+ * Named once more than they occur, so that nobody can add another one that a reader, or the program that parses the
+ * body or unsubscribes, would take for ours (RFC 6376 §8.15). They are fields that a message has once at most (RFC 5322
+ * §3.6, RFC 2045 §4, RFC 2369 §2), so nobody on the way has a reason to add one.
  */
-const SEALED = ['From', 'To', 'Subject', 'Date', 'Reply-To'];
+const SEALED = [
+  'From',
+  'To',
+  'Cc',
+  'Subject',
+  'Date',
+  'Reply-To',
+  'MIME-Version',
+  'Content-Type',
+  'List-Unsubscribe',
+  'List-Unsubscribe-Post',
+];
 
 export interface SignedHeaders {
   /** The names for `h=`. */

@@ -1,9 +1,20 @@
 import { failed, type RecordVerdict, verified } from './record-verdict.js';
+import { dmarcPolicy } from './dmarc-policy.js';
 import { parseTagList } from './tag-list.js';
 
 const POLICIES = ['none', 'quarantine', 'reject'];
 const POLICY_NOTE =
   'p=none asks receivers to do nothing about forged mail: go to p=quarantine or p=reject when your reports look right';
+
+/** Harmless for mail from the domain itself, whose signature names it. */
+const STRICT_NOTE =
+  'adkim=s with aspf=s fails mail from a host below the domain: let it come from the domain itself, or take one of the two out';
+
+/** A note of `checkDmarc` without what is of no concern to mail from the domain itself; null when nothing is left. */
+export function noteForDomainItself(note: string | null): string | null {
+  const rest = (note ?? '').split('; ').filter((part) => part !== '' && part !== STRICT_NOTE);
+  return rest.length === 0 ? null : rest.join('; ');
+}
 
 /** The records that are DMARC's; others at the host are to be ignored (RFC 9989 §4.10). */
 export function dmarcRecords(found: readonly string[]): readonly string[] {
@@ -34,7 +45,16 @@ export function checkDmarc(found: readonly string[], policyTag: 'p' | 'sp' = 'p'
   if (policy === undefined) return failed('SYNTAX', 'the record has neither p= nor rua=', records);
   if (!POLICIES.includes(policy))
     return failed('SYNTAX', `p= must be one of ${POLICIES.join(', ')}`, records);
-  return verified(records, policy === 'none' ? POLICY_NOTE : null);
+  return verified(records, notesOf(record, policy));
+}
+
+function notesOf(record: string, policy: string): string | null {
+  const rule = dmarcPolicy(record, '', '');
+  const notes = [
+    ...(policy === 'none' ? [POLICY_NOTE] : []),
+    ...(rule?.strictDkim === true && rule.strictSpf ? [STRICT_NOTE] : []),
+  ];
+  return notes.length === 0 ? null : notes.join('; ');
 }
 
 /** Without p=, a record that names a place for reports counts as p=none (RFC 9989 §4.7). */

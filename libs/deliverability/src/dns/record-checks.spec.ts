@@ -304,6 +304,22 @@ describe('The check of a customer’s DNS', () => {
     expect(await checks.check(DMARC)).toMatchObject({ note: null });
   });
 
+  it('notes a DMARC policy that fails mail from hosts below the domain', async () => {
+    dns.txt(DMARC.host, 'v=DMARC1; p=reject; ADKIM=s; aspf=s'.replace('ADKIM', 'adkim'));
+    expect(await checks.check(DMARC)).toMatchObject({
+      status: 'VERIFIED',
+      note: expect.stringMatching(/^adkim=s with aspf=s fails mail from a host below the domain/),
+    });
+    dns.txt(DMARC.host, 'v=DMARC1; p=none; adkim=s; aspf=S');
+    expect(await checks.check(DMARC)).toMatchObject({
+      note: expect.stringMatching(/p=none.*; adkim=s with/),
+    });
+    for (const half of ['adkim=s', 'aspf=s', 'adkim=r; aspf=s']) {
+      dns.txt(DMARC.host, `v=DMARC1; p=reject; ${half}`);
+      expect(await checks.check(DMARC)).toMatchObject({ note: null });
+    }
+  });
+
   it('takes the DMARC policy of the registered domain above', async () => {
     const below: ExpectedRecord = { ...DMARC, host: '_dmarc.news.acme.co.uk' };
     dns.txt('_dmarc.acme.co.uk', 'v=DMARC1; p=reject; sp=none');

@@ -1,3 +1,5 @@
+import type { DmarcAlignment } from '../dns/dmarc-policy.js';
+
 /** All that the checks need to know of a campaign; gathered by who asks. */
 export interface CampaignFacts {
   /** Topics that the campaign names and that exist. */
@@ -40,6 +42,11 @@ export interface SenderFacts {
 }
 
 export interface DomainFacts {
+  /**
+   * How mail from a host below the domain fares by the DMARC policy that rules that host. Null for mail from the domain
+   * itself, which always aligns, and where no policy is known.
+   */
+  readonly alignment: DmarcAlignment | null;
   readonly domainName: string;
   /** From is at the domain or below it. */
   readonly covers: boolean;
@@ -65,12 +72,15 @@ export interface ContentFacts {
   readonly previewText: string | null;
   readonly empty: boolean;
   readonly hasUnsubscribeLink: boolean;
+  /** A reader sees the sender's postal address. */
+  readonly hasPostalAddress: boolean;
   /** What is wrong with links, one phrase each. */
   readonly linkFaults: readonly string[];
   /** What a reader of the HTML part sees, without footer and merge tags. */
   readonly visibleText: string;
   /** The `alt` of each image. */
   readonly images: readonly string[];
+  /** Of the HTML part as it is sent: encoded, with its footer, tracked links, pixel and a sample reader's values. */
   readonly htmlBytes: number;
   /** The author's own text part; null when it is made from the HTML. */
   readonly ownText: string | null;

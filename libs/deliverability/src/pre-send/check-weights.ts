@@ -8,6 +8,7 @@ export const CRITICAL_WEIGHTS = {
   'content-empty': 40,
   'merge-tags': 30,
   'unsubscribe-link': 40,
+  'postal-address': 40,
   links: 20,
 } as const;
 

@@ -2,7 +2,7 @@
 export const CONTENT_LIMITS = {
   /** Characters of a subject; mail programs on phones show fewer still. */
   subjectLength: 70,
-  /** Bytes of HTML: Gmail clips what is beyond some 102 KB. */
+  /** Bytes of the HTML part as it is sent: Gmail clips what is beyond some 102 KB. */
   htmlBytes: 100 * 1024,
   /** Characters of text that should stand beside each image. */
   textPerImage: 100,

@@ -94,7 +94,7 @@ function plainTextCheck({ ownText, visibleText }: ContentFacts): PreSendCheck {
 }
 
 function sizeCheck({ htmlBytes }: ContentFacts): PreSendCheck {
-  const found = `The HTML part has ${Math.ceil(htmlBytes / 1024)} KB`;
+  const found = `The HTML part has ${Math.ceil(htmlBytes / 1024)} KB as it is sent`;
   return check(
     'html-size',
     htmlBytes <= CONTENT_LIMITS.htmlBytes,

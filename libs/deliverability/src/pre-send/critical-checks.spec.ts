@@ -56,12 +56,28 @@ describe('the critical checks', () => {
     ],
     ['unsubscribe-link: The mail has no unsubscribe link.', withContent({ hasUnsubscribeLink: false })],
     [
+      "postal-address: The mail does not show the sender's postal address: {{ project.postal_address }}.",
+      withContent({ hasPostalAddress: false }),
+    ],
+    [
       'links: Links: javascript:x must be an http link.',
       withContent({ linkFaults: ['javascript:x must be an http link'] }),
     ],
   ])('%s', (message, facts) => {
     expect(messages(facts)).toEqual([message]);
     expect(summarise(allChecks(facts)).status).toBe('FAILED');
+  });
+
+  it('refuse mail that its own DMARC policy tells receivers to refuse', () => {
+    const alignment = { publishedAt: 'acme.example', policy: 'reject', dkim: false, spf: false } as const;
+    const message =
+      'Mail from mail.acme.example fails the DMARC policy of acme.example (p=reject), which wants mail.acme.example itself ' +
+      'to sign or to return it, and acme.example does: send from acme.example, set mail.acme.example up as the sending ' +
+      'domain, or publish adkim=r.';
+    expect(messages(withDomain({ alignment }))).toEqual([
+      `sender-domain-verified: ${message}`,
+      `dmarc-policy: ${message}`,
+    ]);
   });
 
   it('skip what does not apply in the test environment', () => {
@@ -91,6 +107,7 @@ describe('the critical checks', () => {
     expect(codes(facts, 'SKIPPED')).toEqual([
       'content-empty',
       'unsubscribe-link',
+      'postal-address',
       'links',
       'subject-length',
       'preview-text',

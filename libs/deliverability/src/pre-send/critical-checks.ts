@@ -1,5 +1,6 @@
 import { counted } from '#kernel';
 import type { CampaignFacts, SenderFacts } from './campaign-facts.js';
+import { dmarcFailure, failsDmarc } from './dmarc-failure.js';
 import { check, fail, listed, pass, type PreSendCheck, skip } from './pre-send-check.js';
 
 /** Why a check of the content is not made. */
@@ -47,14 +48,17 @@ function recipientsCheck({ recipients }: CampaignFacts): PreSendCheck {
 
 function senderDomainCheck({ host, needsDomain, domain }: SenderFacts): PreSendCheck {
   const code = 'sender-domain-verified';
-  if (!needsDomain) return skip(code, 'Not asked for here.');
+  if (!needsDomain) return skip(code, 'Mail leaves without a verified sending domain here.');
   if (domain === null) return fail(code, `${host} is not verified: set up a sending domain.`);
-  const { domainName, covers, verified, sendingAllowed, suspensionReason } = domain;
+  const { domainName, covers, verified, sendingAllowed, suspensionReason, alignment } = domain;
   if (!covers)
     return fail(code, `The mail is from ${host}, which is neither ${domainName} nor a host below it.`);
   if (suspensionReason !== null) return fail(code, `${domainName} is suspended: ${suspensionReason}`);
   if (!verified)
     return fail(code, `${domainName} is not verified: add its DNS records and have them checked.`);
+  // With p=none it arrives all the same, and dmarc-policy warns.
+  if (alignment !== null && failsDmarc(alignment) && alignment.policy !== 'none')
+    return fail(code, dmarcFailure(host, domainName, alignment));
   return check(
     code,
     sendingAllowed,
@@ -82,6 +86,7 @@ function contentChecks({ content, contentFault }: CampaignFacts): PreSendCheck[]
         ? skip('content-empty', UNREADABLE)
         : fail('content-empty', `The content cannot be made into a mail: ${contentFault}.`),
       skip('unsubscribe-link', UNREADABLE),
+      skip('postal-address', UNREADABLE),
       skip('links', UNREADABLE),
     ];
   }
@@ -97,6 +102,12 @@ function contentChecks({ content, contentFault }: CampaignFacts): PreSendCheck[]
       content.hasUnsubscribeLink,
       'There is an unsubscribe link.',
       'The mail has no unsubscribe link.',
+    ),
+    check(
+      'postal-address',
+      content.hasPostalAddress,
+      'There is a postal address.',
+      "The mail does not show the sender's postal address: {{ project.postal_address }}.",
     ),
     check(
       'links',

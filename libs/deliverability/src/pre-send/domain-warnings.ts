@@ -1,14 +1,15 @@
 import { warmUpDay, warmUpDays } from '../throttling/warm-up.js';
 import type { CampaignFacts, DomainFacts } from './campaign-facts.js';
+import { dmarcFailure, failsDmarc } from './dmarc-failure.js';
 import { check, fail, pass, type PreSendCheck, skip } from './pre-send-check.js';
 
 const NO_DOMAIN = 'Not looked at: no verified domain sends it.';
 
 /** What its domain makes of a campaign's chances. */
-export function domainWarnings({ sender: { domain }, recipients, now }: CampaignFacts): PreSendCheck[] {
+export function domainWarnings({ sender: { host, domain }, recipients, now }: CampaignFacts): PreSendCheck[] {
   if (domain === null || !domain.covers || !domain.verified)
     return [skip('domain-warming', NO_DOMAIN), skip('dmarc-policy', NO_DOMAIN)];
-  return [warmingCheck(domain, recipients, now), dmarcCheck(domain)];
+  return [warmingCheck(domain, recipients, now), dmarcCheck(host, domain)];
 }
 
 function warmingCheck({ domainName, verifiedAt }: DomainFacts, recipients: number, now: Date): PreSendCheck {
@@ -24,8 +25,16 @@ function warmingCheck({ domainName, verifiedAt }: DomainFacts, recipients: numbe
   );
 }
 
-function dmarcCheck({ domainName, dmarc }: DomainFacts): PreSendCheck {
+function dmarcCheck(host: string, { domainName, dmarc, alignment }: DomainFacts): PreSendCheck {
   const code = 'dmarc-policy';
+  if (alignment !== null && failsDmarc(alignment))
+    return fail(code, dmarcFailure(host, domainName, alignment));
+  if (alignment !== null && !alignment.dkim)
+    return fail(
+      code,
+      `Mail from ${host} passes DMARC by SPF alone, and fails where it is forwarded: ${alignment.publishedAt} has ` +
+        `adkim=s, and ${domainName} signs.`,
+    );
   if (dmarc === null || dmarc.status === 'PENDING')
     return skip(code, 'The DMARC record was not checked yet.');
   if (dmarc.status === 'FAILED')

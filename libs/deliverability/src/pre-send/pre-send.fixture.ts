@@ -11,6 +11,7 @@ const content: ContentFacts = {
   previewText: 'What is new',
   empty: false,
   hasUnsubscribeLink: true,
+  hasPostalAddress: true,
   linkFaults: [],
   visibleText: 'Here is what our shop has that is new this week. '.repeat(5),
   images: ['A red bicycle'],
@@ -27,6 +28,7 @@ const domain: DomainFacts = {
   sendingAllowed: true,
   verifiedAt: LONG_AGO,
   suspensionReason: null,
+  alignment: null,
   dmarc: { status: 'VERIFIED', failureReason: null, note: null },
 };
 

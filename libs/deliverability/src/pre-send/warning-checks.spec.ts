@@ -36,7 +36,7 @@ describe('the warnings', () => {
     ],
     [
       'html-size',
-      'The HTML part has 101 KB; Gmail hides what is beyond 100 KB, the unsubscribe link with it.',
+      'The HTML part has 101 KB as it is sent; Gmail hides what is beyond 100 KB, the unsubscribe link with it.',
       withContent({ htmlBytes: 100 * 1024 + 1 }),
     ],
     [
@@ -70,6 +70,18 @@ describe('the warnings', () => {
     ],
     [
       'dmarc-policy',
+      'Mail from mail.acme.example passes DMARC by SPF alone, and fails where it is forwarded: acme.example has adkim=s, and acme.example signs.',
+      withDomain({ alignment: { publishedAt: 'acme.example', policy: 'reject', dkim: false, spf: true } }),
+    ],
+    [
+      'dmarc-policy',
+      'Mail from mail.acme.example fails the DMARC policy of mail.acme.example (p=none), which wants mail.acme.example itself to sign or to return it, and acme.example does: send from acme.example, set mail.acme.example up as the sending domain, or publish adkim=r.',
+      withDomain({
+        alignment: { publishedAt: 'mail.acme.example', policy: 'none', dkim: false, spf: false },
+      }),
+    ],
+    [
+      'dmarc-policy',
       'acme.example has no valid DMARC record (MISSING: there is none).',
       withDomain({ dmarc: { status: 'FAILED', failureReason: 'MISSING: there is none', note: null } }),
     ],
@@ -95,7 +107,7 @@ describe('the warnings', () => {
       'plain-text: The text part says what the HTML says.',
       withContent({ ownText: 'What is new. '.repeat(9) }),
     ],
-    ['html-size: The HTML part has 100 KB.', withContent({ htmlBytes: 100 * 1024 })],
+    ['html-size: The HTML part has 100 KB as it is sent.', withContent({ htmlBytes: 100 * 1024 })],
     ['alt-text: All images have a text.', withContent({ images: [] })],
     [
       'link-domains: Links lead to hosts with names of their own.',
@@ -110,6 +122,10 @@ describe('the warnings', () => {
       withDomain({ verifiedAt: NOW }, { recipients: 200, emailsRemaining: 200 }),
     ],
     ['dmarc-policy: acme.example asks receivers to act on forged mail.', withDomain({})],
+    [
+      'dmarc-policy: acme.example asks receivers to act on forged mail.',
+      withDomain({ alignment: { publishedAt: 'acme.example', policy: 'reject', dkim: true, spf: false } }),
+    ],
   ])('pass: %s', (message, facts) => {
     expect(messages(facts, 'PASS')).toContain(message);
   });

@@ -4,8 +4,11 @@ import { hostName } from '#kernel';
 /** Room below the 253 characters of a host name (RFC 1035 §2.3.4) for `<selector>._domainkey.` and its like. */
 const MAX_LENGTH = 200;
 
-/** Names that are never in the DNS (RFC 6761 §6.3 and §6.4, RFC 6762 §3, RFC 7686 §2); `.test` and `.example` are for trying out. */
-const NEVER_REGISTERED: ReadonlySet<string> = new Set(['localhost', 'invalid', 'local', 'onion']);
+/** Reserved for trying out and for examples (RFC 6761 §6.2, §6.5): verified only where `DNS_SERVERS` has such zones. */
+const FOR_TRIALS: ReadonlySet<string> = new Set(['test', 'example']);
+
+/** On the list, and never in the DNS (RFC 7686 §2). */
+const NEVER_IN_DNS = 'onion';
 
 export type DomainNameResult = { readonly name: string } | { readonly fault: string };
 
@@ -15,8 +18,9 @@ export function parseDomainName(input: string): DomainNameResult {
   if (name === null) return { fault: 'is not a domain name such as news.example.com' };
   if (name.length > MAX_LENGTH) return { fault: `is longer than ${MAX_LENGTH} characters` };
   // The Public Suffix List: what nobody can register is nobody's.
-  const { domain, isIp, publicSuffix } = parse(name, { allowPrivateDomains: true });
-  if (isIp === true || domain === null || NEVER_REGISTERED.has(publicSuffix ?? ''))
+  const { domain, isIcann, isPrivate, publicSuffix } = parse(name, { allowPrivateDomains: true });
+  const isListed = isIcann === true || isPrivate === true || FOR_TRIALS.has(publicSuffix ?? '');
+  if (domain === null || !isListed || publicSuffix === NEVER_IN_DNS)
     return { fault: 'is not a domain that one can register, or one below it' };
   return { name };
 }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { noteForDomainItself } from '../dns/dmarc-check.js';
 import { isVerified, type SendingDomainStatus } from './sending-domain.js';
 
 /** How a project's sending domain stands, without the keys that its mail is signed with. */
@@ -23,7 +24,7 @@ export interface DmarcStanding {
   readonly status: 'PENDING' | 'VERIFIED' | 'FAILED';
   /** Why it failed. */
   readonly failureReason: string | null;
-  /** What could be better about a valid record: that it asks for nothing, by p=none. */
+  /** What could be better about a valid record, for mail from the domain itself: that it asks for nothing, by p=none. */
   readonly note: string | null;
 }
 
@@ -65,7 +66,7 @@ function standingOf(row: Row): SendingDomainStanding {
     sendingAllowed: row.sending_allowed,
     verifiedAt: row.verified_at,
     suspensionReason: row.suspension_reason,
-    dmarc: status === null ? null : { status, failureReason, note },
+    dmarc: status === null ? null : { status, failureReason, note: noteForDomainItself(note) },
   };
 }
 

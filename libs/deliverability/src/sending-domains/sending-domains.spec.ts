@@ -95,6 +95,18 @@ describe('A sending domain', () => {
     expect(verify('sha256', Buffer.from('mail'), publicKey, signature)).toBe(true);
   });
 
+  it('has a lower score while its DMARC policy fails mail from hosts below it', async () => {
+    const { live } = await fixture.project();
+    await fixture.verified(live, 'strict.example');
+    const score = async (record: string) => {
+      fixture.dns.txt('_dmarc.strict.example', record);
+      return (await fixture.check(live)).healthScore;
+    };
+    expect(await score('v=DMARC1; p=reject')).toBe(100);
+    expect(await score('v=DMARC1; p=reject; adkim=s; aspf=s')).toBe(95);
+    expect(await score('v=DMARC1; p=reject; aspf=s')).toBe(100);
+  });
+
   it('keeps its private key where neither a dump nor another project can read it', async () => {
     const { live } = await fixture.project();
     await create(live, 'sealed.example');

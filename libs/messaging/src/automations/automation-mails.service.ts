@@ -5,6 +5,7 @@ import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database } from '#platform';
 import { compileCampaign } from '../campaigns/campaign-template.js';
 import { Senders } from '../campaigns/senders.service.js';
+import { projectValues } from '../content/merge-values.js';
 import { compileMimeSkeleton } from '../content/mime-message.js';
 import type { CampaignMail } from '../deliveries/campaign-mail.js';
 import { LinkSets } from '../tracking/link-sets.service.js';
@@ -76,7 +77,7 @@ export class AutomationMails {
     if (from === null || name === undefined) throw new Error('The automation, or its project, is gone.');
     const { project, sender } = from;
     const { PUBLIC_URL, TRACKING } = this.config;
-    const shared = { campaign: { name, key: plan.automationKey }, project: { name: project.name } };
+    const shared = { campaign: { name, key: plan.automationKey }, project: projectValues(project) };
     const tracking = TRACKING ? { baseUrl: PUBLIC_URL, shared } : null;
     const template = await compileCampaign(step.config, project, tracking);
     const { html, text } = template;

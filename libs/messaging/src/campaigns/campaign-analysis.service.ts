@@ -11,7 +11,7 @@ import {
 import type { Campaign } from './campaign.js';
 import { ContentReview } from './content-review.service.js';
 import { type AudienceOutlook, DestinationOutlook } from './destination-outlook.service.js';
-import { Senders } from './senders.service.js';
+import { type OwnSender, Senders } from './senders.service.js';
 import { SendingReadiness } from './sending-readiness.service.js';
 
 export interface CampaignAnalysis extends PreSendAnalysis {
@@ -35,6 +35,12 @@ export class CampaignAnalysisService {
     @Inject(ContentReview) private readonly content: ContentReview,
     @Inject(SendingReadiness) private readonly readiness: SendingReadiness,
   ) {}
+
+  /** Has at hand what `analyse` would ask DNS for: no transaction waits for that. */
+  async lookAhead(scope: ProjectScope, own: OwnSender): Promise<void> {
+    const from = await this.senders.of(scope, own);
+    if (from !== null) await this.readiness.lookAhead(scope, from.sender.domain);
+  }
 
   async analyse(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
     const from = await this.senders.of(scope, campaign);

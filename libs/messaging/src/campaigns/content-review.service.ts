@@ -1,7 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CustomFieldsQuery } from '#audience';
+import type { Project } from '#access';
+import { CustomFieldsQuery, templateDefaults } from '#audience';
 import type { CampaignFacts, ContentFacts } from '#deliverability';
 import type { ProjectScope } from '#kernel';
+import { showsAddress } from '../content/content-address.js';
 import type { CompiledContent } from '../content/content-compiler.js';
 import { ContentCompileError } from '../content/content-inspection.js';
 import { parseContentDocument } from '../content/content-document.js';
@@ -15,7 +17,10 @@ import {
 import { contentView, withoutMergeTags } from '../content/content-view.js';
 import { reviewMergeTags } from '../content/merge-review.js';
 import { MergeTemplateError } from '../content/merge-template.js';
-import { type CampaignContent, compileSources, type MailFooter } from './campaign-template.js';
+import { projectValues } from '../content/merge-values.js';
+import type { Campaign } from './campaign.js';
+import { type CampaignContent, compileSources } from './campaign-template.js';
+import { HtmlPartSize } from './html-part-size.service.js';
 
 /** As much of a bad link as a message shows. */
 const SHOWN_URL = 100;
@@ -32,12 +37,25 @@ interface TagReview {
 /** Reads a campaign's content as the pre-send checks need it. */
 @Injectable()
 export class ContentReview {
-  constructor(@Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery) {}
+  constructor(
+    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
+    @Inject(HtmlPartSize) private readonly size: HtmlPartSize,
+  ) {}
 
-  async review(scope: ProjectScope, campaign: CampaignContent, footer: MailFooter): Promise<ReviewedContent> {
-    const customKeys = (await this.customFields.definitions(scope)).map(({ key }) => key);
+  async review(scope: ProjectScope, campaign: Campaign, project: Project): Promise<ReviewedContent> {
+    const definitions = await this.customFields.definitions(scope);
     try {
-      return reviewed(campaign, await compileSources(campaign, footer), customKeys);
+      const sources = await compileSources(campaign, project);
+      const customKeys = definitions.map(({ key }) => key);
+      const { faults: mergeTagFaults, personal } = reviewTags(sources, customKeys);
+      const htmlBytes = this.size.of(scope, sources.html, {
+        campaign: { name: campaign.name, key: campaign.campaignKey },
+        project: projectValues(project),
+        custom: templateDefaults(definitions),
+      });
+      const hasPostalAddress = showsAddress(sources.html, project.postalAddress);
+      const content = { ...contentFacts(campaign, sources), htmlBytes, hasPostalAddress, personal };
+      return { mergeTagFaults, contentFault: null, content };
     } catch (error) {
       if (error instanceof MergeTemplateError)
         return { mergeTagFaults: [error.message], contentFault: null, content: null };
@@ -48,21 +66,10 @@ export class ContentReview {
   }
 }
 
-function reviewed(
-  campaign: CampaignContent,
-  sources: CompiledContent,
-  customKeys: readonly string[],
-): ReviewedContent {
-  const { faults, personal } = reviewTags(sources, customKeys);
-  return { mergeTagFaults: faults, contentFault: null, content: contentFacts(campaign, sources, personal) };
-}
-
 function contentFacts(
   campaign: CampaignContent,
-  sources: CompiledContent,
-  personal: TagReview['personal'],
-): ContentFacts {
-  const { html, text } = sources;
+  { html, text }: CompiledContent,
+): Omit<ContentFacts, 'htmlBytes' | 'hasPostalAddress' | 'personal'> {
   const view = contentView(html);
   const ownText = campaign.contentText ?? '';
   return {
@@ -73,10 +80,8 @@ function contentFacts(
     linkFaults: linkFaults(campaign.contentJson),
     visibleText: view.text,
     images: view.images,
-    htmlBytes: Buffer.byteLength(html),
     ownText: ownText.trim() === '' ? null : ownText,
     urls: linksOf(html),
-    personal,
   };
 }
 

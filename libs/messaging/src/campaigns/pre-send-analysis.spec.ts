@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CheckCode, PreSendCheck } from '#deliverability';
-import type { ProjectScope } from '#kernel';
+import { newId, type ProjectScope } from '#kernel';
 import { rsaKey } from '../../../../test/support/dkim-keys.js';
 import { insertSendingDomain } from '../../../../test/support/sending-domain.js';
+import { composeCampaignMail } from '../deliveries/campaign-mail.js';
+import { CampaignMailsService } from '../deliveries/campaign-mails.service.js';
+import { MailLinkMaker } from '../deliveries/mail-links.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { CampaignDraft } from './campaign.js';
 import { PreSendRejectedError } from './campaign.errors.js';
 import { CampaignSendingService } from './campaign-sending.service.js';
+import { sampleRecipient } from './sample-recipient.js';
 import { PreSendAnalysisService } from './pre-send-analysis.service.js';
 
 const DOMAIN = 'mail.acme.example';
@@ -47,7 +51,7 @@ describe('the analysis of a campaign', () => {
     const contentJson = json(text(`<p>Hello {{ subscriber.first_name }}. ${WORDS}</p>`));
     const { checks, score, status } = await analysed({ contentJson, contentText: null });
     expect([score, status]).toEqual([100, 'PASSED']);
-    expect(withResult(checks, 'PASS')).toHaveLength(21);
+    expect(withResult(checks, 'PASS')).toHaveLength(22);
   });
 
   it.each<[CheckCode, Partial<CampaignDraft>]>([
@@ -93,6 +97,35 @@ describe('the analysis of a campaign', () => {
     await domain();
     const { checks } = await analysed({ contentText: null, ...fields });
     expect(withResult(checks, 'FAIL')).toContain(code);
+  });
+
+  it.each([
+    ['many links', (n: number) => `<a href="https://acme.example/${n}">${n}</a> `, 800, 'FAIL'],
+    ['letters that take more room when they are encoded', () => 'Новости магазина. ', 2_600, 'FAIL'],
+    ['few links', (n: number) => `<a href="https://acme.example/${n}">${n}</a> `, 20, 'PASS'],
+  ])('tells the size of what is sent, of %s', async (_, part, times, result) => {
+    await domain();
+    const html = Array.from({ length: times }, (_each, n) => part(n)).join('');
+    const { id, campaignKey } = await draft({ contentJson: json(text(`<p>${html}</p>`)), contentText: null });
+    const { checks } = await analyse(campaignKey);
+    await fixture.test.query('update messaging.campaigns set queued_at = now()');
+    const mail = await fixture.get(CampaignMailsService).ofQueued(scope, id, '1');
+    const recipient = sampleRecipient('ada@example.com', [], {});
+    const one = {
+      deliveryId: newId(),
+      messageId: newId() + '@a.example',
+      recipient,
+      date: new Date(),
+      returnPathHost: null,
+    };
+    const raw = composeCampaignMail(mail, one, fixture.get(MailLinkMaker)).raw.toString('latin1');
+    const sent = raw.slice(
+      raw.indexOf('\r\n\r\n', raw.indexOf('text/html')) + 4,
+      raw.lastIndexOf('\r\n--=_'),
+    ).length;
+    const size = checks.find(({ code }) => code === 'html-size');
+    expect(size).toMatchObject({ result });
+    expect(size?.message).toContain(`${Math.ceil(sent / 1024)} KB as it is sent`);
   });
 
   it('refuses merge tags that exceed their bounds for everybody', async () => {

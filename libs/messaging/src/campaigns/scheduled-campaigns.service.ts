@@ -28,6 +28,11 @@ export class ScheduledCampaignsService {
    * when it does not wait for its time any more, or another worker is at it.
    */
   async start(scope: ProjectScope, campaignId: string): Promise<void> {
+    const waiting = await this.database.transaction(scope, (tx) =>
+      this.campaigns.scheduled(scope, tx, campaignId),
+    );
+    if (waiting === null) return;
+    await this.starter.lookAhead(scope, waiting);
     const reason = await this.database.transaction(scope, async (tx) => {
       const campaign = await this.campaigns.lockScheduled(scope, tx, campaignId);
       const now = this.clock.now();

@@ -1,7 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { EmailQuota, SubscriptionsQuery } from '#billing';
 import {
+  alignmentBelow,
   type CampaignFacts,
+  type DmarcAlignment,
+  DmarcPolicies,
   isAtOrBelow,
   type SenderFacts,
   type SendingDomainStanding,
@@ -19,8 +22,15 @@ export class SendingReadiness {
     @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
     @Inject(SendingDomainStandingQuery) private readonly domains: SendingDomainStandingQuery,
+    @Inject(DmarcPolicies) private readonly policies: DmarcPolicies,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
+
+  /** Has at hand what `of` would ask DNS for. */
+  async lookAhead(scope: ProjectScope, host: string): Promise<void> {
+    const domain = await this.domains.ofScope(scope);
+    if (domain !== null) await this.#alignment(scope, host, domain);
+  }
 
   /** Of mail whose From is at `host`. */
   async of(scope: ProjectScope, host: string, now: Date): Promise<Readiness> {
@@ -32,14 +42,32 @@ export class SendingReadiness {
         host,
         needsDomain: isLive && this.config.REQUIRE_VERIFIED_DOMAIN,
         // Test mail stays in its inbox, so it says nothing about what mailbox providers will think.
-        domain: isLive && domain !== null ? domainFacts(domain, host) : null,
+        domain: isLive && domain !== null ? await this.#domainFacts(scope, domain, host) : null,
       },
       sendingAllowed: subscription?.isSendingAllowed === true,
       emailsRemaining: isLive ? await this.quota.remaining(scope, now) : null,
     };
   }
-}
 
-function domainFacts(standing: SendingDomainStanding, host: string): SenderFacts['domain'] {
-  return { ...standing, covers: isAtOrBelow(host, standing.domainName) };
+  async #domainFacts(
+    scope: ProjectScope,
+    standing: SendingDomainStanding,
+    host: string,
+  ): Promise<SenderFacts['domain']> {
+    const alignment = await this.#alignment(scope, host, standing);
+    return { ...standing, covers: isAtOrBelow(host, standing.domainName), alignment };
+  }
+
+  /** Null where mail from `host` aligns whatever the policy is, or nobody knows. */
+  async #alignment(
+    { environment }: ProjectScope,
+    host: string,
+    { domainName, verified }: SendingDomainStanding,
+  ): Promise<DmarcAlignment | null> {
+    const isBelow = host !== domainName && isAtOrBelow(host, domainName);
+    // A relay that signs may sign as anybody.
+    if (!isBelow || !verified || environment === 'TEST' || this.config.DKIM_SIGNING === 'relay') return null;
+    const policy = await this.policies.of(host);
+    return policy === null ? null : alignmentBelow(domainName, policy);
+  }
 }

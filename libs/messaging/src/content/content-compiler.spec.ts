@@ -6,6 +6,7 @@ import { contrastRatio, readableOn, themeOf } from './content-theme.js';
 import { compileMergeTemplate, MergeTemplateError } from './merge-template.js';
 
 const FOOTER = { senderName: 'Shop & Söhne', postalAddress: 'Street 1\n10115 Berlin' };
+const ADDRESS = '{{ project.postal_address }}';
 const UNSUBSCRIBE = '<a href="{{ links.unsubscribe }}">Leave</a>';
 
 function input(blocks: ContentBlock[], changes: Partial<ContentInput> = {}): ContentInput {
@@ -77,21 +78,45 @@ describe('compiled content', () => {
     }
   });
 
-  it('adds the footer to each part that has no unsubscribe link, and only there', async () => {
+  it('adds to each part what it does not show itself: the postal address, the unsubscribe link, or both', async () => {
     const cases = [
-      { html: 'Hi', contentText: null, inHtml: 1, inText: 1 },
-      { html: 'Hi', contentText: 'Own text', inHtml: 1, inText: 1 },
-      { html: UNSUBSCRIBE, contentText: null, inHtml: 0, inText: 0 },
-      { html: UNSUBSCRIBE, contentText: 'Own text', inHtml: 0, inText: 1 },
-      { html: 'Hi', contentText: 'Leave: {{links.unsubscribe}}', inHtml: 1, inText: 0 },
-      { html: 'Read about {{ links.unsubscribe }}', contentText: null, inHtml: 1, inText: 1 },
+      { html: 'Hi', contentText: null, adds: ['address links', 'address links'] },
+      { html: 'Hi', contentText: 'Own text', adds: ['address links', 'address links'] },
+      { html: UNSUBSCRIBE, contentText: null, adds: ['address', 'address'] },
+      { html: UNSUBSCRIBE, contentText: 'Own text', adds: ['address', 'address links'] },
+      { html: 'Hi', contentText: 'Leave: {{links.unsubscribe}}', adds: ['address links', 'address'] },
+      {
+        html: 'Read about {{ links.unsubscribe }}',
+        contentText: null,
+        adds: ['address links', 'address links'],
+      },
+      { html: ADDRESS, contentText: ADDRESS, adds: ['links', 'links'] },
+      { html: `${ADDRESS} ${UNSUBSCRIBE}`, contentText: 'Own text', adds: ['', 'address links'] },
+      {
+        html: 'STREET 1<br>10115&nbsp;Berlin',
+        contentText: 'Street 1, 10115 Berlin',
+        adds: ['links', 'links'],
+      },
+      {
+        html: `<p style="display:none">${ADDRESS}</p>${UNSUBSCRIBE}`,
+        contentText: ADDRESS,
+        adds: ['address', 'links'],
+      },
+      {
+        html: `<p title="${ADDRESS}">${UNSUBSCRIBE}</p>`,
+        contentText: 'Street 12, 10115 Berlin',
+        adds: ['address', 'address links'],
+      },
     ];
-    for (const { html, contentText, inHtml, inText } of cases) {
-      const compiled = await compileContent(input([{ type: 'text', html }], { contentText }));
-      expect(occurrences(compiled.html, '10115 Berlin')).toBe(inHtml);
-      expect(occurrences(compiled.text, '10115 Berlin')).toBe(inText);
-      expect(hasUnsubscribeLink(compiled.html)).toBe(true);
-      expect(hasUnsubscribeAddress(compiled.text)).toBe(true);
+    for (const { html, contentText, adds } of cases) {
+      const { html: inHtml, text } = await compileContent(input([{ type: 'html', html }], { contentText }));
+      const added = [
+        [inHtml.includes('Söhne<br>'), inHtml.includes('>Unsubscribe</a>')],
+        [text.includes('Söhne\n'), /^Unsubscribe[: ]/m.test(text)],
+      ].map(([address, links]) => [address && 'address', links && 'links'].filter(Boolean).join(' '));
+      expect([html, contentText, added]).toEqual([html, contentText, adds]);
+      expect(hasUnsubscribeLink(inHtml)).toBe(true);
+      expect(hasUnsubscribeAddress(text)).toBe(true);
     }
   });
 
@@ -109,7 +134,10 @@ describe('compiled content', () => {
     expect(html).toContain('color: #123456');
     expect(html).toContain('10115 Berlin');
     expect(html).toContain('Soon &lt;b&gt;');
-    expect(html).toMatch(/<html lang="en"/);
+    const german = await compileContent(
+      input([{ type: 'mjml', mjml: mjml.replace('<mjml', '<mjml lang="de"') }]),
+    );
+    expect(german.html).toContain('<html lang="de"');
   });
 
   it('writes a table into the text part row by row, its cells apart', async () => {
@@ -144,12 +172,12 @@ describe('compiled content', () => {
       'Dear {{ subscriber.first_name }} <3,\nsee https://a.example/?a=1&b=2.\n\nBye {{ links.unsubscribe }}';
     for (const document of [null, { blocks: [] }]) {
       const { html, text } = await compileContent(input([], { document, contentText }));
-      expect(text).toBe(contentText);
+      expect(text).toBe(`${contentText}\n\n--\nShop & Söhne\nStreet 1\n10115 Berlin\n`);
       expect(html).toContain(
         'Dear {{ subscriber.first_name }} &lt;3,<br>see <a href="https://a.example/?a=1&amp;b=2"',
       );
       expect(html).toMatch(/<a href="\{\{ links\.unsubscribe \}\}"[^>]*>\{\{ links\.unsubscribe \}\}<\/a>/);
-      expect(occurrences(html, '10115 Berlin')).toBe(0);
+      expect(occurrences(html, '10115 Berlin')).toBe(1);
     }
   });
 
@@ -179,6 +207,48 @@ describe('compiled content', () => {
       Number(match[1]),
     );
     expect(Math.min(...textSizes)).toBe(16);
+  });
+
+  it('claims no language that nobody named', async () => {
+    const blocks: ContentBlock[] = [{ type: 'text', html: 'Bonjour' }];
+    const mjml =
+      '<mjml><mj-body><mj-section><mj-column><mj-text>Bonjour</mj-text></mj-column></mj-section></mj-body></mjml>';
+    for (const each of [blocks, [{ type: 'mjml' as const, mjml }]]) {
+      const { html } = await compileContent(input(each));
+      expect([...html.matchAll(/\slang="([^"]*)"/g)].map(([, language]) => language)).toEqual(['und', 'und']);
+    }
+  });
+
+  it.each([
+    ['rtl', 'right', 'שלום Acme, יש לנו חדשות'],
+    ['rtl', 'right', 'Acme {{ subscriber.first_name }}: مرحبا بكم في متجرنا'],
+    ['ltr', 'left', 'Hello مرحبا and welcome'],
+    ['ltr', 'left', 'Привет'],
+    ['ltr', 'left', '2026 – 50 %'],
+  ])('runs %s, from the %s, when most letters of it do: %s', async (direction, start, words) => {
+    const { html } = await compileContent(
+      input([
+        { type: 'heading', level: 1, text: words },
+        { type: 'text', html: `<ul><li>${words}</li></ul>` },
+        { type: 'button', label: words, url: 'https://a.example' },
+      ]),
+    );
+    expect(html).toMatch(new RegExp(`<html [^>]*dir="${direction}"`));
+    expect(new Set([...html.matchAll(/direction:(\w+)/g)].map(([, each]) => each))).toEqual(
+      new Set([direction]),
+    );
+    expect([...html.matchAll(/class="mw-text"[^]*?text-align:(\w+)/g)].map(([, align]) => align)).toEqual([
+      start,
+      start,
+      start,
+    ]);
+    expect(html).toContain(direction === 'rtl' ? 'padding: 0 24px 0 0' : 'padding: 0 0 0 24px');
+  });
+
+  it('hides the preview text as what is not displayed, not as white or tiny letters', async () => {
+    const { html } = await compileContent(input([{ type: 'text', html: 'Hi' }], { previewText: 'Soon' }));
+    expect(html).toContain('<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">Soon</div>');
+    expect(html).not.toMatch(/font-size:1px|opacity:0|[;"]color:#ffffff/);
   });
 
   it('uses the author’s theme and then leaves dark mode to the reader’s program', async () => {

@@ -1,6 +1,7 @@
 import type { ContentDocument } from './content-document.js';
 import { assertInert } from './content-inspection.js';
 import { hasUnsubscribeAddress, hasUnsubscribeLink } from './content-links.js';
+import { showsAddress, showsAddressInText } from './content-address.js';
 import { htmlToPlainText, plainTextToHtml } from './content-text.js';
 import { textCss, themeOf } from './content-theme.js';
 import { escapeHtml } from './html-escape.js';
@@ -20,7 +21,7 @@ export interface ContentInput {
   readonly document: ContentDocument | null;
   readonly contentText: string | null;
   readonly footer: FooterContent;
-  /** BCP 47 tag of the content's language; `en` when it is not given. */
+  /** BCP 47 tag of the content's language; none is claimed when it is not given. */
   readonly language?: string;
 }
 
@@ -33,8 +34,8 @@ export interface CompiledContent {
 
 /**
  * Compiles content to the templates of its parts: blocks → MJML → HTML with inlined styles, and plain text.
- * Reads no file and fetches nothing. A footer with the postal address, an unsubscribe and a preferences link is
- * added to each part that has no unsubscribe link of its own.
+ * Reads no file and fetches nothing. A footer adds what a part does not show itself: the postal address, and the
+ * unsubscribe link with one to the preferences.
  * @throws {MergeTemplateError} when a merge tag is not closed
  * @throws {ContentCompileError} when MJML cannot be compiled or yields anything that is not inert
  */
@@ -63,16 +64,12 @@ async function compileHtml(input: ContentInput, mask: MergeTagMask): Promise<str
   const frame = {
     title: escapeHtml(mask.hide(input.subject)),
     preview: escapeHtml(mask.hide(input.previewText ?? '')),
-    language: /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/.test(input.language ?? '')
-      ? (input.language ?? 'en')
-      : 'en',
+    language: LANGUAGE.exec(input.language ?? '')?.[0] ?? null,
     theme,
   };
   const mjml = documentMjml(document, frame, mask);
-  const complete = hasUnsubscribeLink(mask.restore(mjml, '&#123;'))
-    ? mjml
-    : appendSection(mjml, footerHtml(input.footer, mask));
-  const html = await renderMjml(complete);
+  const footer = footerHtml(input.footer, mask.restore(mjml, '&#123;'), mask);
+  const html = await renderMjml(footer === '' ? mjml : appendSection(mjml, footer));
   const { default: juice } = await import('juice');
   const inlined = juice(html, {
     applyStyleTags: false,
@@ -84,6 +81,13 @@ async function compileHtml(input: ContentInput, mask: MergeTagMask): Promise<str
   return /<pre[\s>]/.test(inlined) ? inlined : inlined.replaceAll(/\n\s*/g, '\n');
 }
 
+const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
+
+/** MJML hides a preview by white letters of one pixel, which is what filters look for in unwanted mail. */
+const PREVIEW_STYLE =
+  'display:none;font-size:1px;color:#ffffff;line-height:1px;max-height:0px;max-width:0px;opacity:0;overflow:hidden;';
+const HIDDEN_STYLE = 'display:none;max-height:0;overflow:hidden;mso-hide:all';
+
 async function renderMjml(source: string): Promise<string> {
   // Loaded with the first mail: MJML and juice take some 50 MB, and an api that sends nothing does without.
   const { default: mjml2html } = await import('mjml');
@@ -93,25 +97,38 @@ async function renderMjml(source: string): Promise<string> {
     ignoreIncludes: true,
     fonts: {},
   });
-  return html;
+  return html.replace(PREVIEW_STYLE, HIDDEN_STYLE);
 }
 
 function compileText(input: ContentInput, maskedHtml: string, mask: MergeTagMask): string {
   const own = input.contentText ?? '';
   if (own.trim() === '') return mask.restore(htmlToPlainText(maskedHtml), '{ ');
-  return hasUnsubscribeAddress(own) ? own : `${own.trimEnd()}\n\n--\n${footerText(input.footer)}`;
+  const footer = footerText(input.footer, own);
+  return footer === '' ? own : `${own.trimEnd()}\n\n--\n${footer}\n`;
 }
 
-function footerHtml(footer: FooterContent, mask: MergeTagMask): string {
+/** What the footer adds to an HTML or MJML template. */
+function footerHtml(footer: FooterContent, template: string, mask: MergeTagMask): string {
   const lines = [footer.senderName, ...footer.postalAddress.split(/\r?\n/)].filter(
     (line) => line.trim() !== '',
   );
+  // Of its own direction: an address in Latin letters stays in order below a text that runs from right to left.
+  const sender = `<p dir="auto">${lines.map(escapeHtml).join('<br>')}</p>`;
   const unsubscribe = mask.hide('<a href="{{ links.unsubscribe }}">Unsubscribe</a>');
   const preferences = mask.hide('<a href="{{ links.preferences }}">Preferences</a>');
-  return `<p>${lines.map(escapeHtml).join('<br>')}</p><p>${unsubscribe} &middot; ${preferences}</p>`;
+  const links = `<p>${unsubscribe} &middot; ${preferences}</p>`;
+  return [
+    ...(showsAddress(template, footer.postalAddress) ? [] : [sender]),
+    ...(hasUnsubscribeLink(template) ? [] : [links]),
+  ].join('');
 }
 
-function footerText(footer: FooterContent): string {
+/** What the footer adds to a text template. */
+function footerText(footer: FooterContent, template: string): string {
   const sender = `${footer.senderName}\n${footer.postalAddress}`.replaceAll(/\{(?=[{%])/g, '{ ').trim();
-  return `${sender}\n\nUnsubscribe: {{ links.unsubscribe }}\nPreferences: {{ links.preferences }}\n`;
+  const links = 'Unsubscribe: {{ links.unsubscribe }}\nPreferences: {{ links.preferences }}';
+  return [
+    ...(showsAddressInText(template, footer.postalAddress) ? [] : [sender]),
+    ...(hasUnsubscribeAddress(template) ? [] : [links]),
+  ].join('\n\n');
 }

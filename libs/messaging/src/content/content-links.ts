@@ -78,7 +78,7 @@ export function hasUnsubscribeAddress(text: string): boolean {
 }
 
 /** Masked HTML without what is not displayed, and without links that have nothing to press on. */
-function withoutUnseen(masked: string): string {
+export function withoutUnseen(masked: string): string {
   // Where each element begins that holds a picture.
   const framesAt: number[] = [];
   return sanitizeHtml(masked, {

@@ -75,7 +75,7 @@ const VALUES: MergeValues = {
   },
   topic: { name: 'T', key: 'K' },
   campaign: { name: 'C', key: 'K' },
-  project: { name: 'P' },
+  project: { name: 'P', postal_address: 'Street 1, 10115 Berlin' },
   links: {
     unsubscribe: 'https://m.example/u',
     preferences: 'https://m.example/p',

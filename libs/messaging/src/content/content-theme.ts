@@ -59,7 +59,8 @@ export const darkModeCss = (theme: Theme): string => (theme.followsReader ? DARK
 /** Rules that are inlined into the text blocks. */
 export const textCss = (theme: Theme): string => `
 .mw-text p { margin: 0 0 16px; }
-.mw-text ul, .mw-text ol { margin: 0 0 16px; padding-left: 24px; }
+.mw-text ul, .mw-text ol { margin: 0 0 16px; padding: 0 0 0 24px; }
+[dir=rtl] .mw-text ul, [dir=rtl] .mw-text ol { padding: 0 24px 0 0; }
 .mw-text h1, .mw-text h2, .mw-text h3 { margin: 0; line-height: 1.25; color: inherit; }
 .mw-text a { color: ${theme.linkColor}; text-decoration: underline; }
 `;

@@ -33,5 +33,5 @@ export function withoutMergeTags(source: string): string {
 const BLANKS = /[\s\p{Cf}\u034f\u00a0]+/gu;
 
 /** What sanitising leaves as entities. */
-const decoded = (text: string): string =>
+export const decoded = (text: string): string =>
   text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&');

@@ -7,7 +7,7 @@ const render = (source: string, custom: Record<string, unknown> = {}): string =>
     custom: { vip: true, ...custom },
     topic: { name: 'News', key: 'APIT-1' },
     campaign: { name: 'Spring', key: 'APIC-1' },
-    project: { name: 'Shop' },
+    project: { name: 'Shop', postal_address: 'Street 1, 10115 Berlin' },
     links: {
       unsubscribe: 'https://mail.example/u/tok?a=1&b=2',
       preferences: 'https://mail.example/p/tok',

@@ -59,7 +59,7 @@ describe('slots and Liquid', () => {
     ),
     topic: record({ name: text, key: text }),
     campaign: record({ name: text, key: text }),
-    project: record({ name: text }),
+    project: record({ name: text, postal_address: text }),
     links: record({ unsubscribe: text, preferences: text, view: text }),
   });
   const name = constantFrom(

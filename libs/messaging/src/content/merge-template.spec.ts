@@ -12,7 +12,7 @@ const VALUES: MergeValues = {
   custom: { plan: 'pro', age: 41, vip: true, tags: ['a', 'b'], evil: '<b>"\'&</b>', born: '1990-05-17' },
   topic: { name: 'News', key: 'APIT-1' },
   campaign: { name: 'Spring', key: 'APIC-1' },
-  project: { name: 'Shop' },
+  project: { name: 'Shop', postal_address: 'Street 1, 10115 Berlin' },
   links: {
     unsubscribe: 'https://mail.example/u/tok?a=1&b=2',
     preferences: 'https://mail.example/p/tok',

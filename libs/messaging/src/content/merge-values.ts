@@ -1,3 +1,10 @@
+/** What merge tags may show of the project. */
+interface ProjectValues {
+  readonly name: string;
+  /** On one line, its lines joined by commas. */
+  readonly postal_address: string;
+}
+
 /** What merge tags may show of one delivery; `custom` holds the project's custom fields by key. */
 export interface MergeValues {
   readonly subscriber: {
@@ -9,10 +16,22 @@ export interface MergeValues {
   readonly custom: Readonly<Record<string, unknown>>;
   readonly topic: { readonly name: string; readonly key: string };
   readonly campaign: { readonly name: string; readonly key: string };
-  readonly project: { readonly name: string };
+  readonly project: ProjectValues;
   readonly links: { readonly unsubscribe: string; readonly preferences: string; readonly view: string };
   /** The tokens of the mail's pixel and tracked links; not for authors, so not among the known variables. */
   readonly tracking?: Readonly<Record<string, string>>;
+}
+
+/** The project as merge tags show it. */
+export function projectValues({
+  name,
+  postalAddress,
+}: {
+  readonly name: string;
+  readonly postalAddress: string;
+}): ProjectValues {
+  const lines = postalAddress.split(/[\r\n]+/).map((line) => line.trim());
+  return { name, postal_address: lines.filter((line) => line !== '').join(', ') };
 }
 
 /** Every merge variable that exists in every project; custom fields come on top as `custom.<key>`. */
@@ -26,6 +45,7 @@ export const KNOWN_VARIABLES: readonly string[] = [
   'campaign.name',
   'campaign.key',
   'project.name',
+  'project.postal_address',
   'links.unsubscribe',
   'links.preferences',
   'links.view',

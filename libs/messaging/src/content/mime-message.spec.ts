@@ -20,7 +20,7 @@ const VALUES: MergeValues = {
   custom: {},
   topic: { name: 'News', key: 'APIT-1' },
   campaign: { name: 'First', key: 'APIT-001' },
-  project: { name: 'Shop' },
+  project: { name: 'Shop', postal_address: 'Street 1, 10115 Berlin' },
   links: {
     unsubscribe: 'https://x.example/u',
     preferences: 'https://x.example/p',

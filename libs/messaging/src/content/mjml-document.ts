@@ -4,6 +4,7 @@ import { darkModeCss, readableOn, type Theme } from './content-theme.js';
 import { escapeHtml } from './html-escape.js';
 import type { MergeTagMask } from './merge-tags.js';
 import { insertIntoHead, sanitizeMjml } from './mjml-sanitizer.js';
+import { directionOf, type TextDirection } from './text-direction.js';
 
 const HEADING_SIZE = ['28px', '22px', '18px'];
 
@@ -43,7 +44,9 @@ const RENDERERS: Renderers = {
     return `<mj-button${attributes({ href: mask.hide(url.trim()), ...look })}>${escapeHtml(mask.hide(label))}</mj-button>`;
   },
   divider: () => '<mj-divider></mj-divider>',
-  spacer: ({ height }) => `<mj-spacer height="${height}px"></mj-spacer>`,
+  // MJML's own spacer is a letter of no size, which filters look for in unwanted mail.
+  spacer: ({ height }) =>
+    `<mj-text padding="0" height="${height}px" line-height="${height}px">&nbsp;</mj-text>`,
 };
 
 function simpleBlock<Type extends SimpleBlock['type']>(
@@ -84,7 +87,8 @@ export interface MjmlFrame {
   /** Masked and escaped already. */
   readonly title: string;
   readonly preview: string;
-  readonly language: string;
+  /** BCP 47; null where nobody said it: then none is claimed. */
+  readonly language: string | null;
   readonly theme: Theme;
 }
 
@@ -94,20 +98,24 @@ function head(frame: MjmlFrame): string {
   return `<mj-title>${frame.title}</mj-title>${preview}`;
 }
 
-function themedHead(frame: MjmlFrame): string {
+function themedHead(frame: MjmlFrame, direction: TextDirection): string {
   const { theme } = frame;
+  const start = direction === 'rtl' ? 'right' : 'left';
   const scheme = theme.followsReader ? 'light dark' : 'light';
   const font = escapeHtml(theme.fontFamily.replaceAll('"', "'"));
   const dark = darkModeCss(theme);
   return `${head(frame)}<mj-raw><meta name="color-scheme" content="${scheme}"><meta name="supported-color-schemes" content="${scheme}"></mj-raw>
 <mj-attributes><mj-all font-family="${font}"></mj-all>
-<mj-section padding="0"></mj-section>
-<mj-text color="${theme.textColor}" font-size="16px" line-height="1.5" padding="8px 24px"></mj-text>
+<mj-section padding="0" direction="${direction}"></mj-section>
+<mj-column direction="${direction}"></mj-column>
+<mj-text align="${start}" color="${theme.textColor}" font-size="16px" line-height="1.5" padding="8px 24px"></mj-text>
 <mj-image padding="8px 24px"></mj-image>
-<mj-button font-size="16px" font-weight="600" border-radius="6px" inner-padding="14px 28px" padding="16px 24px" align="left"></mj-button>
+<mj-button font-size="16px" font-weight="600" border-radius="6px" inner-padding="14px 28px" padding="16px 24px" align="${start}"></mj-button>
 <mj-divider border-color="#c4cbd4" border-width="1px" padding="16px 24px"></mj-divider></mj-attributes>
 ${dark === '' ? '' : `<mj-style>${dark}</mj-style>`}`;
 }
+
+const languageOf = ({ language }: MjmlFrame): string => (language === null ? '' : ` lang="${language}"`);
 
 /** Masked MJML source of a document, without its footer. */
 export function documentMjml(document: ContentDocument, frame: MjmlFrame, mask: MergeTagMask): string {
@@ -116,12 +124,13 @@ export function documentMjml(document: ContentDocument, frame: MjmlFrame, mask: 
     const own = sanitizeMjml(mask.hide(first.mjml)).replaceAll(/<mj-title>[\s\S]*?<\/mj-title>/g, '');
     const withoutPreview =
       frame.preview === '' ? own : own.replaceAll(/<mj-preview>[\s\S]*?<\/mj-preview>/g, '');
-    const root = withoutPreview.replace(/<mjml(?![^>]*\slang=)/, () => `<mjml lang="${frame.language}"`);
+    const root = withoutPreview.replace(/<mjml(?![^>]*\slang=)/, (tag) => tag + languageOf(frame));
     return insertIntoHead(root, head(frame));
   }
   const body = sections(document.blocks, { theme: frame.theme, mask });
   const { width, backgroundColor } = frame.theme;
-  return `<mjml lang="${frame.language}"><mj-head>${themedHead(frame)}</mj-head><mj-body css-class="mw-page" width="${width}px" background-color="${backgroundColor}">${body}</mj-body></mjml>`;
+  const direction = directionOf(body);
+  return `<mjml dir="${direction}"${languageOf(frame)}><mj-head>${themedHead(frame, direction)}</mj-head><mj-body css-class="mw-page" width="${width}px" background-color="${backgroundColor}">${body}</mj-body></mjml>`;
 }
 
 /** Adds a section at the end of the body. */

@@ -37,7 +37,7 @@ Street 1
     const { html } = optInMail(INPUT);
     expect(linksOf(html)).toEqual([INPUT.confirmUrl]);
     expect(html).toContain('Shop Ltd<br>Street 1<br>10115 Berlin');
-    expect(html).toContain('<li>Offers &amp; more</li>');
+    expect(html).toContain('<li dir="auto">Offers &amp; more</li>');
     expect(html.toLowerCase()).not.toContain('unsubscribe');
   });
 

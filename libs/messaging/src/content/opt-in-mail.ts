@@ -51,7 +51,7 @@ const FONT =
 
 function htmlPart(input: OptInMailInput, subject: string): string {
   const { asked, confirm, ignore } = wording(input);
-  const topics = input.topicNames.map((name) => `<li>${escapeHtml(oneLine(name))}</li>`).join('');
+  const topics = input.topicNames.map((name) => `<li dir="auto">${escapeHtml(oneLine(name))}</li>`).join('');
   const address = [input.senderName, ...input.postalAddress.split(/\r?\n/)].map((line) =>
     escapeHtml(oneLine(line)),
   );
@@ -76,7 +76,7 @@ function htmlPart(input: OptInMailInput, subject: string): string {
 <a href="${escapeHtml(input.confirmUrl)}" style="display:inline-block;padding:14px 28px;${FONT};font-weight:600;color:#ffffff;text-decoration:none">Confirm subscription</a>
 </td></tr></table>
 <p style="margin:24px 0 16px">${escapeHtml(ignore)}</p>
-<p style="margin:32px 0 0">${address.filter((line) => line !== '').join('<br>')}</p>
+<p dir="auto" style="margin:32px 0 0">${address.filter((line) => line !== '').join('<br>')}</p>
 </td></tr></table>
 </td></tr></table>
 </body>

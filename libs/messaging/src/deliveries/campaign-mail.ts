@@ -6,6 +6,7 @@ import type { CampaignTemplate } from '../campaigns/campaign-template.js';
 import type { Sender } from '../campaigns/senders.service.js';
 import { listHeaders } from '../content/list-headers.js';
 import type { MergeValues } from '../content/merge-template.js';
+import { projectValues } from '../content/merge-values.js';
 import type { MimeSkeleton } from '../content/mime-message.js';
 import type { OutgoingMail } from './delivery.js';
 import type { MailLinkMaker } from './mail-links.js';
@@ -18,7 +19,7 @@ export interface CampaignMail {
   readonly scope: ProjectScope;
   readonly kind: 'CAMPAIGN' | 'AUTOMATION';
   readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds' | 'queuedAt'>;
-  readonly project: Pick<Project, 'projectKey' | 'name'>;
+  readonly project: Pick<Project, 'projectKey' | 'name' | 'postalAddress'>;
   readonly topics: readonly NamedTopic[];
   readonly sender: Sender;
   readonly template: CampaignTemplate;
@@ -122,7 +123,7 @@ function mergeValues(
     custom: recipient.customFields,
     topic: { name: topic?.name ?? '', key: topic?.topicKey ?? '' },
     campaign: { name: campaign.name, key: campaign.campaignKey },
-    project: { name: project.name },
+    project: projectValues(project),
     links,
   };
 }

@@ -5,6 +5,7 @@ import { type Config, CONFIG, Database } from '#platform';
 import { Campaign } from '../campaigns/campaign.js';
 import { compileCampaign, type TrackingOptions } from '../campaigns/campaign-template.js';
 import { Senders } from '../campaigns/senders.service.js';
+import { projectValues } from '../content/merge-values.js';
 import { compileMimeSkeleton } from '../content/mime-message.js';
 import { LinkSets } from '../tracking/link-sets.service.js';
 import type { CampaignMail } from './campaign-mail.js';
@@ -53,7 +54,7 @@ export class CampaignMailsService {
             baseUrl: PUBLIC_URL,
             shared: {
               campaign: { name: campaign.name, key: campaign.campaignKey },
-              project: { name: project.name },
+              project: projectValues(project),
             },
           }
         : null,

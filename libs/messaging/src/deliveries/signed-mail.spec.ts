@@ -10,6 +10,7 @@ import { startSmtpSink } from '../../../../test/support/smtp-sink.js';
 import { eventually } from '../../../../test/support/eventually.js';
 import type { CampaignDraft } from '../campaigns/campaign.js';
 import { MessagingFixture } from '../messaging.fixture.js';
+import { PreSendAnalysisService } from '../campaigns/pre-send-analysis.service.js';
 import { TestMailsService } from './test-mails.service.js';
 
 const DOMAIN = 'mail.acme.example';
@@ -53,6 +54,7 @@ describe('mail of a verified domain', () => {
     fixture = await MessagingFixture.open({
       SMTP_URL: sink.url,
       REQUIRE_VERIFIED_DOMAIN: 'true',
+      DNS_SERVERS: dns.address,
       ...variables,
     });
     scope = await fixture.scope();
@@ -116,7 +118,7 @@ describe('mail of a verified domain', () => {
         environmentId: scope.environmentId,
         deliveryId: row?.id,
       });
-      const present = [...new Set(names)].filter((name) => name !== 'reply-to');
+      const present = [...new Set(names)].filter((name) => name !== 'reply-to' && name !== 'cc');
       for (const name of present) {
         const signed = fieldOf(mail!, name);
         const raw = Buffer.from(mail!.raw.toString('latin1').replace(signed, `${signed}x`), 'latin1');
@@ -152,6 +154,73 @@ describe('mail of a verified domain', () => {
         );
       },
     );
+  });
+
+  describe('from a host below the domain', () => {
+    const HOST = `shop.${DOMAIN}`;
+    const STRICT = 'adkim=s; aspf=s';
+    beforeEach(async () => {
+      await open();
+      await domain();
+    });
+    afterEach(() => {
+      dns.remove(`_dmarc.${HOST}`);
+      publishSendingDomain(dns, { domainName: DOMAIN, keys });
+    });
+
+    const dmarcChecks = async (campaignKey: string) =>
+      (await fixture.get(PreSendAnalysisService).of(scope, campaignKey)).checks
+        .filter(({ code }) => code === 'dmarc-policy' || code === 'sender-domain-verified')
+        .map(({ result, message }) => `${result}: ${message}`);
+
+    it.each([
+      // Of the domain, of the host; what a receiver finds, and what the analysis says of the domain and of DMARC.
+      ['p=reject; adkim=r; aspf=r', null, 'pass', [/^PASS/, /^PASS/]],
+      ['p=reject; aspf=s', null, 'pass', [/^PASS/, /^PASS/]],
+      ['p=reject; adkim=s', null, 'pass', [/^PASS/, /^FAIL: .* by SPF alone/]],
+      [`p=none; ${STRICT}`, null, 'fail', [/^PASS/, /^FAIL: .* fails the DMARC policy of mail\.acme/]],
+      [`p=reject; sp=none; ${STRICT}`, null, 'fail', [/^PASS/, /^FAIL: .* \(p=none\)/]],
+      [`p=reject; ${STRICT}`, 'p=reject', 'pass', [/^PASS/, /^PASS/]],
+      ['p=reject', `p=none; ${STRICT}`, 'fail', [/^PASS/, /^FAIL: .* policy of shop\.mail\.acme/]],
+      ['p=reject', 'p=none; psd=n', 'fail', [/^PASS/, /^FAIL: .* policy of shop\.mail\.acme/]],
+    ] as const)(
+      'is known to fare under "%s" and "%s" as a receiver finds: %s',
+      async (ofDomain, ofHost, verdict, expected) => {
+        dns.txt(`_dmarc.${DOMAIN}`, `v=DMARC1; ${ofDomain}`);
+        if (ofHost !== null) dns.txt(`_dmarc.${HOST}`, `v=DMARC1; ${ofHost}`);
+        const { campaignKey } = await campaign(1, { fromEmail: `news@${HOST}` });
+        expect(await dmarcChecks(campaignKey)).toEqual(expected.map((each) => expect.stringMatching(each)));
+        fixture.engine.start();
+        const [mail] = await received(1);
+        expect((await authenticity(dns, mail!)).dmarc).toBe(verdict);
+      },
+    );
+
+    it.each([
+      [`p=quarantine; ${STRICT}`, null],
+      [`p=none; sp=reject; ${STRICT}`, null],
+      ['p=none', `p=reject; ${STRICT}`],
+    ])('is not sent where "%s" and "%s" have receivers refuse it', async (ofDomain, ofHost) => {
+      dns.txt(`_dmarc.${DOMAIN}`, `v=DMARC1; ${ofDomain}`);
+      if (ofHost !== null) dns.txt(`_dmarc.${HOST}`, `v=DMARC1; ${ofHost}`);
+      await expect(campaign(1, { fromEmail: `news@${HOST}` })).rejects.toThrow(
+        `Mail from ${HOST} fails the DMARC policy of`,
+      );
+    });
+
+    it('passes the strictest policy from the domain itself', async () => {
+      dns.txt(`_dmarc.${DOMAIN}`, `v=DMARC1; p=reject; ${STRICT}`);
+      await campaign(1);
+      fixture.engine.start();
+      const [mail] = await received(1);
+      expect((await authenticity(dns, mail!)).dmarc).toBe('pass');
+    });
+
+    it('is sent when nobody can tell the policy', async () => {
+      dns.fail('SERVFAIL', `_dmarc.${HOST}`);
+      await campaign(1, { fromEmail: `news@${HOST}` });
+      dns.fail(null);
+    });
   });
 
   describe('with a broken key', () => {

@@ -3,7 +3,10 @@ import fc from 'fast-check';
 import { compileCampaign } from '../campaigns/campaign-template.js';
 import { trackHtml } from './link-rewriting.js';
 
-const shared = { campaign: { name: 'May & June', key: 'APIT-001' }, project: { name: 'News' } };
+const shared = {
+  campaign: { name: 'May & June', key: 'APIT-001' },
+  project: { name: 'News', postal_address: 'Street 1, 10115 Berlin' },
+};
 const track = (html: string) => trackHtml(html, 'https://m.example', shared);
 
 describe('tracked HTML', () => {
@@ -42,6 +45,38 @@ describe('tracked HTML', () => {
     const { html, targets } = track(before);
     expect(targets).toEqual([]);
     expect(html.startsWith(before)).toBe(true);
+  });
+
+  it.each([
+    'https://a.example/news',
+    'www.acme.com',
+    'acme.com',
+    'Acme.com/news',
+    'Shop at <b>acme.co.uk</b>.',
+    '&nbsp;bücher.de!',
+    '<span>http://10.0.0.1/</span>',
+    'https://{{ project.name }}.example.com',
+  ])('leaves a link alone that shows an address: %s', (text) => {
+    const before = `<p><a class="x" href="https://a.example/?a=1" title="A > B">${text}</a></p>`;
+    const { html, targets } = track(before);
+    expect(targets).toEqual([]);
+    expect(html.startsWith(before)).toBe(true);
+  });
+
+  it.each([
+    'Read more',
+    'hello@acme.com',
+    'Version 2.0',
+    'e.g. this one',
+    'Node.js',
+    '3.14 or 10.000',
+    '<img src="https://a.example/i.png" alt="acme.com">',
+    'The end.And more',
+    '{{ project.name }}',
+    '',
+  ])('follows a link that shows none: %s', (text) => {
+    const { targets } = track(`<a href="https://a.example/">${text}</a> acme.com`);
+    expect(targets).toEqual(['https://a.example/']);
   });
 
   it('fills in what is the same for everybody', () => {

@@ -2,6 +2,7 @@ import { MAX_TRACKED_PLACES } from '#platform';
 import { compileMergeTemplate } from '../content/merge-template.js';
 import { holdsPlaceholder, MergeTagMask } from '../content/merge-tags.js';
 import type { MergeValues } from '../content/merge-values.js';
+import { showsHost } from './shown-host.js';
 
 /** What an address may name and still be the same for all recipients. */
 export type SharedValues = Pick<MergeValues, 'campaign' | 'project'>;
@@ -14,6 +15,7 @@ export interface TrackedHtml {
 }
 
 const ANCHOR = /(<(?:a|area)\b(?:[^<>]*?\s)?href\s*=\s*)(?:"([^"]*)"|'([^']*)')/gi;
+const ANCHOR_END = /<\/a\s*>|$/gi;
 const WEB = /^https?:\/\//i;
 const VISIBLE_ASCII = /^[\u0021-\u007e]+$/;
 const LONGEST_URL = 4_000;
@@ -24,16 +26,18 @@ export const placeName = (place: number): string => `place_${place}`;
 /**
  * Leads the web links of compiled HTML past `baseUrl` and puts the open pixel at the end of its body. Equal
  * addresses share a place. Left as they are: links that differ between recipients (a subscriber's merge tag in the
- * address, which includes the unsubscribe, preferences and view links), mailto and tel.
+ * address, which includes the unsubscribe, preferences and view links), mailto and tel, and links whose text is an address: they
+ * would show one host and lead to another, as phishing does.
  */
 export function trackHtml(html: string, baseUrl: string, shared: SharedValues): TrackedHtml {
   const mask = new MergeTagMask();
   const masked = mask.hide(html);
   const places = new Map<string, number>();
   const slot = (place: number) => mask.hide(`{{ tracking.${placeName(place)} }}`);
-  const linked = masked.replaceAll(ANCHOR, (whole, before: string, double?: string, single?: string) => {
+  const linked = masked.replaceAll(ANCHOR, (...found) => {
+    const [whole = '', before, double, single, at] = found as [string, string, string?, string?, number?];
     const target = targetOf(double ?? single ?? '', mask, shared);
-    if (target === null) return whole;
+    if (target === null || showsHost(textOfLink(masked, (at ?? 0) + whole.length))) return whole;
     const place = places.get(target) ?? places.size + 1;
     if (place >= MAX_TRACKED_PLACES) return whole;
     places.set(target, place);
@@ -41,6 +45,13 @@ export function trackHtml(html: string, baseUrl: string, shared: SharedValues): 
   });
   const pixel = `<img src="${baseUrl}/o/${slot(0)}" width="1" height="1" alt="" style="display:block;width:1px;height:1px;border:0" />`;
   return { html: mask.restore(withPixel(linked, pixel), '&#123;'), targets: [...places.keys()] };
+}
+
+/** What a reader sees of the link whose attributes go on at `from`. */
+function textOfLink(masked: string, from: number): string {
+  const begin = masked.indexOf('>', from) + 1;
+  ANCHOR_END.lastIndex = begin;
+  return masked.slice(begin, ANCHOR_END.exec(masked)?.index).replaceAll(/<[^>]*>|&(?:nbsp|#160);/g, ' ');
 }
 
 function withPixel(html: string, pixel: string): string {
@@ -70,7 +81,7 @@ const EMPTY_VALUES: MergeValues = {
   custom: {},
   topic: { name: '', key: '' },
   campaign: { name: '', key: '' },
-  project: { name: '' },
+  project: { name: '', postal_address: '' },
   links: { unsubscribe: '', preferences: '', view: '' },
 };
 

@@ -26,9 +26,9 @@ export class WebhookClient {
     const at = this.clock.now();
     const person = (await this.recipients.lookUp(scope, [], [subscriberId], at)).get(subscriberId);
     if (person === undefined) return { kind: 'refused', detail: 'erased', isFinal: true };
-    const projectName = (await this.projects.ofScope(scope))?.name ?? '';
+    const project = (await this.projects.ofScope(scope)) ?? { name: '', postalAddress: '' };
     const automation = { id: plan.automationId, key: plan.automationKey };
-    const subject = { automation, executionId, nodeId: step.id, person, projectName, data, at };
+    const subject = { automation, executionId, nodeId: step.id, person, project, data, at };
     const { body, contentType } = webhookMessage(step.config, subject);
     const secret = await this.secrets.of(scope);
     const signed = webhookHeaders([secret], { id: stepId(executionId, position), at, body });

@@ -1,5 +1,7 @@
+import type { Project } from '#access';
 import type { Recipient } from '#audience';
 import { compileMergeTemplate, type MergeValues } from '../../content/merge-template.js';
+import { projectValues } from '../../content/merge-values.js';
 import type { WebhookConfig } from '../graph/webhook-config.js';
 
 /** Whom and what a webhook tells of. */
@@ -8,7 +10,7 @@ export interface WebhookSubject {
   readonly executionId: string;
   readonly nodeId: string;
   readonly person: Recipient;
-  readonly projectName: string;
+  readonly project: Pick<Project, 'name' | 'postalAddress'>;
   /** What came with the person; null for nothing. */
   readonly data: unknown;
   readonly at: Date;
@@ -58,7 +60,7 @@ function described({ automation, executionId, nodeId, person, data, at }: Webhoo
   };
 }
 
-function valuesOf({ automation, person, projectName }: WebhookSubject): MergeValues {
+function valuesOf({ automation, person, project }: WebhookSubject): MergeValues {
   return {
     subscriber: {
       email: person.email,
@@ -69,7 +71,7 @@ function valuesOf({ automation, person, projectName }: WebhookSubject): MergeVal
     custom: person.customFields,
     topic: { name: '', key: '' },
     campaign: { name: '', key: automation.key },
-    project: { name: projectName },
+    project: projectValues(project),
     links: { unsubscribe: '', preferences: '', view: '' },
   };
 }
