@@ -13,7 +13,7 @@ interface Program {
   readonly part: Part;
   readonly name: string;
   readonly offersSmtpUtf8: boolean;
-  start(hops: NextHops, unknown: string): Promise<Mta>;
+  readonly start: (hops: NextHops, unknown: string) => Promise<Mta>;
 }
 
 const PROGRAMS: readonly Program[] = [

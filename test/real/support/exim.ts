@@ -73,7 +73,6 @@ export async function startExim({ everywhere, byDomain }: NextHops, unknown: str
   return {
     // It makes itself a certificate.
     url: `smtp://127.0.0.1:${port}?rejectUnauthorized=false`,
-    log: running.output,
-    stop: running.stop,
+    stop: () => running.stop(),
   };
 }

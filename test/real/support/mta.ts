@@ -2,8 +2,6 @@
 export interface Mta {
   /** For `SMTP_URL`. */
   readonly url: string;
-  /** All that it has written so far. */
-  log(): string;
   stop(): Promise<void>;
 }
 

@@ -30,7 +30,6 @@ export async function startOpensmtpd({ everywhere, byDomain }: NextHops, unknown
   const running = await startServerProcess({ command: executableOf('opensmtpd'), args, port, directory });
   return {
     url: `smtp://127.0.0.1:${port}`,
-    log: running.output,
-    stop: running.stop,
+    stop: () => running.stop(),
   };
 }

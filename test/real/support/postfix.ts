@@ -12,7 +12,6 @@ type Settings = Readonly<Record<string, string>>;
 export interface Postfix {
   /** By the names of `services`. */
   readonly urls: Readonly<Record<string, string>>;
-  log(): string;
   stop(): Promise<void>;
 }
 
@@ -79,8 +78,7 @@ export async function startPostfix(
   });
   return {
     urls: Object.fromEntries([...ports].map(([name, at]) => [name, `smtp://127.0.0.1:${at}`])),
-    log: running.output,
-    stop: running.stop,
+    stop: () => running.stop(),
   };
 }
 

@@ -8,8 +8,6 @@ import { isListening } from '../../support/ports.js';
 
 /** A server that nobody here wrote, in the foreground of a process of its own. */
 export interface ServerProcess {
-  /** All that it has written so far. */
-  output(): string;
   /** Resolves when it is gone, what it started and its directory. */
   stop(): Promise<void>;
 }
@@ -41,7 +39,6 @@ export async function startServerProcess(server: ServerCommand): Promise<ServerP
   closeSync(sink);
   let failure: Error | undefined;
   child.once('error', (error) => (failure = error));
-  const output = () => textsIn(directory);
   const stop = async () => {
     await ended(child, server.end);
     rmSync(directory, { recursive: true });
@@ -53,11 +50,11 @@ export async function startServerProcess(server: ServerCommand): Promise<ServerP
       return isListening(port);
     });
   } catch (error) {
-    const said = output();
+    const said = textsIn(directory);
     await stop();
     throw new Error(`${command} did not start: ${String(error)}\n${said}`, { cause: error });
   }
-  return { output, stop };
+  return { stop };
 }
 
 const textsIn = (directory: string): string =>

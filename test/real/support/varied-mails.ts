@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { authenticity } from '../../support/mail-authentication.js';
 import { messageIdOf, type ReceivedMail } from '../../support/sink-rules.js';
-import { DOMAIN, readers, type WholeWay } from './whole-way.js';
+import { addressesOf, DOMAIN, type WholeWay } from './whole-way.js';
 
 const LONG = 'a line that does not end '.repeat(200);
 const TEXT = `Hello {{ subscriber.first_name }}\n.\n..\n.one dot\nGrüße aus Köln 😀\n${LONG}\nMAIL FROM:<x@y.example>\n`;
@@ -17,13 +17,13 @@ const BLOCKS = JSON.stringify({
 async function sendVariedMails(way: WholeWay, name: string, count: number) {
   const third = Math.ceil(count / 3);
   const drafts = [
-    { name: `${name} text`, contentText: TEXT, readers: readers(`${name}-text`, third) },
-    { name: `${name} blöcke`, contentJson: BLOCKS, readers: readers(`${name}-blocks`, third) },
+    { name: `${name} text`, contentText: TEXT, readers: addressesOf(`${name}-text`, third) },
+    { name: `${name} blöcke`, contentJson: BLOCKS, readers: addressesOf(`${name}-blocks`, third) },
     {
       name: `${name} from`,
       contentText: TEXT,
       fromEmail: `grüße@${DOMAIN}`,
-      readers: readers(`${name}-from`, third),
+      readers: addressesOf(`${name}-from`, third),
     },
   ];
   const keys = await Promise.all(drafts.map((draft) => way.send(draft)));

@@ -72,8 +72,9 @@ export class WholeWay {
     const topic = await this.client.post('/topics', { name, doubleOptInEnabled: false });
     await this.#subscribe(topic.at('id'), readers);
     const draft = { name, subject: name, fromEmail, topicIds: [topic.at('id')], ...content };
-    const campaignKey: string = (await this.client.post('/campaigns', draft)).at('campaignKey');
-    const sent = await this.client.post(`/campaigns/${campaignKey}/send`);
+    const created = await this.client.post('/campaigns', draft);
+    const campaignKey: string = created.at('campaignKey');
+    const sent = created.status === 201 ? await this.client.post(`/campaigns/${campaignKey}/send`) : created;
     if (sent.status !== 200) throw new Error(`The campaign was refused: ${JSON.stringify(sent.body)}`);
     return campaignKey;
   }
@@ -135,7 +136,7 @@ export class WholeWay {
 }
 
 /** As many addresses, of which some are outside ASCII. */
-export function readers(name: string, count: number): readonly string[] {
+export function addressesOf(name: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, at) =>
     at % 20 === 7 ? `jürgen-${name}-${at}@example.com` : `${name}-${at}@example.com`,
   );
