@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe } from '@jest/globals';
 
@@ -17,6 +17,13 @@ const EXECUTABLES = {
 } as const;
 
 export type Part = keyof typeof EXECUTABLES;
+
+/** Mail servers that run as root, and the users for whom they give that up. */
+const USERS: Partial<Record<Part, readonly string[]>> = {
+  postfix: ['postfix'],
+  exim: ['Debian-exim'],
+  opensmtpd: ['opensmtpd', 'opensmtpq'],
+};
 
 export const PARTS = Object.keys(EXECUTABLES) as readonly Part[];
 
@@ -41,7 +48,11 @@ export function executableOf(part: Part, name?: string): string {
 }
 
 export function missing(part: Part): readonly string[] {
-  return EXECUTABLES[part].filter((name) => executable(name) === undefined);
+  const executables = EXECUTABLES[part].filter((name) => executable(name) === undefined);
+  const wanted = USERS[part];
+  if (wanted === undefined || executables.length > 0) return executables;
+  const users = wanted.filter((name) => !readFileSync('/etc/passwd', 'utf8').includes(`${name}:`));
+  return [...users.map((name) => `the user ${name}`), ...(process.getuid?.() === 0 ? [] : ['root'])];
 }
 
 /**

@@ -101,7 +101,9 @@ export class RawConnection {
   }
 
   #data(): void {
-    this.#answer('data', this.#to.length === 0 ? '503 5.5.1 No recipient' : '354 Go on', () => {
+    if (this.#chunks.length > 0) return this.#write('503 5.5.1 Error: DATA after BDAT');
+    const usual = this.#to.length === 0 ? '554 5.5.1 Error: no valid recipients' : '354 Go on';
+    this.#answer('data', usual, () => {
       this.#receivesBody = true;
       this.#bodyStarted = false;
     });
@@ -112,7 +114,15 @@ export class RawConnection {
     const [, octets = '0', last] = /^BDAT (\d+)( LAST)?$/i.exec(line) ?? [];
     this.#chunk = { octets: Number(octets), isLast: last !== undefined };
     // Nothing follows an empty chunk that would move it on.
-    if (this.#chunk.octets === 0) this.#receiveChunk(this.#chunk);
+    if (this.#chunk.octets > 0) return;
+    if (this.#chunk.isLast) this.#receiveChunk(this.#chunk);
+    else this.#nullChunk();
+  }
+
+  /** As Postfix answers since 3.4. */
+  #nullChunk(): void {
+    this.#chunk = null;
+    this.#answer('bdat', '551 5.7.1 Null BDAT request');
   }
 
   #receiveChunk({ octets, isLast }: { readonly octets: number; readonly isLast: boolean }): boolean {
@@ -123,7 +133,7 @@ export class RawConnection {
     const { from, to } = this.#transaction();
     if (to.length === 0) {
       this.#chunks = [];
-      this.#answer('bdat', '503 5.5.1 No recipient', undefined, from, to);
+      this.#answer('bdat', '554 5.5.1 Error: no valid recipients', undefined, from, to);
     } else if (isLast) this.#endOfChunks(from, to);
     else this.#answer('bdat', `250 2.0.0 ${octets} octets`, undefined, from, to);
     return true;

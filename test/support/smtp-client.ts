@@ -53,6 +53,12 @@ export class SmtpClient {
     this.socket.end(text);
   }
 
+  /** Sends the end of a message with a QUIT and closes its side, as Exim does; resolves to the first reply. */
+  async leaveWith(message: string): Promise<string> {
+    this.socket.end(`${message}\r\n.\r\nQUIT\r\n`);
+    return this.reply();
+  }
+
   close(): void {
     this.socket.destroy();
   }

@@ -6,6 +6,7 @@ import {
   type SMTPServerOptions,
   type SMTPServerSession,
 } from 'smtp-server';
+import { answerHalfClosed, HALF_OPEN } from '../../apps/worker/src/deliverability/half-closed-clients.js';
 import { localhostCertificate } from './localhost-certificate.js';
 import {
   ConnectionCount,
@@ -55,6 +56,7 @@ class ServerSink implements SmtpSink {
   constructor(options: SmtpSinkOptions) {
     this.#options = options;
     this.#server = new SMTPServer({ ...serverOptions(options), ...this.#handlers() });
+    answerHalfClosed(this.#server);
     // A client that goes away in mid-command is what many tests are about.
     this.#server.on('error', () => {});
   }
@@ -175,6 +177,7 @@ function serverOptions(options: SmtpSinkOptions): SMTPServerOptions {
   const { tls = 'off', credentials, size } = options;
   return {
     ...localhostCertificate,
+    ...HALF_OPEN,
     secure: tls === 'implicit',
     ...(size === undefined ? {} : { size }),
     authOptional: credentials === undefined,

@@ -206,6 +206,17 @@ describe('the bounce server', () => {
     expect(await smtp.send('', [ours(deliveryId)], DSN)).toMatch(/^250 /);
   });
 
+  it('answers a sender that does not wait for the answer to its QUIT', async () => {
+    const smtp = await client(await start());
+    const deliveryId = newId();
+    await smtp.say('MAIL FROM:<>');
+    await smtp.say(`RCPT TO:<${ours(deliveryId)}>`);
+    await smtp.say('DATA');
+    expect(await smtp.leaveWith(DSN)).toMatch(/^250 /);
+    expect(await smtp.reply()).toMatch(/^221 /);
+    expect(await reportsOf(deliveryId)).toHaveLength(1);
+  });
+
   it('takes nothing of a mail whose sender breaks off', async () => {
     const server = await start();
     const smtp = await client(server);

@@ -15,6 +15,7 @@ import type { WorkerPart } from '../context-work.js';
 import { WorkerStartError } from '../worker-start.error.js';
 import { readMail } from './bounce-mail.js';
 import { ClientLimits } from './client-limits.js';
+import { answerHalfClosed, HALF_OPEN } from './half-closed-clients.js';
 import { type Answer, refuse } from './smtp-refusal.js';
 
 const MAX_MAIL_BYTES = 1_048_576;
@@ -45,6 +46,7 @@ export class BounceServer implements WorkerPart {
     const { BOUNCE_PORT: port, HOST: host } = this.config;
     if (port === undefined) return;
     const server = new SMTPServer({ ...(await this.#options()), ...this.#handlers() });
+    answerHalfClosed(server);
     // Clients that break off, and without a listener the process would end.
     server.on('error', (error) => this.logger.debug({ error: describeError(error) }, 'bounce connection'));
     const listener = server.listen(port, host);
@@ -73,6 +75,7 @@ export class BounceServer implements WorkerPart {
     const certificate = await this.#certificate();
     return {
       ...certificate,
+      ...HALF_OPEN,
       name: this.config.SMTP_EHLO_NAME,
       size: MAX_MAIL_BYTES,
       maxClients: MAX_CLIENTS,

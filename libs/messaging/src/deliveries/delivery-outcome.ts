@@ -1,6 +1,6 @@
 import type { Recipient } from '#audience';
-import { classifyRefusal, GIVE_UP_AFTER_MS, nextAttemptAt } from '#deliverability';
-import { describeError, redact, type SendOutcome } from '#platform';
+import { type BounceClass, classifyRefusal, GIVE_UP_AFTER_MS, nextAttemptAt } from '#deliverability';
+import { describeError, redact, type SendOutcome, type SmtpReply } from '#platform';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
 import { MergeTemplateError } from '../content/merge-template.js';
 import type { ClaimedDelivery, DeliveryState } from './delivery.js';
@@ -22,6 +22,9 @@ export interface DeliveryOutcome {
   readonly uncounted: boolean;
 }
 
+/** What a relay answered instead of taking the mail. */
+type Refused = Extract<SendOutcome, { readonly kind: 'permanent' | 'temporary' }>;
+
 const RESEND_AFTER_MS = 60_000;
 const ROUTE_RETRY_MS = 15_000;
 const RECOMPOSE_AFTER_MS = 5 * 60_000;
@@ -41,9 +44,9 @@ export function outcomeOf(
     case 'accepted':
       return ended(delivery, 'SENT', null, null);
     case 'permanent':
-      return ended(delivery, 'FAILED', classifyRefusal(result.reply), replyText(result.reply));
+      return ended(delivery, 'FAILED', classOf(result), replyText(result.reply));
     case 'temporary':
-      return deferral(delivery, result.reply, now, random);
+      return deferral(delivery, result, now, random);
     case 'route-unavailable':
       return {
         ...later(delivery, new Date(now.getTime() + ROUTE_RETRY_MS), result.detail),
@@ -125,13 +128,21 @@ export function notComposed(
 
 function deferral(
   delivery: ClaimedDelivery,
-  reply: { readonly code: number; readonly enhancedCode: string | null; readonly text: string },
+  refusal: Refused,
   now: Date,
   random: () => number,
 ): DeliveryOutcome {
+  const [reason, text] = [classOf(refusal), replyText(refusal.reply)];
   const next = nextAttemptAt(delivery.attempt + 1, delivery.dueSince, now, random);
-  if (next === null) return ended(delivery, 'FAILED', classifyRefusal(reply), replyText(reply));
-  return { ...later(delivery, next, replyText(reply)), reason: classifyRefusal(reply) };
+  return next === null ? ended(delivery, 'FAILED', reason, text) : { ...later(delivery, next, text), reason };
+}
+
+/** What a relay says before it has heard of the recipient is never charged to the recipient. */
+function classOf({ reply, stage, kind }: Refused): BounceClass {
+  if (stage === 'session') return 'network';
+  const found = classifyRefusal(reply);
+  if (stage !== 'mail' || (found !== 'hard' && found !== 'mailbox')) return found;
+  return kind === 'permanent' ? 'sender' : 'network';
 }
 
 function unknownFate(
@@ -168,14 +179,6 @@ function later(delivery: ClaimedDelivery, at: Date, error: string | null): Deliv
   return { ...ended(delivery, 'DEFERRED', null, error), nextAttemptAt: at, dueSince: delivery.dueSince };
 }
 
-function replyText({
-  code,
-  enhancedCode,
-  text,
-}: {
-  code: number;
-  enhancedCode: string | null;
-  text: string;
-}): string {
+function replyText({ code, enhancedCode, text }: SmtpReply): string {
   return [code, enhancedCode, text].filter((part) => part !== null && part !== '').join(' ');
 }

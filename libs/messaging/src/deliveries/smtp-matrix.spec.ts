@@ -26,6 +26,8 @@ const BEHAVIOURS: Readonly<Record<string, SinkAction>> = {
   500: { reply: '500 5.5.2 What?' },
   502: { reply: '502 5.5.1 What?' },
   503: { reply: '503 5.5.1 Not now' },
+  551: { reply: '551 5.7.1 Null BDAT request' },
+  555: { reply: '555 5.5.4 Unsupported option' },
   550: { reply: '550 5.1.1 No such user' },
   554: { reply: '554 5.7.1 Not wanted' },
   drop: 'drop',
@@ -51,7 +53,15 @@ const IN_DOUBT: Next = { state: 'DEFERRED', attempt: 1, reason: null, possible_d
 const opening: Readonly<Record<string, Next>> = Object.fromEntries(
   [421, 450, 451, 550, 554, 'drop', 'reset', 'hang', 'trickle'].map((behaviour) => [behaviour, ROUTE]),
 );
+/** How we speak to a relay is between it and us. */
+const ofCommands: Readonly<Record<string, Next>> = {
+  500: deferred('network'),
+  502: deferred('network'),
+  503: deferred('network'),
+  555: deferred('network'),
+};
 const beforeTheBody: Readonly<Record<string, Next>> = {
+  ...ofCommands,
   421: deferred('network'),
   450: deferred('mailbox'),
   451: deferred('network'),
@@ -62,6 +72,12 @@ const beforeTheBody: Readonly<Record<string, Next>> = {
   hang: deferred('network'),
   trickle: deferred('network'),
 };
+/** The relay has not heard of the recipient yet. */
+const ofTheSender: Readonly<Record<string, Next>> = {
+  ...beforeTheBody,
+  450: deferred('network'),
+  550: failed('sender'),
+};
 const afterTheBody: Readonly<Record<string, Next>> = {
   ...beforeTheBody,
   drop: IN_DOUBT,
@@ -71,24 +87,38 @@ const afterTheBody: Readonly<Record<string, Next>> = {
 };
 
 /** The message left with its envelope: until the relay says no, it may have arrived. */
-const atOnce: Readonly<Record<string, Next>> = afterTheBody;
+const atOnce: Readonly<Record<string, Next>> = {
+  ...afterTheBody,
+  503: SENT,
+};
+
+/** Whatever is refused of BDAT itself, DATA is there. */
+const takenByData: Readonly<Record<string, Next>> = {
+  500: SENT,
+  502: SENT,
+  503: SENT,
+  550: SENT,
+  551: SENT,
+  554: SENT,
+  555: SENT,
+};
 
 type Way = 'DATA' | 'first BDAT' | 'BDAT at once';
 
 const MATRIX: readonly [Way, SinkStage, Readonly<Record<string, Next>>][] = [
   ['DATA', GREETING, opening],
   ['DATA', 'ehlo', { ...opening, 450: SENT, 451: SENT, 550: SENT, 554: SENT }],
-  ['DATA', 'mail', beforeTheBody],
+  ['DATA', 'mail', ofTheSender],
   ['DATA', 'rcpt', beforeTheBody],
   ['DATA', 'data', beforeTheBody],
   ['DATA', 'body', afterTheBody],
-  ['first BDAT', 'mail', beforeTheBody],
+  ['first BDAT', 'mail', ofTheSender],
   ['first BDAT', 'rcpt', beforeTheBody],
-  ['first BDAT', 'bdat', { ...beforeTheBody, 500: SENT, 502: SENT, 503: SENT }],
+  ['first BDAT', 'bdat', { ...beforeTheBody, ...takenByData }],
   ['first BDAT', 'body', afterTheBody],
-  ['BDAT at once', 'mail', atOnce],
+  ['BDAT at once', 'mail', { ...atOnce, 450: deferred('network'), 550: failed('sender') }],
   ['BDAT at once', 'rcpt', atOnce],
-  ['BDAT at once', 'body', { ...atOnce, 502: SENT }],
+  ['BDAT at once', 'body', atOnce],
 ];
 const CELLS = MATRIX.flatMap(([way, at, row]) =>
   Object.entries(row).map(([behaviour, next]) => [way, at, behaviour, next] as const),
@@ -103,7 +133,7 @@ const EXTENSIONS: Readonly<Record<Way, readonly string[]>> = {
 const EARLIER = {
   envelopeFrom: 'news@sender.test',
   envelopeTo: 'ada@example.test',
-  raw: Buffer.from('x'),
+  raw: Buffer.from('Subject: x\r\n\r\n'),
   atOnce: true,
 };
 
@@ -170,7 +200,9 @@ describe('a delivery to a relay', () => {
     const transport = transportTo(sink.url, SILENT.includes(action) ? IMPATIENT_MS : PATIENT_MS);
     try {
       if (way === 'BDAT at once') await transport.send(EARLIER);
-      sink.behave({ at, action, ...(action === BEHAVIOURS['502'] ? { times: 1 } : {}) });
+      // It refuses what came with the message, and not the same command by itself.
+      const once = way === 'BDAT at once' && action === BEHAVIOURS['503'];
+      sink.behave({ at, action, ...(once ? { times: 1 } : {}) });
       return await attempt(campaignId, transport);
     } finally {
       await sink.stop();
@@ -199,6 +231,6 @@ describe('a delivery to a relay', () => {
     await fixture.test.query(change, [campaign.id]);
     const found = await outcome(campaign.id, 'BDAT at once', 'rcpt', 'drop');
     expect(found).toMatchObject({ state: 'DEFERRED', reason: 'network' });
-    expect(sink.commands.filter((line) => line.startsWith('BDAT') && line !== 'BDAT 0')).toHaveLength(1);
+    expect(sink.commands.filter((line) => /^BDAT \d+ LAST$/.test(line))).toHaveLength(1);
   });
 });

@@ -12,7 +12,11 @@ export interface Body {
   readonly octets: readonly Buffer[];
   /** Octets of the message itself, as the SIZE parameter counts them (RFC 1870 §5). */
   readonly size: number;
+  /** Of which so many are its first line; 0 where there is no other. */
+  readonly firstLine: number;
   readonly isAscii: boolean;
+  /** Whether its headers are, so that it needs no SMTPUTF8 (RFC 6531 §3.4). */
+  readonly hasAsciiHeaders: boolean;
   /** What DATA carries: dot-stuffed, with the line `.` that ends it (RFC 5321 §4.5.2). */
   stuffed(): Buffer[];
 }
@@ -26,12 +30,21 @@ export function bodyOf(raw: Buffer): Body {
   const ends = message.length === 0 || message[message.length - 1] === LF;
   const hasDots = message[0] === DOT || !isCanonical || text.includes('\n.');
   const missing = ends ? [] : [LINE_END];
+  const firstLine = message.indexOf(LF) + 1;
+  const ascii = isAscii(raw);
   return {
     octets: [message, ...missing],
     size: message.length + (ends ? 0 : 2),
-    isAscii: isAscii(raw),
+    firstLine: firstLine === message.length ? 0 : firstLine,
+    isAscii: ascii,
+    hasAsciiHeaders: ascii || isAscii(headersOf(message)),
     stuffed: () => [...(hasDots ? doubled(message) : [message]), ...missing, END_OF_DATA],
   };
+}
+
+function headersOf(message: Buffer): Buffer {
+  const end = message.indexOf('\r\n\r\n');
+  return end === -1 ? message : message.subarray(0, end);
 }
 
 function hasBareLineBreak(text: string): boolean {

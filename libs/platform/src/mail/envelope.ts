@@ -32,16 +32,24 @@ export function envelopeFor(
     }
     parameters.push(` SIZE=${body.size}`);
   }
+  // RFC 6531 §3.4: what is not ASCII in the envelope or in the headers.
+  if (!isAscii(from) || !isAscii(to) || !body.hasAsciiHeaders) {
+    if (!relay.smtpUtf8) return withoutSmtpUtf8(isAscii(to));
+    parameters.push(' SMTPUTF8');
+  }
   if (!body.isAscii) {
     if (!relay.eightBitMime) return refusal('mail', 554, '5.6.3', 'The relay takes no 8-bit content.');
     parameters.push(' BODY=8BITMIME');
   }
-  if (!isAscii(from) || !isAscii(to)) {
-    if (!relay.smtpUtf8)
-      return refusal('rcpt', 553, '5.6.7', 'The relay takes no internationalised addresses.');
-    parameters.push(' SMTPUTF8');
-  }
   return { mail: `MAIL FROM:<${from}>${parameters.join('')}\r\n`, rcpt: `RCPT TO:<${to}>\r\n` };
+}
+
+/** With the codes of RFC 6531 §3.7.4.2. */
+function withoutSmtpUtf8(isAsciiRecipient: boolean): EnvelopeRefusal {
+  if (!isAsciiRecipient)
+    return refusal('rcpt', 553, '5.6.7', 'The relay takes no internationalised addresses.');
+  const why = 'The relay takes no internationalised headers (SMTPUTF8), as this sender’s address needs them.';
+  return refusal('mail', 550, '5.6.9', why);
 }
 
 function refusal(stage: SmtpStage, code: number, enhancedCode: string, text: string): EnvelopeRefusal {

@@ -14,13 +14,26 @@ export interface OutgoingMessage {
   readonly giveBack?: (raw: Buffer) => void;
 }
 
-/** Where in the SMTP session something happened. `body` is everything after the 354 reply, or BDAT. */
-export type SmtpStage = 'connect' | 'greeting' | 'tls' | 'ehlo' | 'auth' | 'mail' | 'rcpt' | 'data' | 'body';
+/**
+ * Where in the SMTP session something happened. `body` is everything after the 354 reply, or BDAT. `session`: wherever it
+ * was, the relay refused a command as such, which concerns neither this message nor its recipient.
+ */
+export type SmtpStage =
+  | 'connect'
+  | 'greeting'
+  | 'tls'
+  | 'ehlo'
+  | 'auth'
+  | 'mail'
+  | 'rcpt'
+  | 'data'
+  | 'body'
+  | 'session';
 
 /**
  * What the relay said, or what stands for it where it said nothing: a connection lost before
  * acceptance is 421 4.4.2, a reply that never came 421 4.4.1, a message the relay cannot take by its
- * own EHLO answer 5.3.4, 5.6.3 or 5.6.7 (RFC 3463 §3).
+ * own EHLO answer 5.3.4, 5.6.3, 5.6.7 or 5.6.9 (RFC 3463 §3).
  */
 export interface SmtpReply {
   readonly code: number;
@@ -33,7 +46,7 @@ export interface SmtpReply {
 export type SendOutcome =
   /** The relay took responsibility for the message (RFC 5321 §6.1). */
   | { readonly kind: 'accepted'; readonly response: string }
-  /** Not accepted, and may be tried again: 4xx, or the session broke before the message was handed over. */
+  /** Not accepted, and may be tried again: 4xx, the session broke before the message was handed over, or at `session`. */
   | { readonly kind: 'temporary'; readonly reply: SmtpReply; readonly stage: SmtpStage }
   /** Refused for good: 5xx for this message. */
   | { readonly kind: 'permanent'; readonly reply: SmtpReply; readonly stage: SmtpStage }

@@ -1,10 +1,13 @@
 import type { SendOutcome, SmtpReply, SmtpStage } from './mail-transport.js';
 import { ConnectionLost, type Replies } from './smtp-channel.js';
 
-/** What came of an attempt. It may be repeated on another connection when this one ended before anything was accepted. */
+/**
+ * What came of an attempt, and whether it may be repeated over another connection, since nothing was accepted: because
+ * this one may only have ended, or by DATA because the relay does not take BDAT.
+ */
 export interface Attempt {
   readonly outcome: SendOutcome;
-  readonly repeatable: boolean;
+  readonly again: 'no' | 'reconnected' | 'by DATA';
 }
 
 /** The reply by which a relay refused a message. */
@@ -15,28 +18,47 @@ export interface Refusal {
 
 /** What a relay says to a client it does not know, whatever the message (RFC 4954 §6, RFC 3207 §4). */
 const NOT_AUTHENTICATED = new Set([530, 534, 535, 538]);
+/** What it says to a command that it does not know, or not here, or not with these parameters (RFC 5321 §4.2.4, §4.1.1.11). */
+const OF_COMMANDS = new Set([500, 502, 503, 504, 555]);
 /** Of MAIL, RCPT and BDAT that left together. */
 const STAGES: readonly SmtpStage[] = ['mail', 'rcpt', 'body'];
 
 export function final(outcome: SendOutcome): Attempt {
-  return { outcome, repeatable: false };
+  return { outcome, again: 'no' };
 }
 
 export function refused({ reply, stage }: Refusal): SendOutcome {
+  if (isAboutSession(reply)) return { kind: 'temporary', reply, stage: 'session' };
   return { kind: reply.code >= 500 ? 'permanent' : 'temporary', reply, stage };
+}
+
+/** Whether the session itself is in doubt: the next message is better off in another one. */
+export function isOfSession(outcome: SendOutcome): boolean {
+  return outcome.kind === 'temporary' && outcome.stage === 'session';
+}
+
+/**
+ * Whether a relay refused how we speak to it (RFC 3463 §3.6), which says nothing of the message or its recipient. 501 is
+ * also said of an address, by its enhanced code; and 550 is about a mailbox, whatever the enhanced code.
+ */
+function isAboutSession({ code, enhancedCode }: SmtpReply): boolean {
+  if (OF_COMMANDS.has(code) || (code === 501 && enhancedCode === null)) return true;
+  return code !== 550 && enhancedCode !== null && enhancedCode.startsWith('5.5.');
 }
 
 /** It was refused before its body counted: nothing can have been accepted. */
 export function refusedBeforeBody(refusal: Refusal): Attempt {
   const { code, text } = refusal.reply;
-  if (!NOT_AUTHENTICATED.has(code)) return { outcome: refused(refusal), repeatable: code === 421 };
+  const outcome = refused(refusal);
+  if (!NOT_AUTHENTICATED.has(code))
+    return { outcome, again: code === 421 || isOfSession(outcome) ? 'reconnected' : 'no' };
   return final({ kind: 'route-unavailable', stage: 'auth', detail: `${code} ${text}` });
 }
 
 export function lostBeforeBody(error: unknown, stage: SmtpStage): Attempt {
   if (!(error instanceof ConnectionLost)) throw error;
   const reply = { code: 421, enhancedCode: error.timedOut ? '4.4.1' : '4.4.2', text: error.message };
-  return { outcome: { kind: 'temporary', reply, stage }, repeatable: !error.timedOut };
+  return { outcome: { kind: 'temporary', reply, stage }, again: error.timedOut ? 'no' : 'reconnected' };
 }
 
 /** The reply to the whole message. */

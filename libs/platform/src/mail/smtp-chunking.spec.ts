@@ -59,9 +59,13 @@ describe('a relay with CHUNKING', () => {
     for (let sent = 0; sent < 3; sent++)
       expect(await transport.send(message)).toMatchObject({ kind: 'accepted' });
     expect(verbs()).toBe('MAIL RCPT BDAT BDAT MAIL RCPT BDAT MAIL RCPT BDAT');
+    const { length } = message.raw;
+    const firstLine = message.raw.indexOf('\n') + 1;
     expect(sink.commands.filter((line) => line.startsWith('BDAT'))).toEqual([
-      'BDAT 0',
-      ...Array.from({ length: 3 }, () => `BDAT ${message.raw.length} LAST`),
+      `BDAT ${firstLine}`,
+      `BDAT ${length - firstLine} LAST`,
+      `BDAT ${length} LAST`,
+      `BDAT ${length} LAST`,
     ]);
     expect(raws()).toEqual([message.raw, message.raw, message.raw]);
   });
@@ -172,14 +176,43 @@ describe('a relay with CHUNKING', () => {
     expect(verbs()).toBe('MAIL RCPT BDAT BDAT MAIL RCPT DATA');
   });
 
-  const refusals = [500, 501, 502, 503, 504];
-  it.each(refusals)('that answers BDAT with %i gets the message by DATA, then and later', async (code) => {
-    sink.behave({ at: 'bdat', action: { reply: `${code} 5.5.1 What?` } });
+  it.each([
+    '500 5.5.2 What?',
+    '501 5.5.4 What?',
+    '502 5.5.1 What?',
+    '503 5.5.1 Not now',
+    '504 5.5.4 Not so',
+    '551 5.7.1 Null BDAT request',
+    '554 5.7.1 No',
+    '550 5.1.1 No such user',
+  ])('that answers BDAT with %s gets the message by DATA, then and later', async (reply) => {
+    sink.behave({ at: 'bdat', action: { reply } });
     expect(await transport.send(message)).toMatchObject({ kind: 'accepted' });
     expect(await transport.send(message)).toMatchObject({ kind: 'accepted' });
-    expect(verbs()).toBe('MAIL RCPT BDAT DATA MAIL RCPT DATA');
+    expect(verbs()).toBe('MAIL RCPT BDAT MAIL RCPT DATA MAIL RCPT DATA');
     expect(raws()).toEqual([message.raw, message.raw]);
-    expect(sink.connections.total).toBe(1);
+    expect(sink.connections.total).toBe(2);
+  });
+
+  it.each<SinkStage>(['mail', 'rcpt', 'body'])(
+    'that minds at %s that all came at once gets the message by DATA, then and later',
+    async (at) => {
+      await transport.send(message);
+      sink.behave({
+        at,
+        action: { replyThenDrop: '554 5.5.0 Error: SMTP protocol synchronization' },
+        times: 1,
+      });
+      expect(await transport.send(message)).toMatchObject({ kind: 'accepted' });
+      await transport.send(message);
+      expect(verbs()).toMatch(/^MAIL RCPT BDAT BDAT MAIL .*MAIL RCPT DATA MAIL RCPT DATA$/);
+      expect(sink.count()).toBe(3);
+    },
+  );
+
+  it('gets a message of a single line by DATA, since there is no line to try BDAT with', async () => {
+    await transport.send({ ...message, raw: Buffer.from('x') });
+    expect(verbs()).toBe('MAIL RCPT DATA');
   });
 
   it('that knows BDAT only at first gets the message by DATA over another connection', async () => {
@@ -193,7 +226,6 @@ describe('a relay with CHUNKING', () => {
 
   it.each<[SinkStage, SinkAction, object]>([
     ['bdat', { reply: '451 4.3.0 Not now' }, refused(451, '4.3.0', 'data')],
-    ['bdat', { reply: '554 5.7.1 No' }, refused(554, '5.7.1', 'data')],
     ['bdat', drop, refused(421, '4.4.2', 'data')],
     ['rcpt', { reply: '550 5.1.1 No such user' }, refused(550, '5.1.1', 'rcpt')],
     ['rcpt', drop, refused(421, '4.4.2', 'rcpt')],

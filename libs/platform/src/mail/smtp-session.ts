@@ -1,11 +1,12 @@
 import { bodyOf, type Body } from './body.js';
 import type { Capabilities } from './capabilities.js';
-import { type Chunking, isUnknownCommand } from './chunking.js';
+import type { Chunking } from './chunking.js';
 import { type Envelope, envelopeFor } from './envelope.js';
 import type { OutgoingMessage, SendOutcome, SmtpReply, SmtpStage } from './mail-transport.js';
 import {
   type Attempt,
   final,
+  isOfSession,
   lostBeforeBody,
   outcomeOfReplies,
   outcomeOfReply,
@@ -29,11 +30,6 @@ interface Step {
 
 const RSET: Step = { stage: 'mail', command: 'RSET\r\n' };
 const DATA: Step = { stage: 'data', command: 'DATA\r\n' };
-/**
- * An empty chunk, which shows that the relay knows BDAT before a message is risked: one that does not would take the
- * lines of the message for commands.
- */
-const EMPTY_CHUNK: Step = { stage: 'data', command: 'BDAT 0\r\n' };
 /** A larger message is not sent before its recipient is known to be accepted. */
 const AT_ONCE_OCTETS = 131_072;
 
@@ -73,7 +69,7 @@ export class SmtpSession {
     const mayChunk = message.atOnce === true && body.size <= AT_ONCE_OCTETS && this.#mayChunk();
     const attempt = await (mayChunk && this.#isAwake()
       ? this.#sendAtOnce(envelope, body)
-      : this.#sendInTurns(envelope, body, mayChunk && !this.#knowsChunks));
+      : this.#sendInTurns(envelope, body, mayChunk && !this.#knowsChunks && body.firstLine > 0));
     // A relay that accepts what it has not read yet would get whatever stood there next.
     if (attempt.outcome.kind === 'accepted' && this.#channel.drained) message.giveBack?.(message.raw);
     return attempt;
@@ -106,12 +102,14 @@ export class SmtpSession {
     const attempt = outcomeOfReplies(answer);
     if (attempt.outcome.kind === 'accepted') this.#ended();
     else if (!this.#endsInOrder(answer.replies)) this.#channel.close();
-    const refusal = attempt.outcome.kind === 'permanent' && attempt.outcome.stage === 'body';
-    if (!refusal || !isUnknownCommand(answer.replies.at(-1)?.code ?? 0)) return attempt;
-    // Nothing was accepted, and who knows what it made of the message.
+    return isOfSession(attempt.outcome) ? this.#withoutChunks(attempt.outcome) : attempt;
+  }
+
+  /** Nothing was accepted, and who knows what it made of the message: it goes by DATA over another connection. */
+  #withoutChunks(outcome: SendOutcome): Attempt {
     this.#chunking.giveUp();
     this.#channel.close();
-    return { ...attempt, repeatable: true };
+    return { outcome, again: 'by DATA' };
   }
 
   /** Whether a message that was not accepted was refused to its end, so that the session can go on. */
@@ -123,38 +121,43 @@ export class SmtpSession {
   /** The message leaves when its recipient was accepted, by DATA or, to see whether the relay knows it, by BDAT. */
   async #sendInTurns(envelope: Envelope, body: Body, triesChunks: boolean): Promise<Attempt> {
     try {
-      let refusal = await this.#offer(envelope, triesChunks ? EMPTY_CHUNK : DATA);
-      let chunks = triesChunks;
-      if (triesChunks && refusal !== null && this.#isWithoutChunks(refusal)) {
-        this.#chunking.giveUp();
-        chunks = false;
-        this.#channel.write(DATA.command, 1);
-        refusal = await this.#replyTo(DATA, null);
-      }
+      const refusal = await this.#offer(envelope, triesChunks ? [] : [DATA]);
       if (refusal !== null) return this.#refused(refusal);
-      this.#handOver(body, chunks);
+      if (!triesChunks) this.#channel.write(body.stuffed(), 1);
+      else {
+        const attempt = await this.#offerFirstChunk(body);
+        if (attempt !== null) return attempt;
+      }
     } catch (error) {
       return lostBeforeBody(error, this.#stage);
     }
     return final(await this.#finalReply());
   }
 
-  #isWithoutChunks({ stage, reply }: Refusal): boolean {
-    return stage === 'data' && isUnknownCommand(reply.code) && this.usable;
+  /**
+   * The first line alone shows whether the relay takes BDAT, before the message is risked: one that does not would take its
+   * lines for commands. An empty chunk would not do: Postfix refuses it. Null when the rest is on its way.
+   */
+  async #offerFirstChunk({ octets: [message, ...missing], size, firstLine }: Body): Promise<Attempt | null> {
+    if (message === undefined) throw new Error('A body has its message.');
+    const chunk: Step = { stage: 'data', command: `BDAT ${firstLine}\r\n` };
+    this.#stage = chunk.stage;
+    this.#channel.write([Buffer.from(chunk.command), message.subarray(0, firstLine)], 1);
+    const refusal = await this.#replyTo(chunk, null);
+    if (refusal !== null && refusal.reply.code >= 500) return this.#withoutChunks(refused(refusal));
+    if (refusal !== null) return this.#refused(refusal);
+    this.#knowsChunks = true;
+    const last = Buffer.from(`BDAT ${size - firstLine} LAST\r\n`);
+    this.#channel.write([last, message.subarray(firstLine), ...missing], 1);
+    return null;
   }
 
-  #handOver(body: Body, asChunk: boolean): void {
-    this.#knowsChunks ||= asChunk;
-    const octets = asChunk ? [Buffer.from(`BDAT ${body.size} LAST\r\n`), ...body.octets] : body.stuffed();
-    this.#channel.write(octets, 1);
-  }
-
-  /** Everything up to the reply to DATA; null when the relay now waits for the body. */
-  async #offer(envelope: Envelope, last: Step): Promise<Refusal | null> {
+  /** Everything up to the last reply before the body; null when the relay now waits for that. */
+  async #offer(envelope: Envelope, last: readonly Step[]): Promise<Refusal | null> {
     const steps: Step[] = [
       { stage: 'mail', command: envelope.mail },
       { stage: 'rcpt', command: envelope.rcpt },
-      last,
+      ...last,
     ];
     if (this.#resetFirst) steps.unshift(RSET);
     this.#resetFirst = true;
@@ -207,7 +210,7 @@ export class SmtpSession {
 
   #refused(refusal: Refusal): Attempt {
     const attempt = refusedBeforeBody(refusal);
-    if (attempt.outcome.kind === 'route-unavailable') this.#channel.close();
+    if (attempt.outcome.kind === 'route-unavailable' || isOfSession(attempt.outcome)) this.#channel.close();
     return attempt;
   }
 
@@ -226,7 +229,7 @@ export class SmtpSession {
     }
     this.#ended();
     const outcome = outcomeOfReply(reply);
-    if (reply.code === 421 || outcome.kind === 'ambiguous') this.#channel.close();
+    if (reply.code === 421 || outcome.kind === 'ambiguous' || isOfSession(outcome)) this.#channel.close();
     return outcome;
   }
 

@@ -46,6 +46,12 @@ function refused(code: number, enhancedCode: string, stage: SmtpStage): object {
   return { kind: code < 500 ? 'temporary' : 'permanent', stage, reply: { code, enhancedCode } };
 }
 
+function ofSession(code: number, enhancedCode: string | null): object {
+  return { kind: 'temporary', stage: 'session', reply: { code, enhancedCode } };
+}
+
+const international = Buffer.from('From: grüße@sender.test\r\nSubject: Hello\r\n\r\nHello\r\n');
+
 describe.each([
   { relay: 'with PIPELINING', extensions: ['PIPELINING', ...EXTENSIONS] },
   { relay: 'without PIPELINING', extensions: EXTENSIONS },
@@ -79,6 +85,14 @@ describe.each([
     ['mail', { reply: '550 5.7.1 Not you' }, refused(550, '5.7.1', 'mail')],
     ['mail', { replyThenDrop: '421 4.7.0 Slow down' }, refused(421, '4.7.0', 'mail')],
     ['mail', { reply: '530 5.7.0 Who are you?' }, unavailable('auth')],
+    ['mail', { reply: '555 5.5.4 Unsupported option' }, ofSession(555, '5.5.4')],
+    ['mail', { reply: '501 5.1.7 Bad sender address syntax' }, refused(501, '5.1.7', 'mail')],
+    ['rcpt', { reply: '503 Bad sequence' }, ofSession(503, null)],
+    ['rcpt', { reply: '501 Syntax error' }, ofSession(501, null)],
+    ['rcpt', { reply: '501 5.1.3 Bad recipient address syntax' }, refused(501, '5.1.3', 'rcpt')],
+    ['rcpt', { reply: '550 5.5.0 Mailbox unavailable' }, refused(550, '5.5.0', 'rcpt')],
+    ['data', { reply: '503 5.5.0 Improper use of pipelining' }, ofSession(503, '5.5.0')],
+    ['body', { reply: '554 5.5.0 Synchronization' }, ofSession(554, '5.5.0')],
     ['mail', { reply: 'hello' }, refused(421, '4.4.2', 'mail')],
     ['mail', { reply: '354 Go on' }, refused(421, '4.4.2', 'mail')],
     ['mail', drop, refused(421, '4.4.2', 'mail')],
@@ -126,6 +140,14 @@ describe.each([
     expect(sink.count()).toBe(1);
   });
 
+  it('that is at odds with a session gets the message in another one', async () => {
+    await transport.send(message);
+    sink.behave({ at: 'mail', action: { reply: '503 5.5.1 Nested MAIL command' }, times: 1 });
+    expect(await transport.send(message)).toMatchObject({ kind: 'accepted' });
+    expect(sink.connections.total).toBe(2);
+    expect(sink.count()).toBe(2);
+  });
+
   it('with a smaller size limit is not bothered with a larger message', async () => {
     const outcome = await transport.send({ ...message, raw: Buffer.alloc(10_000_001, 'x') });
     expect(outcome).toMatchObject(refused(552, '5.3.4', 'mail'));
@@ -146,6 +168,15 @@ describe.each([
       'jürgen@xn--mnchen-3ya.test',
       'juergen@xn--mnchen-3ya.test',
     ]);
+  });
+
+  it('gets SMTPUTF8 for a header outside ASCII as well, and not for a body', async () => {
+    await transport.send({ ...message, raw: international });
+    await transport.send({ ...message, raw: Buffer.from('Subject: Hello\r\n\r\nGrüße\r\n') });
+    const [first, second] = sink.commands.filter((line) => line.startsWith('MAIL'));
+    expect(first).toMatch(/ SMTPUTF8 BODY=8BITMIME$/);
+    expect(second).toMatch(/ SIZE=\d+ BODY=8BITMIME$/);
+    expect(sink.messages[0]?.raw).toEqual(international);
   });
 
   it('is told of 8-bit content', async () => {
@@ -181,6 +212,12 @@ describe('a relay that offers nothing', () => {
   it('cannot get an internationalised address', async () => {
     const outcome = await transport.send({ ...message, envelopeTo: 'jürgen@example.test' });
     expect(outcome).toMatchObject(refused(553, '5.6.7', 'rcpt'));
+  });
+
+  it('cannot get an internationalised header, whoever it is for', async () => {
+    const outcome = await transport.send({ ...message, raw: international });
+    expect(outcome).toMatchObject(refused(550, '5.6.9', 'mail'));
+    expect(sink.count()).toBe(0);
   });
 
   it('cannot get 8-bit content', async () => {
