@@ -43,7 +43,7 @@ export {
   type SmtpStage,
 } from './mail/mail-transport.js';
 export { SmtpTransport, type SmtpTransportOptions } from './mail/smtp-transport.js';
-export { isUnavailability } from './http/problems/unavailability.js';
+export { isUnavailability } from './lifecycle/unavailability.js';
 export { JobMetrics } from './metrics/job-metrics.js';
 export { MailMetrics } from './metrics/mail-metrics.js';
 export { ExpiredIdempotencyKeysTask } from './http/idempotency/expired-idempotency-keys.task.js';
