@@ -96,7 +96,12 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
     clock = new ManualClock(new Date());
     note = new NoteParcel();
     walk = new WalkRoute();
-    backend = createQueueBackend({ databaseUrl: test.url, redisUrl: redis?.url, outage: SILENT, onError: () => undefined });
+    backend = createQueueBackend({
+      databaseUrl: test.url,
+      redisUrl: redis?.url,
+      outage: SILENT,
+      onError: () => undefined,
+    });
     const catalogue = new JobCatalogue([note, walk], [ParcelSent, RouteOpened]);
     const logger = pino({ level: 'silent' });
     relay = new Relay(database, notifications, backend, catalogue, clock, logger);

@@ -63,7 +63,10 @@ class LastingConnection extends PostgresConnection {
 }
 
 /** Backends of BullMQ on the PostgreSQL at `databaseUrl`. */
-export function postgresBackends(databaseUrl: string, outage: Outage): BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> {
+export function postgresBackends(
+  databaseUrl: string,
+  outage: Outage,
+): BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> {
   return (name, options, { withBlockingConnection } = {}) => {
     const pool = new pg.Pool({
       connectionString: databaseUrl,
