@@ -85,7 +85,7 @@ export const queueProviders: Provider[] = [
             ),
           ends: () => logger.warn('the queue answers again'),
         },
-        onError: (error) => logger.error({ error: describeError(error) }, 'the queue failed'),
+        onError: (error) => logger.warn({ error: describeError(error) }, 'the queue failed'),
       }),
   },
   {

@@ -114,9 +114,14 @@ function redisBackend(told: QueueBackendOptions, redisUrl: string): QueueBackend
   };
 }
 
+/** A job that was taken and is not in the queue any more, since the queue was emptied: the inbox knows of it. */
+const FORGOTTEN = /^Missing (key|lock) for job/;
+
 /** BullMQ tells of a lost connection as well, which the outage has been told of. */
 function otherFaults(onError: (error: Error) => void): (error: Error) => void {
-  return (error) => (isUnavailability(error) ? undefined : onError(error));
+  return (error) => {
+    if (!isUnavailability(error) && !FORGOTTEN.test(error.message)) onError(error);
+  };
 }
 
 /** Does nothing to a connection that has ended: ioredis would wait two seconds for it to end again. */
