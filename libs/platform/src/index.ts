@@ -32,6 +32,7 @@ export { waitForWorker } from './jobs/wait-for-worker.js';
 export { Loop } from './lifecycle/loop.js';
 export { createLogger } from './logging/logger.js';
 export { NestLogger } from './logging/nest-logger.js';
+export { openProgramLog } from './logging/program-log.js';
 export { watchParent } from './lifecycle/parent-watch.js';
 export { settleMemory } from './lifecycle/settle-memory.js';
 export { describeError, redact } from './logging/redact.js';
