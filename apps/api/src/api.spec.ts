@@ -14,6 +14,7 @@ const PUBLIC_ROUTES = new Set([
   'GET /docs',
   'GET /docs/reference',
   'GET /docs/:page',
+  'GET /favicon.ico',
   'GET /llms.txt',
   'GET /problems/:slug',
   'GET /health/live',
