@@ -54,6 +54,8 @@ declare
   key name;
   first date;
 begin
+  -- Where row-level security holds for the owner too.
+  perform set_config('mailwright.owner', 'on', true);
   for parent, old, earlier, key, first in
     select p.partrelid, p.partdefid, format('%I.%I', n.nspname, c.relname || '_earlier'), a.attname,
       (select min(to_date(right(m.relname, 6), 'YYYYMM')) from pg_inherits i join pg_class m on m.oid = i.inhrelid
