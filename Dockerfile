@@ -9,7 +9,7 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN --mount=type=cache,target=/root/.npm npm ci --no-audit --no-fund
-COPY .swcrc ./
+COPY .swcrc build.js ./
 COPY apps apps
 COPY libs libs
 COPY packages packages
@@ -26,7 +26,7 @@ LABEL org.opencontainers.image.title="Mailwright" \
       org.opencontainers.image.description="Email marketing as an API: self-hosted and consent-first" \
       org.opencontainers.image.licenses="Apache-2.0"
 # A container is reached from outside itself, and its health must have a known port.
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 WORKER_PORT=3001
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 METRICS_PORT=3002 WORKER_PORT=3001
 # What keeps the api and a worker below 150 MB at rest, and a worker below 250 in a campaign; see docs/operations.md.
 ENV NODE_OPTIONS="--max-semi-space-size=4 --expose-gc" MALLOC_ARENA_MAX=2
 WORKDIR /app
@@ -40,7 +40,7 @@ COPY templates templates
 COPY docs docs
 COPY packages/sdk/README.md packages/sdk/README.md
 USER node
-EXPOSE 3000 3001
+EXPOSE 3000 3001 3002
 # The api's health. A worker asks WORKER_PORT instead: docker-compose.yml shows how.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.OPERATIONS_PORT || process.env.PORT) + '/health/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]

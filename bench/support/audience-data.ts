@@ -130,9 +130,16 @@ async function insertFields(query: Query, { environmentId }: ProjectScope): Prom
 /** Of the year that the events lie in. */
 async function makePartitions(query: Query): Promise<void> {
   for (const table of ['messaging.deliveries', 'messaging.delivery_events', 'audience.subscriber_events']) {
+    await query(`alter table ${table} detach partition ${table}_earlier`);
     await query(
       `select platform.ensure_month($1::regclass, (now() - make_interval(months => back))::date) from generate_series(0, 13) back`,
       [table],
+    );
+    const [before] = await query<{ day: string }>(
+      `select to_char(now() - interval '13 months', 'YYYY-MM-01') as day`,
+    );
+    await query(
+      `alter table ${table} attach partition ${table}_earlier for values from (minvalue) to ('${before?.day}')`,
     );
   }
 }

@@ -181,6 +181,7 @@ describe('the routes', () => {
         '/docs': HTML,
         '/docs/quickstart': HTML,
         '/docs/reference': HTML,
+        '/favicon.ico': expect.stringMatching(/^image\/svg\+xml/),
         '/llms.txt': expect.stringMatching(/^text\/plain/),
         '/openapi.json': expect.stringMatching(/^application\/json/),
         '/health/live': expect.stringMatching(/^application\/json/),

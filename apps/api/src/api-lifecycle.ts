@@ -15,6 +15,7 @@ export class ApiLifecycle
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
   readonly #operationsServer: OperationsServer;
+  readonly #metricsServer: OperationsServer;
   #patience: NodeJS.Timeout | undefined;
 
   constructor(
@@ -24,12 +25,14 @@ export class ApiLifecycle
     @Inject(HttpAdapterHost) private readonly http: HttpAdapterHost<FastifyAdapter>,
   ) {
     this.#operationsServer = new OperationsServer(operations);
+    this.#metricsServer = new OperationsServer(operations, ['/metrics']);
   }
 
   async onApplicationBootstrap(): Promise<void> {
     await this.notifications.start();
-    const { OPERATIONS_PORT, HOST } = this.config;
+    const { OPERATIONS_PORT, METRICS_PORT, HOST } = this.config;
     if (OPERATIONS_PORT !== undefined) await this.#operationsServer.listen(OPERATIONS_PORT, HOST);
+    if (METRICS_PORT !== undefined) await this.#metricsServer.listen(METRICS_PORT, HOST);
   }
 
   /** Requests that run may finish; those that take longer than SHUTDOWN_TIMEOUT_MS lose their connection. */
@@ -40,6 +43,6 @@ export class ApiLifecycle
 
   async onApplicationShutdown(): Promise<void> {
     clearTimeout(this.#patience);
-    await this.#operationsServer.close();
+    await Promise.all([this.#operationsServer.close(), this.#metricsServer.close()]);
   }
 }

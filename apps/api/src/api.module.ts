@@ -1,9 +1,9 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import { AudiencePlanModule } from '#audience';
 import { BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
 import { CampaignSchema } from '#messaging';
-import { PlatformModule, type PlatformOptions } from '#platform';
+import { type Config, PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
 import { WebhookAnnouncer } from '#webhooks';
 import { AccessApiModule } from './access/access-api.module.js';
@@ -16,7 +16,7 @@ import { BillingApiModule } from './billing/billing-api.module.js';
 import { UsageSourcesModule } from './billing/usage-sources.module.js';
 import { MessagingApiModule } from './messaging/messaging-api.module.js';
 import { ReferenceModule } from './openapi/reference.module.js';
-import { OperationsController } from './operations/operations.controller.js';
+import { HealthController, MetricsController } from './operations/operations.controller.js';
 import { PublicPagesModule } from './public-pages/public-pages.module.js';
 
 /** The tables that the contexts map as aggregates. */
@@ -44,7 +44,6 @@ const EDGES = [
 @Module({})
 export class ApiModule {
   static register(options: Omit<PlatformOptions, 'entities' | 'applicationName'>): DynamicModule {
-    const hasOwnOperationsPort = options.config.OPERATIONS_PORT !== undefined;
     return {
       module: ApiModule,
       imports: [
@@ -58,8 +57,15 @@ export class ApiModule {
         HttpKitModule,
         ...EDGES,
       ],
-      controllers: hasOwnOperationsPort ? [] : [OperationsController],
+      controllers: operationsControllers(options.config),
       providers: [ApiLifecycle],
     };
   }
+}
+
+/** What the public port says about the process. Its metrics name every route that is used: not for the world. */
+function operationsControllers({ OPERATIONS_PORT, METRICS_PORT, NODE_ENV }: Config): Type[] {
+  if (OPERATIONS_PORT !== undefined) return [];
+  const isPrivate = METRICS_PORT === undefined && NODE_ENV !== 'production';
+  return isPrivate ? [HealthController, MetricsController] : [HealthController];
 }

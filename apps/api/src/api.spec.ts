@@ -14,6 +14,7 @@ const PUBLIC_ROUTES = new Set([
   'GET /docs',
   'GET /docs/reference',
   'GET /docs/:page',
+  'GET /favicon.ico',
   'GET /llms.txt',
   'GET /problems/:slug',
   'GET /health/live',
@@ -151,6 +152,30 @@ describe('The api', () => {
       expect((await fetch(`http://127.0.0.1:${operationsPort}/docs`)).status).toBe(404);
     } finally {
       await other.app.close();
+    }
+  });
+
+  it('has no metrics on its public port in production, and those of METRICS_PORT on that alone', async () => {
+    const METRICS_PORT = String(await freePort());
+    const production = {
+      NODE_ENV: 'production',
+      TOKEN_SECRET: 'a secret of the tests, long enough for it',
+      MASTER_KEY: 'another secret of the tests, long enough',
+      PUBLIC_URL: 'https://mail.example',
+      LOG_LEVEL: 'silent',
+    };
+    for (const variables of [production, { ...production, METRICS_PORT }, { METRICS_PORT }]) {
+      const other = await startApi(configWith(variables));
+      try {
+        expect((await fetch(`${other.url}/metrics`)).status).toBe(404);
+        expect((await fetch(`${other.url}/health/ready`)).status).toBe(200);
+        if (!('METRICS_PORT' in variables)) continue;
+        const statusOf = async (path: string) =>
+          (await fetch(`http://127.0.0.1:${METRICS_PORT}${path}`)).status;
+        expect([await statusOf('/metrics'), await statusOf('/health/live')]).toEqual([200, 404]);
+      } finally {
+        await other.app.close();
+      }
     }
   });
 

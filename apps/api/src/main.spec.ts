@@ -73,16 +73,18 @@ describe('The api’s process', () => {
   });
 
   it('tells why it does not start', async () => {
-    await expect(start({ PORT: 'x', LOG_LEVEL: 'loud' })).rejects.toThrow(
+    const startInWords = (environment: Record<string, string>) =>
+      start({ LOG_FORMAT: 'pretty', ...environment });
+    await expect(startInWords({ PORT: 'x', LOG_LEVEL: 'loud' })).rejects.toThrow(
       /ended with 1:\nThe configuration is not valid:\n {2}- LOG_LEVEL .*\n {2}- PORT|ended with 1:\nThe configuration is not valid:\n {2}- PORT .*\n {2}- LOG_LEVEL/,
     );
     const taken = await takePort();
-    const refused = await start({ PORT: String(taken.port) }).catch(String);
+    const refused = await startInWords({ PORT: String(taken.port) }).catch(String);
     await taken.release();
     expect(refused).toContain(
       `ended with 1:\nPort ${taken.port} (PORT) on 127.0.0.1 is taken by another program.\n`,
     );
-    await expect(start({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).rejects.toThrow(
+    await expect(startInWords({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })).rejects.toThrow(
       /ended with 1:\nThe api could not start: PostgreSQL does not answer at the host and port of DATABASE_URL\. .*\n$/,
     );
   });

@@ -1,23 +1,31 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, CONFIG, describeError, loadConfig, settleMemory, watchParent } from '#platform';
+import {
+  type Config,
+  CONFIG,
+  describeError,
+  loadConfig,
+  openProgramLog,
+  settleMemory,
+  watchParent,
+} from '#platform';
 import { Draining } from '#platform/http';
 import { type RunningApi, startApi, startFailure } from './start-api.js';
 
 /** What may still be closed after the last request, before the process ends regardless. */
 const CLOSING_MS = 2_000;
 
+const log = openProgramLog('api', process.env);
 let isStopping = false;
 watchParent(() => process.kill(process.pid, 'SIGTERM'));
 try {
   const api = await startApi(loadConfig(process.env));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(api));
   settleMemory();
-  if (process.send === undefined) process.stdout.write(`api listening on ${api.url}\n`);
+  if (process.send === undefined) log.says(`api listening on ${api.url}`);
   else process.send({ type: 'listening', port: api.port });
 } catch (error) {
-  process.stderr.write(`${startFailure(error)}\n`);
-  process.exit(1);
+  log.fails(startFailure(error));
 }
 
 async function stop({ app }: RunningApi): Promise<void> {
@@ -28,9 +36,6 @@ async function stop({ app }: RunningApi): Promise<void> {
   await delay(SHUTDOWN_DELAY_MS);
   // A query that hangs must not keep the process alive: the database connection is among what is closed.
   setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS + CLOSING_MS).unref();
-  await app.close().catch((error: unknown) => {
-    process.stderr.write(`${describeError(error)}\n`);
-    process.exit(1);
-  });
+  await app.close().catch((error: unknown) => log.fails(describeError(error)));
   process.exit(0);
 }

@@ -47,8 +47,8 @@ async function startOn(held: HeldPort, options: ApiOptions): Promise<RunningApi>
     await app.getHttpAdapter().getInstance().listen({ port: PORT, host: HOST });
   } catch (error) {
     await app.close();
-    const { OPERATIONS_PORT } = app.get<Config>(CONFIG);
-    const refused = listenFailure(error, HOST, { PORT, OPERATIONS_PORT });
+    const { OPERATIONS_PORT, METRICS_PORT } = app.get<Config>(CONFIG);
+    const refused = listenFailure(error, HOST, { PORT, OPERATIONS_PORT, METRICS_PORT });
     throw refused === null ? error : new StartError(refused, { cause: error });
   }
   return { app, url: `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${PORT}`, port: PORT };

@@ -14,7 +14,7 @@ describe('The worker’s process', () => {
 
   /** All that it says before it ends; nothing but a line for the operator. */
   const refusal = (environment: Record<string, string>) =>
-    startProgram('worker', { DATABASE_URL: test.url, ...environment }).then(
+    startProgram('worker', { DATABASE_URL: test.url, LOG_FORMAT: 'pretty', ...environment }).then(
       async (worker) => `it started, and ended with ${await worker.stop()}`,
       (error: Error) => error.message,
     );

@@ -4,6 +4,7 @@ import {
   databaseFailure,
   describeError,
   loadConfig,
+  openProgramLog,
   OldServerError,
   PendingMigrationsError,
   settleMemory,
@@ -15,13 +16,15 @@ import { WorkerStartError } from './worker-start.error.js';
 /** What did not end by itself is cut off this long after the time for it was over. */
 const EXIT_AFTER_MS = 1_500;
 
+const log = openProgramLog('worker', process.env);
+
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const worker = await startWorker(config);
   stopOnSignals(config, worker);
   settleMemory();
   if (process.send === undefined)
-    process.stdout.write(`worker running, health at http://${config.HOST}:${worker.port}/health/ready\n`);
+    log.says(`worker running, health at http://${config.HOST}:${worker.port}/health/ready`);
   else process.send({ type: 'listening', port: worker.port });
 }
 
@@ -48,6 +51,5 @@ main().catch((error: unknown) => {
     error instanceof PendingMigrationsError ||
     error instanceof WorkerStartError;
   const reason = isPlain ? '' : (databaseFailure(error)?.message ?? describeError(error));
-  process.stderr.write(`${isPlain ? error.message : `The worker could not start: ${reason}`}\n`);
-  process.exit(1);
+  log.fails(isPlain ? error.message : `The worker could not start: ${reason}`);
 });

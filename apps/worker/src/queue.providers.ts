@@ -77,11 +77,15 @@ export const queueProviders: Provider[] = [
       createQueueBackend({
         databaseUrl: config.DATABASE_URL,
         redisUrl: config.REDIS_URL,
-        onError: (error) =>
-          logger.warn(
-            { error: describeError(error) },
-            `the queue does not answer: ${config.REDIS_URL === undefined ? 'DATABASE_URL' : 'REDIS_URL'} leads to it`,
-          ),
+        outage: {
+          begins: (error) =>
+            logger.warn(
+              { error: describeError(error) },
+              `the queue does not answer: ${config.REDIS_URL === undefined ? 'DATABASE_URL' : 'REDIS_URL'} leads to it`,
+            ),
+          ends: () => logger.warn('the queue answers again'),
+        },
+        onError: (error) => logger.warn({ error: describeError(error) }, 'the queue failed'),
       }),
   },
   {

@@ -32,6 +32,7 @@ export { waitForWorker } from './jobs/wait-for-worker.js';
 export { Loop } from './lifecycle/loop.js';
 export { createLogger } from './logging/logger.js';
 export { NestLogger } from './logging/nest-logger.js';
+export { openProgramLog } from './logging/program-log.js';
 export { watchParent } from './lifecycle/parent-watch.js';
 export { settleMemory } from './lifecycle/settle-memory.js';
 export { describeError, redact } from './logging/redact.js';
@@ -43,7 +44,7 @@ export {
   type SmtpStage,
 } from './mail/mail-transport.js';
 export { SmtpTransport, type SmtpTransportOptions } from './mail/smtp-transport.js';
-export { isUnavailability } from './http/problems/unavailability.js';
+export { isUnavailability } from './lifecycle/unavailability.js';
 export { JobMetrics } from './metrics/job-metrics.js';
 export { MailMetrics } from './metrics/mail-metrics.js';
 export { ExpiredIdempotencyKeysTask } from './http/idempotency/expired-idempotency-keys.task.js';

@@ -35,6 +35,14 @@ export class DocsController {
     return startPage(await this.#readContents());
   }
 
+  /** Browsers ask for it beside every page. */
+  @Get('favicon.ico')
+  @Header('content-type', 'image/svg+xml')
+  @Header('cache-control', 'public, max-age=86400')
+  icon(): Promise<string> {
+    return readFile(join(projectRoot(), 'assets/favicon.svg'), 'utf8');
+  }
+
   @Get('llms.txt')
   @Header('content-type', TEXT)
   forModels(): Promise<string> {

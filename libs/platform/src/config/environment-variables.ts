@@ -91,6 +91,10 @@ export const environmentVariables = z.object({
   OPERATIONS_PORT: port.optional().meta({
     description: 'Binds the api’s /health and /metrics to this port instead of PORT.',
   }),
+  METRICS_PORT: port.optional().meta({
+    description:
+      'Port of the api’s /metrics, which PORT does not serve in production. Without it, OPERATIONS_PORT alone does.',
+  }),
   PUBLIC_URL: urlOf('http:', 'https:').optional().meta({
     description:
       'How the world reaches the api; links in mails begin with it. Default: `http://localhost:PORT`.',

@@ -1,13 +1,25 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import { ManualClock } from '#kernel';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import {
+  createTestDatabase,
+  openTestDatabase,
+  type TestDatabase,
+} from '../../../../test/support/database.js';
+import { migrateTo } from '../../../../test/support/earlier-version.js';
+import { createLogger } from '../logging/logger.js';
 import { CreatePartitions } from './create-partitions.task.js';
 import { Database } from './database.js';
+import { migrate } from './migrations.js';
+
+const YEAR = new Date().getUTCFullYear() + 1;
+const logger = createLogger({ LOG_LEVEL: 'silent', LOG_FORMAT: 'json' }, 'spec');
 
 let test: TestDatabase;
 let database: Database;
+let other: pg.Client;
 
-beforeAll(async () => {
+beforeEach(async () => {
   test = await createTestDatabase();
   database = await Database.connect({
     url: test.url,
@@ -15,63 +27,127 @@ beforeAll(async () => {
     applicationName: 'create-partitions',
     entities: [],
   });
+  other = new pg.Client({ connectionString: test.url });
+  await other.connect();
 });
 
-afterAll(async () => {
-  await database?.close();
-  await test?.drop();
+afterEach(async () => {
+  await other.end();
+  await database.close();
+  await test.drop();
 });
 
-const partitionsOf = (table: string, year: number) =>
-  test.query<{ name: string; fillfactor: string | null }>(
-    `select c.relname as name, (select option_value from pg_options_to_table(c.reloptions) where option_name = 'fillfactor') as fillfactor
-     from pg_inherits i join pg_class c on c.oid = i.inhrelid
-     where i.inhparent = $1::regclass and c.relname like '%' || $2::int || '%' order by c.relname`,
-    [table, year],
+const makeMonths = (month: string) =>
+  new CreatePartitions(database, new ManualClock(new Date(`${month}-15T00:00:00Z`)), logger).run();
+
+const partitionsOf = async (table: string) =>
+  (
+    await test.query<{ name: string }>(
+      `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+       where i.inhparent = $1::regclass order by c.relname desc`,
+      [table],
+    )
+  ).map(({ name }) => name);
+
+const write = (day: string, into = test) =>
+  into.query(
+    `insert into messaging.automation_steps (environment_id, at, entered_on, position, run_id, status)
+     values (1, now(), $1, 0, gen_random_uuid(), 'DONE')`,
+    [day],
   );
 
+const placesOf = async (table: string, from = test) =>
+  (
+    await from.query<{ place: string }>(`select tableoid::regclass::text as place from ${table} order by 1`)
+  ).map(({ place }) => place.replace(/.*\./, ''));
+
 describe('the partitions of the months to come', () => {
-  it('are made for this month and the two after it, however often it is done', async () => {
-    const task = new CreatePartitions(database, new ManualClock(new Date('2031-11-15T00:00:00Z')));
-    await task.run();
-    await task.run();
-    const names = [
-      ...(await partitionsOf('audience.consent_ledger', 2031)),
-      ...(await partitionsOf('audience.consent_ledger', 2032)),
-    ].map(({ name }) => name);
-    expect(names).toEqual(['consent_ledger_203111', 'consent_ledger_203112', 'consent_ledger_203201']);
-  });
-
-  it('leave a delivery room for the versions that sending it makes', async () => {
-    await new CreatePartitions(database, new ManualClock(new Date('2033-01-31T00:00:00Z'))).run();
-    const made = await partitionsOf('messaging.deliveries', 2033);
-    expect(made.map(({ name }) => name)).toEqual([
-      'deliveries_203301',
-      'deliveries_203302',
-      'deliveries_203303',
+  it('are made without a gap, half a year ahead, however often it is done', async () => {
+    await makeMonths(`${YEAR}-12`);
+    await makeMonths(`${YEAR}-12`);
+    const names = await partitionsOf('audience.consent_ledger');
+    expect(names.slice(0, 8)).toEqual([
+      'consent_ledger_earlier',
+      ...['06', '05', '04', '03', '02', '01'].map((month) => `consent_ledger_${YEAR + 1}${month}`),
+      `consent_ledger_${YEAR}12`,
     ]);
-    const atFirst = await partitionsOf('messaging.deliveries', new Date().getUTCFullYear());
-    for (const { fillfactor } of [...made, ...atFirst]) expect(fillfactor).toBe('50');
-    expect(atFirst.length).toBeGreaterThan(0);
+    const now = new Date();
+    const months = (YEAR - now.getUTCFullYear()) * 12 + 11 - now.getUTCMonth() + 6 + 1;
+    expect(names).toHaveLength(months + 1);
   });
 
-  it('leave it room in those indexes that hold each of them, and in no others', async () => {
-    await new CreatePartitions(database, new ManualClock(new Date('2034-01-31T00:00:00Z'))).run();
-    const roomyOf = async (partition: string) => {
-      const rows = await test.query<{ columns: string }>(
-        `select regexp_replace(pg_get_indexdef(i.indexrelid), '.* USING ', '') as columns from pg_index i
-         join pg_class c on c.oid = i.indexrelid where i.indrelid = $1::regclass and c.reloptions @> '{fillfactor=50}'`,
+  it('have the room on their pages, and in those indexes that hold each delivery, that the ones before have', async () => {
+    await makeMonths(`${YEAR}-12`);
+    const roomOf = async (partition: string) =>
+      test.query<{ columns: string; room: string }>(
+        `select coalesce(regexp_replace(pg_get_indexdef(i.indexrelid), '.* USING | WITH.*', '', 'g'), 'table') as columns,
+           array_to_string(c.reloptions, ', ') as room
+         from pg_class c left join pg_index i on i.indexrelid = c.oid
+         where c.reloptions is not null and $1::regclass in (i.indrelid, c.oid) order by 1`,
         [partition],
       );
-      return rows.map(({ columns }) => columns).sort();
-    };
-    const made = await roomyOf('messaging.deliveries_203401');
-    expect(made).toEqual(await roomyOf('messaging.deliveries_default'));
-    expect(made.map((columns) => columns.replace(/ WITH.*/, ''))).toEqual([
-      'btree (environment_id, subscriber_id)',
-      'btree (id, queued_on)',
-      'btree (source_id, address_key, queued_on)',
-      'btree (source_id, subscriber_id, queued_on)',
+    const made = await roomOf(`messaging.deliveries_${YEAR}12`);
+    expect(made).toEqual(await roomOf('messaging.deliveries_earlier'));
+    expect(made).toEqual(
+      [
+        'btree (environment_id, subscriber_id)',
+        'btree (id, queued_on)',
+        'btree (source_id, address_key, queued_on)',
+        'btree (source_id, subscriber_id, queued_on)',
+        'table',
+      ].map((columns) => ({ columns, room: 'fillfactor=50' })),
+    );
+  });
+
+  it('are made while somebody reads the whole table, and nobody waits', async () => {
+    await other.query('begin');
+    await other.query('select count(*) from messaging.automation_steps');
+    await makeMonths(`${YEAR}-12`);
+    await write(`${YEAR}-12-24`);
+    expect(await partitionsOf('messaging.automation_steps')).toContain(`automation_steps_${YEAR}12`);
+    await other.query('commit');
+    expect(await placesOf('messaging.automation_steps')).toEqual([`automation_steps_${YEAR}12`]);
+  });
+
+  it('leave a table that somebody has locked for later, and nobody waits behind them', async () => {
+    await other.query('begin; lock table messaging.automation_steps in share update exclusive mode');
+    const before = await partitionsOf('messaging.automation_steps');
+    await makeMonths(`${YEAR}-12`);
+    expect(await partitionsOf('messaging.automation_steps')).toEqual(before);
+    expect(await partitionsOf('messaging.deliveries')).toContain(`deliveries_${YEAR}12`);
+    await write('2020-01-01');
+    await other.query('commit');
+    await makeMonths(`${YEAR}-12`);
+    expect(await partitionsOf('messaging.automation_steps')).toContain(`automation_steps_${YEAR}12`);
+  });
+
+  it('can be detached while they are used, and moved away', async () => {
+    await makeMonths(`${YEAR}-12`);
+    const month = `messaging.automation_steps_${YEAR}01`;
+    await test.query(`alter table messaging.automation_steps detach partition ${month} concurrently`);
+    await test.query(`create schema archive`);
+    await test.query(`alter table ${month} set schema archive`);
+    await makeMonths(`${YEAR}-12`);
+    await write(`${YEAR}-01-01`);
+    expect(await placesOf('messaging.automation_steps')).toEqual([`automation_steps_${YEAR}01`]);
+  });
+});
+
+describe('the default partitions of an earlier version', () => {
+  it('give their rows to the months, and to what was before these', async () => {
+    const name = `${new URL(test.url).pathname.slice(1)}_earlier`;
+    const url = test.url.replace(/[^/]+$/, name);
+    await test.query(`create database ${name}`);
+    await migrateTo(url, '20261122061500_webhooks_due');
+    const earlier = openTestDatabase(url, async () => void (await test.query(`drop database ${name}`)));
+    const thisMonth = new Date().toISOString().slice(0, 7);
+    for (const day of ['2020-01-01', `${thisMonth}-01`, `${YEAR}-12-24`]) await write(day, earlier);
+    await migrate(url);
+    expect(await placesOf('messaging.automation_steps', earlier)).toEqual([
+      `automation_steps_${thisMonth.replace('-', '')}`,
+      `automation_steps_${YEAR}12`,
+      'automation_steps_earlier',
     ]);
+    await earlier.drop();
   });
 });

@@ -1,10 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { Logger } from 'pino';
 import { Clock } from '#kernel';
 import { PeriodicTask } from '../jobs/periodic-tasks.js';
+import { LOGGER } from '../platform.module.js';
 import { Database } from './database.js';
+import { SQL_STATE, sqlStateOf } from './sql-state.js';
 
-const MONTHS_AHEAD = 2;
+/** A worker may be away for so long before rows of a month have no place. */
+const MONTHS_AHEAD = 6;
 /** Tables that grow with time and are cut by the month. */
 const PARTITIONED = [
   'messaging.deliveries',
@@ -15,30 +19,40 @@ const PARTITIONED = [
   'audience.subscriber_events',
 ];
 
-/** Makes the partitions of the months to come. Without it rows go to the default partition: nothing is lost. */
+/** Makes the partitions of the months to come, long before there are rows for them. */
 @Injectable()
 export class CreatePartitions extends PeriodicTask {
   override readonly name = 'create-partitions';
-  override readonly everyMs = 12 * 60 * 60_000;
+  override readonly everyMs = 60 * 60_000;
 
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Clock) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {
     super();
   }
 
   override async run(): Promise<void> {
     const now = this.clock.now();
-    for (const table of PARTITIONED) {
-      for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead += 1) {
-        const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1))
-          .toISOString()
-          .slice(0, 10);
-        await this.database.system(({ db }) =>
-          sql`select platform.ensure_month(${table}::regclass, ${month}::date)`.execute(db),
-        );
-      }
+    const until = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + MONTHS_AHEAD, 1))
+      .toISOString()
+      .slice(0, 10);
+    for (const table of PARTITIONED) await this.#makeMonths(table, until);
+  }
+
+  /** A table that somebody else has locked is left for the next time: to wait for it would stop who comes later. */
+  async #makeMonths(table: string, until: string): Promise<void> {
+    try {
+      await this.database.system(({ db }) =>
+        sql`select platform.ensure_months(${table}::regclass, ${until}::date)`.execute(db),
+      );
+    } catch (error) {
+      if (sqlStateOf(error) !== SQL_STATE.lockNotAvailable) throw error;
+      this.logger.warn(
+        { table },
+        'new months wait for a lock that somebody else holds; tried again in an hour',
+      );
     }
   }
 }

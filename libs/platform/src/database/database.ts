@@ -161,9 +161,12 @@ export class Database {
     return { text, values: [...parameters] };
   }
 
-  /** Answers when the server does; rejects otherwise. */
+  /** Answers when the server does and can be written to; rejects otherwise: a standby, or one that was demoted. */
   async ping(): Promise<void> {
-    await sql`select 1`.execute(this.unscoped);
+    const { rows } = await sql<{
+      mode: string;
+    }>`select current_setting('transaction_read_only') as mode`.execute(this.unscoped);
+    if (rows[0]?.mode !== 'off') throw new Error('PostgreSQL can only be read.');
   }
 
   /** SQL outside a transaction and without a scope: row-level security shows it no rows. */

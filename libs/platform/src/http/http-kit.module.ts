@@ -4,6 +4,7 @@ import { Registry } from 'prom-client';
 import { Clock } from '#kernel';
 import type { Config } from '../config/config.js';
 import { Database } from '../database/database.js';
+import { describeError } from '../logging/redact.js';
 import { HttpMetrics } from '../metrics/http-metrics.js';
 import { collectProcessMetrics } from '../metrics/process-metrics.js';
 import { databaseChecks } from '../operations/database-checks.js';
@@ -39,13 +40,17 @@ const providers = [
   },
   {
     provide: RateLimitStore,
-    useFactory: async (config: Config): Promise<RateLimitStore> => {
+    useFactory: async (config: Config, logger: Logger): Promise<RateLimitStore> => {
       if (config.REDIS_URL === undefined) return new PostgresRateLimitStore(config.DATABASE_URL);
       // Without Redis no process spends memory on its client.
       const { RedisRateLimitStore } = await import('./rate-limit/redis-rate-limit.store.js');
-      return new RedisRateLimitStore(config.REDIS_URL);
+      return new RedisRateLimitStore(config.REDIS_URL, {
+        begins: (error) =>
+          logger.warn({ error: describeError(error) }, 'requests get 503: REDIS_URL does not answer'),
+        ends: () => logger.warn('requests are answered again: REDIS_URL does'),
+      });
     },
-    inject: [CONFIG],
+    inject: [CONFIG, LOGGER],
   },
   {
     provide: RateLimiter,

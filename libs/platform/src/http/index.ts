@@ -19,7 +19,7 @@ export { requestIdOf } from './server/request-id.js';
 export { createHttpAdapter } from './server/http-adapter.js';
 export { useHttpKit } from './use-http-kit.js';
 export { validBody } from './validation/request-validation.pipe.js';
-export { isUnavailability } from './problems/unavailability.js';
+export { isUnavailability } from '../lifecycle/unavailability.js';
 export { emailField, emailParam, emailText, int64, timestamp, uuid } from './validation/fields.js';
 export { parseInput } from './validation/parse-input.js';
 export { strictBody } from './validation/strict-body.js';

@@ -52,6 +52,7 @@ export class JobRunner {
   ) {}
 
   start(): void {
+    for (const { queue, name } of this.catalogue.jobs) this.metrics.knows(queue, name);
     for (const name of this.catalogue.queues) {
       this.#consumers.push(
         this.backend.consumer(name, CONCURRENCY[name], ({ inboxId }) => this.process(inboxId)),

@@ -101,7 +101,11 @@ export class JobCatalogue {
     return this.#byEvent.get(eventName) ?? [];
   }
 
+  get jobs(): readonly Job[] {
+    return [...this.#byName.values()];
+  }
+
   get queues(): QueueName[] {
-    return QUEUES.filter((queue) => [...this.#byName.values()].some((job) => job.queue === queue));
+    return QUEUES.filter((queue) => this.jobs.some((job) => job.queue === queue));
   }
 }

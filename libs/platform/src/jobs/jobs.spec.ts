@@ -28,6 +28,8 @@ import { Relay } from './relay.js';
 const ParcelSent = defineEvent<{ parcel: string }>('test.parcel_sent.v1');
 const RouteOpened = defineEvent<{ route: string }>('test.route_opened.v1');
 
+const SILENT = { begins: () => undefined, ends: () => undefined };
+
 type Behaviour = (context: JobContext, tx: Transaction) => Promise<JobResult> | JobResult;
 
 /** Writes one row each time it runs to its end, so that the test can count. */
@@ -94,7 +96,12 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
     clock = new ManualClock(new Date());
     note = new NoteParcel();
     walk = new WalkRoute();
-    backend = createQueueBackend({ databaseUrl: test.url, redisUrl: redis?.url, onError: () => undefined });
+    backend = createQueueBackend({
+      databaseUrl: test.url,
+      redisUrl: redis?.url,
+      outage: SILENT,
+      onError: () => undefined,
+    });
     const catalogue = new JobCatalogue([note, walk], [ParcelSent, RouteOpened]);
     const logger = pino({ level: 'silent' });
     relay = new Relay(database, notifications, backend, catalogue, clock, logger);

@@ -1,6 +1,8 @@
-import { createPostgresBackend, createRedisBackend, type Processor, Queue, Worker } from 'bullmq';
+import { createRedisBackend, type Processor, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { QUEUE_SCHEMA } from '../database/migrations.js';
+import { Outage, type OutageListener } from '../lifecycle/outage.js';
+import { isUnavailability } from '../lifecycle/unavailability.js';
+import { postgresBackends } from './postgres-queue-connection.js';
 
 /** All that a queued job holds: which inbox row to look at. */
 export interface QueuedJob {
@@ -33,7 +35,9 @@ export interface QueueBackend {
 export interface QueueBackendOptions {
   readonly databaseUrl: string;
   readonly redisUrl: string | undefined;
-  /** Told of faults of the connection; the queue recovers by itself. */
+  /** Told when the queue does not answer, and when it does again: it recovers by itself. */
+  readonly outage: OutageListener;
+  /** Told of other faults. */
   readonly onError: (error: Error) => void;
 }
 
@@ -47,24 +51,21 @@ export function createQueueBackend(options: QueueBackendOptions): QueueBackend {
   return options.redisUrl === undefined ? postgresBackend(options) : redisBackend(options, options.redisUrl);
 }
 
-function postgresBackend({ databaseUrl, onError }: QueueBackendOptions): QueueBackend {
-  const connection = {
-    connectionString: databaseUrl,
-    schema: QUEUE_SCHEMA,
-    max: 2,
-    application_name: 'mailwright-queue',
-    options: '-c role=mailwright_system -c synchronous_commit=off',
-  };
+function postgresBackend({ databaseUrl, ...told }: QueueBackendOptions): QueueBackend {
+  const backends = postgresBackends(databaseUrl, new Outage(told.outage));
+  // What is asked is asked with a pool of the backend's own.
+  const connection = { connectionString: databaseUrl };
+  const onError = otherFaults(told.onError);
   return {
     kind: 'postgres',
-    queue: (name) => wrapQueue(new Queue(name, { connection, ...quiet }, createPostgresBackend), onError),
+    queue: (name) => wrapQueue(new Queue(name, { connection, ...quiet }, backends), onError),
     consumer: (name, concurrency, process) =>
       wrapWorker(
         new Worker(
           name,
           processorOf(process),
           { connection, concurrency, drainDelay: LOOK_EVERY_S, ...workerDefaults },
-          createPostgresBackend,
+          backends,
         ),
         onError,
       ),
@@ -73,10 +74,13 @@ function postgresBackend({ databaseUrl, onError }: QueueBackendOptions): QueueBa
   };
 }
 
-function redisBackend({ onError }: QueueBackendOptions, redisUrl: string): QueueBackend {
+function redisBackend(told: QueueBackendOptions, redisUrl: string): QueueBackend {
+  const outage = new Outage(told.outage);
+  const onError = otherFaults(told.onError);
   const connect = (): Redis => {
     const redis = new Redis(redisUrl, { maxRetriesPerRequest: null, enableReadyCheck: true });
-    redis.on('error', onError);
+    redis.on('error', (error) => outage.noticed(redis, error));
+    for (const event of ['ready', 'end']) redis.on(event, () => outage.isOver(redis));
     return redis;
   };
   const shared = connect();
@@ -107,6 +111,16 @@ function redisBackend({ onError }: QueueBackendOptions, redisUrl: string): Queue
       disconnect(shared);
       return Promise.resolve();
     },
+  };
+}
+
+/** A job that was taken and is not in the queue any more, since the queue was emptied: the inbox knows of it. */
+const FORGOTTEN = /^Missing (key|lock) for job/;
+
+/** BullMQ tells of a lost connection as well, which the outage has been told of. */
+function otherFaults(onError: (error: Error) => void): (error: Error) => void {
+  return (error) => {
+    if (!isUnavailability(error) && !FORGOTTEN.test(error.message)) onError(error);
   };
 }
 

@@ -1,6 +1,8 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { QueueName } from '../jobs/job.js';
 
+const RESULTS = ['done', 'retry', 'snooze', 'cancel', 'failed', 'lost'];
+
 /** How many jobs ended, how, and how long they took. */
 export class JobMetrics {
   readonly #ended: Counter<'queue' | 'job' | 'result'>;
@@ -20,6 +22,11 @@ export class JobMetrics {
       buckets: [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
       registers: [registry],
     });
+  }
+
+  /** Tells of a job from 0 on, so that an alert sees the first one that failed as an increase. */
+  knows(queue: QueueName, job: string): void {
+    for (const result of RESULTS) this.#ended.inc({ queue, job, result }, 0);
   }
 
   ended(queue: QueueName, job: string, result: string, seconds: number): void {

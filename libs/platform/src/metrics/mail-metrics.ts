@@ -1,5 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
+const KINDS = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'];
+const OUTCOMES = ['SENT', 'DEFERRED', 'FAILED', 'SKIPPED', 'AMBIGUOUS'];
+
 /** How many mails ended how, by kind of mail, and what kept them waiting. */
 export class MailMetrics {
   readonly #outcomes: Counter<'kind' | 'outcome'>;
@@ -18,6 +21,8 @@ export class MailMetrics {
       labelNames: ['kind', 'outcome'],
       registers,
     });
+    // From 0 on, so that an alert sees the first one as an increase.
+    for (const kind of KINDS) for (const outcome of OUTCOMES) this.#outcomes.inc({ kind, outcome }, 0);
     this.#held = new Counter({
       name: 'mailwright_mails_held_total',
       help: 'Mails that were made to wait for their turn, by reason and mailbox provider.',

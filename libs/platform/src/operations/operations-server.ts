@@ -1,13 +1,16 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { OPERATIONS_PATHS, type Operations } from './operations.js';
+import { OPERATIONS_PATHS, type Operations, type OperationsPath } from './operations.js';
 
-/** Health and metrics on a port of their own: the worker's, and the api's when OPERATIONS_PORT is set. */
+/** Health and metrics on a port of their own: the worker's, and the api's on OPERATIONS_PORT and METRICS_PORT. */
 export class OperationsServer {
   #server: Server | undefined;
 
-  constructor(private readonly operations: Operations) {}
+  constructor(
+    private readonly operations: Operations,
+    private readonly paths: readonly OperationsPath[] = OPERATIONS_PATHS,
+  ) {}
 
   /** Resolves to the port, which matters when `port` is 0; rejects when it cannot listen. */
   async listen(port: number, host: string): Promise<number> {
@@ -28,7 +31,7 @@ export class OperationsServer {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = OPERATIONS_PATHS.find((known) => known === request.url?.split('?')[0]);
+    const path = this.paths.find((known) => known === request.url?.split('?')[0]);
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (path === undefined || !isRead) {
       response

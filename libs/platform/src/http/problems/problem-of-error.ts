@@ -2,7 +2,7 @@ import { HttpException } from '@nestjs/common';
 import { DomainError, type DomainErrorCode } from '#kernel';
 import { ProblemError } from './problem-error.js';
 import type { ProblemSlug } from './problem-types.js';
-import { isUnavailability } from './unavailability.js';
+import { isUnavailability } from '../../lifecycle/unavailability.js';
 import { isVanishedReference } from './vanished-reference.js';
 
 const RETRY_AFTER_SECONDS = 1;

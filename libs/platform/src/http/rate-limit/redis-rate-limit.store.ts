@@ -1,4 +1,6 @@
 import { Redis } from 'ioredis';
+import { UnavailableError } from '#kernel';
+import { Outage, type OutageListener } from '../../lifecycle/outage.js';
 import { RateLimitStore, type WindowHit } from './rate-limit.js';
 
 const KEY_PREFIX = 'mailwright:rate-limit:';
@@ -14,18 +16,33 @@ if hits == tonumber(ARGV[2]) then
 end
 return { hits, tonumber(redis.call('HGET', KEYS[1], 'ends')), now }`;
 
-/** Counts in Redis. */
+/** A Redis that says nothing for so long is away. */
+const SILENCE_MS = 5_000;
+
+/** Counts in Redis. While it is away, nobody waits for it. */
 export class RedisRateLimitStore extends RateLimitStore {
   readonly #redis: Redis;
+  #isAway = false;
 
-  constructor(url: string) {
+  constructor(url: string, listener: OutageListener) {
     super();
-    this.#redis = new Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, disconnectTimeout: 200 });
-    // A lost connection is told by the command that needs it.
-    this.#redis.on('error', () => undefined);
+    this.#redis = new Redis(url, {
+      lazyConnect: true,
+      maxRetriesPerRequest: 0,
+      socketTimeout: SILENCE_MS,
+      disconnectTimeout: 200,
+    });
+    const outage = new Outage(listener);
+    this.#redis.on('error', (error) => outage.noticed(this, error));
+    this.#redis.on('close', () => (this.#isAway = true));
+    this.#redis.on('ready', () => {
+      this.#isAway = false;
+      outage.isOver(this);
+    });
   }
 
   override async hit(key: string, windowSeconds: number, times: number): Promise<WindowHit> {
+    this.#refuseWhileAway();
     const reply = await this.#redis.eval(
       HIT,
       1,
@@ -38,10 +55,15 @@ export class RedisRateLimitStore extends RateLimitStore {
   }
 
   override async ping(): Promise<void> {
+    this.#refuseWhileAway();
     await this.#redis.ping();
   }
 
   override async close(): Promise<void> {
     this.#redis.disconnect();
+  }
+
+  #refuseWhileAway(): void {
+    if (this.#isAway) throw new UnavailableError('Redis, which counts the requests, does not answer.', 1);
   }
 }

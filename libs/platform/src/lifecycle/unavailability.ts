@@ -11,12 +11,15 @@ const NETWORK_CODES = new Set([
   'ETIMEDOUT',
 ]);
 
-/** SQLSTATE, PostgreSQL appendix A: connections, access, resources, shutdown, cancelled and deadlocked statements. */
-const SQL_STATES = /^(08...|28(000|P01)|3D000|53[0-3]00|57P0[1-5]|57014|55P03|40001|40P01|25P03)$/;
+/**
+ * SQLSTATE, PostgreSQL appendix A: connections, access, resources, shutdown, cancelled and deadlocked statements, and a
+ * server that was demoted and may only be read.
+ */
+const SQL_STATES = /^(08...|28(000|P01)|3D000|53[0-3]00|57P0[1-5]|57014|55P03|40001|40P01|25006|25P03)$/;
 
-/** Words of drivers that give no code. */
+/** Words of drivers that give no code, and of a month that a worker has yet to make (CreatePartitions). */
 const MESSAGES =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Connection is closed|Command timed out|Reached the max retries per request)/;
+  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Cannot use a pool after calling end|Connection is closed|Command timed out|Reached the max retries per request|no partition of relation)/;
 
 const MAX_CAUSES = 5;
 

@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { eventually } from '../../../../test/support/eventually.js';
+import { freePort } from '../../../../test/support/ports.js';
+import { createQueueBackend, type QueueBackend } from './queue-backend.js';
+
+let test: TestDatabase;
+let told: string[];
+
+beforeEach(async () => {
+  test = await createTestDatabase();
+  told = [];
+});
+
+afterEach(() => test.drop());
+
+function backendOf(url: string): QueueBackend {
+  return createQueueBackend({
+    databaseUrl: url,
+    redisUrl: undefined,
+    outage: { begins: () => told.push('away'), ends: () => told.push('back') },
+    onError: ({ message }) => told.push(message),
+  });
+}
+
+/** PostgreSQL at another port. */
+async function forward(port: number, to: URL): Promise<Server> {
+  const server = createServer((client) => {
+    const upstream = connect(Number(to.port), to.hostname);
+    for (const [from, onto] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const)
+      from.on('error', () => onto.destroy()).pipe(onto);
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+describe('a queue on PostgreSQL', () => {
+  it('works on whatever connection is cut, and tells of it once', async () => {
+    const backend = backendOf(test.url);
+    const taken: number[] = [];
+    const consumer = backend.consumer('mail', 1, async ({ inboxId }) => void taken.push(inboxId));
+    const queue = backend.queue('mail');
+    const terminate = async () =>
+      (
+        await test.query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and pid <> pg_backend_pid() and application_name in ('mailwright-queue', 'mail')`,
+        )
+      ).length;
+    for (let inboxId = 1; inboxId <= 3; inboxId += 1) {
+      await eventually('it is connected and cut', async () => (await terminate()) > 0);
+      await queue.add([{ id: `${inboxId}-0`, name: 'n', data: { v: 1, inboxId } }]).catch(() => undefined);
+      await queue.add([{ id: `${inboxId}-0`, name: 'n', data: { v: 1, inboxId } }]);
+      await eventually('the job is taken', () => taken.includes(inboxId));
+    }
+    await eventually('its end is told', () => told.at(-1) === 'back');
+    await consumer.close(true);
+    await queue.close();
+    expect(told).toEqual(told.map((_, at) => (at % 2 === 0 ? 'away' : 'back')));
+    expect(told.length).toBeLessThanOrEqual(6);
+  });
+
+  it('begins when PostgreSQL is there, however long before it was asked to', async () => {
+    const direct = new URL(test.url);
+    const port = await freePort();
+    const url = new URL(test.url);
+    url.hostname = '127.0.0.1';
+    url.port = String(port);
+    const backend = backendOf(url.href);
+    const taken: number[] = [];
+    const consumer = backend.consumer('mail', 1, async ({ inboxId }) => void taken.push(inboxId));
+    const queue = backend.queue('mail');
+    await eventually('it is told that PostgreSQL is away', () => told.length > 0);
+    const server = await forward(port, direct);
+    await queue.add([{ id: '1-0', name: 'n', data: { v: 1, inboxId: 1 } }]);
+    await eventually('the job is taken', () => taken.includes(1));
+    expect(told).toEqual(['away', 'back']);
+    await consumer.close(true);
+    await queue.close();
+    server.close();
+  });
+});

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { projectRoot } from '../../libs/platform/src/project-root.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+
+interface Line {
+  readonly level: string;
+  readonly process: string;
+  readonly msg: string;
+}
+
+describe.each(['api', 'worker'] as const)('with LOG_FORMAT=json, every line of the %s is JSON', (program) => {
+  let test: TestDatabase;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+  });
+
+  afterAll(() => test.drop());
+
+  /** All lines that it writes until it ends; it is told to stop at the first one that `isEnough`. */
+  async function linesOf(
+    variables: Readonly<Record<string, string>>,
+    { code = '', isEnough = () => false }: { code?: string; isEnough?: (line: Line) => boolean },
+  ): Promise<Line[]> {
+    const child = spawn(
+      process.execPath,
+      [
+        ...(code === '' ? [] : ['--import', `data:text/javascript,${encodeURIComponent(code)}`]),
+        `dist/apps/${program}/src/main.js`,
+      ],
+      {
+        cwd: projectRoot(),
+        env: { DATABASE_URL: test.url, PORT: '0', LOG_FORMAT: 'json', ...variables },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    const lines: Line[] = [];
+    const read = async (stream: NodeJS.ReadableStream) => {
+      for await (const line of createInterface({ input: stream })) {
+        const parsed = JSON.parse(line) as Line;
+        lines.push(parsed);
+        if (isEnough(parsed)) child.kill('SIGTERM');
+      }
+    };
+    await Promise.all([read(child.stdout), read(child.stderr)]);
+    return lines;
+  }
+
+  it('when it starts and stops', async () => {
+    const lines = await linesOf({}, { isEnough: ({ msg }) => /listening on|running/.test(msg) });
+    expect(lines).toContainEqual(expect.objectContaining({ level: 'info', process: program }));
+  });
+
+  it('when it does not start', async () => {
+    for (const [variables, why] of [
+      [{ LOG_LEVEL: 'loud' }, /^The configuration is not valid:\n/],
+      [{ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }, /PostgreSQL does not answer/],
+    ] as const) {
+      const lines = await linesOf(variables, {});
+      expect(lines).toEqual([
+        expect.objectContaining({ level: 'fatal', process: program, msg: expect.stringMatching(why) }),
+      ]);
+    }
+  });
+
+  it('when Node or a library says something, or an error is caught by nobody', async () => {
+    const code = `setTimeout(() => {
+      process.emitWarning('a warning of Node');
+      console.warn('a warning of a library, for %s', 'jane@example.com');
+      setTimeout(() => { throw new Error('caught by nobody'); }, 100);
+    }, 3_000)`;
+    const lines = await linesOf({}, { code });
+    const said = lines.map(({ level, msg }) => `${level}: ${msg}`);
+    expect(said).toEqual(
+      expect.arrayContaining([
+        'warn: a warning of Node',
+        'warn: a warning of a library, for [address]',
+        'fatal: caught by nobody',
+      ]),
+    );
+  });
+});
