@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Import, IMPORT_CONFLICTS, IMPORT_STATUSES, type ImportError } from '#audience';
+import { boundedErrors } from '#kernel';
 import { int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
 import { proofFields } from './proof-fields.js';
 
@@ -144,5 +145,5 @@ export function toImportErrorView({
   email,
   errors,
 }: ImportError): z.output<typeof importErrorView> {
-  return { row: number, email, errors: { ...errors } };
+  return { row: number, email, errors: { ...boundedErrors(errors) } };
 }

@@ -65,7 +65,7 @@ export class AccessHook {
   }
 
   async #refuseStranger(request: FastifyRequest, contradiction: boolean): Promise<never> {
-    const limit = await this.limiter.countFailure(networkOf(request.ip));
+    const limit = await this.limiter.countFailure(networkOf(request.clientAddress));
     if (limit.exceeded) throw rateLimited(limit);
     throw new ProblemError('unauthorized', {
       detail: contradiction
