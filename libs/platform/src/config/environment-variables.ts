@@ -123,6 +123,10 @@ export const environmentVariables = z.object({
   RATE_LIMIT_PER_MINUTE: count(1, 1_000_000)
     .default(60)
     .meta({ description: 'Requests per minute and API key, unless the key has its own limit.' }),
+  PAGE_LIMIT_PER_MINUTE: count(1, 1_000_000).default(3_000).meta({
+    description:
+      'Pages per minute and client address that readers of mails open: to confirm, choose, unsubscribe, view.',
+  }),
   REQUIRE_VERIFIED_DOMAIN: flag.default(true).meta({
     description: 'false lets live mail go without a verified sending domain. Refused in production.',
   }),
