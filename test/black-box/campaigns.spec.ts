@@ -101,11 +101,13 @@ describe('campaigns', () => {
         sendStrategy: null,
         topicIds: [],
         segmentIds: [],
-        estimatedRecipientCount: 0,
+        estimatedRecipientCount: null,
+        estimatedAt: null,
         scheduledAt: null,
         completedAt: null,
         fromEmail: null,
         fromName: null,
+        replyTo: null,
         preSendScore: null,
         preSendStatus: null,
         createdAt: TIMESTAMP,
@@ -117,6 +119,7 @@ describe('campaigns', () => {
         contentText: 'Line\r\nline\t{{ subscriber.first_name }}',
         fromEmail: 'News@Acme.example',
         fromName: 'Acme',
+        replyTo: 'Answers@Acme.example',
         segmentIds: [],
         scheduledAt: TOMORROW,
       };
@@ -126,7 +129,7 @@ describe('campaigns', () => {
           ...full,
           sendStrategy,
           status: 'DRAFT',
-          estimatedRecipientCount: 2,
+          estimatedRecipientCount: null,
         });
         expect((await read(answer.at('campaignKey'))).body).toEqual(answer.body);
         expect((await client.get('/campaigns')).at('data', 0)).toEqual(answer.body);
@@ -267,13 +270,16 @@ describe('campaigns', () => {
         ...(before.body as object),
         ...changes,
         topicIds: [],
-        estimatedRecipientCount: 0,
+        estimatedRecipientCount: null,
+        estimatedAt: null,
         updatedAt: TIMESTAMP,
       });
       expect((await client.get(path)).body).toEqual(patched.body);
       expect(
-        Object.keys(errorsOf(await client.patch(path, { name: null, subject: null }), 400)).sort(),
+        Object.keys(errorsOf(await client.patch(path, { name: null, subject: '' }), 400)).sort(),
       ).toEqual(['name', 'subject']);
+      // Every campaign has a subject: there is nothing to clear.
+      expect((await client.patch(path, { subject: null })).at('subject')).toBe(before.at('subject'));
       expect(
         Object.keys(errorsOf(await client.patch(path, { scheduledAt: '2020-01-01T00:00:00Z' }), 422)),
       ).toEqual(['scheduledAt']);
@@ -339,12 +345,15 @@ describe('campaigns', () => {
       const estimateOf = async (key: string) => (await read(key)).at<number>('estimatedRecipientCount');
       const draft = { ...sendable(), topicIds: [topic.at('id')], scheduledAt: TOMORROW };
       const [looked, scheduled] = [await make(draft), await make(draft)];
-      expect(await estimateOf(looked)).toBe(0);
+      expect(await estimateOf(looked)).toBeNull();
       const consent = { source: 'form' };
       const topicKeys = [topic.at('topicKey')];
       await client.post('/subscribers', { email: 'cleo@example.com', topicKeys, consent });
       await client.get(`/campaigns/${looked}/pre-send-analysis`);
       expect(await estimateOf(looked)).toBe(1);
+      expect((await read(looked)).at('estimatedAt')).toEqual(TIMESTAMP);
+      const elsewhere = await client.patch(`/campaigns/${looked}`, { topicIds: [] });
+      expect(elsewhere.body).toMatchObject({ estimatedRecipientCount: null, estimatedAt: null });
       const answer = await client.post(`/campaigns/${scheduled}/schedule`);
       expect(answer.body).toMatchObject({ status: 'SCHEDULED', estimatedRecipientCount: 1 });
       expect(await estimateOf(scheduled)).toBe(1);

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
+import type { ApiAnswer } from '../support/api-answer.js';
+import { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
 import { expectProblem } from '../support/problems.js';
-import { type System, sharedSystem, type SystemProject } from '../support/system.js';
+import { startProgram } from '../support/program.js';
+import { sharedSystem, type System, type SystemProject } from '../support/system.js';
 
 describe('Idempotency-Key', () => {
   let system: System;
@@ -116,6 +118,45 @@ describe('Idempotency-Key', () => {
     await release();
     expect((await first).status).toBe(201);
     expectReplayOf(await first, await post('/subscribers', body, key));
+  });
+
+  it('is taken over by a retry when the api that ran the first request was killed', async () => {
+    const key = newKey();
+    const body = subscriber('survivor@example.com');
+    const doomed = await startProgram('api', { ...system.variables, PUBLIC_URL: system.baseUrl });
+    const release = await holdTable('audience.subscribers');
+    const lost = post(
+      '/subscribers',
+      body,
+      key,
+      new ApiClient(`http://127.0.0.1:${doomed.port}`, client.key),
+    );
+    await eventually('the request runs', async () => (await running()) === 1);
+    await Promise.all([expect(lost).rejects.toThrow(), doomed.kill()]);
+    await release();
+    expectProblem(await post('/subscribers', body, key), 409, 'idempotency-in-flight');
+    const again = await eventually('the key is free', async () => {
+      const answer = await post('/subscribers', body, key);
+      return answer.status !== 409 && answer;
+    });
+    expect([again.status, isReplay(again)]).toEqual([201, false]);
+    expectReplayOf(again, await post('/subscribers', body, key));
+    const rows = await system.database.query(
+      `select 1 from audience.subscribers where email like 'survivor%'`,
+    );
+    expect(rows).toHaveLength(1);
+  });
+
+  it('compares what is said, in whatever order and spacing', async () => {
+    const key = newKey();
+    const first = await post('/topics', '{"name":"Spelled","doubleOptInEnabled":false}', key);
+    expect(first.status).toBe(201);
+    expectReplayOf(first, await post('/topics', '{ "doubleOptInEnabled" : false,\n "name":"Spelled" }', key));
+    expectProblem(
+      await post('/topics', '{"name":"Spelled","doubleOptInEnabled":true}', key),
+      422,
+      'idempotency-key-reused',
+    );
   });
 
   it('remembers refusals that stay, and not those that the client can mend', async () => {

@@ -245,9 +245,10 @@ describe('segments over HTTP', () => {
       topicIds: [topicId],
       segmentIds: [pros.id, friends.id],
     });
-    expect([campaign.status, campaign.at('estimatedRecipientCount')]).toEqual([201, 2]);
-    await person('dora', { plan: 'pro' });
     const key = campaign.at('campaignKey');
+    const analysed = await client.get(`/campaigns/${key}/pre-send-analysis`);
+    expect([campaign.status, analysed.at('audience', 'willReceive')]).toEqual([201, 2]);
+    await person('dora', { plan: 'pro' });
     expect((await client.post(`/campaigns/${key}/send`)).at('estimatedRecipientCount')).toBe(3);
     await eventually(
       'the campaign is sent',

@@ -25,7 +25,8 @@ describe('a program that listens to a project', () => {
 
   beforeAll(async () => {
     dns = await startDnsServer();
-    system = await startSystem({ OUTGOING_PRIVATE_ADDRESSES: 'true', DNS_SERVERS: dns.address });
+    const reach = { OUTGOING_PRIVATE_ADDRESSES: 'true', DNS_SERVERS: dns.address };
+    system = await startSystem(reach);
     receiver = await WebhookReceiver.open();
     const project = await system.project();
     client = await project.client('TEST');
@@ -33,7 +34,7 @@ describe('a program that listens to a project', () => {
       'select tenant_key from access.tenants where id = $1',
       [project.live.tenantId],
     );
-    const variables = { DATABASE_URL: system.variables['DATABASE_URL'] ?? '', ...SECRETS };
+    const variables = { DATABASE_URL: system.variables['DATABASE_URL'] ?? '', ...SECRETS, ...reach };
     const which = ['--project', `${tenant?.tenant_key}/${project.projectKey}`, '--env', 'test'];
     cli = (command, ...options) => runCliForJson(variables, [command, ...which, ...options]);
     endpoint = await cli('webhook:create', '--url', receiver.url);

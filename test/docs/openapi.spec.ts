@@ -44,7 +44,7 @@ describe('docs/openapi.json', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    api = await startProgram('api', { DATABASE_URL: database.url, PUBLIC_URL: 'http://localhost:3000' });
+    api = await startProgram('api', { DATABASE_URL: database.url, PUBLIC_URL: 'https://mailwright.example' });
     served = (await (await fetch(`http://127.0.0.1:${api.port}/openapi.json`)).json()) as Document;
     operations = Object.values(served.paths).flatMap((methods) => Object.values(methods));
     if (process.env['UPDATE_OPENAPI'] === '1') writeFileSync(FILE, `${JSON.stringify(served, null, 2)}\n`);

@@ -57,6 +57,8 @@ const view = (id: number, calls = 0) => ({
   secret: 'not documented, not sent',
 });
 
+const parcelQuery = pageQuery.extend({ status: z.string().optional(), q: z.string().optional() });
+
 /** What the sample operations do while a test waits for it. */
 @Injectable()
 export class SampleWork {
@@ -78,9 +80,10 @@ export class ParcelsController {
     operationId: 'listParcels',
     summary: 'List',
     scope: 'topics:read',
+    query: parcelQuery,
     response: { status: 200, schema: parcelPage },
   })
-  list(@Query({ schema: pageQuery }) query: z.output<typeof pageQuery>) {
+  list(@Query({ schema: parcelQuery }) query: z.output<typeof parcelQuery>) {
     return toPage(query, { items: [1, 2, 3], totalElements: 45 }, (id) => view(id));
   }
 
@@ -184,6 +187,7 @@ export class ParcelsController {
     operationId: 'noteParcels',
     summary: 'Note',
     scope: 'topics:write',
+    query: pageQuery,
     body: noteBody,
     response: { status: 204 },
   })
@@ -237,6 +241,7 @@ export class ParcelsController {
     operationId: 'importParcels',
     summary: 'Import',
     scope: 'topics:write',
+    query: z.object({ onConflict: z.string().optional() }),
     body: importBody,
     streams: ['text/csv'],
     response: { status: 202, schema: z.object({ bytes: z.number() }) },

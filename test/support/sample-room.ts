@@ -52,6 +52,8 @@ export async function openRoom(
   const environment = {
     ...operator,
     MAILWRIGHT_TEST_HOUSE: process.env['MAILWRIGHT_TEST_HOUSE'] ?? '',
+    // The names of the samples lead nowhere here.
+    OUTGOING_PRIVATE_ADDRESSES: 'true',
     PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
     ROOT,
     MAILWRIGHT_URL: system.baseUrl,

@@ -5,7 +5,7 @@ export async function tracesOf(database: TestDatabase, ...words: readonly string
   const tables = await database.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where c.relkind = 'r' and n.nspname in ('access', 'audience', 'billing', 'bullmq', 'messaging', 'platform')
+     where c.relkind = 'r' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
      order by 1`,
   );
   const found: string[] = [];

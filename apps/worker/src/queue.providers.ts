@@ -63,7 +63,7 @@ export const queueProviders: Provider[] = [
   {
     provide: ExpiredIdempotencyKeysTask,
     inject: [Database, Clock],
-    useFactory: (database: Database, clock: Clock) => new ExpiredIdempotencyKeysTask(database, clock),
+    useFactory: (database: Database) => new ExpiredIdempotencyKeysTask(database),
   },
   {
     provide: ExpiredRateLimitWindowsTask,

@@ -125,6 +125,7 @@ export { SuppressionsService } from './suppressions/suppressions.service.js';
 export {
   TOPIC_PRIORITIES,
   TOPIC_STATUSES,
+  TOPIC_VISIBILITIES,
   type Topic,
   type TopicPriority,
   type TopicStatus,

@@ -1,4 +1,4 @@
-/** What an API key may do: the 19 scopes, complete. Each operation needs exactly one; write does not imply read. */
+/** What an API key may do: the scopes, complete. Each operation needs exactly one; write does not imply read. */
 export const API_SCOPES = [
   'subscribers:read',
   'subscribers:write',
@@ -19,6 +19,19 @@ export const API_SCOPES = [
   'reports:read',
   'billing:read',
   'credits:read',
+  'relays:read',
+  'relays:write',
+  'messages:send',
+  'messages:read',
+  'templates:read',
+  'templates:write',
+  'media:read',
+  'media:write',
+  'webhooks:read',
+  'webhooks:write',
+  'project:write',
+  'keys:manage',
+  'audit:read',
 ] as const;
 
 export type ApiScope = (typeof API_SCOPES)[number];

@@ -1,3 +1,5 @@
+import { boundedErrors } from './bounded-errors.js';
+
 /** The stable codes of what the domain can refuse. A problem's `type` ends in the same word. */
 export type DomainErrorCode =
   | 'already-exists'
@@ -42,7 +44,7 @@ export class DomainValidationError extends DomainError {
   }
 
   override get members(): Readonly<Record<string, unknown>> {
-    return { errors: this.errors };
+    return { errors: boundedErrors(this.errors) };
   }
 }
 

@@ -1,5 +1,6 @@
 export { ANNOUNCEMENT_TYPES, type AnnouncementType } from './announcement-types.js';
 export { API_SCOPES, type ApiScope } from './api-scope.js';
+export { boundedErrors } from './bounded-errors.js';
 export { counted } from './counted.js';
 export { Clock, ManualClock, SystemClock } from './clock.js';
 export { defineEvent, type DomainEvent, type EventType } from './domain-event.js';
@@ -13,6 +14,7 @@ export {
 } from './domain-error.js';
 export { type EmailAddress, type EmailAddressResult, hostName, parseEmailAddress } from './email-address.js';
 export { isUuid, newId } from './ids.js';
+export { firstIpAddress, parseIpAddress } from './ip-address.js';
 export { formatMoney } from './money.js';
 export type { Page, PageRequest } from './page.js';
 export type { Environment, ProjectScope } from './project-scope.js';

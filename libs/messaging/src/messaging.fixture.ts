@@ -62,6 +62,7 @@ const DRAFT: CampaignDraft = {
   contentText: 'Hello {{ subscriber.first_name | default: "there" }}.',
   fromEmail: null,
   fromName: null,
+  replyTo: null,
   topicIds: [],
   segmentIds: [],
   sendStrategy: null,

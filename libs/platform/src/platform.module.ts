@@ -86,7 +86,7 @@ export class PlatformModule implements OnApplicationShutdown {
         useFactory: () =>
           new OutgoingHttp({
             addressesOf: addressResolver(config.DNS_SERVERS ?? []),
-            allows: config.OUTGOING_PRIVATE_ADDRESSES ? () => true : isPublicAddress,
+            ...(config.OUTGOING_PRIVATE_ADDRESSES ? {} : { allows: isPublicAddress }),
           }),
       },
       { provide: Notifications, useFactory: () => new Notifications(config.DATABASE_URL) },

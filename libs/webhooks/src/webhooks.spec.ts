@@ -45,8 +45,8 @@ describe('webhooks', () => {
     scope = project.live;
     other = project.test;
     receiver = await WebhookReceiver.open();
-    http = new OutgoingHttp({ addressesOf: () => Promise.resolve([]), allows: () => true });
-    endpoints = new WebhookEndpoints(database, new SecretBox('m'.repeat(32)), clock);
+    http = new OutgoingHttp({ addressesOf: () => Promise.resolve([]) });
+    endpoints = new WebhookEndpoints(database, new SecretBox('m'.repeat(32)), http, clock);
     announcer = new WebhookAnnouncer(database, clock, logger);
     log = new WebhookLog(database, clock);
     const deliveries = new WebhookDeliveriesQuery(database);
@@ -78,6 +78,24 @@ describe('webhooks', () => {
       data: { campaignKey: 'APIT-001' },
     });
     expect(receiver.posts).toHaveLength(1);
+  });
+
+  it('are never to go where no customer may reach, be it known by name or not', async () => {
+    const inside = new OutgoingHttp({
+      addressesOf: (host) => Promise.resolve(host === 'inside.example' ? ['10.0.0.7'] : []),
+      allows: () => false,
+    });
+    const guarded = new WebhookEndpoints(database, new SecretBox('m'.repeat(32)), inside, clock);
+    const { id } = await listen();
+    for (const host of ['[::7f00:1]', '168.63.129.16', 'inside.example', 'nowhere.example']) {
+      const url = `https://${host}/hook`;
+      const refusal = { errors: { url: 'must lead to a public address' } };
+      const made = guarded.create(scope, { url, description: null, eventTypes: [] });
+      await expect(made).rejects.toMatchObject({ members: refusal });
+      await expect(guarded.change(scope, id, { url })).rejects.toMatchObject({ members: refusal });
+    }
+    expect(await endpoints.list(scope)).toHaveLength(1);
+    await inside.close();
   });
 
   it('tell only what an endpoint wants to hear, and nothing of another environment', async () => {
@@ -193,7 +211,7 @@ describe('webhooks', () => {
 
   it('reach their endpoint though another one cannot be signed for', async () => {
     const { id } = await listen();
-    const foreign = new WebhookEndpoints(database, new SecretBox('n'.repeat(32)), clock);
+    const foreign = new WebhookEndpoints(database, new SecretBox('n'.repeat(32)), http, clock);
     const unreadable = await foreign.create(scope, { url: receiver.url, description: null, eventTypes: [] });
     await announcer.announce(scope, { type: 'campaign.sent', data: {} });
     await sender.pass();
@@ -302,7 +320,7 @@ describe('webhooks', () => {
     const box = new SecretBox('n'.repeat(32), 'm'.repeat(32));
     const sealed = new SealedWebhookSecrets(database, box);
     expect([await sealed.sealAnew(10), await sealed.sealAnew(10)]).toEqual([1, 0]);
-    const afterwards = new WebhookEndpoints(database, new SecretBox('n'.repeat(32)), clock);
+    const afterwards = new WebhookEndpoints(database, new SecretBox('n'.repeat(32)), http, clock);
     const [row] = await test.query(
       'select secret, previous_secret as "previousSecret", environment_id::int as "environmentId", project_id::int as "projectId" from webhooks.endpoints',
     );

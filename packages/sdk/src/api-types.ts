@@ -1475,6 +1475,8 @@ export interface components {
       description: string | null;
       /** @enum {string} */
       status: 'ACTIVE' | 'INACTIVE' | 'ARCHIVED';
+      /** @enum {string} */
+      visibility: 'PUBLIC' | 'PRIVATE';
       priority: ('URGENT' | 'HIGH' | 'MEDIUM' | 'LOW') | null;
       icon: string | null;
       doubleOptInEnabled: boolean;
@@ -1506,22 +1508,26 @@ export interface components {
     CreateTopic: {
       name: string;
       description?: string | null;
-      /** @enum {string} */
-      status?: 'ACTIVE' | 'INACTIVE' | 'ARCHIVED';
+      /** @description Default: ACTIVE. */
+      status?: ('ACTIVE' | 'INACTIVE' | 'ARCHIVED') | null;
+      /** @description Default: PUBLIC. A PRIVATE topic is not offered in the preference centre to who is not in it. */
+      visibility?: ('PUBLIC' | 'PRIVATE') | null;
       priority?: ('URGENT' | 'HIGH' | 'MEDIUM' | 'LOW') | null;
       icon?: string | null;
       /** @description Whether a consent must be confirmed by mail. Default: true. */
-      doubleOptInEnabled?: boolean;
+      doubleOptInEnabled?: boolean | null;
     };
     UpdateTopic: {
       name?: string;
       description?: string | null;
-      /** @enum {string} */
-      status?: 'ACTIVE' | 'INACTIVE' | 'ARCHIVED';
+      /** @description Default: ACTIVE. */
+      status?: ('ACTIVE' | 'INACTIVE' | 'ARCHIVED') | null;
+      /** @description Default: PUBLIC. A PRIVATE topic is not offered in the preference centre to who is not in it. */
+      visibility?: ('PUBLIC' | 'PRIVATE') | null;
       priority?: ('URGENT' | 'HIGH' | 'MEDIUM' | 'LOW') | null;
       icon?: string | null;
       /** @description Whether a consent must be confirmed by mail. Default: true. */
-      doubleOptInEnabled?: boolean;
+      doubleOptInEnabled?: boolean | null;
     };
     SubscriberPage: {
       data: components['schemas']['Subscriber'][];
@@ -1574,11 +1580,16 @@ export interface components {
          */
         source: string;
         /**
-         * Format: uri
-         * @description The page with the form.
+         * @description The page with the form, http or https; cut to 2000 characters.
+         * @example https://example.com/newsletter
          */
         sourceUrl?: string | null;
+        /**
+         * @description From which IPv4 or IPv6 address the consent was given. Of a list, or with a port, the first address is kept; what is none is not.
+         * @example 203.0.113.7
+         */
         ipAddress?: string | null;
+        /** @description With which browser; cut to 500 characters. */
         userAgent?: string | null;
         /** @description The words that were agreed to. */
         consentText?: string | null;
@@ -1589,7 +1600,7 @@ export interface components {
       phone?: string | null;
       customFields?: {
         [key: string]: unknown;
-      };
+      } | null;
     };
     UpdateSubscriber: {
       firstName?: string | null;
@@ -1597,13 +1608,13 @@ export interface components {
       phone?: string | null;
       customFields?: {
         [key: string]: unknown;
-      };
+      } | null;
     };
     CreateImport: {
       rows: ({
         customFields?: {
           [key: string]: unknown;
-        };
+        } | null;
       } & {
         [key: string]: unknown;
       })[];
@@ -1615,29 +1626,27 @@ export interface components {
          */
         source: string;
         /**
-         * Format: uri
-         * @description The page with the form.
+         * @description The page with the form, http or https; cut to 2000 characters.
+         * @example https://example.com/newsletter
          */
         sourceUrl?: string | null;
+        /**
+         * @description From which IPv4 or IPv6 address the consent was given. Of a list, or with a port, the first address is kept; what is none is not.
+         * @example 203.0.113.7
+         */
         ipAddress?: string | null;
+        /** @description With which browser; cut to 500 characters. */
         userAgent?: string | null;
         /** @description The words that were agreed to. */
         consentText?: string | null;
         formVersion?: string | null;
       };
-      /**
-       * @description What a row does whose address a subscriber has: UPSERT changes the fields that it names, SKIP nothing.
-       * @default UPSERT
-       * @enum {string}
-       */
-      onConflict?: 'UPSERT' | 'SKIP';
-      /**
-       * @description Column name → field name; null leaves the column out.
-       * @default {}
-       */
+      /** @description What a row does whose address a subscriber has: UPSERT changes the fields that it names, SKIP nothing. */
+      onConflict?: ('UPSERT' | 'SKIP') | null;
+      /** @description Column name → field name; null leaves the column out. */
       mapping?: {
         [key: string]: string | null;
-      };
+      } | null;
     };
     AcceptedImport: {
       /**
@@ -1731,11 +1740,16 @@ export interface components {
        */
       source: string;
       /**
-       * Format: uri
-       * @description The page with the form.
+       * @description The page with the form, http or https; cut to 2000 characters.
+       * @example https://example.com/newsletter
        */
       sourceUrl?: string | null;
+      /**
+       * @description From which IPv4 or IPv6 address the consent was given. Of a list, or with a port, the first address is kept; what is none is not.
+       * @example 203.0.113.7
+       */
       ipAddress?: string | null;
+      /** @description With which browser; cut to 500 characters. */
       userAgent?: string | null;
       /** @description The words that were agreed to. */
       consentText?: string | null;
@@ -1816,43 +1830,45 @@ export interface components {
         | 'MULTI_SELECT';
       description?: string | null;
       /** @description Whether new subscribers must have a value, which cannot be cleared. Default: false. */
-      isRequired?: boolean;
+      isRequired?: boolean | null;
       /** @description What merge tags say for a subscriber without a value; valid for the type. */
       defaultValue?: string | null;
-      /** @description Of SELECT and MULTI_SELECT only, in the order in which they are shown. */
-      options?: {
-        /**
-         * @description What is stored and sent.
-         * @example pro
-         */
-        value: string;
-        /**
-         * @description What people read.
-         * @example Professional
-         */
-        label: string;
-      }[];
+      options?:
+        | {
+            /**
+             * @description What is stored and sent.
+             * @example pro
+             */
+            value: string;
+            /**
+             * @description What people read.
+             * @example Professional
+             */
+            label: string;
+          }[]
+        | null;
     };
     UpdateCustomFieldDetails: {
       displayName?: string;
       description?: string | null;
       /** @description Whether new subscribers must have a value, which cannot be cleared. Default: false. */
-      isRequired?: boolean;
+      isRequired?: boolean | null;
     };
     UpdateCustomFieldConfig: {
-      /** @description Of SELECT and MULTI_SELECT only, in the order in which they are shown. */
-      options?: {
-        /**
-         * @description What is stored and sent.
-         * @example pro
-         */
-        value: string;
-        /**
-         * @description What people read.
-         * @example Professional
-         */
-        label: string;
-      }[];
+      options?:
+        | {
+            /**
+             * @description What is stored and sent.
+             * @example pro
+             */
+            value: string;
+            /**
+             * @description What people read.
+             * @example Professional
+             */
+            label: string;
+          }[]
+        | null;
       /** @description What merge tags say for a subscriber without a value; valid for the type. */
       defaultValue?: string | null;
     };
@@ -1891,11 +1907,8 @@ export interface components {
     CreateSegment: {
       name: string;
       description?: string | null;
-      /**
-       * @description Default: DYNAMIC when rules are given, else STATIC.
-       * @enum {string}
-       */
-      type?: 'STATIC' | 'DYNAMIC';
+      /** @description Default: DYNAMIC when rules are given, else STATIC. */
+      type?: ('STATIC' | 'DYNAMIC') | null;
       rules?: string | null;
     };
     PreviewSegment: {
@@ -1932,8 +1945,7 @@ export interface components {
     UpdateSegment: {
       name?: string;
       description?: string | null;
-      /** @enum {string} */
-      status?: 'ACTIVE' | 'INACTIVE' | 'ARCHIVED';
+      status?: ('ACTIVE' | 'INACTIVE' | 'ARCHIVED') | null;
       rules?: string | null;
     };
     SegmentMemberPage: {
@@ -1942,8 +1954,8 @@ export interface components {
     };
     /** @description Subscribers by their ids, by their addresses, or both. */
     SegmentMembers: {
-      subscriberIds?: string[];
-      emails?: string[];
+      subscriberIds?: string[] | null;
+      emails?: string[] | null;
     };
     SuppressionPage: {
       data: components['schemas']['Suppression'][];
@@ -1965,12 +1977,12 @@ export interface components {
        * @example jane@example.com
        */
       email: string;
+      /** @description GLOBAL_UNSUBSCRIBE also revokes all consents. */
+      reason?: ('GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE') | null;
       /**
-       * @description GLOBAL_UNSUBSCRIBE also revokes all consents.
-       * @default GLOBAL_UNSUBSCRIBE
-       * @enum {string}
+       * @description From which IPv4 or IPv6 address the consent was given. Of a list, or with a port, the first address is kept; what is none is not.
+       * @example 203.0.113.7
        */
-      reason?: 'GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE';
       ipAddress?: string | null;
     };
     AutomationPage: {
@@ -2024,8 +2036,7 @@ export interface components {
     UpdateAutomation: {
       name?: string;
       description?: string | null;
-      /** @enum {string} */
-      status?: 'DRAFT' | 'ACTIVE' | 'PAUSED' | 'ARCHIVED';
+      status?: ('DRAFT' | 'ACTIVE' | 'PAUSED' | 'ARCHIVED') | null;
       triggerType?:
         | ('subscriber_joins_list' | 'segment_entered' | 'segment_left' | 'custom_event' | 'manual')
         | null;
@@ -2033,16 +2044,8 @@ export interface components {
       triggerTopicId?: string | null;
     };
     AutomationContent: {
-      /**
-       * @description The steps as JSON in a string: `[{"id","type","config","position"?}]`, at most 200.
-       * @example [{"id":"start","type":"trigger","config":{}},{"id":"wait","type":"delay","config":{"duration":"P3D"}}]
-       */
-      nodes?: string;
-      /**
-       * @description The ways between them as JSON in a string: `[{"id","source","target","branch"?}]`.
-       * @example [{"id":"e1","source":"start","target":"wait"}]
-       */
-      edges?: string;
+      nodes?: string | null;
+      edges?: string | null;
     };
     CampaignPage: {
       data: components['schemas']['Campaign'][];
@@ -2072,11 +2075,15 @@ export interface components {
       sendStrategy: ('DRAFT' | 'IMMEDIATE' | 'SCHEDULED') | null;
       topicIds: string[] | null;
       segmentIds: string[] | null;
+      /** @description Null until it is asked for, by the pre-send analysis, schedule or send. */
       estimatedRecipientCount: number | null;
+      /** @description As of when that was counted. */
+      estimatedAt: string | null;
       scheduledAt: string | null;
       completedAt: string | null;
       fromEmail: string | null;
       fromName: string | null;
+      replyTo: string | null;
       preSendScore: number | null;
       preSendStatus: ('PENDING' | 'PASSED' | 'WARNING' | 'FAILED') | null;
       /**
@@ -2643,7 +2650,7 @@ export interface components {
        */
       createdAt: string;
     };
-    /** @description A problem (RFC 9457). More members depend on `type`. */
+    /** @description A problem (RFC 9457). Which members it has depends on `type`. */
     Problem: {
       /**
        * Format: uri
@@ -2658,10 +2665,30 @@ export interface components {
       instance?: string;
       /** Format: date-time */
       timestamp?: string;
-      /** @description Only with 400 and 422: field path → what is wrong with it. */
+      /** @description Only with 400 and 422: field path → what is wrong with it. At most 100 fields; `…` then says how many more there are. */
       errors?: {
         [key: string]: string;
       };
+      /** @description With `insufficient-scope`: what the key lacks. */
+      requiredScope?: string;
+      /** @description With `invalid-state`: where the resource is. */
+      currentState?: string;
+      /** @description With `invalid-state`: from where the operation is possible. */
+      allowedStates?: string[];
+      /** @description With `pre-send-rejected`, and `invalid-state` of an automation: what failed. */
+      checks?: {
+        /** @description What was looked at; new ones may come. */
+        code: string;
+        /** @enum {string} */
+        severity: 'CRITICAL' | 'WARNING' | 'INFO';
+        /** @enum {string} */
+        result: 'PASS' | 'FAIL' | 'SKIPPED';
+        /** @description Of an automation: where it is, such as `nodes[3].config.duration`. */
+        path?: string;
+        /** @description What was found and, when it failed, what to do. */
+        message: string;
+      }[];
+      /** @description Names the request in our log. */
       requestId: string;
     };
   };
@@ -2951,6 +2978,7 @@ export interface operations {
            *           "name": "Product news",
            *           "description": "What is new, once a month",
            *           "status": "ACTIVE",
+           *           "visibility": "PUBLIC",
            *           "priority": "URGENT",
            *           "icon": "megaphone",
            *           "doubleOptInEnabled": true,
@@ -3028,6 +3056,7 @@ export interface operations {
            *       "name": "Product news",
            *       "description": "What is new, once a month",
            *       "status": "ACTIVE",
+           *       "visibility": "PUBLIC",
            *       "priority": "URGENT",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
@@ -3114,6 +3143,7 @@ export interface operations {
            *       "name": "Product news",
            *       "description": "What is new, once a month",
            *       "status": "ACTIVE",
+           *       "visibility": "PUBLIC",
            *       "priority": "URGENT",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
@@ -3220,7 +3250,7 @@ export interface operations {
       };
       cookie?: never;
     };
-    requestBody: {
+    requestBody?: {
       content: {
         /** @example {} */
         'application/json': components['schemas']['UpdateTopic'];
@@ -3244,6 +3274,7 @@ export interface operations {
            *       "name": "Product news",
            *       "description": "What is new, once a month",
            *       "status": "ACTIVE",
+           *       "visibility": "PUBLIC",
            *       "priority": "URGENT",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
@@ -3615,7 +3646,7 @@ export interface operations {
       };
       cookie?: never;
     };
-    requestBody: {
+    requestBody?: {
       content: {
         /** @example {} */
         'application/json': components['schemas']['UpdateSubscriber'];
@@ -4636,7 +4667,7 @@ export interface operations {
       };
       cookie?: never;
     };
-    requestBody: {
+    requestBody?: {
       content: {
         /** @example {} */
         'application/json': components['schemas']['UpdateCustomFieldDetails'];
@@ -4736,7 +4767,7 @@ export interface operations {
       };
       cookie?: never;
     };
-    requestBody: {
+    requestBody?: {
       content: {
         /** @example {} */
         'application/json': components['schemas']['UpdateCustomFieldConfig'];
@@ -5221,7 +5252,7 @@ export interface operations {
       };
       cookie?: never;
     };
-    requestBody: {
+    requestBody?: {
       content: {
         /** @example {} */
         'application/json': components['schemas']['UpdateSegment'];
@@ -6160,7 +6191,7 @@ export interface operations {
       };
       cookie?: never;
     };
-    requestBody: {
+    requestBody?: {
       content: {
         /** @example {} */
         'application/json': components['schemas']['UpdateAutomation'];
@@ -6258,7 +6289,7 @@ export interface operations {
       };
       cookie?: never;
     };
-    requestBody: {
+    requestBody?: {
       content: {
         /** @example {} */
         'application/json': components['schemas']['AutomationContent'];
@@ -6596,10 +6627,12 @@ export interface operations {
            *             "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
            *           ],
            *           "estimatedRecipientCount": 1,
+           *           "estimatedAt": "2026-11-21T06:00:00.000Z",
            *           "scheduledAt": "2026-11-21T06:00:00.000Z",
            *           "completedAt": "2026-11-21T06:00:00.000Z",
            *           "fromEmail": "news@example.com",
            *           "fromName": "Acme News",
+           *           "replyTo": "text",
            *           "preSendScore": 0,
            *           "preSendStatus": "PENDING",
            *           "createdAt": "2026-11-21T06:00:00.000Z",
@@ -6661,6 +6694,8 @@ export interface operations {
           contentText?: string | null;
           fromEmail?: string | null;
           fromName?: string | null;
+          /** @description Where answers go, when not to `fromEmail`. */
+          replyTo?: string | null;
           topicIds?: string[] | null;
           segmentIds?: string[] | null;
           sendStrategy?: ('DRAFT' | 'IMMEDIATE' | 'SCHEDULED') | null;
@@ -6699,10 +6734,12 @@ export interface operations {
            *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
            *       ],
            *       "estimatedRecipientCount": 1,
+           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
+           *       "replyTo": "text",
            *       "preSendScore": 0,
            *       "preSendStatus": "PENDING",
            *       "createdAt": "2026-11-21T06:00:00.000Z",
@@ -6798,10 +6835,12 @@ export interface operations {
            *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
            *       ],
            *       "estimatedRecipientCount": 1,
+           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
+           *       "replyTo": "text",
            *       "preSendScore": 0,
            *       "preSendStatus": "PENDING",
            *       "createdAt": "2026-11-21T06:00:00.000Z",
@@ -6906,17 +6945,19 @@ export interface operations {
       };
       cookie?: never;
     };
-    requestBody: {
+    requestBody?: {
       content: {
         /** @example {} */
         'application/json': {
           name?: string;
-          subject?: string;
+          subject?: string | null;
           previewText?: string | null;
           contentJson?: string | null;
           contentText?: string | null;
           fromEmail?: string | null;
           fromName?: string | null;
+          /** @description Where answers go, when not to `fromEmail`. */
+          replyTo?: string | null;
           topicIds?: string[] | null;
           segmentIds?: string[] | null;
           sendStrategy?: ('DRAFT' | 'IMMEDIATE' | 'SCHEDULED') | null;
@@ -6953,10 +6994,12 @@ export interface operations {
            *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
            *       ],
            *       "estimatedRecipientCount": 1,
+           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
+           *       "replyTo": "text",
            *       "preSendScore": 0,
            *       "preSendStatus": "PENDING",
            *       "createdAt": "2026-11-21T06:00:00.000Z",
@@ -7189,10 +7232,12 @@ export interface operations {
            *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
            *       ],
            *       "estimatedRecipientCount": 1,
+           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
+           *       "replyTo": "text",
            *       "preSendScore": 0,
            *       "preSendStatus": "PENDING",
            *       "createdAt": "2026-11-21T06:00:00.000Z",
@@ -7294,10 +7339,12 @@ export interface operations {
            *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
            *       ],
            *       "estimatedRecipientCount": 1,
+           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
+           *       "replyTo": "text",
            *       "preSendScore": 0,
            *       "preSendStatus": "PENDING",
            *       "createdAt": "2026-11-21T06:00:00.000Z",
@@ -7399,10 +7446,12 @@ export interface operations {
            *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
            *       ],
            *       "estimatedRecipientCount": 1,
+           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
+           *       "replyTo": "text",
            *       "preSendScore": 0,
            *       "preSendStatus": "PENDING",
            *       "createdAt": "2026-11-21T06:00:00.000Z",
@@ -7504,10 +7553,12 @@ export interface operations {
            *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
            *       ],
            *       "estimatedRecipientCount": 1,
+           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
+           *       "replyTo": "text",
            *       "preSendScore": 0,
            *       "preSendStatus": "PENDING",
            *       "createdAt": "2026-11-21T06:00:00.000Z",
@@ -7609,10 +7660,12 @@ export interface operations {
            *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
            *       ],
            *       "estimatedRecipientCount": 1,
+           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
+           *       "replyTo": "text",
            *       "preSendScore": 0,
            *       "preSendStatus": "PENDING",
            *       "createdAt": "2026-11-21T06:00:00.000Z",
@@ -7714,10 +7767,12 @@ export interface operations {
            *         "019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90"
            *       ],
            *       "estimatedRecipientCount": 1,
+           *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
+           *       "replyTo": "text",
            *       "preSendScore": 0,
            *       "preSendStatus": "PENDING",
            *       "createdAt": "2026-11-21T06:00:00.000Z",

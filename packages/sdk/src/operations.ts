@@ -99,7 +99,7 @@ type Success<Id extends OperationId> = operations[Id]['responses'] extends infer
 
 /** What an operation takes as JSON. */
 export type Body<Id extends OperationId> = operations[Id] extends {
-  requestBody: { content: infer Content };
+  requestBody?: { content: infer Content };
 }
   ? JsonOf<Content>
   : never;

@@ -96,6 +96,7 @@ describe('the audience over HTTP', () => {
       name: 'News',
       description: null,
       status: 'ACTIVE',
+      visibility: 'PUBLIC',
       priority: null,
       icon: null,
       doubleOptInEnabled: false,
@@ -127,7 +128,7 @@ describe('the audience over HTTP', () => {
       description: 'x'.repeat(1_001),
       status: 'OPEN',
       priority: 1,
-      doubleOptInEnabled: null,
+      doubleOptInEnabled: 1,
       color: 'red',
     };
     expect(await call('POST', '/topics', wrong)).toMatchObject({
@@ -207,7 +208,7 @@ describe('the audience over HTTP', () => {
     const malformed = {
       email: 'nobody',
       topicKeys: [],
-      consent: { source: '', sourceUrl: 'javascript:alert(1)', ipAddress: '1.2.3', consentText: 7, other: 1 },
+      consent: { source: '', sourceUrl: 1, ipAddress: 2, consentText: 7, other: 1 },
       firstName: 'A\u0007',
       lastName: 'x'.repeat(51),
       customFields: [],
@@ -220,8 +221,8 @@ describe('the audience over HTTP', () => {
           email: 'is not an e-mail address',
           topicKeys: 'must have at least 1 item',
           'consent.source': 'must not be empty',
-          'consent.sourceUrl': 'must be an http or https URL',
-          'consent.ipAddress': 'must be an IP address',
+          'consent.sourceUrl': 'must be a string',
+          'consent.ipAddress': 'must be a string',
           'consent.consentText': 'must be a string',
           'consent.other': 'is not a known field',
           firstName: 'must not contain control characters',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CUSTOM_FIELD_STATUSES, CUSTOM_FIELD_TYPES, type CustomField } from '#audience';
 import { strictBody, timestamp, uuid } from '#platform/http';
+import { leftOut } from '../left-out.js';
 import { prose, requiredLine } from '../text-fields.js';
 
 const MAX_OPTIONS = 500;
@@ -26,7 +27,7 @@ const options = z
 const displayName = requiredLine(100);
 const details = {
   description: prose(500).nullish(),
-  isRequired: z.boolean().optional().meta({
+  isRequired: leftOut(z.boolean()).meta({
     description: 'Whether new subscribers must have a value, which cannot be cleared. Default: false.',
   }),
 };
@@ -56,7 +57,7 @@ const createBody = strictBody({
   type: z.enum(CUSTOM_FIELD_TYPES),
   ...details,
   defaultValue,
-  options: options.optional(),
+  options: leftOut(options),
 });
 
 export const createCustomFieldBody = createBody
@@ -75,7 +76,7 @@ export const createCustomFieldBody = createBody
 export const customFieldDetailsBody = strictBody({ displayName: displayName.optional(), ...details }).meta({
   id: 'UpdateCustomFieldDetails',
 });
-export const customFieldConfigBody = strictBody({ options: options.optional(), defaultValue }).meta({
+export const customFieldConfigBody = strictBody({ options: leftOut(options), defaultValue }).meta({
   id: 'UpdateCustomFieldConfig',
 });
 

@@ -46,6 +46,7 @@ export class ImportsController {
       'CSV of any size in UTF-8, its options in the query; or JSON with up to 10 000 rows. ' +
       'The rows are stored before the answer and applied after it: look at the import until it is COMPLETED.',
     scope: 'subscribers:write',
+    query: importQuery,
     body: importBody,
     streams: ['text/csv'],
     maxBodyBytes: MAX_JSON_BYTES,
@@ -80,6 +81,7 @@ export class ImportsController {
     operationId: 'listImportErrors',
     summary: 'List the rows of an import that something is to be said of, in their order',
     scope: 'subscribers:read',
+    query: pageQuery,
     response: { status: 200, schema: importErrorPage },
   })
   async errors(

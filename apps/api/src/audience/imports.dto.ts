@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { type Import, IMPORT_CONFLICTS, IMPORT_STATUSES, type ImportError } from '#audience';
+import { boundedErrors } from '#kernel';
 import { int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
+import { defaulted, leftOut } from '../left-out.js';
 import { proofFields } from './proof-fields.js';
 
 const MAX_ROWS = 10_000;
@@ -8,18 +10,20 @@ const MAX_ROWS = 10_000;
 const options = {
   topicKeys: z.array(z.string()).min(1).max(100),
   consent: strictBody(proofFields),
-  onConflict: z.enum(IMPORT_CONFLICTS).default('UPSERT').meta({
-    description:
-      'What a row does whose address a subscriber has: UPSERT changes the fields that it names, SKIP nothing.',
-  }),
-  mapping: z
-    .record(z.string(), z.string().nullable())
-    .default({})
-    .meta({ description: 'Column name → field name; null leaves the column out.' }),
+  onConflict: defaulted(
+    z.enum(IMPORT_CONFLICTS),
+    'UPSERT',
+    'What a row does whose address a subscriber has: UPSERT changes the fields that it names, SKIP nothing.',
+  ),
+  mapping: defaulted(
+    z.record(z.string(), z.string().nullable()),
+    {},
+    'Column name → field name; null leaves the column out.',
+  ),
 };
 
 const row = z
-  .looseObject({ customFields: z.record(z.string(), z.unknown()).optional() })
+  .looseObject({ customFields: leftOut(z.record(z.string(), z.unknown())) })
   .meta({ description: 'Fields by name: email, firstName, lastName, phone and keys of custom fields.' });
 
 /** What is sent beside CSV, in the query. */
@@ -144,5 +148,5 @@ export function toImportErrorView({
   email,
   errors,
 }: ImportError): z.output<typeof importErrorView> {
-  return { row: number, email, errors: { ...errors } };
+  return { row: number, email, errors: { ...boundedErrors(errors) } };
 }

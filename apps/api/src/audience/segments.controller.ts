@@ -34,6 +34,7 @@ export class SegmentsController {
     operationId: 'listSegments',
     summary: 'List segments, newest first',
     scope: 'segments:read',
+    query: pageQuery,
     response: { status: 200, schema: segmentPage },
   })
   async list(
@@ -130,6 +131,7 @@ export class SegmentsController {
     description:
       'Of a DYNAMIC segment the first page is of this moment, the pages behind are of the same evaluation.',
     scope: 'segments:read',
+    query: pageQuery,
     response: { status: 200, schema: segmentMemberPage },
   })
   async listMembers(

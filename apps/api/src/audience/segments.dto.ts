@@ -7,6 +7,7 @@ import {
   type SegmentPreview,
 } from '#audience';
 import { emailField, emailText, int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
+import { leftOut } from '../left-out.js';
 import { prose, requiredLine } from '../text-fields.js';
 
 /** People in one request. */
@@ -24,25 +25,24 @@ const description = prose(500).nullish();
 export const createSegmentBody = strictBody({
   name,
   description,
-  type: z
-    .enum(SEGMENT_TYPES)
-    .optional()
-    .meta({ description: 'Default: DYNAMIC when rules are given, else STATIC.' }),
+  type: leftOut(z.enum(SEGMENT_TYPES)).meta({
+    description: 'Default: DYNAMIC when rules are given, else STATIC.',
+  }),
   rules: rules.nullish(),
 }).meta({ id: 'CreateSegment' });
 
 export const updateSegmentBody = strictBody({
   name: name.optional(),
   description,
-  status: z.enum(SEGMENT_STATUSES).optional(),
+  status: leftOut(z.enum(SEGMENT_STATUSES)),
   rules: rules.nullish(),
 }).meta({ id: 'UpdateSegment' });
 
 export const previewSegmentBody = strictBody({ rules }).meta({ id: 'PreviewSegment' });
 
 export const segmentMembersBody = strictBody({
-  subscriberIds: z.array(z.uuid()).min(1).max(MAX_PEOPLE).optional(),
-  emails: z.array(emailField).min(1).max(MAX_PEOPLE).optional(),
+  subscriberIds: leftOut(z.array(z.uuid()).min(1).max(MAX_PEOPLE)),
+  emails: leftOut(z.array(emailField).min(1).max(MAX_PEOPLE)),
 })
   .superRefine(({ subscriberIds, emails }, context) => {
     if (subscriberIds !== undefined || emails !== undefined) return;

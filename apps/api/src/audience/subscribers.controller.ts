@@ -36,6 +36,7 @@ export class SubscribersController {
     operationId: 'listSubscribers',
     summary: 'List subscribers, newest first',
     scope: 'subscribers:read',
+    query: subscriberListQuery,
     response: { status: 200, schema: subscriberPage },
   })
   async list(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Subscriber, SUBSCRIBER_STATUSES } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
 import { proofFields } from './proof-fields.js';
+import { leftOut } from '../left-out.js';
 import { moment } from '../moment.js';
 import { line } from '../text-fields.js';
 
@@ -9,7 +10,7 @@ const fields = {
   firstName: line(50).nullish(),
   lastName: line(50).nullish(),
   phone: line(20).nullish(),
-  customFields: z.record(z.string(), z.unknown()).optional(),
+  customFields: leftOut(z.record(z.string(), z.unknown())),
 };
 
 export const createSubscriberBody = strictBody({

@@ -35,6 +35,7 @@ export class SuppressionsController {
     operationId: 'listSuppressions',
     summary: 'List suppressed addresses, newest first',
     scope: 'suppressions:manage',
+    query: suppressionListQuery,
     response: { status: 200, schema: suppressionPage },
   })
   async list(
@@ -99,7 +100,7 @@ export class SuppressionsController {
     @Param('email', { schema: emailParam }) address: EmailAddress,
     @Headers('x-confirm-unsuppress') confirmation: string | undefined,
   ): Promise<void> {
-    if (confirmation?.trim().toLowerCase() !== 'true') throw new UnsuppressUnconfirmedError();
+    if (confirmation !== 'true') throw new UnsuppressUnconfirmedError();
     await this.suppressions.lift(scope, address.key);
   }
 }

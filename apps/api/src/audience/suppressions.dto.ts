@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { SUPPRESSION_REASONS, type SuppressionView } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp } from '#platform/http';
+import { defaulted } from '../left-out.js';
 import { ipAddress } from './proof-fields.js';
 
 export const suppressBody = strictBody({
   email: emailField,
-  reason: z
-    .enum(SUPPRESSION_REASONS)
-    .default('GLOBAL_UNSUBSCRIBE')
-    .meta({ description: 'GLOBAL_UNSUBSCRIBE also revokes all consents.' }),
-  ipAddress: ipAddress.nullish(),
+  reason: defaulted(
+    z.enum(SUPPRESSION_REASONS),
+    'GLOBAL_UNSUBSCRIBE',
+    'GLOBAL_UNSUBSCRIBE also revokes all consents.',
+  ),
+  ipAddress,
 }).meta({ id: 'Suppress' });
 
 export const suppressionListQuery = pageQuery.extend({

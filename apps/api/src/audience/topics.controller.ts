@@ -35,6 +35,7 @@ export class TopicsController {
     operationId: 'listTopics',
     summary: 'List topics, newest first',
     scope: 'topics:read',
+    query: topicListQuery,
     response: { status: 200, schema: topicPage },
   })
   async list(

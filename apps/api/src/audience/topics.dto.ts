@@ -1,17 +1,21 @@
 import { z } from 'zod';
-import { TOPIC_PRIORITIES, TOPIC_STATUSES, type TopicView } from '#audience';
+import { TOPIC_PRIORITIES, TOPIC_STATUSES, TOPIC_VISIBILITIES, type TopicView } from '#audience';
 import { int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
+import { leftOut } from '../left-out.js';
 import { line, prose, requiredLine } from '../text-fields.js';
 
 const fields = {
   description: prose(1_000).nullish(),
-  status: z.enum(TOPIC_STATUSES).optional(),
+  status: leftOut(z.enum(TOPIC_STATUSES)).meta({ description: 'Default: ACTIVE.' }),
+  visibility: leftOut(z.enum(TOPIC_VISIBILITIES)).meta({
+    description:
+      'Default: PUBLIC. A PRIVATE topic is not offered in the preference centre to who is not in it.',
+  }),
   priority: z.enum(TOPIC_PRIORITIES).nullish(),
   icon: line(200).nullish(),
-  doubleOptInEnabled: z
-    .boolean()
-    .optional()
-    .meta({ description: 'Whether a consent must be confirmed by mail. Default: true.' }),
+  doubleOptInEnabled: leftOut(z.boolean()).meta({
+    description: 'Whether a consent must be confirmed by mail. Default: true.',
+  }),
 };
 const name = requiredLine(200);
 
@@ -29,6 +33,7 @@ export const topicView = z
     name: z.string(),
     description: z.string().nullable(),
     status: z.enum(TOPIC_STATUSES),
+    visibility: z.enum(TOPIC_VISIBILITIES),
     priority: z.enum(TOPIC_PRIORITIES).nullable(),
     icon: z.string().nullable(),
     doubleOptInEnabled: z.boolean(),

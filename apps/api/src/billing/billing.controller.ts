@@ -55,6 +55,7 @@ export class BillingController {
     description:
       'A subscription keeps the price and limits that it was made with when those on offer change.',
     scope: 'billing:read',
+    query: planListQuery,
     response: { status: 200, schema: planList },
   })
   async plans(
@@ -72,6 +73,7 @@ export class BillingController {
     operationId: 'listInvoices',
     summary: 'List invoices, newest first',
     scope: 'billing:read',
+    query: pageQuery,
     response: { status: 200, schema: invoicePage },
   })
   async invoices(

@@ -31,6 +31,7 @@ export class CreditsController {
     operationId: 'listCreditTransactions',
     summary: 'List the ledger of AI credits, newest first',
     scope: 'credits:read',
+    query: pageQuery,
     response: { status: 200, schema: creditTransactionPage },
   })
   async transactions(

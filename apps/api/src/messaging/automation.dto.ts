@@ -9,6 +9,7 @@ import {
 } from '#messaging';
 import { emailField, int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
 import { jsonObject } from '../json-object.js';
+import { leftOut } from '../left-out.js';
 import { prose, requiredLine } from '../text-fields.js';
 
 const MAX_GRAPH = 4_000_000;
@@ -30,7 +31,7 @@ export type CreateAutomationBody = z.output<typeof createAutomationBody>;
 export const updateAutomationBody = strictBody({
   name: name.optional(),
   description,
-  status: z.enum(AUTOMATION_STATUSES).optional(),
+  status: leftOut(z.enum(AUTOMATION_STATUSES)),
   triggerType,
   triggerTopicId,
 }).meta({ id: 'UpdateAutomation' });
@@ -51,8 +52,8 @@ const edges = z.string().max(MAX_GRAPH).meta({
 });
 
 export const automationContentBody = strictBody({
-  nodes: nodes.optional(),
-  edges: edges.optional(),
+  nodes: nodes.nullish(),
+  edges: edges.nullish(),
 }).meta({ id: 'AutomationContent' });
 
 export const automationListQuery = pageQuery.extend({ status: z.enum(AUTOMATION_STATUSES).optional() });
@@ -89,7 +90,7 @@ export function toAutomationFields(body: CreateAutomationBody): AutomationFields
 }
 
 /** What is absent stays. */
-export function toAutomationPatch(body: UpdateAutomationBody): UpdateAutomationBody {
+export function toAutomationPatch(body: UpdateAutomationBody): Partial<UpdateAutomationBody> {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }
 

@@ -34,6 +34,7 @@ export class AutomationsController {
     operationId: 'listAutomations',
     summary: 'List automations, newest first',
     scope: 'automations:read',
+    query: automationListQuery,
     response: { status: 200, schema: automationPage },
   })
   async list(

@@ -40,6 +40,7 @@ export class CampaignChecksController {
     description:
       'For the subscriber with this address, 404 when there is none, or with sample data. Personal links lead nowhere.',
     scope: 'campaigns:read',
+    query: previewQuery,
     response: { status: 200, schema: campaignPreviewView },
     problems: [409],
   })

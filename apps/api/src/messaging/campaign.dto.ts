@@ -7,6 +7,7 @@ import {
   type CampaignRow,
   SEND_STRATEGIES,
 } from '#messaging';
+import { leftOut } from '../left-out.js';
 import { moment } from '../moment.js';
 import { line, prose, requiredLine } from '../text-fields.js';
 
@@ -27,6 +28,7 @@ const fields = {
   contentText: prose(MAX_CONTENT).nullable(),
   fromEmail: emailField.nullable(),
   fromName: line(100).nullable(),
+  replyTo: emailField.nullable().meta({ description: 'Where answers go, when not to `fromEmail`.' }),
   topicIds: ids.nullable(),
   segmentIds: ids.nullable(),
   sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
@@ -40,6 +42,7 @@ export const createCampaignBody = strictBody({
   contentText: fields.contentText.optional(),
   fromEmail: fields.fromEmail.optional(),
   fromName: fields.fromName.optional(),
+  replyTo: fields.replyTo.optional(),
   topicIds: fields.topicIds.optional(),
   segmentIds: fields.segmentIds.optional(),
   sendStrategy: fields.sendStrategy.optional(),
@@ -48,7 +51,10 @@ export const createCampaignBody = strictBody({
 export type CreateCampaignBody = z.output<typeof createCampaignBody>;
 
 /** JSON merge-patch (RFC 7396): what is absent stays. */
-export const patchCampaignBody = strictBody(z.object(fields).partial().shape);
+export const patchCampaignBody = strictBody({
+  ...z.object(fields).partial().shape,
+  subject: leftOut(fields.subject),
+});
 export type PatchCampaignBody = z.output<typeof patchCampaignBody>;
 
 /** Whom a test mail goes to. */
@@ -75,11 +81,15 @@ export const campaignView = z
     sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
     topicIds: z.array(z.uuid()).nullable(),
     segmentIds: z.array(z.uuid()).nullable(),
-    estimatedRecipientCount: int64.nullable(),
+    estimatedRecipientCount: int64
+      .nullable()
+      .meta({ description: 'Null until it is asked for, by the pre-send analysis, schedule or send.' }),
+    estimatedAt: timestamp.nullable().meta({ description: 'As of when that was counted.' }),
     scheduledAt: timestamp.nullable(),
     completedAt: timestamp.nullable(),
     fromEmail: z.string().nullable(),
     fromName: z.string().nullable(),
+    replyTo: z.string().nullable(),
     preSendScore: z.int().min(0).max(100).nullable(),
     preSendStatus: z.enum(['PENDING', 'PASSED', 'WARNING', 'FAILED']).nullable(),
     createdAt: timestamp,
@@ -89,7 +99,7 @@ export const campaignView = z
 export const campaignPage = pageOf(campaignView, 'CampaignPage');
 
 export function toCampaignView(campaign: Campaign | CampaignRow): z.input<typeof campaignView> {
-  const { scheduledAt, completedAt, createdAt, updatedAt } = campaign;
+  const { estimatedAt, scheduledAt, completedAt, createdAt, updatedAt } = campaign;
   return {
     id: campaign.id,
     campaignKey: campaign.campaignKey,
@@ -103,10 +113,12 @@ export function toCampaignView(campaign: Campaign | CampaignRow): z.input<typeof
     topicIds: campaign.topicIds,
     segmentIds: campaign.segmentIds,
     estimatedRecipientCount: campaign.estimatedRecipientCount,
+    estimatedAt: estimatedAt?.toISOString() ?? null,
     scheduledAt: scheduledAt?.toISOString() ?? null,
     completedAt: completedAt?.toISOString() ?? null,
     fromEmail: campaign.fromEmail,
     fromName: campaign.fromName,
+    replyTo: campaign.replyTo,
     preSendScore: campaign.preSendScore,
     preSendStatus: campaign.preSendStatus,
     createdAt: createdAt.toISOString(),
@@ -121,6 +133,7 @@ export function toDraft(body: CreateCampaignBody): CampaignDraft {
     contentText: null,
     fromEmail: null,
     fromName: null,
+    replyTo: null,
     topicIds: [],
     segmentIds: [],
     sendStrategy: null,
@@ -133,9 +146,11 @@ export function toDraft(body: CreateCampaignBody): CampaignDraft {
 
 /** Only what the body has; `null` clears. */
 export function toChanges(body: PatchCampaignBody): Partial<CampaignDraft> {
-  const { fromEmail, topicIds, segmentIds, scheduledAt, ...plain } = body;
+  const { subject, fromEmail, replyTo, topicIds, segmentIds, scheduledAt, ...plain } = body;
   return {
     ...plain,
+    ...(subject === undefined ? {} : { subject }),
+    ...(replyTo === undefined ? {} : { replyTo: replyTo?.value ?? null }),
     ...(fromEmail === undefined ? {} : { fromEmail: fromEmail?.value ?? null }),
     ...(topicIds === undefined ? {} : { topicIds: topicIds ?? [] }),
     ...(segmentIds === undefined ? {} : { segmentIds: segmentIds ?? [] }),

@@ -26,6 +26,7 @@ export class CampaignsController {
     operationId: 'listCampaigns',
     summary: 'List campaigns, newest first',
     scope: 'campaigns:read',
+    query: campaignListQuery,
     response: { status: 200, schema: campaignPage },
   })
   async list(

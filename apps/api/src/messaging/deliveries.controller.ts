@@ -15,6 +15,7 @@ export class DeliveriesController {
     summary: 'List who a campaign was written down for, and how each delivery stands',
     description: 'The youngest subscriber first. Test mails are not among them.',
     scope: 'reports:read',
+    query: deliveryListQuery,
     response: { status: 200, schema: deliveryPage },
   })
   async list(

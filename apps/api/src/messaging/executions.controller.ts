@@ -18,6 +18,7 @@ export class ExecutionsController {
     operationId: 'listAutomationExecutions',
     summary: 'List who went through an automation and how, the latest first',
     scope: 'automations:read',
+    query: pageQuery,
     response: { status: 200, schema: executionPage },
   })
   async list(

@@ -79,6 +79,7 @@ export class ReportsController {
       'From the first bucket with anything in it to the last, gaps filled with zeros; empty before sending. At most two ' +
       'days of minutes, 90 days of hours or three years of days.',
     scope: 'reports:read',
+    query: timelineQuery,
     response: { status: 200, schema: timeline },
   })
   async timeline(
@@ -97,6 +98,7 @@ export class ReportsController {
       'One header and one row (RFC 4180), or with `rows=deliveries` one row a recipient. The worker makes the file; 503 ' +
       'when none does in time.',
     scope: 'reports:read',
+    query: exportQuery,
     response: { status: 200, contentType: CSV },
   })
   async export(

@@ -25,6 +25,7 @@ export class TestInboxController {
     description:
       'Mail of the test environment never leaves: it is kept here for 30 days, the newest 10 000. Test keys only.',
     scope: 'campaigns:read',
+    query: testInboxListQuery,
     response: { status: 200, schema: testInboxPage },
     problems: [404],
   })

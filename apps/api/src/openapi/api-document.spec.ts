@@ -85,7 +85,7 @@ describe('The OpenAPI document', () => {
   });
 
   it('shows page and size with their defaults', () => {
-    expect(operation('', 'get').parameters).toEqual([
+    expect(operation('', 'get').parameters?.slice(0, 2)).toEqual([
       expect.objectContaining({
         name: 'page',
         in: 'query',

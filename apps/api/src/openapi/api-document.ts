@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { API_SCOPES } from '#kernel';
 import { type Config, CONFIG } from '#platform';
 import { addCommonRules } from './common-rules.js';
 import type { OpenApiDocument } from './document.js';
@@ -11,7 +12,9 @@ const DESCRIPTION = `Email marketing as an API: subscribers, consent, campaigns 
 Every request needs an API key of a project, in \`X-API-Key\` or as \`Authorization: Bearer\`. A key opens one
 environment, live or test, and has scopes; each operation names the one that it needs. Errors are problems
 (RFC 9457) with \`Content-Type: application/problem+json\`. A key has 60 requests per minute unless its operator
-says otherwise; \`X-RateLimit-*\` tells where it stands.`;
+says otherwise; \`X-RateLimit-*\` tells where it stands.
+
+The scopes are ${API_SCOPES.map((scope) => `\`${scope}\``).join(', ')}.`;
 
 /** The OpenAPI document of the running api, made from its controllers when it is asked for first. */
 @Injectable()
@@ -41,6 +44,7 @@ function build(app: NestFastifyApplication): OpenApiDocument {
     .addApiKey({ type: 'apiKey', name: 'X-API-Key', in: 'header' }, 'apiKey')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'API key' }, 'bearer')
     .build();
+  base.info.license = { name: 'Apache License 2.0', identifier: 'Apache-2.0' } as { name: string };
   base.info.contact = { name: 'Mailwright', url: `${app.get<Config>(CONFIG).PUBLIC_URL}/docs` };
   const document = SwaggerModule.createDocument(app, base, {
     onlyIncludeDecoratedEndpoints: true,

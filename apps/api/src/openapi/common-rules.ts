@@ -8,27 +8,8 @@ import {
 } from './document.js';
 import { addExamples } from './examples.js';
 import { problemSlugs } from './operation-problems.js';
-
-/** RFC 9457, with what every problem of ours carries. */
-const PROBLEM: Schema = {
-  type: 'object',
-  description: 'A problem (RFC 9457). More members depend on `type`.',
-  required: ['type', 'title', 'status', 'requestId'],
-  properties: {
-    type: { type: 'string', format: 'uri', description: 'Identifies the type of problem; a page is there.' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string', description: 'What went wrong this time.' },
-    instance: { type: 'string', description: 'The path of the request.' },
-    timestamp: { type: 'string', format: 'date-time' },
-    errors: {
-      type: 'object',
-      description: 'Only with 400 and 422: field path → what is wrong with it.',
-      additionalProperties: { type: 'string' },
-    },
-    requestId: { type: 'string' },
-  },
-};
+import { PROBLEM } from './problem-schema.js';
+import { TAGS } from './tags.js';
 
 const integerHeader = (description: string) => ({ description, required: true, schema: { type: 'integer' } });
 
@@ -93,9 +74,9 @@ function descriptionOf({ summary = '', description, ...operation }: OperationEnt
   return `${description ?? `${summary}.`}\n\n${needs}`;
 }
 
-function tagsOf(document: OpenApiDocument): { name: string }[] {
+function tagsOf(document: OpenApiDocument): { name: string; description: string }[] {
   const names = operationsOf(document).flatMap(({ operation }) => operation.tags ?? []);
-  return [...new Set(names)].map((name) => ({ name }));
+  return [...new Set(names)].map((name) => ({ name, description: TAGS[name] ?? `${name}.` }));
 }
 
 /** Answers of one problem alone are the same everywhere: they are written once. */

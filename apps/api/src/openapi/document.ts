@@ -70,7 +70,7 @@ export interface OpenApiDocument {
     securitySchemes?: Record<string, unknown>;
   };
   servers?: { url: string }[];
-  tags?: { name: string }[];
+  tags?: { name: string; description: string }[];
 }
 
 /** Every operation with its path and method, in the order of the document. */

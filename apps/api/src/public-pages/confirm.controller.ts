@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ConfirmationsService } from '#audience';
@@ -18,6 +18,7 @@ import {
 import { formField } from './form-body.js';
 import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
+import { PageLimit } from './page-limit.guard.js';
 import type { Page } from './page-layout.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
@@ -44,6 +45,7 @@ const RESEND_PAGES = {
 /** Double opt-in: the page that a confirmation mail links to. */
 @ApiExcludeController()
 @UseFilters(PageFailures)
+@UseGuards(PageLimit)
 @Controller('c')
 export class ConfirmController {
   constructor(

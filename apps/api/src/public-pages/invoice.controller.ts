@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Param, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Res, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { type Invoice, InvoicesQuery } from '#billing';
@@ -9,6 +9,7 @@ import { invoicePdf } from './invoice-pdf.js';
 import type { InvoiceWording } from './invoice-text.js';
 import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
+import { PageLimit } from './page-limit.guard.js';
 import { PageLinks } from './page-links.service.js';
 import { sendPage, sendPdf } from './page-reply.js';
 
@@ -17,6 +18,7 @@ const PDF = '.pdf';
 /** An invoice, for whoever has its link: as a page, and with `.pdf` behind the token as PDF. */
 @ApiExcludeController()
 @UseFilters(PageFailures)
+@UseGuards(PageLimit)
 @Controller('i')
 export class InvoiceController {
   readonly #wording: InvoiceWording;

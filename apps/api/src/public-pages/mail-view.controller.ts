@@ -1,15 +1,17 @@
-import { Controller, Get, Inject, Param, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Res, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { MailPagesService } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
+import { PageLimit } from './page-limit.guard.js';
 import { PageLinks } from './page-links.service.js';
 import { sendMail, sendPage } from './page-reply.js';
 
 /** “View in browser”: one recipient's mail as a page. */
 @ApiExcludeController()
 @UseFilters(PageFailures)
+@UseGuards(PageLimit)
 @Controller('v')
 export class MailViewController {
   constructor(

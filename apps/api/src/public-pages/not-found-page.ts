@@ -13,6 +13,18 @@ export const notFoundPage: Page = page({
   </p>`,
 });
 
+/** 429: far more was asked for from one address than readers would. */
+export const tooManyPages: Page = page({
+  status: 429,
+  heading: 'Please wait a moment',
+  sign: signs.trouble,
+  sender: null,
+  body: html` <p>
+    A great many pages were opened from your network within a minute. Please try again in a minute: the link
+    stays good.
+  </p>`,
+});
+
 /** When we could not answer; `status` 500, or 503 when it is worth trying again soon. */
 export function failurePage(status: 500 | 503): Page {
   return page({

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { consentProof, PAUSE_DAYS, type Preferences, PreferencesQuery, PreferencesService } from '#audience';
@@ -6,6 +6,7 @@ import { NotFoundError } from '#kernel';
 import { formField } from './form-body.js';
 import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
+import { PageLimit } from './page-limit.guard.js';
 import type { Page } from './page-layout.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
@@ -15,6 +16,7 @@ import { visitorOf } from './visitor.js';
 /** Where a subscriber chooses topic by topic, pauses all mail, or leaves everything. */
 @ApiExcludeController()
 @UseFilters(PageFailures)
+@UseGuards(PageLimit)
 @Controller('p')
 export class PreferencesController {
   constructor(

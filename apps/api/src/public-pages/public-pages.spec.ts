@@ -365,6 +365,21 @@ describe('public pages', () => {
       }
     });
 
+    it('offer a private topic to nobody but who is in it', async () => {
+      const { id, topics } = await subscribe();
+      const [own] = topics;
+      const secret = await app.get(TopicsService).create(scope, { name: 'Members', visibility: 'PRIVATE' });
+      await app.get(TopicsService).update(scope, own!.topicKey, { visibility: 'PRIVATE' });
+      const { body } = await get(linkOf(id));
+      expect(body).toContain(`name="leave" value="${own!.topicKey}"`);
+      expect(body).not.toContain(`value="${secret.topicKey}"`);
+      expect((await post(linkOf(id), `join=${secret.topicKey}`)).statusCode).toBe(404);
+      expect((await post(linkOf(id), `leave=${own!.topicKey}`)).body).not.toContain(
+        `value="${own!.topicKey}"`,
+      );
+      expect((await post(linkOf(id), `join=${own!.topicKey}`)).statusCode).toBe(404);
+    });
+
     it('change nothing on a post that asks for nothing', async () => {
       const { id } = await subscribe();
       expect((await post(linkOf(id))).body).toContain('Your mail preferences');

@@ -1,9 +1,10 @@
-import { Controller, Get, Inject, Param, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Res, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { CampaignOverviewQuery } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
+import { PageLimit } from './page-limit.guard.js';
 import { PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
 import { expiredReportPage, reportPage } from './report-page.js';
@@ -11,6 +12,7 @@ import { expiredReportPage, reportPage } from './report-page.js';
 /** A campaign's report, for whoever has its link. */
 @ApiExcludeController()
 @UseFilters(PageFailures)
+@UseGuards(PageLimit)
 @Controller('r')
 export class ReportController {
   constructor(

@@ -1,4 +1,4 @@
-import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PreferencesQuery } from '#audience';
@@ -6,6 +6,7 @@ import { type DescribedMail, MailPagesService } from '#messaging';
 import { formField } from './form-body.js';
 import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
+import { PageLimit } from './page-limit.guard.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage, sendText } from './page-reply.js';
 import {
@@ -26,6 +27,7 @@ interface OpenedMail {
 /** The unsubscribe link of a mail: for its reader a page, for a mailbox provider RFC 8058. It never expires. */
 @ApiExcludeController()
 @UseFilters(PageFailures)
+@UseGuards(PageLimit)
 @Controller('u')
 export class UnsubscribeController {
   constructor(

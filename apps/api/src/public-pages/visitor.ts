@@ -10,7 +10,7 @@ export interface Visitor {
 
 export function visitorOf(request: FastifyRequest): Visitor {
   return {
-    ipAddress: request.ip,
+    ipAddress: request.clientAddress,
     userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null,
   };
 }

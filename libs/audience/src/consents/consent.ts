@@ -54,6 +54,11 @@ export class Consent {
     return this.#state?.status ?? null;
   }
 
+  /** Whether it stands or waits for its confirmation. */
+  get isGranted(): boolean {
+    return this.status === 'SUBSCRIBED' || this.status === 'PENDING_CONFIRMATION';
+  }
+
   /** The changes since it was loaded, for the consent record. */
   get changes(): readonly ConsentChange[] {
     return this.#changes;

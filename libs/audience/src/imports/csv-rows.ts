@@ -75,5 +75,5 @@ function columnsOf(
   const chosen = chooseColumns(cells, mapping, definitions, (index) => `columns[${index}]`);
   if (chosen.targets.includes('email')) return acceptedColumns(chosen);
   const missing = { columns: 'has no email: the first row must name the columns' };
-  return acceptedColumns({ ...chosen, faults: { ...chosen.faults, ...missing } });
+  return acceptedColumns({ ...chosen, faults: { ...missing, ...chosen.faults } });
 }

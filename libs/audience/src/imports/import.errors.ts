@@ -1,4 +1,4 @@
-import { DomainError } from '#kernel';
+import { boundedErrors, DomainError } from '#kernel';
 
 /** What was sent can never be imported, whatever the project knows: no header, no CSV, not UTF-8. */
 export class ImportNotReadableError extends DomainError {
@@ -10,6 +10,6 @@ export class ImportNotReadableError extends DomainError {
   }
 
   override get members(): Readonly<Record<string, unknown>> {
-    return { errors: this.errors };
+    return { errors: boundedErrors(this.errors) };
   }
 }

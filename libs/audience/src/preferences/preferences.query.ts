@@ -37,7 +37,7 @@ export class PreferencesQuery {
         from audience.topics t
         left join audience.consents c on c.topic_id = t.id and c.subscriber_id = ${subscriberId}
         where t.environment_id = ${scope.environmentId} and t.deleted_at is null
-          and (t.status = 'ACTIVE' or c.status in ('SUBSCRIBED', 'PENDING_CONFIRMATION'))
+          and (c.status in ('SUBSCRIBED', 'PENDING_CONFIRMATION') or (t.status = 'ACTIVE' and t.visibility = 'PUBLIC'))
         order by lower(t.name), t.id
       `.execute(db);
       return rows;

@@ -23,7 +23,7 @@ export class PreferencesService {
 
   /**
    * Gives consent to an active topic, confirmed by the link itself; not to a suppressed address, which only the
-   * operator lifts. Throws NotFoundError without such a topic.
+   * operator lifts. Throws NotFoundError without such a topic, and for a private one that does not wait for it.
    */
   async join(
     scope: ProjectScope,
@@ -38,9 +38,11 @@ export class PreferencesService {
       const address = await this.subscribers.addressOf(scope, subscriberId);
       if (address === null || (await this.suppressions.isSuppressed(scope, address.key))) return;
       const at = this.clock.now();
-      await this.changes.apply(scope, subscriberId, { at, proof }, (consents) =>
-        [consents.to(topic.id)].filter((consent) => consent.join(topic.doubleOptInEnabled, at)),
-      );
+      await this.changes.apply(scope, subscriberId, { at, proof }, (consents) => {
+        const consent = consents.to(topic.id);
+        if (topic.visibility === 'PRIVATE' && !consent.isGranted) throw new NotFoundError();
+        return consent.join(topic.doubleOptInEnabled, at) ? [consent] : [];
+      });
     });
   }
 

@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { isTopicKey, type Topic, type TopicFields } from './topic.js';
 
-const columns = sql`id, topic_key as "topicKey", name, description, status, priority, icon,
+const columns = sql`id, topic_key as "topicKey", name, description, status, visibility, priority, icon,
   double_opt_in_enabled as "doubleOptInEnabled", created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** The topics of a project, to change them or to grant consent to them. One that was deleted is not there. */
@@ -15,10 +15,10 @@ export class TopicRepository {
   insert(scope: ProjectScope, id: string, fields: TopicFields, at: Date): Promise<Topic> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<Topic>`
-        insert into audience.topics (id, environment_id, topic_key, name, description, status, priority, icon,
-          double_opt_in_enabled, created_at, updated_at)
+        insert into audience.topics (id, environment_id, topic_key, name, description, status, visibility, priority,
+          icon, double_opt_in_enabled, created_at, updated_at)
         values (${id}, ${scope.environmentId}, access.next_key('topic'), ${fields.name}, ${fields.description},
-          ${fields.status}, ${fields.priority}, ${fields.icon}, ${fields.doubleOptInEnabled}, ${at}, ${at})
+          ${fields.status}, ${fields.visibility}, ${fields.priority}, ${fields.icon}, ${fields.doubleOptInEnabled}, ${at}, ${at})
         returning ${columns}
       `.execute(db);
       return rows[0]!;
@@ -30,7 +30,7 @@ export class TopicRepository {
     return this.database.transaction(scope, async ({ db }) => {
       await sql`
         update audience.topics set name = ${fields.name}, description = ${fields.description}, status = ${fields.status},
-          priority = ${fields.priority}, icon = ${fields.icon}, double_opt_in_enabled = ${fields.doubleOptInEnabled},
+          visibility = ${fields.visibility}, priority = ${fields.priority}, icon = ${fields.icon}, double_opt_in_enabled = ${fields.doubleOptInEnabled},
           updated_at = ${at}
         where environment_id = ${scope.environmentId} and id = ${id}
       `.execute(db);

@@ -4,6 +4,10 @@ export type TopicStatus = (typeof TOPIC_STATUSES)[number];
 export const TOPIC_PRIORITIES = ['URGENT', 'HIGH', 'MEDIUM', 'LOW'] as const;
 export type TopicPriority = (typeof TOPIC_PRIORITIES)[number];
 
+/** Whether the preference centre offers it to everybody, or shows it to those alone who are in it. */
+export const TOPIC_VISIBILITIES = ['PUBLIC', 'PRIVATE'] as const;
+export type TopicVisibility = (typeof TOPIC_VISIBILITIES)[number];
+
 /** What people subscribe to. */
 export interface Topic {
   readonly id: string;
@@ -11,6 +15,7 @@ export interface Topic {
   readonly name: string;
   readonly description: string | null;
   readonly status: TopicStatus;
+  readonly visibility: TopicVisibility;
   readonly priority: TopicPriority | null;
   readonly icon: string | null;
   /** Whether a new consent waits for the owner of the address to confirm it. */
@@ -20,12 +25,12 @@ export interface Topic {
 }
 
 /** What a consent to it goes by. */
-export type GrantableTopic = Pick<Topic, 'id' | 'topicKey' | 'status' | 'doubleOptInEnabled'>;
+export type GrantableTopic = Pick<Topic, 'id' | 'topicKey' | 'status' | 'visibility' | 'doubleOptInEnabled'>;
 
 /** What the author of a topic decides. */
 export type TopicFields = Pick<
   Topic,
-  'name' | 'description' | 'status' | 'priority' | 'icon' | 'doubleOptInEnabled'
+  'name' | 'description' | 'status' | 'visibility' | 'priority' | 'icon' | 'doubleOptInEnabled'
 >;
 
 const TOPIC_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;

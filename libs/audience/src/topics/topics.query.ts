@@ -97,7 +97,7 @@ export class TopicsQuery {
 
 function viewsOf(scope: ProjectScope, wanted: RawBuilder<unknown>): RawBuilder<TopicView> {
   return sql<TopicView>`
-    select w.id, w.topic_key as "topicKey", w.name, w.description, w.status, w.priority, w.icon,
+    select w.id, w.topic_key as "topicKey", w.name, w.description, w.status, w.visibility, w.priority, w.icon,
       w.double_opt_in_enabled as "doubleOptInEnabled", w.created_at as "createdAt", w.updated_at as "updatedAt",
       n.subscribers as "subscriberCount", n.active as "activeSubscriberCount"
     from (${wanted}) w cross join lateral (${topicCounts(scope, sql`w.id`)}) n
@@ -112,6 +112,7 @@ function itemOf(row: Counted<TopicView>): TopicView | null {
     name: row.name,
     description: row.description,
     status: row.status,
+    visibility: row.visibility,
     priority: row.priority,
     icon: row.icon,
     doubleOptInEnabled: row.doubleOptInEnabled,

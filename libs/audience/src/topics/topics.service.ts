@@ -28,6 +28,7 @@ export class TopicsService {
       name: input.name,
       description: input.description ?? null,
       status: input.status ?? 'ACTIVE',
+      visibility: input.visibility ?? 'PUBLIC',
       priority: input.priority ?? null,
       icon: input.icon ?? null,
       doubleOptInEnabled: input.doubleOptInEnabled ?? true,
@@ -54,11 +55,20 @@ function patched(current: TopicFields, patch: TopicPatch): TopicFields | null {
     name = current.name,
     description = current.description,
     status = current.status,
+    visibility = current.visibility,
     priority = current.priority,
     icon = current.icon,
     doubleOptInEnabled = current.doubleOptInEnabled,
   } = patch;
-  const next: TopicFields = { name, description, status, priority, icon, doubleOptInEnabled };
-  const fields = ['name', 'description', 'status', 'priority', 'icon', 'doubleOptInEnabled'] as const;
+  const next: TopicFields = { name, description, status, visibility, priority, icon, doubleOptInEnabled };
+  const fields = [
+    'name',
+    'description',
+    'status',
+    'visibility',
+    'priority',
+    'icon',
+    'doubleOptInEnabled',
+  ] as const;
   return fields.every((field) => next[field] === current[field]) ? null : next;
 }

@@ -10,6 +10,7 @@ import { readGraph } from './graph/graph-reader.js';
 import { judgeStructure } from './graph/graph-structure.js';
 import { namedIn, readConfig } from './graph/node-config.js';
 import { bodyFaults, MailChecks, type MailRules } from './mail-checks.service.js';
+import { WebhookHosts } from './webhooks/webhook-hosts.service.js';
 
 /** What an automation needs, found to be there. */
 export interface ResolvedAutomation {
@@ -39,6 +40,7 @@ export class AutomationChecks {
     @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
     @Inject(SubscriberRules) private readonly rules: SubscriberRules,
     @Inject(MailChecks) private readonly mails: MailChecks,
+    @Inject(WebhookHosts) private readonly hosts: WebhookHosts,
   ) {}
 
   /** In the transaction that activates it: the topics that it needs are held until then. */
@@ -60,6 +62,7 @@ export class AutomationChecks {
       segmentIds: new Set<string>(),
     };
     judgeStructure(graph, faults);
+    await this.hosts.judge(graph, faults);
     const resolved = await this.#resolve(judgement, graph);
     return faults.isEmpty ? { resolved } : { checks: checksOf(faults.byPath, graph) };
   }

@@ -57,6 +57,13 @@ describe('an automation that cannot be activated', () => {
     });
   });
 
+  it('names webhooks that lead to no public address', async () => {
+    const refused = { url: 'must lead to a public address' };
+    for (const host of ['[::a00:1]', '168.63.129.16', '[2002:7f00:1::]', '[64:ff9b::a00:1]', '10.1.2.3'])
+      expect(await stepFaults('webhook', { url: `https://${host}/` })).toMatchObject(refused);
+    expect(await stepFaults('webhook', { url: 'https://8.8.8.8/' })).not.toHaveProperty('url');
+  });
+
   it('names merge tags that are not closed where they are', async () => {
     const part = (fault: string) => expect.stringMatching(fault);
     expect(

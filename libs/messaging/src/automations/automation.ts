@@ -24,8 +24,8 @@ export interface AutomationFields {
 
 /** The steps and the ways between them, as JSON. */
 export interface AutomationContent {
-  readonly nodes: string;
-  readonly edges: string;
+  readonly nodes: string | null;
+  readonly edges: string | null;
   readonly nodeCount: number;
 }
 

@@ -37,6 +37,7 @@ import { AutomationSecretsModule } from './webhooks/automation-secrets.module.js
 import { WebhookCaller } from './webhooks/webhook-caller.js';
 import { WebhookCalls } from './webhooks/webhook-calls.service.js';
 import { WebhookClient } from './webhooks/webhook-client.js';
+import { WebhookHosts } from './webhooks/webhook-hosts.service.js';
 
 /** What both edges use: writing automations, letting people in, seeing how they went, and the mails behind links. */
 @Module({
@@ -58,6 +59,7 @@ import { WebhookClient } from './webhooks/webhook-client.js';
     MailChecks,
     TriggerSegments,
     VersionPlans,
+    WebhookHosts,
   ],
   exports: [
     AutomationEntries,

@@ -14,10 +14,10 @@ export interface AutomationPatch extends Partial<AutomationFields> {
   readonly status?: AutomationStatus | undefined;
 }
 
-/** Either alone leaves the other as it is. */
+/** Either alone leaves the other as it is; null takes all away. */
 export interface ContentPatch {
-  readonly nodes?: string | undefined;
-  readonly edges?: string | undefined;
+  readonly nodes?: string | null | undefined;
+  readonly edges?: string | null | undefined;
 }
 
 const EMPTY = '[]';
@@ -65,8 +65,8 @@ export class AutomationsService {
   replaceContent(scope: ProjectScope, idOrKey: string, content: ContentPatch): Promise<AutomationView> {
     return this.#change(scope, idOrKey, (automation) => {
       if (content.nodes === undefined && content.edges === undefined) return Promise.resolve();
-      const { nodes = automation.state.nodes ?? EMPTY, edges = automation.state.edges ?? EMPTY } = content;
-      const { graph, errors } = readGraph({ nodes, edges });
+      const { nodes = automation.state.nodes, edges = automation.state.edges } = content;
+      const { graph, errors } = readGraph({ nodes: nodes ?? EMPTY, edges: edges ?? EMPTY });
       if (errors !== undefined) throw new DomainValidationError(errors);
       automation.replaceContent({ nodes, edges, nodeCount: graph.nodes.length }, this.clock.now());
       return Promise.resolve();

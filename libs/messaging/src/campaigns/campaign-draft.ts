@@ -12,6 +12,8 @@ export interface CampaignDraft {
   readonly contentText: string | null;
   readonly fromEmail: string | null;
   readonly fromName: string | null;
+  /** Where answers go; null: to the sender. */
+  readonly replyTo: string | null;
   readonly topicIds: readonly string[];
   readonly segmentIds: readonly string[];
   readonly sendStrategy: SendStrategy | null;

@@ -45,7 +45,7 @@ export class CampaignSendingService {
       const now = this.clock.now();
       locked.refuseUnlessSchedulable(now);
       const found = await this.analysis.analyse(scope, locked, now);
-      locked.judge(found);
+      locked.judge(found, now);
       if (found.status !== 'FAILED') {
         locked.schedule(now);
         await this.announcements.tell(scope, 'campaign.scheduled', locked);

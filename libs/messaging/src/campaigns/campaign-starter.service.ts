@@ -36,7 +36,7 @@ export class CampaignStarter {
     campaign.refuseUnlessSendable();
     const found = await this.analysis.analyse(scope, campaign, now);
     const analysis = found.status === 'FAILED' ? found : await this.#queue(scope, tx, campaign, found, now);
-    campaign.judge(analysis);
+    campaign.judge(analysis, now);
     return analysis;
   }
 

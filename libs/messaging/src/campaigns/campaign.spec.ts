@@ -19,6 +19,7 @@ function campaignIn(status: CampaignStatus): Campaign {
       contentText: 'Hello.',
       fromEmail: null,
       fromName: null,
+      replyTo: null,
       topicIds: ['t1'],
       segmentIds: [],
       sendStrategy: null,
@@ -68,7 +69,7 @@ describe('Campaign', () => {
     'forgets the analysis of what stood before: %j',
     (changes) => {
       const campaign = campaignIn('SCHEDULED');
-      campaign.judge({ score: 100, status: 'PASSED', recipients: 3 });
+      campaign.judge({ score: 100, status: 'PASSED', recipients: 3 }, now);
       campaign.revise(changes, later);
       expect(campaign).toMatchObject({
         ...changes,
@@ -87,14 +88,14 @@ describe('Campaign', () => {
     { subject: 'Hello' },
   ])('keeps its analysis when neither content nor audience changes: %j', (changes) => {
     const campaign = campaignIn('DRAFT');
-    campaign.judge({ score: 100, status: 'PASSED', recipients: 3 });
+    campaign.judge({ score: 100, status: 'PASSED', recipients: 3 }, now);
     campaign.revise(changes, later);
     expect(campaign).toMatchObject({ ...changes, preSendScore: 100, preSendStatus: 'PASSED' });
   });
 
   it('is left as it is by an empty change', () => {
     const campaign = campaignIn('DRAFT');
-    campaign.judge({ score: 100, status: 'PASSED', recipients: 3 });
+    campaign.judge({ score: 100, status: 'PASSED', recipients: 3 }, now);
     campaign.revise({}, later);
     expect(campaign).toMatchObject({ preSendScore: 100, updatedAt: now });
   });

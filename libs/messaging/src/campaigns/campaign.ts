@@ -53,6 +53,7 @@ export class Campaign {
   contentText: string | null;
   fromEmail: string | null;
   fromName: string | null;
+  replyTo: string | null;
   topicIds: string[];
   segmentIds: string[];
   sendStrategy: SendStrategy | null;
@@ -60,6 +61,7 @@ export class Campaign {
   status: CampaignStatus = 'DRAFT';
   failureReason: string | null = null;
   estimatedRecipientCount: number | null = null;
+  estimatedAt: Date | null = null;
   preSendScore: number | null = null;
   preSendStatus: PreSendStatus | null = null;
   queuedAt: Date | null = null;
@@ -89,6 +91,7 @@ export class Campaign {
     this.contentText = draft.contentText;
     this.fromEmail = draft.fromEmail;
     this.fromName = draft.fromName;
+    this.replyTo = draft.replyTo;
     this.topicIds = distinct(draft.topicIds);
     this.segmentIds = distinct(draft.segmentIds);
     this.sendStrategy = draft.sendStrategy;
@@ -115,6 +118,7 @@ export class Campaign {
     const { topicIds, segmentIds, ...plain } = changes;
     if (Object.keys(changes).length === 0) return;
     const before = this.analysedParts();
+    const audienceBefore = this.audience();
     Object.assign(this, plain);
     if (topicIds !== undefined) this.topicIds = distinct(topicIds);
     if (segmentIds !== undefined) this.segmentIds = distinct(segmentIds);
@@ -123,13 +127,17 @@ export class Campaign {
       this.preSendScore = null;
       this.preSendStatus = null;
     }
+    if (this.audience() !== audienceBefore) {
+      this.estimatedRecipientCount = null;
+      this.estimatedAt = null;
+    }
     this.updatedAt = now;
   }
 
-  judge({ score, status, recipients }: PreSendVerdict): void {
+  judge({ score, status, recipients }: PreSendVerdict, now: Date): void {
     this.preSendScore = score;
     this.preSendStatus = status;
-    this.estimatedRecipientCount = recipients;
+    this.estimate(recipients, now);
   }
 
   /** Throws what `schedule` throws: `InvalidStateError`, or `ScheduleMissingError` without a time to come. */
@@ -159,7 +167,7 @@ export class Campaign {
     this.refuseUnlessSendable();
     this.status = 'QUEUED_FOR_SENDING';
     this.failureReason = null;
-    this.estimatedRecipientCount = recipients;
+    this.estimate(recipients, now);
     this.queuedAt ??= now;
     this.audienceAt = now;
     this.expansionCursor = null;
@@ -221,6 +229,15 @@ export class Campaign {
     this.retryEmails = 0;
     this.retryFrom = null;
     return { usagePeriod, emails };
+  }
+
+  private estimate(recipients: number, now: Date): void {
+    this.estimatedRecipientCount = recipients;
+    this.estimatedAt = now;
+  }
+
+  private audience(): string {
+    return JSON.stringify([this.topicIds, this.segmentIds]);
   }
 
   private analysedParts(): string {

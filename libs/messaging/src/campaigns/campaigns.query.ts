@@ -18,10 +18,12 @@ export interface CampaignRow {
   readonly topicIds: string[];
   readonly segmentIds: string[];
   readonly estimatedRecipientCount: number | null;
+  readonly estimatedAt: Date | null;
   readonly scheduledAt: Date | null;
   readonly completedAt: Date | null;
   readonly fromEmail: string | null;
   readonly fromName: string | null;
+  readonly replyTo: string | null;
   readonly preSendScore: number | null;
   readonly preSendStatus: PreSendStatus | null;
   readonly createdAt: Date;
@@ -37,6 +39,7 @@ const COLUMNS = sql`
   c.id, c.campaign_key as "campaignKey", c.name, c.subject, c.preview_text as "previewText",
   c.content_json as "contentJson", c.content_text as "contentText", c.status, c.send_strategy as "sendStrategy",
   c.topic_ids as "topicIds", c.segment_ids as "segmentIds", c.estimated_recipient_count as "estimatedRecipientCount",
+  c.estimated_at as "estimatedAt", c.reply_to as "replyTo",
   c.scheduled_at as "scheduledAt", c.completed_at as "completedAt", c.from_email as "fromEmail",
   c.from_name as "fromName", c.pre_send_score as "preSendScore", c.pre_send_status as "preSendStatus",
   c.created_at as "createdAt", c.updated_at as "updatedAt"

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { CampaignAllowance } from '#billing';
-import { RecipientsQuery, SegmentsQuery, TopicsQuery } from '#audience';
+import { SegmentsQuery, TopicsQuery } from '#audience';
 import { Database } from '#platform';
 import { parseContentDocument } from '../content/content-document.js';
 import type { Campaign, CampaignDraft } from './campaign.js';
@@ -17,7 +17,6 @@ export class CampaignsService {
     @Inject(CampaignsQuery) private readonly query: CampaignsQuery,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
     @Inject(CampaignAllowance) private readonly allowance: CampaignAllowance,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -44,9 +43,7 @@ export class CampaignsService {
       const now = this.clock.now();
       await this.#refuseFaults(scope, draft, now);
       await this.allowance.admit(scope, now);
-      const campaign = await this.campaigns.add(scope, tx, draft, now);
-      campaign.estimatedRecipientCount = await this.#estimate(scope, campaign, now);
-      return campaign;
+      return this.campaigns.add(scope, tx, draft, now);
     });
   }
 
@@ -57,9 +54,6 @@ export class CampaignsService {
       const campaign = await this.campaigns.lock(scope, tx, campaignKey);
       await this.#refuseFaults(scope, changes, now);
       campaign.revise(changes, now);
-      if (changes.topicIds !== undefined || changes.segmentIds !== undefined) {
-        campaign.estimatedRecipientCount = await this.#estimate(scope, campaign, now);
-      }
       return campaign;
     });
   }
@@ -71,10 +65,6 @@ export class CampaignsService {
       campaign.refuseUnlessAllowed('delete');
       this.campaigns.remove(tx, campaign, this.clock.now());
     });
-  }
-
-  #estimate(scope: ProjectScope, campaign: Campaign, now: Date): Promise<number> {
-    return campaign.topicIds.length === 0 ? Promise.resolve(0) : this.recipients.count(scope, campaign, now);
   }
 
   async #refuseFaults(scope: ProjectScope, draft: Partial<CampaignDraft>, now: Date): Promise<void> {

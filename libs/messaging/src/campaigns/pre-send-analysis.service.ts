@@ -21,8 +21,9 @@ export class PreSendAnalysisService {
     const campaign = await this.database.transaction(scope, (tx) =>
       this.campaigns.named(scope, tx, campaignKey),
     );
-    const analysis = await this.analysis.analyse(scope, campaign, this.clock.now());
-    if (campaign.allows('change')) await this.#keep(scope, campaign, analysis);
+    const now = this.clock.now();
+    const analysis = await this.analysis.analyse(scope, campaign, now);
+    if (campaign.allows('change')) await this.#keep(scope, campaign, analysis, now);
     return analysis;
   }
 
@@ -31,11 +32,13 @@ export class PreSendAnalysisService {
     scope: ProjectScope,
     { id, updatedAt }: Campaign,
     { score, status, recipients }: CampaignAnalysis,
+    now: Date,
   ) {
     await this.database.transaction(scope, ({ db }) =>
       sql`
         update messaging.campaigns
-        set pre_send_score = ${score}, pre_send_status = ${status}, estimated_recipient_count = ${recipients}
+        set pre_send_score = ${score}, pre_send_status = ${status}, estimated_recipient_count = ${recipients},
+          estimated_at = ${now}
         where id = ${id} and environment_id = ${scope.environmentId} and updated_at = ${updatedAt}
       `.execute(db),
     );

@@ -44,6 +44,8 @@ export interface MimeMessage extends MimeParts {
 /** What all mails of a campaign share. */
 export interface SharedParts {
   readonly from: Sender;
+  /** An address with its domain as A-labels; without one, answers go to `from`. */
+  readonly replyTo?: string | null;
   readonly headers: readonly Header[];
   readonly html: MergeTemplate;
   readonly text: MergeTemplate;
@@ -63,6 +65,7 @@ const OWN_HEADERS = new Set([
   'message-id',
   'mime-version',
   'sender',
+  'reply-to',
   'cc',
   'bcc',
 ]);
@@ -85,7 +88,8 @@ export function buildMimeMessage(message: MimeMessage): Buffer {
 /** Folds and encodes what all messages of a campaign share. */
 export function compileMimeSkeleton(shared: SharedParts): MimeSkeleton {
   const seen = new Set<string>();
-  const head = fromHeader(shared.from) + extraHeaders(shared.headers, seen);
+  const head =
+    fromHeader(shared.from) + replyToHeader(shared.replyTo ?? null) + extraHeaders(shared.headers, seen);
   const html = compileBody(shared.html);
   const text = compileBody(shared.text);
   return {
@@ -128,6 +132,10 @@ const partHeaders = (subtype: string, encoding: string): string =>
 function fromHeader(from: Sender): string {
   const mailbox = address('From', from.address);
   return foldHeader('From', from.name ? `${phrase('From', from.name)} <${mailbox}>` : mailbox);
+}
+
+function replyToHeader(replyTo: string | null): string {
+  return replyTo === null ? '' : foldHeader('Reply-To', address('Reply-To', replyTo));
 }
 
 function extraHeaders(headers: readonly Header[], seen: Set<string>): string {

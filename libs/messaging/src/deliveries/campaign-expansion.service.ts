@@ -106,7 +106,7 @@ export class CampaignExpansionService {
           updated_at = ${now}, expanded_emails = ${emails},
           reserved_emails = ${campaign.usage_period === null ? 0 : complete ? emails : Math.max(emails, campaign.reserved_emails)},
           expansion_cursor = coalesce(${chunk.last}::uuid, expansion_cursor),
-          expanded_at = ${complete ? now : null}, estimated_recipient_count = case when ${complete} then ${emails} else estimated_recipient_count end
+          expanded_at = ${complete ? now : null}, estimated_recipient_count = case when ${complete} then ${emails} else estimated_recipient_count end, estimated_at = case when ${complete} then ${now} else estimated_at end
         where id = ${campaignId}
       `.execute(db);
       if (complete && campaign.segment_ids.length > 0) await this.recipients.thaw(scope, campaign.id);

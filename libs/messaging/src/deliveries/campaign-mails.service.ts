@@ -8,7 +8,7 @@ import { Senders } from '../campaigns/senders.service.js';
 import { projectValues } from '../content/merge-values.js';
 import { compileMimeSkeleton } from '../content/mime-message.js';
 import { LinkSets } from '../tracking/link-sets.service.js';
-import type { CampaignMail } from './campaign-mail.js';
+import { type CampaignMail, wireAddress } from './campaign-mail.js';
 
 const KEPT = 20;
 
@@ -85,7 +85,8 @@ export class CampaignMailsService {
     const { project, sender } = from;
     const template = await compileCampaign(campaign, project, trackingOf({ campaign, project }));
     const { html, text } = template;
-    const skeleton = compileMimeSkeleton({ from: sender, headers: [], html, text });
+    const replyTo = campaign.replyTo === null ? null : wireAddress(campaign.replyTo);
+    const skeleton = compileMimeSkeleton({ from: sender, replyTo, headers: [], html, text });
     return { scope, kind: 'CAMPAIGN', campaign, project, topics, sender, template, skeleton, linkSet: null };
   }
 }

@@ -5,6 +5,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import type { Sql } from '#platform';
 import { eraseRuns } from '../automations/runs/erase-runs.query.js';
 import { forgetBreakdowns } from '../campaign-reports/campaign-breakdowns.service.js';
+import { eraseExports } from '../reports/erase-exports.query.js';
 import { wakeSenders } from '../deliveries/deliveries.channel.js';
 
 /** Somebody who was erased: no address, only what finds the rows. */
@@ -34,6 +35,7 @@ export class MailErasureService {
       where m.environment_id = ${environmentId} and ${this.digests.ofColumn(scope, sql`m.to_key`)} = ${digest}
     `.execute(db);
     await forgetBreakdowns(db, scope, subscriberId);
+    await eraseExports(db, scope, sql`d.subscriber_id = ${subscriberId}`, this.clock.now());
     await depersonalise(db, scope, sql`d.subscriber_id = ${subscriberId}`, this.clock.now());
     // Copies that an author sent to try a campaign belong to no subscriber: only their address tells whose they are.
     const ofAddress = sql`d.kind = 'TEST' and ${this.digests.ofColumn(scope, sql`d.address_key`)} = ${digest}`;

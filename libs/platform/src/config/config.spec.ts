@@ -35,6 +35,14 @@ describe('The configuration', () => {
   });
 
   it.each([
+    ['false', false],
+    ['true', true],
+    ['10.0.0.0/8, 2001:db8::/32,192.0.2.1', ['10.0.0.0/8', '2001:db8::/32', '192.0.2.1']],
+  ])('trusts the proxies %s', (given, trusted) => {
+    expect(loadConfig({ DATABASE_URL, TRUST_PROXY: given }).TRUST_PROXY).toEqual(trusted);
+  });
+
+  it.each([
     ['BOUNCE_HOST', 'bounces'],
     ['BOUNCE_HOST', 'Bounces.example'],
     ['SPF_INCLUDE', 'include:spf.example'],
@@ -50,6 +58,11 @@ describe('The configuration', () => {
     ['PORT', '99999', 'PORT must be at most 65535'],
     ['SHUTDOWN_TIMEOUT_MS', '-1', 'SHUTDOWN_TIMEOUT_MS must be at least 100'],
     ['TRACKING', 'yes', 'TRACKING must be one of true, false'],
+    [
+      'TRUST_PROXY',
+      '10.0.0.0/33',
+      'TRUST_PROXY must be true, false, or IP addresses and networks such as 10.0.0.0/8, with commas between them',
+    ],
     ['TOKEN_SECRET', 'short', 'TOKEN_SECRET needs at least 32 characters'],
     ['DATABASE_URL', '', 'DATABASE_URL is required'],
   ])('says of %s=%s what it may be', (name, value, problem) => {

@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { hostName } from '#kernel';
+import { trustedProxies } from './trusted-proxies.js';
 
 const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
 const port = z.coerce.number().int().min(0).max(65_535);
@@ -99,9 +100,10 @@ export const environmentVariables = z.object({
     description:
       'How the world reaches the api; links in mails begin with it. Default: `http://localhost:PORT`.',
   }),
-  TRUST_PROXY: flag
-    .default(false)
-    .meta({ description: 'true: take the client’s address from X-Forwarded-For.' }),
+  TRUST_PROXY: trustedProxies.default(false).meta({
+    description:
+      'Whose X-Forwarded-For is believed: addresses and networks of proxies, e.g. `10.0.0.0/8,192.0.2.1`; true: that of whoever connects.',
+  }),
   TOKEN_SECRET: secret.optional().meta({
     description: 'Signs the links in mails (32 characters or more). Required in production.',
   }),
@@ -125,6 +127,10 @@ export const environmentVariables = z.object({
   RATE_LIMIT_PER_MINUTE: count(1, 1_000_000)
     .default(60)
     .meta({ description: 'Requests per minute and API key, unless the key has its own limit.' }),
+  PAGE_LIMIT_PER_MINUTE: count(1, 1_000_000).default(3_000).meta({
+    description:
+      'Pages per minute and client address that readers of mails open: to confirm, choose, unsubscribe, view.',
+  }),
   REQUIRE_VERIFIED_DOMAIN: flag.default(true).meta({
     description: 'false lets live mail go without a verified sending domain. Refused in production.',
   }),

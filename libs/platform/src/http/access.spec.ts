@@ -13,7 +13,7 @@ describe('Who may come in', () => {
 
   beforeAll(async () => {
     test = await createTestDatabase();
-    api = await startSampleApi(test.url, { TRUST_PROXY: 'true' });
+    api = await startSampleApi(test.url, { TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' });
     api.keys.issue('reader', sampleCaller(['topics:read'], 10_000));
     api.keys.issue('writer', sampleCaller(['topics:write'], 10_000));
   });
@@ -138,6 +138,10 @@ describe('Who may come in', () => {
   it('believes the trusted proxy about the client, not the client about itself', async () => {
     const headers = { 'x-api-key': 'reader', 'x-forwarded-for': '6.6.6.6, 203.0.113.9, 10.0.0.3' };
     expect(await (await call('/parcels/whoami', { headers })).json()).toMatchObject({ ip: '203.0.113.9' });
+    const junk = { 'x-api-key': 'reader', 'x-forwarded-for': "6.6.6.6, junk'--" };
+    expect(await (await call('/parcels/whoami', { headers: junk })).json()).toMatchObject({
+      ip: '127.0.0.1',
+    });
   });
 
   it('decodes a path once and keeps a plus sign', async () => {

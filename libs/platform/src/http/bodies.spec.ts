@@ -40,7 +40,7 @@ describe('What a body may look like', () => {
       options: [{ value: 'a', label: 'A' }, { value: 7 }],
       colour: 'red',
     };
-    const answer = await post('/parcels?verbose=1', JSON.stringify(body));
+    const answer = await post('/parcels', JSON.stringify(body));
     expect(answer.status).toBe(400);
     expect(answer.headers.get('content-type')).toBe('application/problem+json');
     const problem = await problemIn(answer);

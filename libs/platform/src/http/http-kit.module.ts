@@ -60,9 +60,9 @@ const providers = [
   },
   {
     provide: IdempotencyHook,
-    useFactory: (database: Database, clock: Clock, config: Config, logger: Logger) =>
-      new IdempotencyHook(new IdempotencyKeysQuery(database, clock), config, logger),
-    inject: [Database, Clock, CONFIG, LOGGER],
+    useFactory: (database: Database, config: Config, logger: Logger) =>
+      new IdempotencyHook(new IdempotencyKeysQuery(database), config, logger),
+    inject: [Database, CONFIG, LOGGER],
   },
   {
     provide: Deadline,

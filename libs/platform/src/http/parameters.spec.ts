@@ -17,6 +17,7 @@ describe('What a path and a query may look like', () => {
     test = await createTestDatabase();
     api = await startSampleApi(test.url);
     api.keys.issue('key', sampleCaller(['topics:read'], 100_000));
+    api.keys.issue('writer of notes', sampleCaller(['topics:write'], 100_000));
   });
 
   afterAll(async () => {
@@ -34,6 +35,35 @@ describe('What a path and a query may look like', () => {
       value: 'Jane+News@München.example',
       key: 'jane+news@xn--mnchen-3ya.example',
     });
+  });
+
+  it('has no parameter in its query that the operation does not know', async () => {
+    const refused = await get('/parcels?size=0&sort=name&filter[x]=1');
+    expect(refused.status).toBe(400);
+    expect((await problemIn(refused))['errors']).toEqual({
+      size: 'must be at least 1',
+      sort: 'is not a known field',
+      'filter[x]': 'is not a known field',
+    });
+    const without = await get('/parcels/raw/x?sort=name&__proto__=1');
+    expect((await problemIn(without))['errors']).toMatchObject({ sort: 'is not a known field' });
+    expect((await get('/parcels/nowhere/at-all?sort=name')).status).toBe(404);
+    const note = await fetch(`${api.url}/api/v1/parcels/by-email/a@b.example?sort=name`, {
+      method: 'POST',
+      headers: { 'x-api-key': 'writer of notes', 'content-type': 'application/json' },
+      body: '{"extra":1}',
+    });
+    expect((await problemIn(note))['errors']).toMatchObject({
+      sort: 'is not a known field',
+      extra: 'is not a known field',
+    });
+  });
+
+  it('names 100 of the fields that are wrong, and how many more there are', async () => {
+    const query = Array.from({ length: 1_000 }, (_, n) => `f${n}=1`).join('&');
+    const { errors } = await problemIn(await get(`/parcels?${query}`));
+    expect(Object.keys(errors as object)).toHaveLength(101);
+    expect(errors).toMatchObject({ f0: 'is not a known field', '…': 'and 900 more' });
   });
 
   it('is a 400 with broken percent-encoding, request id included', async () => {

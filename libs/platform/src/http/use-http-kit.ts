@@ -5,12 +5,12 @@ import { logContext } from '../logging/request-context.js';
 import { CONFIG } from '../platform.module.js';
 import { AccessHook } from './authentication/access.hook.js';
 import { ApiKeyAuthenticator } from './authentication/api-key-authenticator.js';
+import { clientAddressReader } from './authentication/trusted-proxy.js';
 import { IdempotencyHook } from './idempotency/idempotency.hook.js';
 import { API_PREFIX } from './operation/api-controller.decorator.js';
 import { isPage, linkHeader } from './pagination/link-header.js';
 import type { Pagination } from './pagination/page.js';
 import { registerBodyParsers } from './parsing/body-parsers.js';
-import { refuseUnexpectedBody } from './parsing/no-body.hook.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 import { RouteTable } from './routing/route-table.js';
@@ -20,6 +20,7 @@ import { RequestLog } from './server/request-log.js';
 import { ignoreUnknownExpectations, refuseWithoutHost } from './server/request-form.js';
 import { addSecurityHeaders } from './server/response-headers.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
+import { refuseUnknownInput } from './validation/unknown-input.hook.js';
 
 /**
  * Makes an application that imports `HttpKitModule` obey the contract's common rules. Called once, before
@@ -29,7 +30,7 @@ export function useHttpKit(app: NestFastifyApplication): void {
   const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
   app.useGlobalPipes(new RequestValidationPipe());
   app.useGlobalFilters(app.get(ProblemFilter));
-  decorateRequests(fastify);
+  decorateRequests(fastify, app.get<Config>(CONFIG));
   registerBodyParsers(fastify);
   ignoreUnknownExpectations(fastify.server);
   registerRoutes(fastify, app.get(RouteTable));
@@ -37,7 +38,13 @@ export function useHttpKit(app: NestFastifyApplication): void {
   registerReplyHooks(fastify, app);
 }
 
-function decorateRequests(fastify: FastifyInstance): void {
+function decorateRequests(fastify: FastifyInstance, { TRUST_PROXY }: Config): void {
+  const read = clientAddressReader(TRUST_PROXY);
+  fastify.decorateRequest('clientAddress', {
+    getter(this: FastifyRequest) {
+      return read(this.ip, this.headers['x-forwarded-for']?.toString());
+    },
+  });
   fastify.decorateRequest('caller', null);
   fastify.decorateRequest('rawBody', null);
   fastify.decorateRequest('bodyHash', null);
@@ -74,7 +81,7 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
     await access.admit(request, reply);
   });
   fastify.addHook('preHandler', async (request, reply) => {
-    refuseUnexpectedBody(request);
+    refuseUnknownInput(request);
     await idempotency.begin(request, reply);
   });
   // Reading the body has left the context of onRequest.

@@ -22,21 +22,21 @@ export class GuardedLookup {
     });
   };
 
-  readonly #resolved = callbackify((host: string) => this.#allowed(host));
+  readonly #resolved = callbackify((host: string) => this.resolve(host));
 
-  async #allowed(host: string): Promise<readonly string[]> {
-    const addresses = await this.#resolve(host);
-    if (addresses.length === 0) throw new OutgoingHttpError('resolution', `${host} has no address.`);
-    if (!addresses.every(this.allows))
-      throw new OutgoingHttpError('address', `${host} leads to an address that is not public.`);
-    return addresses;
-  }
-
-  async #resolve(host: string): Promise<readonly string[]> {
+  /**
+   * Where `host` leads. What has no address and what has one that is not allowed is refused in the same words: nobody
+   * learns here which names an inner network knows.
+   */
+  async resolve(host: string): Promise<readonly string[]> {
+    const refusal = `${host} leads to no public address.`;
+    let addresses: readonly string[];
     try {
-      return await this.addressesOf(host);
+      addresses = await this.addressesOf(host);
     } catch (error) {
-      throw new OutgoingHttpError('resolution', `${host} cannot be resolved.`, { cause: error });
+      throw new OutgoingHttpError('resolution', refusal, { cause: error });
     }
+    if (addresses.length > 0 && addresses.every(this.allows)) return addresses;
+    throw new OutgoingHttpError('resolution', refusal);
   }
 }

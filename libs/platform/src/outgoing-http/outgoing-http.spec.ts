@@ -92,8 +92,34 @@ describe('requests to URLs that customers name', () => {
     const { server } = await dnsServer(['10.0.0.7']);
     const http = client({ addressesOf: addressResolver([server]) });
     await expect(http.request({ method: 'GET', url: 'http://inside.example/' })).rejects.toMatchObject({
-      fault: 'address',
+      fault: 'resolution',
+      message: 'inside.example leads to no public address.',
     });
+  });
+
+  it('say of a name that is not there and of one that leads inside the same', async () => {
+    const unknown = Object.assign(new Error('queryA ENOTFOUND'), { code: 'ENOTFOUND' });
+    const inside = client({ addressesOf: () => Promise.resolve(['8.8.8.8', '10.0.0.7']) });
+    const nowhere = client({ addressesOf: () => Promise.reject(unknown) });
+    for (const http of [inside, nowhere]) {
+      const called = http.request({ method: 'GET', url: 'http://x.example/' });
+      await expect(called).rejects.toMatchObject({
+        fault: 'resolution',
+        message: 'x.example leads to no public address.',
+      });
+      expect(await http.hostFault('http://x.example/')).toBe('must lead to a public address');
+    }
+  });
+
+  it('look at a host before it is called, as far as names can be resolved', async () => {
+    const outage = Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' });
+    const offline = client({ addressesOf: () => Promise.reject(outage) });
+    expect(await offline.hostFault('http://x.example/')).toBeNull();
+    expect(await offline.hostFault('http://[::7f00:1]/')).toBe('must lead to a public address');
+    const everywhere = new OutgoingHttp({ addressesOf: () => Promise.reject(new Error('never asked')) });
+    closing.push(() => everywhere.close());
+    for (const url of ['http://x.example/', 'http://127.0.0.1/'])
+      expect(await everywhere.hostFault(url)).toBeNull();
   });
 
   it('connect to the very address that was checked, though the name changes its answer', async () => {

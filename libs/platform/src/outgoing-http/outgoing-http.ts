@@ -10,6 +10,7 @@ const KEPT_METHOD = [307, 308];
 const AS_GET = [301, 302, 303];
 /** What must not follow a redirect to another host. */
 const CREDENTIALS = ['authorization', 'cookie', 'proxy-authorization'];
+const OUTAGES: ReadonlySet<string> = new Set(['EAI_AGAIN', 'ETIMEOUT', 'ESERVFAIL', 'ECONNREFUSED']);
 
 export interface OutgoingRequest {
   readonly method: 'GET' | 'POST';
@@ -27,8 +28,8 @@ export interface OutgoingAnswer {
 
 export interface OutgoingHttpOptions {
   readonly addressesOf: AddressesOf;
-  /** Which addresses may be spoken to. */
-  readonly allows: (address: string) => boolean;
+  /** Which addresses may be spoken to. Default: all. */
+  readonly allows?: (address: string) => boolean;
   /** For the whole request, redirects and body included. Default: 5 s. */
   readonly timeoutMs?: number;
 }
@@ -40,14 +41,16 @@ export interface OutgoingHttpOptions {
  */
 export class OutgoingHttp {
   readonly #allows: (address: string) => boolean;
+  readonly #allowsAll: boolean;
   readonly #timeoutMs: number;
   readonly #guard: GuardedLookup;
   #agent: Promise<Agent> | undefined;
 
   constructor({ addressesOf, allows, timeoutMs = TIMEOUT_MS }: OutgoingHttpOptions) {
-    this.#allows = allows;
+    this.#allows = allows ?? (() => true);
+    this.#allowsAll = allows === undefined;
     this.#timeoutMs = timeoutMs;
-    this.#guard = new GuardedLookup(addressesOf, allows);
+    this.#guard = new GuardedLookup(addressesOf, this.#allows);
   }
 
   /** The answer, whatever its status; an `OutgoingHttpError` when there is none. */
@@ -57,6 +60,22 @@ export class OutgoingHttp {
       return await this.#follow(request, signal);
     } catch (error) {
       throw await asOutgoingError(error, signal);
+    }
+  }
+
+  /**
+   * What is wrong with the host of a URL that is to be called later, or null. Of a name that cannot be resolved at the
+   * moment, or not before `signal` is aborted, nothing is said: the call looks again.
+   */
+  async hostFault(url: string, signal = AbortSignal.timeout(this.#timeoutMs)): Promise<string | null> {
+    try {
+      const host = hostOf(this.#checked(url));
+      const looking = isIP(host) === 0 && !this.#allowsAll ? this.#guard.resolve(host) : null;
+      await Promise.race([looking, aborted(signal)]);
+      return null;
+    } catch (error) {
+      if (!(error instanceof OutgoingHttpError)) throw error;
+      return isOutage(error.cause) ? null : 'must lead to a public address';
     }
   }
 
@@ -109,11 +128,27 @@ export class OutgoingHttp {
       throw new OutgoingHttpError('url', 'It is no http or https URL.');
     if (target.username !== '' || target.password !== '')
       throw new OutgoingHttpError('url', 'It carries a user name or a password.');
-    const host = target.hostname.replace(/^\[|\]$/g, '');
+    const host = hostOf(target);
     if (isIP(host) !== 0 && !this.#allows(host))
       throw new OutgoingHttpError('address', `${host} is not a public address.`);
     return target;
   }
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Whether names cannot be resolved at the moment, in the words of getaddrinfo and c-ares. */
+function isOutage(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && OUTAGES.has(String(error.code));
 }
 
 function redirected(

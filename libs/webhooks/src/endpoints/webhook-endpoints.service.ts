@@ -8,7 +8,7 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
-import { Database, SecretBox, type Sql } from '#platform';
+import { Database, OutgoingHttp, SecretBox, type Sql } from '#platform';
 import { type Endpoint, type EndpointStatus, newSecret, urlFault } from './endpoint.js';
 import { webhookSecret } from './webhook-secret.js';
 
@@ -37,12 +37,13 @@ export class WebhookEndpoints {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SecretBox) private readonly secrets: SecretBox,
+    @Inject(OutgoingHttp) private readonly http: OutgoingHttp,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /** The id, and the secret, which is shown this once. Throws DomainValidationError. */
   async create(scope: ProjectScope, endpoint: NewEndpoint): Promise<{ id: string; secret: string }> {
-    refuseUrl(endpoint.url);
+    await this.#refuseUrl(endpoint.url);
     const id = newId();
     const secret = newSecret();
     const now = this.clock.now();
@@ -71,7 +72,7 @@ export class WebhookEndpoints {
 
   /** Throws NotFoundError, DomainValidationError. */
   async change(scope: ProjectScope, id: string, patch: EndpointPatch): Promise<void> {
-    if (patch.url !== undefined) refuseUrl(patch.url);
+    if (patch.url !== undefined) await this.#refuseUrl(patch.url);
     const types = patch.eventTypes === undefined ? null : [...patch.eventTypes];
     const changed = sql`
       update webhooks.endpoints set url = coalesce(${patch.url ?? null}, url),
@@ -151,9 +152,9 @@ export class WebhookEndpoints {
     const { numAffectedRows } = await this.database.transaction(scope, ({ db }) => statement.execute(db));
     if (numAffectedRows !== 1n) throw new NotFoundError();
   }
-}
 
-function refuseUrl(url: string): void {
-  const fault = urlFault(url);
-  if (fault !== null) throw new DomainValidationError({ url: fault });
+  async #refuseUrl(url: string): Promise<void> {
+    const fault = urlFault(url) ?? (await this.http.hostFault(url));
+    if (fault !== null) throw new DomainValidationError({ url: fault });
+  }
 }

@@ -1,3 +1,4 @@
+import { boundedErrors } from '#kernel';
 import type { AutomationCheck } from '../automation.errors.js';
 import type { AutomationGraph } from './automation-graph.js';
 
@@ -8,7 +9,7 @@ export function checksOf(
   faults: Readonly<Record<string, string>>,
   graph: AutomationGraph | null,
 ): readonly AutomationCheck[] {
-  return Object.entries(faults).map(([path, fault]) => ({
+  return Object.entries(boundedErrors(faults)).map(([path, fault]) => ({
     code: codeOf(path, graph),
     severity: 'CRITICAL',
     result: 'FAIL',

@@ -21,6 +21,8 @@ import { WebhookClient } from './webhook-client.js';
 /** Stands for the public internet: every other address is one of those that nobody may be led to. */
 const PUBLIC = '127.0.0.1';
 
+const TRY_AGAIN_MS = 3 * 3_600_000;
+
 describe('a webhook of a running automation that is led elsewhere on its way', () => {
   let dns: DnsServer;
   let fixture: AutomationsFixture;
@@ -43,7 +45,8 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
     ({ port } = server.address() as AddressInfo);
     dns = await startDnsServer();
     dns.a('inside.example', '10.0.0.7');
-    fixture = await AutomationsFixture.open();
+    fixture = await AutomationsFixture.open({ OUTGOING_PRIVATE_ADDRESSES: 'true' });
+    // Where the steps lead was found to be right when the automation was activated.
     http = new OutgoingHttp({ addressesOf, allows: (address) => address === PUBLIC });
     caller = callerBy(http);
     fixture.messaging.get(AutomationRunner).start();
@@ -91,7 +94,10 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
     await fixture.enter(id, email);
     const execution = await eventually('somebody came through', async () => {
       const [found] = await fixture.executions(id);
-      return found?.status === 'COMPLETED' ? found : null;
+      if (found?.status === 'COMPLETED') return found;
+      // A name may lead elsewhere by the next try.
+      fixture.messaging.clock.advance(TRY_AGAIN_MS);
+      return null;
     });
     return execution.steps[1];
   }
@@ -105,7 +111,6 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
   it.each([
     ['this machine', () => `http://[::ffff:127.0.0.1]:${port}/inner`],
     ['the cloud’s metadata', () => 'http://169.254.169.254/latest/meta-data/'],
-    ['a name of the inner network', () => `http://inside.example:${port}/inner`],
   ])('never follows a redirect to %s', async (_where, location) => {
     answer = location;
     expect(await endOfStep()).toMatchObject({
@@ -114,6 +119,18 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
     });
     expect(paths).toEqual(['/']);
   });
+
+  it.each(['inside.example', 'nowhere.example'])(
+    'never follows a redirect to %s, and does not tell whether the name is known',
+    async (host) => {
+      answer = () => `http://${host}:${port}/inner`;
+      expect(await endOfStep()).toMatchObject({
+        status: 'FAILED',
+        detail: `resolution: ${host} leads to no public address.`,
+      });
+      expect(new Set(paths)).toEqual(new Set(['/']));
+    },
+  );
 
   it('never reaches what its name leads to once it was looked at', async () => {
     const asked = () => dns.questions.filter((question) => question.endsWith('A hook.example')).length;
@@ -124,8 +141,9 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
     };
     expect(await endOfStep()).toMatchObject({
       status: 'FAILED',
-      detail: 'address: hook.example leads to an address that is not public.',
+      detail: 'resolution: hook.example leads to no public address.',
     });
-    expect([paths, asked() - before]).toEqual([['/'], 2]);
+    expect(paths).toEqual(['/']);
+    expect(asked() - before).toBeGreaterThanOrEqual(2);
   });
 });

@@ -9,7 +9,6 @@ import type { RouteTable } from '../routing/route-table.js';
 import { accepts } from './accept.js';
 import type { ApiKeyAuthenticator } from './api-key-authenticator.js';
 import type { AuthenticatedCaller } from './authenticated-caller.js';
-import { networkOf } from './client-network.js';
 import { readCredentials } from './credentials.js';
 
 /**
@@ -65,7 +64,7 @@ export class AccessHook {
   }
 
   async #refuseStranger(request: FastifyRequest, contradiction: boolean): Promise<never> {
-    const limit = await this.limiter.countFailure(networkOf(request.ip));
+    const limit = await this.limiter.countFailure(request.clientAddress);
     if (limit.exceeded) throw rateLimited(limit);
     throw new ProblemError('unauthorized', {
       detail: contradiction

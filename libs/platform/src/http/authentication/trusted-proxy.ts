@@ -1,28 +1,36 @@
-import { BlockList, isIPv4 } from 'node:net';
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { parseIpAddress } from '#kernel';
+import type { TrustedProxies } from '../../config/trusted-proxies.js';
 
-/** RFC 1918 §3, RFC 4193 §3.1, loopback and link-local: where proxies of one's own stand. */
-const PRIVATE_RANGES = [
-  ['10.0.0.0', 8],
-  ['172.16.0.0', 12],
-  ['192.168.0.0', 16],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['::1', 128],
-] as const;
-
-const privateAddresses = new BlockList();
-for (const [network, prefix] of PRIVATE_RANGES) {
-  privateAddresses.addSubnet(network, prefix, isIPv4(network) ? 'ipv4' : 'ipv6');
-}
+/** The address that a connection and its X-Forwarded-For say a request comes from. */
+export type ClientAddressReader = (connecting: string, forwardedFor: string | undefined) => string;
 
 /**
- * Which hops of X-Forwarded-For are believed: the one that connects to us, and further ones on private
- * networks. What a client puts into the header itself stands left of those and is not.
+ * Walks X-Forwarded-For from its end, where the proxy that connects to us has written: past each trusted proxy, to the
+ * first address that is none. What stands left of that is the client's own words. So is what is no address: then the
+ * last proxy is all that is known.
  */
-export function isTrustedProxy(address: string, hop: number): boolean {
-  if (hop === 0) return true;
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
-  return privateAddresses.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');
+export function clientAddressReader(proxies: TrustedProxies): ClientAddressReader {
+  const isTrusted = trustIn(proxies);
+  return (connecting, forwardedFor) => {
+    let client = parseIpAddress(connecting) ?? connecting;
+    const hops = forwardedFor?.split(',') ?? [];
+    for (const [hop, text] of hops.toReversed().entries()) {
+      const address = isTrusted(client, hop) ? parseIpAddress(text) : null;
+      if (address === null) break;
+      client = address;
+    }
+    return client;
+  };
+}
+
+function trustIn(proxies: TrustedProxies): (address: string, hop: number) => boolean {
+  if (typeof proxies === 'boolean') return (_address, hop) => proxies && hop === 0;
+  const networks = new BlockList();
+  for (const network of proxies) {
+    const [address = '', prefix] = network.split('/');
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+    networks.addSubnet(address, Number(prefix ?? (family === 'ipv4' ? 32 : 128)), family);
+  }
+  return (address) => networks.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }

@@ -1,4 +1,3 @@
-import type { Clock } from '#kernel';
 import type { Database } from '../../database/database.js';
 import { PeriodicTask } from '../../jobs/periodic-tasks.js';
 import { IdempotencyKeysQuery } from './idempotency-keys.query.js';
@@ -10,9 +9,9 @@ export class ExpiredIdempotencyKeysTask extends PeriodicTask {
 
   readonly #keys: IdempotencyKeysQuery;
 
-  constructor(database: Database, clock: Clock) {
+  constructor(database: Database) {
     super();
-    this.#keys = new IdempotencyKeysQuery(database, clock);
+    this.#keys = new IdempotencyKeysQuery(database);
   }
 
   override async run(): Promise<void> {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Clock, ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
 import type { Database } from '../../database/database.js';
 
 /** Which request a key stands for: the key is good for one API key, method and path. */
@@ -29,37 +29,37 @@ interface StoredRow {
   readonly body: string | null;
 }
 
-const LOCK_MS = 60_000;
-const KEPT_MS = 24 * 60 * 60 * 1000;
+/** A request whose process died is taken over by the first retry after so long. */
+const LOCKED_FOR = '4 seconds';
+const KEPT_FOR = '24 hours';
+/** The database's clock, since processes on several machines must agree; in the milliseconds of a `Date`. */
+const LOCK_END = sql`date_trunc('milliseconds', clock_timestamp() + ${LOCKED_FOR}::interval)`;
 
 /** The hash of a body that is still arriving. It agrees with every other one. */
 export const UNKNOWN_HASH = Buffer.alloc(0);
 
 /** The rows behind `Idempotency-Key`. Each call is a transaction of its own: none is open while the handler runs. */
 export class IdempotencyKeysQuery {
-  constructor(
-    private readonly database: Database,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /** Takes the key, or tells who has it. A lock whose process died is taken over when it runs out. */
   async acquire(request: IdempotentRequest, bodyHash: Buffer): Promise<Acquisition> {
     const { scope, apiKeyId, method, pathDigest, keyDigest } = request;
-    const now = this.clock.now();
-    const lockedUntil = this.#lockEnd();
     return this.database.transaction(scope, async ({ db }) => {
-      const taken = await sql`
+      const taken = await sql<{ readonly locked_until: Date }>`
         insert into platform.idempotency_keys as k
           (environment_id, api_key_id, method, path, key, body_hash, locked_until, created_at, expires_at)
         values (${scope.environmentId}, ${apiKeyId}, ${method}, ${pathDigest}, ${keyDigest}, ${bodyHash},
-          ${lockedUntil}, ${now}, ${new Date(now.getTime() + KEPT_MS)})
+          ${LOCK_END}, clock_timestamp(), clock_timestamp() + ${KEPT_FOR}::interval)
         on conflict (environment_id, api_key_id, method, path, key) do update
           set body_hash = excluded.body_hash, status = null, body = null, locked_until = excluded.locked_until,
             created_at = excluded.created_at, expires_at = excluded.expires_at
-          where k.expires_at <= ${now}
-            or (k.status is null and k.locked_until <= ${now} and k.body_hash in (excluded.body_hash, ${UNKNOWN_HASH}))
-        returning 1`.execute(db);
-      if (taken.rows.length === 1) return { kind: 'acquired', lease: { request, lockedUntil } };
+          where k.expires_at <= clock_timestamp()
+            or (k.status is null and k.locked_until <= clock_timestamp()
+              and k.body_hash in (excluded.body_hash, ${UNKNOWN_HASH}))
+        returning locked_until`.execute(db);
+      const [lock] = taken.rows;
+      if (lock !== undefined) return { kind: 'acquired', lease: { request, lockedUntil: lock.locked_until } };
       const { rows } = await sql<StoredRow>`
         select body_hash, status, body from platform.idempotency_keys where ${this.#isRow(request)}`.execute(
         db,
@@ -74,12 +74,12 @@ export class IdempotencyKeysQuery {
 
   /** Moves the end of the lock, for a handler that takes long; null when the lock is lost. */
   async renew(lease: Lease): Promise<Lease | null> {
-    const lockedUntil = this.#lockEnd();
     const { rows } = await this.database.transaction(lease.request.scope, ({ db }) =>
-      sql`update platform.idempotency_keys set locked_until = ${lockedUntil}
-        where ${this.#isHeld(lease)} returning 1`.execute(db),
+      sql<{ readonly locked_until: Date }>`update platform.idempotency_keys set locked_until = ${LOCK_END}
+        where ${this.#isHeld(lease)} returning locked_until`.execute(db),
     );
-    return rows.length === 1 ? { ...lease, lockedUntil } : null;
+    const [lock] = rows;
+    return lock === undefined ? null : { ...lease, lockedUntil: lock.locked_until };
   }
 
   /** Keeps the answer for whoever repeats the request. */
@@ -100,13 +100,9 @@ export class IdempotencyKeysQuery {
   /** Removes what nobody may repeat any more; resolves to how many. */
   async removeExpired(): Promise<number> {
     const { numAffectedRows } = await this.database.system(({ db }) =>
-      sql`delete from platform.idempotency_keys where expires_at <= ${this.clock.now()}`.execute(db),
+      sql`delete from platform.idempotency_keys where expires_at <= clock_timestamp()`.execute(db),
     );
     return Number(numAffectedRows ?? 0);
-  }
-
-  #lockEnd(): Date {
-    return new Date(this.clock.now().getTime() + LOCK_MS);
   }
 
   #isRow({ scope, apiKeyId, method, pathDigest, keyDigest }: IdempotentRequest) {

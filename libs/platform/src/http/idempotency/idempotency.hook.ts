@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { describeError } from '../../logging/redact.js';
 import { invalidRequest, ProblemError } from '../problems/problem-error.js';
 import { type Acquisition, type IdempotencyKeysQuery, UNKNOWN_HASH } from './idempotency-keys.query.js';
-import { identityOf, isIdempotencyKey, requestHash, sha256 } from './request-identity.js';
+import { identityOf, isIdempotencyKey, meaningOf, requestHash, sha256 } from './request-identity.js';
 import { RunningRequest } from './running-request.js';
 import { AnswerSeal, type MasterKeys, type StoredAnswer } from './sealed-answer.js';
 
@@ -35,20 +35,21 @@ export class IdempotencyHook {
       throw invalidRequest({ 'Idempotency-Key': 'must be 1 to 255 printable ASCII characters' });
     }
     const seal = new AnswerSeal(this.masterKeys, caller.keyId, key);
-    const acquired = await this.keys.acquire(identityOf(request, caller, key), knownHash(request));
+    const known = knownHash(request);
+    const acquired = await this.keys.acquire(identityOf(request, caller, key), known);
     if (acquired.kind === 'acquired') {
-      request.idempotentRun = new RunningRequest(this.keys, seal, acquired.lease);
+      request.idempotentRun = new RunningRequest(this.keys, seal, acquired.lease, known);
       return;
     }
-    const hash = acquired.kind === 'answered' ? await completeHash(request) : knownHash(request);
+    const hash = acquired.kind === 'answered' ? await completeHash(request, known) : known;
     refuseAnother(acquired, hash);
     if (acquired.kind === 'running') throw new ProblemError('idempotency-in-flight');
     await replay(reply, seal.open(acquired.sealedAnswer));
   }
 
-  /** The request took too long while its handler goes on: the lock is left to run out. */
+  /** The request took too long while its handler goes on. */
   timedOut(request: FastifyRequest): void {
-    request.idempotentRun?.abandon();
+    request.idempotentRun?.outlive();
     request.idempotentRun = null;
   }
 
@@ -58,7 +59,7 @@ export class IdempotencyHook {
     if (run === null) return;
     request.idempotentRun = null;
     try {
-      const hash = await arrivedHash(request);
+      const hash = await arrivedHash(request, run.requestHash);
       const body = bodyText(payload);
       if (hash === null || body === null || NOT_KEPT.has(reply.statusCode) || reply.statusCode >= 500)
         await run.release();
@@ -87,19 +88,29 @@ async function replay(reply: FastifyReply, answer: StoredAnswer): Promise<void> 
 
 function knownHash(request: FastifyRequest): Buffer {
   if (request.bodyHash !== null) return UNKNOWN_HASH;
-  return requestHash(request, sha256(request.rawBody ?? Buffer.alloc(0)));
+  return requestHash(request, sha256(bodyMeaning(request)));
+}
+
+/** JSON that is nested too deeply to be written again is compared as it came; no operation takes it. */
+function bodyMeaning({ body, rawBody }: FastifyRequest): string | Buffer {
+  try {
+    return meaningOf(body);
+  } catch (error) {
+    if (error instanceof RangeError && rawBody !== null) return rawBody;
+    throw error;
+  }
 }
 
 /** Reads a streamed body to its end, since only then it can be compared. */
-async function completeHash(request: FastifyRequest): Promise<Buffer> {
-  if (request.bodyHash === null) return knownHash(request);
+async function completeHash(request: FastifyRequest, known: Buffer): Promise<Buffer> {
+  if (request.bodyHash === null) return known;
   (request.body as NodeJS.ReadableStream).resume();
   return requestHash(request, await request.bodyHash);
 }
 
 /** Null when the handler has answered without reading the whole body. */
-async function arrivedHash(request: FastifyRequest): Promise<Buffer | null> {
-  if (request.bodyHash === null) return knownHash(request);
+async function arrivedHash(request: FastifyRequest, known: Buffer): Promise<Buffer | null> {
+  if (request.bodyHash === null) return known;
   const hash = await Promise.race([request.bodyHash, nextTurn(null)]);
   return hash === null ? null : requestHash(request, hash);
 }

@@ -1,7 +1,10 @@
 import type { IdempotencyKeysQuery, Lease } from './idempotency-keys.query.js';
 import type { AnswerSeal, StoredAnswer } from './sealed-answer.js';
 
-const RENEW_EVERY_MS = 20_000;
+/** The lock lasts for three more tries. */
+const RENEW_EVERY_MS = 1_000;
+/** How long a handler may go on after its request ran out of time: longer than the database lets it. */
+const OUTLIVED_MS = 60_000;
 
 /** A request that holds its idempotency key; the lock is renewed for as long as it runs. */
 export class RunningRequest {
@@ -12,6 +15,8 @@ export class RunningRequest {
     private readonly keys: IdempotencyKeysQuery,
     private readonly seal: AnswerSeal,
     lease: Lease,
+    /** Of the request; unknown while its body arrives. */
+    readonly requestHash: Buffer,
   ) {
     this.#lease = lease;
     this.#timer = setInterval(() => void this.#renew(), RENEW_EVERY_MS).unref();
@@ -19,18 +24,22 @@ export class RunningRequest {
 
   /** Ends the run and keeps its answer. */
   async complete(requestHash: Buffer, answer: StoredAnswer): Promise<void> {
-    const lease = this.abandon();
+    const lease = this.#end();
     if (lease !== null) await this.keys.complete(lease, requestHash, answer.status, this.seal.seal(answer));
   }
 
   /** Ends the run and frees the key. */
   async release(): Promise<void> {
-    const lease = this.abandon();
+    const lease = this.#end();
     if (lease !== null) await this.keys.release(lease);
   }
 
-  /** Leaves the lock to run out: nobody knows whether the handler has finished. */
-  abandon(): Lease | null {
+  /** Nobody knows when the handler ends: the lock is kept for as long as it may take, and then left to run out. */
+  outlive(): void {
+    setTimeout(() => this.#end(), OUTLIVED_MS).unref();
+  }
+
+  #end(): Lease | null {
     clearInterval(this.#timer);
     const lease = this.#lease;
     this.#lease = null;
@@ -44,7 +53,7 @@ export class RunningRequest {
       const renewed = await this.keys.renew(lease);
       if (this.#lease === lease) this.#lease = renewed;
     } catch {
-      // The lock lasts for two more tries.
+      // It is tried again before the lock ends.
     }
   }
 }

@@ -21,6 +21,8 @@ export interface OperationOptions {
   readonly description?: string;
   /** The scope that a key needs; null: any valid key. */
   readonly scope: ApiScope | null;
+  /** The same schema that `@Query({ schema })` validates with. What it does not name is refused. */
+  readonly query?: z.ZodObject;
   /** The same schema that `@Body({ schema })` validates with. Absent: the operation takes no body. */
   readonly body?: z.ZodType;
   /** Media types that are handed to the handler as an unread stream (`@Req() request.body`), beside JSON. */

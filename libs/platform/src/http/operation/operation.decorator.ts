@@ -64,7 +64,8 @@ function bodyOf({
   body,
   streams,
 }: OperationOptions): (ApiBodyOptions & { readonly standardSchema?: z.ZodType }) | null {
-  if (body !== undefined) return { required: true, standardSchema: body };
+  // No body at all says the same as an empty object.
+  if (body !== undefined) return { required: !body.safeParse({}).success, standardSchema: body };
   return streams === undefined ? null : { required: true, schema: { type: 'string' } };
 }
 

@@ -7,6 +7,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Whom the request's key speaks for; null on routes without a key. */
     caller: AuthenticatedCaller | null;
+    /** The client's IP address: who connects, or whom trusted proxies name. `ip` is always who connects. */
+    readonly clientAddress: string;
     /** The body as it came, of bodies that were read as a whole. */
     rawBody: Buffer | null;
     /** SHA-256 of a streamed body, known when the handler has read all of it. */
@@ -36,5 +38,5 @@ export const InScope = createParamDecorator(
 
 /** The client's IP address, behind a trusted proxy the one that it reports. */
 export const ClientAddress = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): string => requestOf(context).ip,
+  (_data: unknown, context: ExecutionContext): string => requestOf(context).clientAddress,
 );

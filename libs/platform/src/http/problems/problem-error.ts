@@ -1,3 +1,4 @@
+import { boundedErrors } from '#kernel';
 import type { ProblemSlug } from './problem-types.js';
 
 export interface ProblemDetails {
@@ -23,6 +24,6 @@ export class ProblemError extends Error {
 export function invalidRequest(errors: Readonly<Record<string, string>>): ProblemError {
   return new ProblemError('validation-error', {
     detail: 'One or more fields are not valid.',
-    members: { errors },
+    members: { errors: boundedErrors(errors) },
   });
 }

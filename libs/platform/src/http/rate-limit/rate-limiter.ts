@@ -1,4 +1,5 @@
 import { UnavailableError } from '#kernel';
+import { networkOf } from '../authentication/client-network.js';
 import type { AuthenticatedCaller } from '../authentication/authenticated-caller.js';
 import { type RateLimit, rateLimitOf, type RateLimitStore, type WindowHit } from './rate-limit.js';
 import { SharedHits } from './shared-hits.js';
@@ -25,8 +26,13 @@ export class RateLimiter {
   }
 
   /** Counts a request that failed to authenticate. */
-  async countFailure(clientNetwork: string): Promise<RateLimit> {
-    return rateLimitOf(FAILURES_PER_MINUTE, await this.#hits.hit(`client:${clientNetwork}`));
+  countFailure(clientAddress: string): Promise<RateLimit> {
+    return this.countClient('client', clientAddress, FAILURES_PER_MINUTE);
+  }
+
+  /** Counts a request of a client without a key, against a limit of `kind`. */
+  async countClient(kind: string, clientAddress: string, limit: number): Promise<RateLimit> {
+    return rateLimitOf(limit, await this.#hits.hit(`${kind}:${networkOf(clientAddress)}`));
   }
 
   async #count(key: string, times: number): Promise<WindowHit> {

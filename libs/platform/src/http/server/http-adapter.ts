@@ -3,7 +3,6 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Clock } from '#kernel';
 import type { Config } from '../../config/config.js';
-import { isTrustedProxy } from '../authentication/trusted-proxy.js';
 import { invalidRequest, ProblemError } from '../problems/problem-error.js';
 import { ProblemFilter } from '../problems/problem.filter.js';
 import { ProblemWriter } from '../problems/problem-writer.js';
@@ -25,7 +24,7 @@ declare module 'fastify' {
 }
 
 export interface HttpAdapterOptions {
-  readonly config: Pick<Config, 'PUBLIC_URL' | 'TRUST_PROXY'>;
+  readonly config: Pick<Config, 'PUBLIC_URL'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -34,7 +33,6 @@ export interface HttpAdapterOptions {
 export function createHttpAdapter({ config, clock, logger }: HttpAdapterOptions): FastifyAdapter {
   const problems = new ProblemFilter(new ProblemWriter(config.PUBLIC_URL, clock), logger);
   return new FastifyAdapter({
-    trustProxy: config.TRUST_PROXY ? isTrustedProxy : false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     requestIdHeader: false,

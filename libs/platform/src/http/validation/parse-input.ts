@@ -13,6 +13,13 @@ export function readInput<Schema extends z.ZodType>(
   return result.success ? { data: result.data } : { errors: fieldErrors(result.error.issues, root) };
 }
 
+/** All that is wrong with some input; nothing where there is no schema. */
+export function inputErrors(schema: z.ZodType | undefined, input: unknown): Record<string, string> {
+  if (schema === undefined) return {};
+  const result = readInput(schema, input);
+  return 'errors' in result ? result.errors : {};
+}
+
 /** The schema's output for some input; throws a 400 that names all that is wrong with it. */
 export function parseInput<Schema extends z.ZodType>(
   schema: Schema,

@@ -1,0 +1,26 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { OutgoingHttp } from '#platform';
+import { type AutomationGraph, isOf } from '../graph/automation-graph.js';
+import { GraphFaults } from '../graph/graph-faults.js';
+import { readConfig } from '../graph/node-config.js';
+
+/** For all names together; those that it does not suffice for are looked at when they are called. */
+const LOOKING_MS = 5_000;
+
+/** Looks at where the webhooks of an automation lead before anybody comes to them. */
+@Injectable()
+export class WebhookHosts {
+  constructor(@Inject(OutgoingHttp) private readonly http: OutgoingHttp) {}
+
+  /** One name after the other, so that no automation keeps the resolver from others. */
+  async judge({ nodes }: AutomationGraph, faults: GraphFaults): Promise<void> {
+    const enough = AbortSignal.timeout(LOOKING_MS);
+    for (const [place, node] of nodes.entries()) {
+      if (!isOf(node, 'webhook') || enough.aborted) continue;
+      const path = `nodes[${place}].config`;
+      const config = readConfig(node, path, new GraphFaults());
+      const fault = config && (await this.http.hostFault(config.url, enough));
+      if (fault !== null) faults.add(`${path}.url`, fault);
+    }
+  }
+}

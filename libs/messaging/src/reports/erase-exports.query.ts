@@ -1,0 +1,25 @@
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import type { Sql } from '#platform';
+
+/** Empties the files that tell of the deliveries of `which`, made or being made; who waits for one asks again. */
+export async function eraseExports(
+  db: Sql,
+  { environmentId }: ProjectScope,
+  which: ReturnType<typeof sql>,
+  now: Date,
+): Promise<void> {
+  await sql`
+    with emptied as (
+      update messaging.exports e
+      set taken_at = coalesce(e.taken_at, ${now}), state = case when e.state = 'PENDING' then 'FAILED' else e.state end
+      where e.environment_id = ${environmentId} and e.kind = 'DELIVERIES' and e.campaign_id in (
+        select d.source_id from messaging.deliveries d
+        where d.environment_id = ${environmentId} and d.kind = 'CAMPAIGN' and ${which}
+      )
+      returning e.id
+    )
+    delete from messaging.export_parts p using emptied
+    where p.environment_id = ${environmentId} and p.export_id = emptied.id
+  `.execute(db);
+}

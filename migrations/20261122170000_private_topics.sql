@@ -1,0 +1,2 @@
+alter table audience.topics
+  add visibility text not null default 'PUBLIC' check (visibility in ('PUBLIC', 'PRIVATE'));
