@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { CampaignRun } from '../chaos/campaign-run.fixture.js';
+import { CampaignRun } from '../long/chaos/campaign-run.fixture.js';
 import { eventually } from '../support/eventually.js';
 import { describeWith } from './parts.js';
 import { type RealRedis, startRealRedis } from './support/redis.js';

@@ -72,6 +72,7 @@ describeWith(['spamassassin', 'rspamd'], 'Spam filters', () => {
       const draft = {
         fromName: null,
         fromEmail: null,
+        replyTo: null,
         segmentIds: [],
         sendStrategy: null,
         scheduledAt: null,

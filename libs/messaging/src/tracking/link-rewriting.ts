@@ -35,9 +35,15 @@ export function trackHtml(html: string, baseUrl: string, shared: SharedValues): 
   const places = new Map<string, number>();
   const slot = (place: number) => mask.hide(`{{ tracking.${placeName(place)} }}`);
   const linked = masked.replaceAll(ANCHOR, (...found) => {
-    const [whole = '', before, double, single, at] = found as [string, string, string?, string?, number?];
+    const [whole, before, double, single, at] = found as [
+      string,
+      string,
+      string | undefined,
+      string | undefined,
+      number,
+    ];
     const target = targetOf(double ?? single ?? '', mask, shared);
-    if (target === null || showsHost(textOfLink(masked, (at ?? 0) + whole.length))) return whole;
+    if (target === null || showsHost(textOfLink(masked, at + whole.length))) return whole;
     const place = places.get(target) ?? places.size + 1;
     if (place >= MAX_TRACKED_PLACES) return whole;
     places.set(target, place);
