@@ -4,9 +4,8 @@ import {
   databaseFailure,
   describeError,
   loadConfig,
-  OldServerError,
-  PendingMigrationsError,
   settleMemory,
+  UnfitDatabaseError,
   watchParent,
 } from '#platform';
 import { type RunningWorker, startWorker } from './start-worker.js';
@@ -44,8 +43,7 @@ function stopOnSignals({ SHUTDOWN_TIMEOUT_MS }: Config, worker: RunningWorker): 
 main().catch((error: unknown) => {
   const isPlain =
     error instanceof ConfigurationError ||
-    error instanceof OldServerError ||
-    error instanceof PendingMigrationsError ||
+    error instanceof UnfitDatabaseError ||
     error instanceof WorkerStartError;
   const reason = isPlain ? '' : (databaseFailure(error)?.message ?? describeError(error));
   process.stderr.write(`${isPlain ? error.message : `The worker could not start: ${reason}`}\n`);

@@ -21,7 +21,7 @@ describe('Bringing a database to the schema', () => {
   });
 
   it('ends with words when PostgreSQL goes away in the middle, and is whole the next time', async () => {
-    const url = test.url.replace(/[^/]+$/, empty);
+    const url = test.adminUrl.replace(/[^/]+$/, empty);
     const blocker = new pg.Client({ connectionString: url });
     await blocker.connect();
     // What the first migration makes as well, and has to wait for.

@@ -1,6 +1,8 @@
 import { createPostgresBackend, createRedisBackend, type Processor, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
+import pg from 'pg';
 import { QUEUE_SCHEMA } from '../database/migrations.js';
+import { beginSession } from '../database/session.js';
 
 /** All that a queued job holds: which inbox row to look at. */
 export interface QueuedJob {
@@ -39,6 +41,8 @@ export interface QueueBackendOptions {
 
 // The truth is in the inbox, so nothing is kept of a job that ran, well or not.
 const KEEP_NOTHING = { removeOnComplete: true, removeOnFail: true } as const;
+/** Of a queue on PostgreSQL. */
+const QUEUE_CONNECTIONS = 2;
 const STALLED_CHECK_MS = 15_000;
 /** A job is told of by NOTIFY; how often each queue is looked at besides, should a message be lost. */
 const LOOK_EVERY_S = 60;
@@ -48,29 +52,41 @@ export function createQueueBackend(options: QueueBackendOptions): QueueBackend {
 }
 
 function postgresBackend({ databaseUrl, onError }: QueueBackendOptions): QueueBackend {
-  const connection = {
-    connectionString: databaseUrl,
-    schema: QUEUE_SCHEMA,
-    max: 2,
-    application_name: 'mailwright-queue',
-    options: '-c role=mailwright_system -c synchronous_commit=off',
-  };
   return {
     kind: 'postgres',
-    queue: (name) => wrapQueue(new Queue(name, { connection, ...quiet }, createPostgresBackend), onError),
-    consumer: (name, concurrency, process) =>
-      wrapWorker(
-        new Worker(
-          name,
-          processorOf(process),
-          { connection, concurrency, drainDelay: LOOK_EVERY_S, ...workerDefaults },
-          createPostgresBackend,
-        ),
-        onError,
-      ),
+    queue: (name) => {
+      const connection = queuePool(databaseUrl, QUEUE_CONNECTIONS);
+      const queue = wrapQueue(new Queue(name, { connection, ...quiet }, createPostgresBackend), onError);
+      return { ...queue, close: () => queue.close().finally(() => end(connection)) };
+    },
+    consumer: (name, concurrency, process) => {
+      // BullMQ keeps one of them for LISTEN.
+      const connection = queuePool(databaseUrl, QUEUE_CONNECTIONS + 1);
+      const options = { connection, concurrency, drainDelay: LOOK_EVERY_S, ...workerDefaults };
+      const worker = new Worker(name, processorOf(process), options, createPostgresBackend);
+      const consumer = wrapWorker(worker, onError);
+      return { close: (force) => consumer.close(force).finally(() => end(connection)) };
+    },
     ping: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
+}
+
+/** A consumer may be closed twice, the second time by force. */
+async function end(pool: pg.Pool): Promise<void> {
+  if (!pool.ending) await pool.end();
+}
+
+/** Made here, since BullMQ's own would set the schema by an option of the connection's start, which poolers drop. */
+function queuePool(databaseUrl: string, max: number): pg.Pool {
+  const settings = [`search_path = ${QUEUE_SCHEMA}`, 'synchronous_commit = off'];
+  return new pg.Pool({
+    connectionString: databaseUrl,
+    max,
+    application_name: 'mailwright-queue',
+    keepAlive: true,
+    onConnect: (client) => beginSession(client, 'mailwright_system', settings),
+  });
 }
 
 function redisBackend({ onError }: QueueBackendOptions, redisUrl: string): QueueBackend {

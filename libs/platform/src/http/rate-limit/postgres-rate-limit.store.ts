@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { beginSession } from '../../database/session.js';
 import { RateLimitStore, type WindowHit } from './rate-limit.js';
 
 interface HitRow {
@@ -32,7 +33,7 @@ export class PostgresRateLimitStore extends RateLimitStore {
       // Kept while idle: on a busy server, opening one may take longer than a count has time.
       idleTimeoutMillis: 0,
       application_name: 'mailwright-rate-limit',
-      options: '-c role=mailwright_app',
+      onConnect: (client) => beginSession(client, 'mailwright_app', []),
     });
     // An idle client whose server went away emits 'error'; the pool has dropped it already.
     this.pool.on('error', () => undefined);
