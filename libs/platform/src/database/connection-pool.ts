@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { keepPrepared } from './kept-statements.js';
-import { beginSession } from './session.js';
+import { sessionPool } from './session.js';
 
 export interface PoolOptions {
   readonly url: string;
@@ -33,14 +33,17 @@ export function poolOf(options: PoolOptions, size: number, settings: readonly st
     `statement_timeout = ${options.statementTimeoutMs ?? 0}`,
     ...settings,
   ];
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: size,
-    application_name: options.applicationName,
-    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
-    onConnect: (client) => beginSession(client, 'mailwright_app', all),
-    types: { getTypeParser: typeParser },
-  });
+  const pool = sessionPool(
+    {
+      connectionString: options.url,
+      max: size,
+      application_name: options.applicationName,
+      connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+      types: { getTypeParser: typeParser },
+    },
+    'mailwright_app',
+    all,
+  );
   // An idle client whose server went away emits 'error'; the pool has dropped it already.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {

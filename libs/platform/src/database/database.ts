@@ -10,7 +10,7 @@ import { nameOf } from './kept-statements.js';
 import { PreparedStatements } from './prepared-statements.js';
 import { lasting, scopePreamble, SYSTEM_PREAMBLE } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
-import { checkSession } from './session.js';
+import { checkPool } from './session.js';
 import { SharedReads } from './shared-reads.js';
 
 /** SQL bound to one transaction. */
@@ -163,16 +163,8 @@ export class Database {
   }
 
   /** Answers when the server does and row-level security holds; rejects otherwise. */
-  async ping(): Promise<void> {
-    const client = await this.pool.connect();
-    try {
-      await checkSession(client, 'mailwright_app');
-      client.release();
-    } catch (error) {
-      // Lost, or not to be trusted.
-      client.release(true);
-      throw error;
-    }
+  ping(): Promise<void> {
+    return checkPool(this.pool, 'mailwright_app');
   }
 
   /** SQL outside a transaction and without a scope: row-level security shows it no rows. */

@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import pg from 'pg';
 
 /** What the programs work as; row-level security shows each its rows (docs/database.md#row-level-security). */
 export type DatabaseRole = 'mailwright_app' | 'mailwright_system';
@@ -18,11 +18,21 @@ const SESSION = `select current_user as "user", pg_backend_pid() as pid, current
 
 const serverProcesses = new WeakMap<pg.ClientBase, number>();
 
+/** A pool whose connections have `role` and `settings` (`name = value`) before anybody gets them. */
+export function sessionPool(
+  options: pg.PoolConfig,
+  role: DatabaseRole,
+  settings: readonly string[] = [],
+): pg.Pool {
+  // pg waits for what it returns, which its types leave out.
+  const session = { onConnect: (client: pg.ClientBase) => beginSession(client, role, settings) };
+  return new pg.Pool({ ...options, ...session });
+}
+
 /**
- * The first message of a new connection, before anybody gets it: takes the role and sets `settings` (`name = value`),
- * and looks whether it was done. Not by options of the connection's start, which poolers drop. Throws `UnsafeSessionError`.
+ * The first message of a new connection: takes the role and sets `settings`, and looks whether it was done. Not by options of the connection's start, which poolers drop. Throws `UnsafeSessionError`.
  */
-export async function beginSession(
+async function beginSession(
   client: pg.ClientBase,
   role: DatabaseRole,
   settings: readonly string[],
@@ -35,8 +45,20 @@ export async function beginSession(
   serverProcesses.set(client, session.pid);
 }
 
-/** Looks again, later: throws `UnsafeSessionError` where the role is lost, or a pooler gives sessions away. */
-export async function checkSession(client: pg.ClientBase, role: DatabaseRole): Promise<void> {
+/** Looks again, on one connection: throws `UnsafeSessionError` where the role is lost, or a pooler gives sessions away. */
+export async function checkPool(pool: pg.Pool, role: DatabaseRole): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await checkSession(client, role);
+    client.release();
+  } catch (error) {
+    // Lost, or not to be trusted.
+    client.release(true);
+    throw error;
+  }
+}
+
+async function checkSession(client: pg.ClientBase, role: DatabaseRole): Promise<void> {
   const { rows } = await client.query<Session>(SESSION);
   refuseUnsafe(rows[0], role);
   const begun = serverProcesses.get(client);

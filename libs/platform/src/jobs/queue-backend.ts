@@ -1,8 +1,8 @@
 import { createPostgresBackend, createRedisBackend, type Processor, Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import pg from 'pg';
+import type pg from 'pg';
 import { QUEUE_SCHEMA } from '../database/migrations.js';
-import { beginSession } from '../database/session.js';
+import { sessionPool } from '../database/session.js';
 
 /** All that a queued job holds: which inbox row to look at. */
 export interface QueuedJob {
@@ -57,7 +57,7 @@ function postgresBackend({ databaseUrl, onError }: QueueBackendOptions): QueueBa
     queue: (name) => {
       const connection = queuePool(databaseUrl, QUEUE_CONNECTIONS);
       const queue = wrapQueue(new Queue(name, { connection, ...quiet }, createPostgresBackend), onError);
-      return { ...queue, close: () => queue.close().finally(() => end(connection)) };
+      return { ...queue, close: () => closeBoth(queue.close(), connection) };
     },
     consumer: (name, concurrency, process) => {
       // BullMQ keeps one of them for LISTEN.
@@ -65,28 +65,32 @@ function postgresBackend({ databaseUrl, onError }: QueueBackendOptions): QueueBa
       const options = { connection, concurrency, drainDelay: LOOK_EVERY_S, ...workerDefaults };
       const worker = new Worker(name, processorOf(process), options, createPostgresBackend);
       const consumer = wrapWorker(worker, onError);
-      return { close: (force) => consumer.close(force).finally(() => end(connection)) };
+      return { close: (force) => closeBoth(consumer.close(force), connection) };
     },
     ping: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };
 }
 
-/** A consumer may be closed twice, the second time by force. */
-async function end(pool: pg.Pool): Promise<void> {
-  if (!pool.ending) await pool.end();
+/** The pool after what uses it. A consumer may be closed twice, the second time by force. */
+async function closeBoth(closing: Promise<void>, pool: pg.Pool): Promise<void> {
+  try {
+    await closing;
+  } finally {
+    if (!pool.ending) await pool.end();
+  }
 }
 
 /** Made here, since BullMQ's own would set the schema by an option of the connection's start, which poolers drop. */
 function queuePool(databaseUrl: string, max: number): pg.Pool {
   const settings = [`search_path = ${QUEUE_SCHEMA}`, 'synchronous_commit = off'];
-  return new pg.Pool({
+  const options = {
     connectionString: databaseUrl,
     max,
     application_name: 'mailwright-queue',
     keepAlive: true,
-    onConnect: (client) => beginSession(client, 'mailwright_system', settings),
-  });
+  };
+  return sessionPool(options, 'mailwright_system', settings);
 }
 
 function redisBackend({ onError }: QueueBackendOptions, redisUrl: string): QueueBackend {
