@@ -180,11 +180,11 @@ describe('row-level security', () => {
     );
     expect(functions.map(({ name }) => name)).toEqual(Object.keys(DEFINERS));
     // Neither longer nor quoted: by this the owner's policies know them.
-    const others = await test.query(
+    const unknown = await test.query(
       `select p.oid::regprocedure::text as name from pg_proc p join pg_namespace n on n.oid = p.pronamespace
        where p.prosecdef and n.nspname !~ '^pg_' and not coalesce('search_path=pg_catalog' = any (p.proconfig), false)`,
     );
-    expect(others).toEqual([]);
+    expect(unknown).toEqual([]);
   });
 
   it('shows no row of any table to a connection without a scope', async () => {

@@ -54,6 +54,7 @@ export async function migrate(ownerUrl: string, databaseUrl = ownerUrl): Promise
     const applied = await applyAll(ownerUrl, files);
     await recordDigests(lock, files);
     await lock.query(OWNER_WORKS);
+    await lock.query(FORCE_POLICIES);
     await seed(lock);
     await migrateQueue(ownerUrl);
     await ensureRuntimeLogin(lock, databaseUrl);
