@@ -25,7 +25,7 @@ async function readInstallation(directory: string): Promise<Record<string, strin
   const { postgres, publicUrl } = ports.parse(JSON.parse(await read('ports.json')));
   const { tokenSecret, masterKey } = secrets.parse(JSON.parse(await read('secrets.json')));
   // Loaded here alone: elsewhere the CLI does without it.
-  const { runtimeUrl } = await import('#platform/embedded-postgres');
+  const { runtimeUrl } = await import('#platform');
   const ownerUrl = `postgres://postgres:${password}@127.0.0.1:${postgres}/mailwright`;
   return {
     DATABASE_URL: runtimeUrl(ownerUrl),

@@ -11,6 +11,7 @@ export { excessiveRights, refuseUnfitDatabase } from './database/fit-database.js
 export { PendingMigrationsError } from './database/migration-records.js';
 export { migrate } from './database/migrations.js';
 export { Notifications } from './database/notifications.js';
+export { runtimeUrl } from './database/runtime-url.js';
 export { SQL_STATE, sqlStateOf } from './database/sql-state.js';
 export { UnfitDatabaseError } from './database/unfit-database.error.js';
 export {
