@@ -134,7 +134,7 @@ async function upload({ baseUrl, key }: ApiClient, topicKey: string): Promise<st
 }
 
 async function copyFile(): Promise<Measured> {
-  const client = new pg.Client({ connectionString: system.database.url });
+  const client = new pg.Client({ connectionString: system.database.adminUrl });
   await client.connect();
   try {
     await client.query('truncate plain');

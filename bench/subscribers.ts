@@ -32,7 +32,7 @@ await migrate(postgres.url('mailwright_template'));
 const system = await startSystem();
 const query: Query = (text, values) => system.database.query(text, values);
 const reference = fork(join(projectRoot(), 'dist/bench/reference/subscribers.js'), {
-  env: { PATH: process.env['PATH'], DATABASE_URL: system.database.url },
+  env: { PATH: process.env['PATH'], DATABASE_URL: system.database.adminUrl },
 });
 let serial = 0;
 

@@ -34,7 +34,7 @@ describe('Idempotency-Key', () => {
     ).length;
   /** Makes whoever writes to the table wait until it is released. */
   async function holdTable(table: string): Promise<() => Promise<void>> {
-    const session = new pg.Client({ connectionString: system.database.url });
+    const session = new pg.Client({ connectionString: system.database.adminUrl });
     await session.connect();
     await session.query('begin');
     await session.query(`lock table ${table} in share mode`);

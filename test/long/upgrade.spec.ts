@@ -36,7 +36,7 @@ describe('a database of an earlier version, with a campaign that is half sent', 
   beforeAll(async () => {
     database = await createEmptyDatabase();
     sink = await startRawSmtpSink();
-    coming = await migrateTo(database.url, EARLIER);
+    coming = await migrateTo(database.adminUrl, EARLIER);
     scope = (await createProject(database)).live;
     await fill();
     sizesBefore = await sizes();

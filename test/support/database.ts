@@ -3,8 +3,11 @@ import pg from 'pg';
 
 /** An empty, migrated database of one test file. */
 export interface TestDatabase {
+  /** By the login that the programs have. */
   readonly url: string;
-  /** Runs SQL as the owner, past row-level security. */
+  /** By a superuser. */
+  readonly adminUrl: string;
+  /** Runs SQL as a superuser, past row-level security. */
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Ends its connections, ours or forgotten ones, and removes it. */
   drop(): Promise<void>;
@@ -16,25 +19,34 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   if (server === undefined) throw new Error('Run the tests with `npm test`: it starts PostgreSQL for them.');
   const name = `test_${randomBytes(6).toString('hex')}`;
   await onServer(server, `create database ${name} template mailwright_template strategy file_copy`);
-  const url = `${server}/${name}`;
-  return openTestDatabase(url, () => onServer(server, `drop database ${name} with (force)`));
+  const database = openTestDatabase(`${server}/${name}`, () =>
+    onServer(server, `drop database ${name} with (force)`),
+  );
+  return { ...database, url: asLogin(database.adminUrl) };
 }
 
-/** A database that is there already; `remove` is called when it is dropped. */
+/** A database that is there already, where the programs have one login for all; `remove` is called when it is dropped. */
 export function openTestDatabase(
-  url: string,
+  adminUrl: string,
   remove: () => Promise<void> = () => Promise.resolve(),
 ): TestDatabase {
-  const pool = new pg.Pool({ connectionString: url, max: 4 });
+  const pool = new pg.Pool({ connectionString: adminUrl, max: 4 });
   pool.on('error', () => undefined);
   return {
-    url,
+    url: adminUrl,
+    adminUrl,
     query: async (text, values) => (await pool.query(text, values)).rows,
     drop: async () => {
       await pool.end();
       await remove();
     },
   };
+}
+
+/** The same for the login of the programs, where whoever made the template made one. */
+function asLogin(adminUrl: string): string {
+  const login = process.env['MAILWRIGHT_TEST_LOGIN'];
+  return login === undefined ? adminUrl : adminUrl.replace(/\/\/[^@]*@/, `//${login}@`);
 }
 
 async function onServer(server: string, statement: string): Promise<void> {

@@ -2,6 +2,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { migrate } from '../../dist/libs/platform/src/database/migrations.js';
 import { startPostgres } from '../../dist/libs/platform/src/embedded-postgres/embedded-postgres.js';
 import { openHouse } from '../../dist/test/support/house.js';
@@ -18,7 +19,19 @@ export default async function globalSetup() {
     await server.stop();
     await rm(directory, { recursive: true, force: true });
   };
-  await server.ensureDatabase('mailwright_template');
-  await migrate(server.url('mailwright_template'));
+  const as = (login, url) => Object.assign(new URL(url), { username: login, password: 'of-the-tests' }).href;
+  const template = server.url('mailwright_template');
+  await makeOwner(server.url('postgres'));
+  await migrate(as('schema_owner', template), as('mailwright', template));
   process.env.MAILWRIGHT_TEST_POSTGRES = server.url('').replace(/\/$/, '');
+  process.env.MAILWRIGHT_TEST_LOGIN = 'mailwright:of-the-tests';
+}
+
+/** Who owns the schema is no superuser, as with most who rent a PostgreSQL: row-level security is forced on it. */
+async function makeOwner(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`create role schema_owner login createrole password 'of-the-tests'`);
+  await client.query('create database mailwright_template owner schema_owner');
+  await client.end();
 }

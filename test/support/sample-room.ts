@@ -44,7 +44,7 @@ export async function openRoom(
   await client.post('/topics', { name: 'Product news', doubleOptInEnabled: true });
   await client.post('/topics', { name: 'Release notes', doubleOptInEnabled: false });
   const database = await createTestDatabase();
-  const operator = { DATABASE_URL: database.url, ...SECRETS };
+  const operator = { DATABASE_URL: database.url, DATABASE_OWNER_URL: database.adminUrl, ...SECRETS };
   if (!makesAcme) await makeAcme(operator);
   const testKey = client.key ?? '';
   await mkdir(join(directory, '.data'), { recursive: true });

@@ -94,7 +94,7 @@ async function withLockedProjects(
   test: TestDatabase,
   work: (release: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: test.url });
+  const client = new pg.Client({ connectionString: test.adminUrl });
   await client.connect();
   try {
     await client.query('begin; lock table access.projects in access exclusive mode');

@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Logger } from 'pino';
 import {
   type Config,
   CONFIG,
@@ -7,9 +8,10 @@ import {
   databaseFailure,
   describeError,
   listenFailure,
-  OldServerError,
-  PendingMigrationsError,
-  refusePendingMigrations,
+  excessiveRights,
+  LOGGER,
+  refuseUnfitDatabase,
+  UnfitDatabaseError,
 } from '#platform';
 import { type ApiOptions, createApi } from './create-api.js';
 import { type HeldPort, holdRealPort } from './free-port.js';
@@ -24,7 +26,7 @@ export interface RunningApi {
 }
 
 /**
- * Builds the api and listens; throws a `PendingMigrationsError`, or a `StartError` when it cannot listen. A PORT of 0
+ * Builds the api and listens; throws an `UnfitDatabaseError`, or a `StartError` when it cannot listen. A PORT of 0
  * is replaced by a free one; `app.get(CONFIG)` knows it.
  */
 export async function startApi(given: Config, options: ApiOptions = {}): Promise<RunningApi> {
@@ -40,7 +42,10 @@ async function startOn(held: HeldPort, options: ApiOptions): Promise<RunningApi>
   const app = await createApi(held.config, options);
   const { HOST, PORT } = app.get<Config>(CONFIG);
   try {
-    await refusePendingMigrations(app.get(Database).pool);
+    const { pool } = app.get(Database);
+    await refuseUnfitDatabase(pool);
+    const excessive = await excessiveRights(pool);
+    if (excessive !== null) app.get<Logger>(LOGGER).warn(excessive);
     await app.init();
     await held.release();
     // Nest's own listen would log a taken port, too.
@@ -56,7 +61,7 @@ async function startOn(held: HeldPort, options: ApiOptions): Promise<RunningApi>
 
 /** What to tell the operator about an error at start. */
 export function startFailure(error: unknown): string {
-  if (error instanceof ConfigurationError || error instanceof PendingMigrationsError) return error.message;
-  if (error instanceof StartError || error instanceof OldServerError) return error.message;
+  if (error instanceof ConfigurationError || error instanceof UnfitDatabaseError) return error.message;
+  if (error instanceof StartError) return error.message;
   return `The api could not start: ${databaseFailure(error)?.message ?? describeError(error)}`;
 }

@@ -13,7 +13,8 @@ const FILES = {
   'secrets.json': '{"tokenSecret":"token","masterKey":"master"}\n',
 };
 const FOUND = {
-  DATABASE_URL: 'postgres://postgres:pass@127.0.0.1:5437/mailwright',
+  DATABASE_URL: expect.stringMatching(/^postgres:\/\/mailwright:[0-9a-f]{64}@127\.0\.0\.1:5437\/mailwright$/),
+  DATABASE_OWNER_URL: 'postgres://postgres:pass@127.0.0.1:5437/mailwright',
   TOKEN_SECRET: 'token',
   MASTER_KEY: 'master',
   PUBLIC_URL: 'http://localhost:3005',

@@ -24,8 +24,12 @@ async function readInstallation(directory: string): Promise<Record<string, strin
   const password = (await read('postgres/superuser.password')).trim();
   const { postgres, publicUrl } = ports.parse(JSON.parse(await read('ports.json')));
   const { tokenSecret, masterKey } = secrets.parse(JSON.parse(await read('secrets.json')));
+  // Loaded here alone: elsewhere the CLI does without it.
+  const { runtimeUrl } = await import('#platform');
+  const ownerUrl = `postgres://postgres:${password}@127.0.0.1:${postgres}/mailwright`;
   return {
-    DATABASE_URL: `postgres://postgres:${password}@127.0.0.1:${postgres}/mailwright`,
+    DATABASE_URL: runtimeUrl(ownerUrl),
+    DATABASE_OWNER_URL: ownerUrl,
     TOKEN_SECRET: tokenSecret,
     MASTER_KEY: masterKey,
     ...(publicUrl === undefined ? {} : { PUBLIC_URL: publicUrl }),

@@ -18,7 +18,8 @@ import {
   loadConfig,
   PendingMigrationsError,
   PlatformModule,
-  refusePendingMigrations,
+  refuseUnfitDatabase,
+  UnfitDatabaseError,
 } from '#platform';
 import { WebhookAnnouncer } from '#webhooks';
 import { OperatorError } from './failures.js';
@@ -100,9 +101,10 @@ function start(env: Variables, more: readonly ContextModule[]): Promise<INestApp
 async function requireSchema(database: Database): Promise<void> {
   await database.ping();
   try {
-    await refusePendingMigrations(database.pool);
+    await refuseUnfitDatabase(database.pool);
   } catch (error) {
-    if (!(error instanceof PendingMigrationsError)) throw error;
-    throw new OperatorError('not-migrated', error.message);
+    if (!(error instanceof UnfitDatabaseError)) throw error;
+    const code = error instanceof PendingMigrationsError ? 'not-migrated' : 'unfit-database';
+    throw new OperatorError(code, error.message);
   }
 }

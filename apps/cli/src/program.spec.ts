@@ -194,7 +194,7 @@ describe('The operator’s program', () => {
     const name = `${new URL(test.url).pathname.slice(1)}_empty`;
     await test.query(`create database ${name}`);
     try {
-      const env = { DATABASE_URL: test.url.replace(/[^/]+$/, name) };
+      const env = { DATABASE_URL: test.adminUrl.replace(/[^/]+$/, name) };
       expect(await runCli(env, ['key:list'])).toMatchObject({
         exitCode: 1,
         stderr: expect.stringContaining('Run `npm run migrate` first'),

@@ -1,7 +1,8 @@
 /** Rows under their headings, in columns as wide as they need. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  // Not Math.max of all of them: arguments are limited to what the stack holds, rows are not.
   const widths = headings.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)),
+    rows.reduce((width, row) => Math.max(width, (row[column] ?? '').length), heading.length),
   );
   const line = (cells: readonly string[]) =>
     cells

@@ -6,8 +6,9 @@ const fill = (env: Environment, smtp = false) =>
   programEnvironment(env, { databaseUrl: 'postgres://db/mailwright', port: 3100, secrets, smtp });
 
 describe('the environment of the programs', () => {
-  it('fills in what the user leaves open', () => {
-    expect(fill({ PATH: '/bin', TOKEN_SECRET: '' })).toEqual({
+  it('fills in what the user leaves open, and tells nobody the login of the schema’s owner', () => {
+    const owner = 'postgres://owner@db/mailwright';
+    expect(fill({ PATH: '/bin', TOKEN_SECRET: '', DATABASE_OWNER_URL: owner })).toEqual({
       PATH: '/bin',
       DATABASE_URL: 'postgres://db/mailwright',
       PORT: '3100',

@@ -10,7 +10,8 @@ export function localUrl(env: Environment, port: number): string {
 }
 
 /**
- * The environment of the api, the worker and the CLI: the user's own, with what it leaves open filled in.
+ * The environment of the api, the worker and the CLI: the user's own, without the schema's owner, and with what it leaves
+ * open filled in.
  * `--smtp` needs no verified domain, except in production, which refuses to go without.
  */
 export function programEnvironment(
@@ -30,6 +31,7 @@ export function programEnvironment(
     Object.entries({
       ...defaults,
       ...nonEmpty(env),
+      DATABASE_OWNER_URL: undefined,
       DATABASE_URL: filled.databaseUrl,
       PORT: String(filled.port),
     }).filter((entry): entry is [string, string] => entry[1] !== undefined),

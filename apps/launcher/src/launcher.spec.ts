@@ -128,6 +128,8 @@ describe('the launcher', () => {
     expect(after).toEqual({ ...demo, baseUrl: expect.stringMatching(/^http:\/\/localhost:\d+$/) });
     expect(await fetch(`${after['baseUrl']}/`).then(({ status }) => status)).toBe(200);
     const again = JSON.parse(await fileOf(second.cwd, 'worker.env'));
+    expect(new URL(again['DATABASE_URL']).username).toBe('mailwright');
+    expect(again).not.toHaveProperty('DATABASE_OWNER_URL');
     for (const name of ['DATABASE_URL', 'TOKEN_SECRET', 'MASTER_KEY'])
       expect(again[name]).toBe(environment[name]);
     expect(JSON.parse(await fileOf(second.cwd, '.data/ports.json'))).toEqual({

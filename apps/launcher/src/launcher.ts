@@ -4,6 +4,7 @@ import { cliRunner, type RunCli } from './cli-program.js';
 import { makeDataDirectory } from './data-directory.js';
 import { type DataDirectoryLock, lockDataDirectory } from './data-directory-lock.js';
 import { type Demo, keysWork, prepareDemo, renewKeys } from './demo.js';
+import { embeddedDatabase, givenDatabase } from './database-urls.js';
 import { type Environment, given, localUrl, programEnvironment } from './environment.js';
 import { LaunchError } from './launch.error.js';
 import { runNodeProgram } from './node-program.js';
@@ -54,9 +55,15 @@ export class Launcher {
       preferred: [3000],
       host: given(env, 'HOST') ?? '127.0.0.1',
     });
-    const databaseUrl = given(env, 'DATABASE_URL') ?? (await this.#startPostgres(port));
-    const programEnv = programEnvironment(env, { databaseUrl, port, secrets, smtp: options.smtp });
-    const cli = cliRunner(programs.cli, programEnv, this.#aborted.signal);
+    const database = givenDatabase(env) ?? embeddedDatabase(await this.#startPostgres(port));
+    const programEnv = programEnvironment(env, {
+      databaseUrl: database.url,
+      port,
+      secrets,
+      smtp: options.smtp,
+    });
+    const operatorEnv = { ...programEnv, DATABASE_OWNER_URL: database.ownerUrl };
+    const cli = cliRunner(programs.cli, operatorEnv, this.#aborted.signal);
     await this.progress.step(
       () => this.#unlessAborted(cli('migrate')),
       () => 'Database schema is up to date',
@@ -98,6 +105,7 @@ export class Launcher {
     return wanted;
   }
 
+  /** Resolves to the superuser's connection string. */
   async #startPostgres(apiPort: number): Promise<string> {
     const { env } = this.setup;
     const directory = this.#path('postgres');

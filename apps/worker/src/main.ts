@@ -5,9 +5,8 @@ import {
   describeError,
   loadConfig,
   openProgramLog,
-  OldServerError,
-  PendingMigrationsError,
   settleMemory,
+  UnfitDatabaseError,
   watchParent,
 } from '#platform';
 import { type RunningWorker, startWorker } from './start-worker.js';
@@ -47,8 +46,7 @@ function stopOnSignals({ SHUTDOWN_TIMEOUT_MS }: Config, worker: RunningWorker): 
 main().catch((error: unknown) => {
   const isPlain =
     error instanceof ConfigurationError ||
-    error instanceof OldServerError ||
-    error instanceof PendingMigrationsError ||
+    error instanceof UnfitDatabaseError ||
     error instanceof WorkerStartError;
   const reason = isPlain ? '' : (databaseFailure(error)?.message ?? describeError(error));
   log.fails(isPlain ? error.message : `The worker could not start: ${reason}`);

@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
+import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { CampaignSchema, loadReportLocale } from '#messaging';
 import {
@@ -8,14 +9,16 @@ import {
   createLogger,
   Database,
   databaseChecks,
+  excessiveRights,
   HealthChecks,
   listenFailure,
+  LOGGER,
   NestLogger,
   Notifications,
   Operations,
   OperationsServer,
   type QueueBackend,
-  refusePendingMigrations,
+  refuseUnfitDatabase,
 } from '#platform';
 import { WebhookAnnouncer } from '#webhooks';
 import { QUEUE_BACKEND } from './queue.providers.js';
@@ -76,7 +79,10 @@ async function readyToListen(
   config: Config,
 ): Promise<number> {
   try {
-    await refusePendingMigrations(app.get(Database).pool);
+    const { pool } = app.get(Database);
+    await refuseUnfitDatabase(pool);
+    const excessive = await excessiveRights(pool);
+    if (excessive !== null) app.get<Logger>(LOGGER).warn(excessive);
     return await listen(server, config);
   } catch (error) {
     await app.close();

@@ -7,10 +7,13 @@ export { Database, type Sql, type Transaction } from './database/database.js';
 export { databaseFailure } from './database/database-failure.js';
 export { environmentOf, unestimated } from './database/environment-of.query.js';
 export { prepared } from './database/kept-statements.js';
-export { migrate, PendingMigrationsError, refusePendingMigrations } from './database/migrations.js';
+export { excessiveRights, refuseUnfitDatabase } from './database/fit-database.js';
+export { PendingMigrationsError } from './database/migration-records.js';
+export { migrate } from './database/migrations.js';
 export { Notifications } from './database/notifications.js';
-export { OldServerError } from './database/server-version.js';
+export { runtimeUrl } from './database/runtime-url.js';
 export { SQL_STATE, sqlStateOf } from './database/sql-state.js';
+export { UnfitDatabaseError } from './database/unfit-database.error.js';
 export {
   cancel,
   done,

@@ -11,7 +11,8 @@ export function addMigrate(program: Command, cli: CliContext): void {
         import('#platform'),
         import('../operator-services.js'),
       ]);
-      const applied = await migrate(configuration(cli.env).DATABASE_URL);
+      const { DATABASE_URL, DATABASE_OWNER_URL } = configuration(cli.env);
+      const applied = await migrate(DATABASE_OWNER_URL ?? DATABASE_URL, DATABASE_URL);
       printResult(cli, json, { applied }, () =>
         applied.length === 0
           ? 'The database is up to date.'

@@ -34,6 +34,10 @@ export const environmentVariables = z.object({
   DATABASE_URL: urlOf('postgres:', 'postgresql:').meta({
     description: 'PostgreSQL 15 or newer. `npm start` brings its own server when this is not set.',
   }),
+  DATABASE_OWNER_URL: urlOf('postgres:', 'postgresql:').optional().meta({
+    description:
+      'The same database by the login that owns the schema, for `migrate` alone, which makes the login of DATABASE_URL. Default: DATABASE_URL.',
+  }),
   DATABASE_POOL_SIZE: count(2, 200).default(10).meta({ description: 'Connections per process.' }),
   REDIS_URL: urlOf('redis:', 'rediss:').optional().meta({
     description: 'Queues and rate limits live in this Redis; without it, in PostgreSQL.',

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { keepPrepared } from './kept-statements.js';
+import { sessionPool } from './session.js';
 
 export interface PoolOptions {
   readonly url: string;
@@ -18,22 +19,31 @@ const CONNECTION_TIMEOUT_MS = 15_000;
  * it has thousands; and since the planner takes a page of unknown size for a tenth of all, it would compile most to machine
  * code at each run.
  */
-export const KEPT_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off';
+export const KEPT_PLANS = ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'jit = off'];
 
 const INT8_OID = 20;
 const DATE_OID = 1082;
 
-/** Connections of the application role, times and dates as ISO 8601; `settings` are PostgreSQL’s, as `-c name=value`. */
-export function poolOf(options: PoolOptions, size: number, settings = ''): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: size,
-    application_name: options.applicationName,
-    connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
-    statement_timeout: options.statementTimeoutMs ?? 0,
-    options: `-c role=mailwright_app -c timezone=UTC -c datestyle=ISO -c idle_in_transaction_session_timeout=60000 ${settings}`,
-    types: { getTypeParser: typeParser },
-  });
+/** Connections of the application role, times and dates as ISO 8601; `settings` are PostgreSQL’s, as `name = value`. */
+export function poolOf(options: PoolOptions, size: number, settings: readonly string[] = []): pg.Pool {
+  const all = [
+    "timezone = 'UTC'",
+    "datestyle = 'ISO'",
+    'idle_in_transaction_session_timeout = 60000',
+    `statement_timeout = ${options.statementTimeoutMs ?? 0}`,
+    ...settings,
+  ];
+  const pool = sessionPool(
+    {
+      connectionString: options.url,
+      max: size,
+      application_name: options.applicationName,
+      connectionTimeoutMillis: CONNECTION_TIMEOUT_MS,
+      types: { getTypeParser: typeParser },
+    },
+    'mailwright_app',
+    all,
+  );
   // An idle client whose server went away emits 'error'; the pool has dropped it already.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => {

@@ -61,7 +61,7 @@ describe('What is said of a database that cannot be worked with', () => {
       expect(databaseFailure(error)).toEqual({
         code: 'forbidden',
         message: expect.stringMatching(
-          /^The user of DATABASE_URL has too few rights \(docs\/database\.md#connections\): permission denied .*[^.]\.$/,
+          /^The user of DATABASE_URL has too few rights \(docs\/database\.md#logins\): permission denied .*[^.]\.$/,
         ),
       });
     } finally {

@@ -50,7 +50,7 @@ export function databaseFailure(error: unknown): DatabaseFailure | null {
     const [refused] = text.split('\n');
     return {
       code: 'forbidden',
-      message: `The user of DATABASE_URL has too few rights (docs/database.md#connections): ${refused}.`,
+      message: `The user of DATABASE_URL has too few rights (docs/database.md#logins): ${refused}.`,
     };
   }
   return BY_CODE[code] ?? (text.startsWith('Connection terminated') ? CUT : null);

@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { eventually } from '../../../../test/support/eventually.js';
 import { Database } from './database.js';
-import { pendingMigrations } from './migrations.js';
+import { schemaDifference } from './migration-records.js';
 import { prepared } from './kept-statements.js';
 
 const scopeOf = (environmentId: number): ProjectScope => ({
@@ -227,6 +227,6 @@ describe('Database', () => {
   });
 
   it('knows that no migration is pending', async () => {
-    expect(await pendingMigrations(database.pool)).toEqual([]);
+    expect(await schemaDifference(database.pool)).toEqual({ pending: [], unknown: [] });
   });
 });

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Kysely, RawBuilder } from 'kysely';
 import type pg from 'pg';
 import type { ProjectScope } from '#kernel';
 import { AskedTogether } from './asked-together.js';
@@ -8,8 +8,9 @@ import { KEPT_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
 import { copyIn } from './copy-in.js';
 import { nameOf } from './kept-statements.js';
 import { PreparedStatements } from './prepared-statements.js';
-import { lasting, scopePreamble } from './scope-settings.js';
+import { lasting, scopePreamble, SYSTEM_PREAMBLE } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
+import { checkPool } from './session.js';
 import { SharedReads } from './shared-reads.js';
 
 /** SQL bound to one transaction. */
@@ -84,7 +85,7 @@ export class Database {
 
   /** Runs `work` in one transaction that sees all projects' rows. For workers and operators only. */
   system<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#run('system', 'set local role mailwright_system', work);
+    return this.#run('system', SYSTEM_PREAMBLE, work);
   }
 
   /**
@@ -123,7 +124,7 @@ export class Database {
     { name, flushed }: { readonly name: string; readonly flushed: boolean },
     statement: RawBuilder<Row>,
   ): Promise<Row[]> {
-    const settings = `set role mailwright_app; ${scopePreamble(scope)}; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
+    const settings = `${scopePreamble(scope)}; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
     return this.#prepared.run<Row>(lasting(settings), { name, ...this.#compiled(statement) });
   }
 
@@ -134,7 +135,7 @@ export class Database {
    */
   list<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<readonly Row[]> {
     const compiled = this.#compiled(statement);
-    const settings = lasting(`set role mailwright_app; ${scopePreamble(scope)}`);
+    const settings = lasting(scopePreamble(scope));
     const key = JSON.stringify([scope.environmentId, compiled.values, compiled.text]);
     return this.#sharedLists.run(key, () =>
       this.#lists.run<Row>(settings, { name: nameOf(compiled.text), ...compiled }),
@@ -146,8 +147,8 @@ export class Database {
    * It sees all projects' rows.
    */
   systemStatement<Row>(name: string, statement: RawBuilder<Row>): Promise<Row[]> {
-    const settings = 'set role mailwright_system; set synchronous_commit = on';
-    return this.#prepared.run<Row>(settings, { name, ...this.#compiled(statement) });
+    const settings = `${SYSTEM_PREAMBLE}; set synchronous_commit = on`;
+    return this.#prepared.run<Row>(lasting(settings), { name, ...this.#compiled(statement) });
   }
 
   /** Whether a condition holds in all projects' rows: conditions that are asked for at the same moment are one statement. */
@@ -161,11 +162,12 @@ export class Database {
     return { text, values: [...parameters] };
   }
 
-  /** Answers when the server does and can be written to; rejects otherwise: a standby, or one that was demoted. */
+  /** Answers when the server does, can be written to and row-level security holds; rejects otherwise. */
   async ping(): Promise<void> {
-    const { rows } = await sql<{
-      mode: string;
-    }>`select current_setting('transaction_read_only') as mode`.execute(this.unscoped);
+    await checkPool(this.pool, 'mailwright_app');
+    const { rows } = await this.pool.query<{ mode: string }>(
+      `select current_setting('transaction_read_only') as mode`,
+    );
     if (rows[0]?.mode !== 'off') throw new Error('PostgreSQL can only be read.');
   }
 

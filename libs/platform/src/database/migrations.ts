@@ -4,70 +4,85 @@ import { Migration, Migrator } from '@mikro-orm/migrations';
 import { MikroORM, type Options } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { projectRoot } from '../project-root.js';
+import { databaseFailure } from './database-failure.js';
+import { type MigrationFile, migrationFiles } from './migration-files.js';
+import { MIGRATIONS_TABLE, recordDigests, refuseOtherHistory } from './migration-records.js';
+import { ensureRuntimeLogin } from './runtime-login.js';
 import { refuseOldServer } from './server-version.js';
 
 /** BullMQ's own tables, when PostgreSQL is its backend. */
 export const QUEUE_SCHEMA = 'bullmq';
 
+/** Lets the owner see rows, which row-level security keeps from it otherwise: migrations/20261122130000_forced_policies.sql. */
+const OWNER_WORKS = `set mailwright.owner = 'on'`;
+const FORCE_POLICIES = `do $$ begin
+  if to_regproc('platform.force_policies') is not null then call platform.force_policies(); end if;
+end $$`;
+
 type MigrationList = NonNullable<NonNullable<Options['migrations']>['migrationsList']>;
 
+/** A file's statements were refused. */
+export class MigrationFailedError extends Error {
+  constructor(file: MigrationFile, cause: Error & { readonly position?: string }) {
+    const before = cause.position === undefined ? '' : file.statements.slice(0, Number(cause.position));
+    const line = before === '' ? '' : `, line ${before.split('\n').length},`;
+    const [reason] = cause.message.split('\n').slice(-1);
+    super(`migrations/${file.name}.sql${line} failed, and nothing was applied: ${reason}`, { cause });
+  }
+}
+
 const SEED_FILE = /^([a-z_]+)\.([a-z_]+)\.json$/;
-const MIGRATIONS_TABLE = 'schema_migrations';
-const NAMED = 3;
 
 /**
  * Brings the database to this version's schema: our SQL files in the order of their names, then the
- * queue's tables and the seeds. Run by the deploy step with the owner's connection; safe to run again and in parallel.
- * Resolves to the names of what was applied.
+ * queue's tables and the seeds. Run by the deploy step; safe to run again and in parallel. `ownerUrl` is that of a
+ * superuser, or of a login with CREATEROLE and CREATE on the database, which owns what is made; `databaseUrl` that of the
+ * login that the programs work with, which is made unless it is there.
+ * Resolves to the names of what was applied. Throws an `UnfitDatabaseError` where the history in the database is another
+ * one, and a `MigrationFailedError`.
  */
-export async function migrate(databaseUrl: string): Promise<string[]> {
-  const lock = new pg.Client({ connectionString: databaseUrl });
+export async function migrate(ownerUrl: string, databaseUrl = ownerUrl): Promise<string[]> {
+  const lock = new pg.Client({ connectionString: ownerUrl, application_name: 'mailwright-migrate' });
   // The query that was under way tells of a lost connection.
   lock.on('error', () => undefined);
   await lock.connect();
   try {
     await refuseOldServer(lock);
     await lock.query(`select pg_advisory_lock(hashtext('mailwright.migrations'))`);
-    const applied = await withMigrator(databaseUrl, async (migrator) =>
-      (await migrator.up()).map(({ name }) => name),
-    );
+    const files = await migrationFiles();
+    await refuseOtherHistory(lock, files);
+    const applied = await applyAll(ownerUrl, files);
+    await recordDigests(lock, files);
+    await lock.query(OWNER_WORKS);
+    await lock.query(FORCE_POLICIES);
     await seed(lock);
-    await migrateQueue(databaseUrl);
+    await migrateQueue(ownerUrl);
+    await ensureRuntimeLogin(lock, databaseUrl);
     return applied;
   } finally {
     await lock.end();
   }
 }
 
-/** The migrations that this version has and the database has not. */
-export async function pendingMigrations(pool: pg.Pool): Promise<string[]> {
-  const files = await sqlFiles();
-  const { rows } = await pool.query<{ present: boolean }>(
-    `select to_regclass('public.${MIGRATIONS_TABLE}') is not null as present`,
-  );
-  if (rows[0]?.present !== true) return files.map(nameOf);
-  const executed = await pool.query<{ name: string }>(`select name from public.${MIGRATIONS_TABLE}`);
-  const names = new Set(executed.rows.map(({ name }) => name));
-  return files.map(nameOf).filter((name) => !names.has(name));
+async function applyAll(ownerUrl: string, files: readonly MigrationFile[]): Promise<string[]> {
+  let begun: MigrationFile | undefined;
+  const list = files.map((file) => migrationOf(file, () => (begun = file)));
+  return withMigrator(ownerUrl, list, async (migrator) => {
+    try {
+      return (await migrator.up()).map(({ name }) => name);
+    } catch (error) {
+      const isOurs = begun !== undefined && error instanceof Error;
+      if (!isOurs || databaseFailure(error)?.code === 'unavailable') throw error;
+      throw new MigrationFailedError(begun!, error);
+    }
+  });
 }
 
-/** The database is older than this program. */
-export class PendingMigrationsError extends Error {
-  constructor(readonly pending: readonly string[]) {
-    const named = pending.slice(0, NAMED).join(', ');
-    const more = pending.length > NAMED ? ` and ${pending.length - NAMED} more` : '';
-    super(`The database lacks migrations: ${named}${more}. Run \`npm run migrate\` first.`);
-  }
-}
-
-/** Throws `PendingMigrationsError` unless the database has this version's schema, and `OldServerError`. */
-export async function refusePendingMigrations(pool: pg.Pool): Promise<void> {
-  await refuseOldServer(pool);
-  const pending = await pendingMigrations(pool);
-  if (pending.length > 0) throw new PendingMigrationsError(pending);
-}
-
-async function withMigrator<T>(databaseUrl: string, work: (migrator: Migrator) => Promise<T>): Promise<T> {
+async function withMigrator<T>(
+  databaseUrl: string,
+  migrationsList: MigrationList,
+  work: (migrator: Migrator) => Promise<T>,
+): Promise<T> {
   const orm = await MikroORM.init({
     clientUrl: databaseUrl,
     entities: [],
@@ -76,7 +91,7 @@ async function withMigrator<T>(databaseUrl: string, work: (migrator: Migrator) =
     ensureDatabase: false,
     migrations: {
       tableName: MIGRATIONS_TABLE,
-      migrationsList: await migrationsFromSql(),
+      migrationsList,
       allOrNothing: true,
       snapshot: false,
       silent: true,
@@ -97,19 +112,16 @@ async function withMigrator<T>(databaseUrl: string, work: (migrator: Migrator) =
   }
 }
 
-async function migrationsFromSql(): Promise<MigrationList> {
-  const files = await sqlFiles();
-  return Promise.all(
-    files.map(async (file) => {
-      const statements = await readFile(join(projectRoot(), 'migrations', file), 'utf8');
-      class SqlMigration extends Migration {
-        override up(): void {
-          this.addSql(statements);
-        }
-      }
-      return { name: nameOf(file), class: SqlMigration };
-    }),
-  );
+function migrationOf({ name, statements }: MigrationFile, onBegin: () => void): MigrationList[number] {
+  class SqlMigration extends Migration {
+    override up(): void {
+      onBegin();
+      this.addSql(OWNER_WORKS);
+      this.addSql(statements);
+      this.addSql(FORCE_POLICIES);
+    }
+  }
+  return { name, class: SqlMigration };
 }
 
 /**
@@ -125,15 +137,6 @@ async function seed(client: pg.Client): Promise<void> {
       await readFile(join(directory, file), 'utf8'),
     ]);
   }
-}
-
-async function sqlFiles(): Promise<string[]> {
-  const entries = await readdir(join(projectRoot(), 'migrations'));
-  return entries.filter((entry) => entry.endsWith('.sql')).sort();
-}
-
-function nameOf(file: string): string {
-  return file.replace(/\.sql$/, '');
 }
 
 async function migrateQueue(databaseUrl: string): Promise<void> {

@@ -1,10 +1,18 @@
 import type { ProjectScope } from '#kernel';
 
-/** Statements that let the rest of a transaction see the rows of `scope` alone. Throws for what is no scope. */
+/** Lets the rest of a transaction see the rows of all projects. */
+export const SYSTEM_PREAMBLE = 'set local role mailwright_system';
+
+/**
+ * Statements that let the rest of a transaction see the rows of `scope` alone. The role is among them, though each
+ * connection has it from its beginning: this is what nothing that happened to the connection since can undo. Throws
+ * for what is no scope.
+ */
 export function scopePreamble(scope: ProjectScope): string {
   const ids = [scope.environmentId, scope.projectId, scope.tenantId];
   if (!ids.every((id) => Number.isSafeInteger(id) && id > 0)) throw new Error('The scope is not valid.');
   return (
+    'set local role mailwright_app; ' +
     `set local mailwright.environment_id = '${scope.environmentId}'; ` +
     `set local mailwright.project_id = '${scope.projectId}'; ` +
     `set local mailwright.tenant_id = '${scope.tenantId}'`

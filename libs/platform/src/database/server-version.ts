@@ -1,10 +1,11 @@
 import type pg from 'pg';
+import { UnfitDatabaseError } from './unfit-database.error.js';
 
 /** The oldest PostgreSQL that has what our SQL uses, e.g. `security_invoker` views. */
 const OLDEST = 15;
 
 /** The server is older than our SQL can do with. */
-export class OldServerError extends Error {
+export class OldServerError extends UnfitDatabaseError {
   constructor(version: string) {
     super(`The PostgreSQL of DATABASE_URL is ${version}; Mailwright needs ${OLDEST} or newer.`);
   }

@@ -11,6 +11,7 @@ import { ServerEndedError, type ServerProcess, startServer } from './server-proc
 import { commandAs, type ServerUser, serverUser } from './server-user.js';
 
 export { PostgresStartError } from './postgres-start.error.js';
+export { runtimeUrl } from '../database/runtime-url.js';
 
 export interface PostgresOptions {
   /** The data directory; made when absent, kept when stopped. */

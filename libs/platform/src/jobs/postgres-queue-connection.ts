@@ -5,8 +5,9 @@ import {
   type PostgresConnectionOptions,
   PostgresQueueBackend,
 } from 'bullmq';
-import pg from 'pg';
+import type pg from 'pg';
 import { QUEUE_SCHEMA } from '../database/migrations.js';
+import { sessionPool } from '../database/session.js';
 import type { Outage } from '../lifecycle/outage.js';
 
 /** One of them listens for as long as there is a consumer. */
@@ -68,13 +69,16 @@ export function postgresBackends(
   outage: Outage,
 ): BackendFactory<PostgresQueueBackend, PostgresConnectionOptions> {
   return (name, options, { withBlockingConnection } = {}) => {
-    const pool = new pg.Pool({
-      connectionString: databaseUrl,
-      max: CONNECTIONS,
-      keepAlive: true,
-      application_name: 'mailwright-queue',
-      options: `-c role=mailwright_system -c synchronous_commit=off -c search_path=${QUEUE_SCHEMA}`,
-    });
+    const pool = sessionPool(
+      {
+        connectionString: databaseUrl,
+        max: CONNECTIONS,
+        keepAlive: true,
+        application_name: 'mailwright-queue',
+      },
+      'mailwright_system',
+      [`search_path = ${QUEUE_SCHEMA}`, 'synchronous_commit = off'],
+    );
     pool.on('connect', (client) => client.on('error', () => undefined));
     const connection = new LastingConnection(pool, outage);
     return new PostgresQueueBackend(

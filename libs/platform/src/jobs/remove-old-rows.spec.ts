@@ -58,7 +58,7 @@ describe('old rows', () => {
 
   it('stay when they are used again at that moment', async () => {
     await test.query(`insert into public.notes select $1::timestamptz - interval '61 minutes'`, [NOW]);
-    const user = new pg.Client({ connectionString: test.url });
+    const user = new pg.Client({ connectionString: test.adminUrl });
     await user.connect();
     await user.query('begin');
     await user.query('update public.notes set written_at = $1', [NOW]);

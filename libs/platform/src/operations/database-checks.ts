@@ -1,17 +1,11 @@
 import type { Database } from '../database/database.js';
-import { pendingMigrations } from '../database/migrations.js';
+import { refuseOtherSchema } from '../database/migration-records.js';
 import type { HealthCheck } from './health-checks.js';
 
-/** Whether PostgreSQL answers, and has the schema that this version needs. */
+/** Whether PostgreSQL answers, row-level security holds, and the schema is this version's: neither older nor newer. */
 export function databaseChecks(database: Database): HealthCheck[] {
   return [
     { name: 'database', check: () => database.ping() },
-    {
-      name: 'migrations',
-      check: async () => {
-        const pending = await pendingMigrations(database.pool);
-        if (pending.length > 0) throw new Error(`Pending: ${pending.join(', ')}`);
-      },
-    },
+    { name: 'migrations', check: () => refuseOtherSchema(database.pool) },
   ];
 }

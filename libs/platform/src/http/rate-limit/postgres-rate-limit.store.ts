@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { sessionPool } from '../../database/session.js';
 import { RateLimitStore, type WindowHit } from './rate-limit.js';
 
 interface HitRow {
@@ -26,14 +27,14 @@ export class PostgresRateLimitStore extends RateLimitStore {
 
   constructor(databaseUrl: string) {
     super();
-    this.pool = new pg.Pool({
+    const options = {
       connectionString: databaseUrl,
       max: CONNECTIONS,
       // Kept while idle: on a busy server, opening one may take longer than a count has time.
       idleTimeoutMillis: 0,
       application_name: 'mailwright-rate-limit',
-      options: '-c role=mailwright_app',
-    });
+    };
+    this.pool = sessionPool(options, 'mailwright_app');
     // An idle client whose server went away emits 'error'; the pool has dropped it already.
     this.pool.on('error', () => undefined);
   }

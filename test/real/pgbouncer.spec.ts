@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { Database } from '../../libs/platform/src/database/database.js';
+import type { ApiClient } from '../support/api-client.js';
+import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { eventually } from '../support/eventually.js';
+import { startProgram } from '../support/program.js';
+import { type RunningSystem, SECRETS, startSystemOn, type SystemProject } from '../support/system.js';
+import { describeWith } from './parts.js';
+import { type PgBouncer, startPgBouncer } from './support/pgbouncer.js';
+
+/** As poolers are often set up: what clients ask for in their first message is dropped. */
+const USUAL = { ignore_startup_parameters: 'extra_float_digits,options,statement_timeout' };
+
+const contentJson = JSON.stringify({ blocks: [{ type: 'text', html: '<p>Hello</p>' }] });
+
+describeWith(['pgbouncer'], 'behind PgBouncer in session mode', () => {
+  let bouncer: PgBouncer;
+  let system: RunningSystem;
+  let projects: SystemProject[];
+  let client: ApiClient;
+  let topic: { readonly topicKey: string; readonly id: string };
+
+  beforeAll(async () => {
+    const database = await createTestDatabase();
+    bouncer = await startPgBouncer({ url: database.url, poolMode: 'session', settings: USUAL });
+    system = await startSystemOn(database, { DATABASE_URL: bouncer.url });
+    projects = [await system.project('FIRST'), await system.project('OTHER')];
+    client = await projects[0]!.client('TEST');
+    topic = await makeTopic(client);
+  });
+
+  afterAll(async () => {
+    await system?.stop();
+    await bouncer?.stop();
+  });
+
+  async function makeTopic(of: ApiClient): Promise<typeof topic> {
+    const made = await of.post('/topics', { name: 'News', doubleOptInEnabled: true });
+    expect(made.status).toBe(201);
+    return { topicKey: made.at('topicKey'), id: made.at('id') };
+  }
+
+  const signUp = (of: ApiClient, email: string, topicKey: string) =>
+    of.post('/subscribers', { email, topicKeys: [topicKey], consent: { source: 'form' } });
+
+  const mailOf = (kind: string) =>
+    eventually(`a ${kind} mail`, async () => {
+      const inbox = await client.get(`/test-inbox/messages?kind=${kind}`);
+      return inbox.at<unknown[]>('data').length > 0 ? inbox : null;
+    });
+
+  it('takes a sign-up, asks by mail whether it is meant, and sends a campaign to who said yes', async () => {
+    expect((await signUp(client, 'ada@example.com', topic.topicKey)).status).toBe(201);
+    const optIn = await mailOf('OPT_IN');
+    expect((await fetch(optIn.at('data', 0, 'links', 'confirm'), { method: 'POST' })).status).toBe(200);
+    const campaign = await client.post('/campaigns', {
+      name: 'Autumn',
+      subject: 'Autumn',
+      contentJson,
+      topicIds: [topic.id],
+    });
+    const key = campaign.at('campaignKey');
+    expect((await client.post(`/campaigns/${key}/send`)).status).toBe(200);
+    await eventually(
+      'the campaign is sent',
+      async () => (await client.get(`/campaigns/${key}`)).at('status') === 'SENT',
+    );
+    expect((await mailOf('CAMPAIGN')).at('data', 0, 'to')).toBe('ada@example.com');
+    expect((await client.get('/subscribers')).at<unknown[]>('data')).toHaveLength(1);
+  });
+
+  it('answers that it is ready', async () => {
+    expect((await fetch(`${system.baseUrl}/health/ready`)).status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${system.worker.port}/health/ready`)).status).toBe(200);
+  });
+
+  it('shows no row of another project, though a statement forgets to ask for its own', async () => {
+    const other = await projects[1]!.client('TEST');
+    await signUp(other, 'hidden@example.com', (await makeTopic(other)).topicKey);
+    const database = await Database.connect({
+      url: bouncer.url,
+      poolSize: 2,
+      applicationName: 'spec',
+      entities: [],
+    });
+    try {
+      const everybody = 'select email from audience.subscribers';
+      expect((await database.pool.query(everybody)).rows).toEqual([]);
+      const { rows } = await database.pool.query('select current_user as "user"');
+      expect(rows).toEqual([{ user: 'mailwright_app' }]);
+      const seen = await database.transaction(projects[0]!.test, ({ em }) => em.execute(everybody));
+      expect(seen).toEqual([{ email: 'ada@example.com' }]);
+    } finally {
+      await database.close();
+    }
+  });
+
+  it('leaves no setting behind for the next client of a server connection', async () => {
+    const next = new pg.Client({ connectionString: bouncer.url });
+    await next.connect();
+    try {
+      const { rows } = await next.query(
+        `select current_user = session_user as plain, current_setting('mailwright.environment_id', true) as scope`,
+      );
+      expect(rows[0]).toMatchObject({ plain: true });
+      expect([null, '']).toContain(rows[0]?.scope);
+    } finally {
+      await next.end();
+    }
+  });
+});
+
+describeWith(['pgbouncer'], 'behind PgBouncer in session mode, set up for nothing of ours', () => {
+  it('works without any startup parameter that PgBouncer has to ignore', async () => {
+    const database = await createTestDatabase();
+    const bouncer = await startPgBouncer({ url: database.url, poolMode: 'session' });
+    const system = await startSystemOn(database, { DATABASE_URL: bouncer.url });
+    try {
+      expect((await fetch(`${system.baseUrl}/health/ready`)).status).toBe(200);
+    } finally {
+      await system.stop();
+      await bouncer.stop();
+    }
+  });
+});
+
+describeWith(['pgbouncer'], 'behind PgBouncer in transaction mode', () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database?.drop());
+
+  it.each([
+    ['many server connections', { default_pool_size: 20 }],
+    ['server connections in turn', { default_pool_size: 20, min_pool_size: 8, server_round_robin: 1 }],
+    ['one server connection', { default_pool_size: 1 }],
+  ])('refuses to start, and says why, with %s', async (_, settings) => {
+    const bouncer = await startPgBouncer({
+      url: database.url,
+      poolMode: 'transaction',
+      settings: { ...USUAL, ...settings },
+    });
+    try {
+      for (const program of ['api', 'worker'] as const) {
+        const started = startProgram(program, { DATABASE_URL: bouncer.url, ...SECRETS });
+        await expect(started).rejects.toThrow(/pooler .* transaction mode/);
+      }
+    } finally {
+      await bouncer.stop();
+    }
+  });
+});
