@@ -9,7 +9,7 @@ import {
   warningChecks,
 } from '#deliverability';
 import type { Campaign } from './campaign.js';
-import { ContentReview } from './content-review.service.js';
+import { ContentReviews } from './content-reviews.service.js';
 import { type AudienceOutlook, DestinationOutlook } from './destination-outlook.service.js';
 import { Senders } from './senders.service.js';
 import { SendingReadiness } from './sending-readiness.service.js';
@@ -32,9 +32,15 @@ export class CampaignAnalysisService {
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(DestinationOutlook) private readonly outlook: DestinationOutlook,
     @Inject(Senders) private readonly senders: Senders,
-    @Inject(ContentReview) private readonly content: ContentReview,
+    @Inject(ContentReviews) private readonly content: ContentReviews,
     @Inject(SendingReadiness) private readonly readiness: SendingReadiness,
   ) {}
+
+  /** Has the content looked at, so that who analyses it with the campaign locked need not wait for it. */
+  async prepare(scope: ProjectScope, campaign: Campaign): Promise<void> {
+    const from = await this.senders.of(scope, campaign);
+    if (from !== null) await this.content.review(scope, campaign, from.project);
+  }
 
   async analyse(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
     const from = await this.senders.of(scope, campaign);

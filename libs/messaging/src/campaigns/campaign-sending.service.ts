@@ -25,6 +25,7 @@ export class CampaignSendingService {
    * `PreSendRejectedError` tells what is wrong, and the campaign keeps the verdict.
    */
   async send(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
+    await this.#prepare(scope, campaignKey);
     const { campaign, analysis } = await this.database.transaction(scope, async (tx) => {
       const locked = await this.campaigns.lock(scope, tx, campaignKey);
       return { campaign: locked, analysis: await this.starter.start(scope, tx, locked, this.clock.now()) };
@@ -38,6 +39,7 @@ export class CampaignSendingService {
    * `PreSendRejectedError`; it is checked once more when its time has come.
    */
   async schedule(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
+    await this.#prepare(scope, campaignKey);
     const { campaign, analysis } = await this.database.transaction(scope, async (tx) => {
       const locked = await this.campaigns.lock(scope, tx, campaignKey);
       const now = this.clock.now();
@@ -52,5 +54,12 @@ export class CampaignSendingService {
     });
     if (analysis.status === 'FAILED') throw new PreSendRejectedError(analysis.checks);
     return campaign;
+  }
+
+  async #prepare(scope: ProjectScope, campaignKey: string): Promise<void> {
+    const campaign = await this.database.transaction(scope, (tx) =>
+      this.campaigns.named(scope, tx, campaignKey),
+    );
+    if (campaign.allows('change')) await this.analysis.prepare(scope, campaign);
   }
 }

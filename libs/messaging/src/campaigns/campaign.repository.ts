@@ -37,6 +37,11 @@ export class CampaignRepository {
     return tx.em.findOne(Campaign, { environmentId, id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   }
 
+  /** The campaign as it stands; null when it is gone. */
+  byId(scope: ProjectScope, tx: Transaction, id: string): Promise<Campaign | null> {
+    return tx.em.findOne(Campaign, { environmentId: scope.environmentId, id, deletedAt: null });
+  }
+
   /** The campaign if it waits for its time, kept from others; null when it does not, or somebody has it. */
   lockScheduled(scope: ProjectScope, tx: Transaction, id: string): Promise<Campaign | null> {
     return tx.em.findOne(

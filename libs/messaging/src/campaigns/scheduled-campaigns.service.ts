@@ -4,6 +4,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database, LOGGER, type Transaction } from '#platform';
 import type { Campaign } from './campaign.js';
 import { describeFailures } from './campaign.errors.js';
+import { CampaignAnalysisService } from './campaign-analysis.service.js';
 import { CampaignAnnouncements } from './campaign-announcements.service.js';
 import { CampaignRepository } from './campaign.repository.js';
 import { CampaignStarter } from './campaign-starter.service.js';
@@ -18,6 +19,7 @@ export class ScheduledCampaignsService {
     @Inject(Database) private readonly database: Database,
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(CampaignStarter) private readonly starter: CampaignStarter,
+    @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
     @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -28,6 +30,8 @@ export class ScheduledCampaignsService {
    * when it does not wait for its time any more, or another worker is at it.
    */
   async start(scope: ProjectScope, campaignId: string): Promise<void> {
+    const due = await this.database.transaction(scope, (tx) => this.campaigns.byId(scope, tx, campaignId));
+    if (due !== null) await this.analysis.prepare(scope, due);
     const reason = await this.database.transaction(scope, async (tx) => {
       const campaign = await this.campaigns.lockScheduled(scope, tx, campaignId);
       const now = this.clock.now();

@@ -1,4 +1,3 @@
-import { MAX_TRACKED_PLACES } from '#platform';
 import { compileMergeTemplate } from '../content/merge-template.js';
 import { holdsPlaceholder, MergeTagMask } from '../content/merge-tags.js';
 import type { MergeValues } from '../content/merge-values.js';
@@ -11,6 +10,13 @@ export interface TrackedHtml {
   readonly html: string;
   /** What the links lead to; the first one's place is 1. */
   readonly targets: readonly string[];
+}
+
+export interface LinkTracking {
+  readonly baseUrl: string;
+  readonly shared: SharedValues;
+  /** How many places of a mail a token can name. */
+  readonly places: number;
 }
 
 const ANCHOR = /(<(?:a|area)\b(?:[^<>]*?\s)?href\s*=\s*)(?:"([^"]*)"|'([^']*)')/gi;
@@ -26,7 +32,7 @@ export const placeName = (place: number): string => `place_${place}`;
  * addresses share a place. Left as they are: links that differ between recipients (a subscriber's merge tag in the
  * address, which includes the unsubscribe, preferences and view links), mailto and tel.
  */
-export function trackHtml(html: string, baseUrl: string, shared: SharedValues): TrackedHtml {
+export function trackHtml(html: string, { baseUrl, shared, places: most }: LinkTracking): TrackedHtml {
   const mask = new MergeTagMask();
   const masked = mask.hide(html);
   const places = new Map<string, number>();
@@ -35,7 +41,7 @@ export function trackHtml(html: string, baseUrl: string, shared: SharedValues): 
     const target = targetOf(double ?? single ?? '', mask, shared);
     if (target === null) return whole;
     const place = places.get(target) ?? places.size + 1;
-    if (place >= MAX_TRACKED_PLACES) return whole;
+    if (place >= most) return whole;
     places.set(target, place);
     return `${before}"${baseUrl}/l/${slot(place)}"`;
   });

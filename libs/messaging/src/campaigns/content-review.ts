@@ -1,7 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { CustomFieldsQuery } from '#audience';
 import type { CampaignFacts, ContentFacts } from '#deliverability';
-import type { ProjectScope } from '#kernel';
 import type { CompiledContent } from '../content/content-compiler.js';
 import { ContentCompileError } from '../content/content-inspection.js';
 import { parseContentDocument } from '../content/content-document.js';
@@ -20,7 +17,7 @@ import { type CampaignContent, compileSources, type MailFooter } from './campaig
 /** As much of a bad link as a message shows. */
 const SHOWN_URL = 100;
 
-type ReviewedContent = Pick<CampaignFacts, 'mergeTagFaults' | 'contentFault' | 'content'>;
+export type ReviewedContent = Pick<CampaignFacts, 'mergeTagFaults' | 'contentFault' | 'content'>;
 
 /** What the merge tags of a mail's parts are. */
 interface TagReview {
@@ -29,23 +26,25 @@ interface TagReview {
   readonly personal: boolean | null;
 }
 
-/** Reads a campaign's content as the pre-send checks need it. */
-@Injectable()
-export class ContentReview {
-  constructor(@Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery) {}
-
-  async review(scope: ProjectScope, campaign: CampaignContent, footer: MailFooter): Promise<ReviewedContent> {
-    const customKeys = (await this.customFields.definitions(scope)).map(({ key }) => key);
-    try {
-      return reviewed(campaign, await compileSources(campaign, footer), customKeys);
-    } catch (error) {
-      if (error instanceof MergeTemplateError)
-        return { mergeTagFaults: [error.message], contentFault: null, content: null };
-      if (error instanceof ContentCompileError)
-        return { mergeTagFaults: [], contentFault: error.message, content: null };
-      throw error;
-    }
+/** Reads a campaign's content as the pre-send checks need it. Takes what it takes: in a thread only. */
+export async function reviewContent(
+  campaign: CampaignContent,
+  footer: MailFooter,
+  customKeys: readonly string[],
+): Promise<ReviewedContent> {
+  try {
+    return reviewed(campaign, await compileSources(campaign, footer), customKeys);
+  } catch (error) {
+    if (error instanceof MergeTemplateError)
+      return { mergeTagFaults: [error.message], contentFault: null, content: null };
+    if (error instanceof ContentCompileError) return unreadable(error);
+    throw error;
   }
+}
+
+/** Content that cannot be made into a mail. */
+export function unreadable({ message }: ContentCompileError): ReviewedContent {
+  return { mergeTagFaults: [], contentFault: message, content: null };
 }
 
 function reviewed(

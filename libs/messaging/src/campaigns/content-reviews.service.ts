@@ -1,0 +1,32 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CustomFieldsQuery } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { ContentThreads, footerOf } from '../content-threads/content-threads.service.js';
+import { ContentTooComplexError } from '../content-threads/task-fault.js';
+import type { CampaignContent, MailFooter } from './campaign-template.js';
+import { type ReviewedContent, unreadable } from './content-review.js';
+
+/** Has a campaign's content looked at, as the pre-send checks need it. */
+@Injectable()
+export class ContentReviews {
+  constructor(
+    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
+    @Inject(ContentThreads) private readonly threads: ContentThreads,
+  ) {}
+
+  /** The same content is looked at once: who holds a lock asks for it before. */
+  async review(
+    scope: ProjectScope,
+    { subject, previewText, contentJson, contentText }: CampaignContent,
+    footer: MailFooter,
+  ): Promise<ReviewedContent> {
+    const customKeys = (await this.customFields.definitions(scope)).map(({ key }) => key);
+    const content = { subject, previewText, contentJson, contentText };
+    try {
+      return await this.threads.review(scope, { content, footer: footerOf(footer), customKeys });
+    } catch (error) {
+      if (error instanceof ContentTooComplexError) return unreadable(error);
+      throw error;
+    }
+  }
+}
