@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type Project, ProjectsQuery } from '#access';
 import { CustomFieldsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { ContentThreads, footerOf } from '../content-threads/content-threads.service.js';
+import { ContentProcesses, footerOf } from '../content-processes/content-processes.service.js';
 import type { EmailConfig } from './graph/node-config.js';
 import type { Faults } from './mail-faults.js';
 
@@ -18,7 +18,7 @@ export class MailChecks {
   constructor(
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
     @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
-    @Inject(ContentThreads) private readonly threads: ContentThreads,
+    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
   ) {}
 
   async rules(scope: ProjectScope): Promise<MailRules> {
@@ -30,11 +30,11 @@ export class MailChecks {
 
   /** Every fault of the content by its path inside of the config. */
   async faults(scope: ProjectScope, mail: EmailConfig, { project, customKeys }: MailRules): Promise<Faults> {
-    return this.threads.mailFaults(scope, { mail, footer: footerOf(project), customKeys });
+    return this.processes.mailFaults(scope, { mail, footer: footerOf(project), customKeys });
   }
 
   /** Every fault of a webhook's body, by its path. */
   bodyFaults(scope: ProjectScope, body: unknown, { customKeys }: MailRules): Promise<Faults> {
-    return this.threads.bodyFaults(scope, { body, customKeys });
+    return this.processes.bodyFaults(scope, { body, customKeys });
   }
 }

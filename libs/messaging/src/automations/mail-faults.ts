@@ -9,7 +9,7 @@ import { bodyTexts } from './webhooks/webhook-message.js';
 
 export type Faults = Readonly<Record<string, string>>;
 
-/** Every fault of the content by its path inside of the config. Takes what it takes: in a thread only. */
+/** Every fault of the content by its path inside of the config. Takes what it takes: in a process of its own only. */
 export async function mailFaults(
   mail: EmailConfig,
   footer: MailFooter,
@@ -54,7 +54,7 @@ function soundParts(mail: EmailConfig, inParts: Faults): EmailConfig {
   };
 }
 
-/** What is wrong with the merge tags in a webhook's body, by the path of the text. In a thread only. */
+/** What is wrong with the merge tags in a webhook's body, by the path of the text. In a process of its own only. */
 export function bodyFaults(body: unknown, customKeys: readonly string[]): Faults {
   return Object.assign(
     {},

@@ -35,7 +35,7 @@ const LONGEST_PART = 2_000_000;
 const MOST_SLOTS = 300;
 const LONGEST_PLAIN = 256_000;
 
-/** contentJson → HTML and text with their merge tags still in them. Takes what it takes: in a thread only. */
+/** contentJson → HTML and text with their merge tags still in them. Takes what it takes: in a process of its own only. */
 export async function compileSources(content: CampaignContent, footer: MailFooter): Promise<CompiledContent> {
   const parsed = content.contentJson === null ? null : parseContentDocument(content.contentJson);
   if (parsed?.errors !== undefined) throw new ContentCompileError(describe(parsed.errors));
@@ -51,7 +51,7 @@ export async function compileSources(content: CampaignContent, footer: MailFoote
   return compiled;
 }
 
-/** `compileSources`, with tracked links. In a thread only. */
+/** `compileSources`, with tracked links. In a process of its own only. */
 export async function compileMail(
   content: CampaignContent,
   footer: MailFooter,
@@ -61,7 +61,7 @@ export async function compileMail(
   return { ...sources, targets: null, ...(tracking && trackHtml(sources.html, tracking)) };
 }
 
-/** Null where logic, length or number of merge tags ask for a thread. */
+/** Null where logic, length or number of merge tags ask for a process of its own. */
 export function plainPartsOf({ subject, html, text }: MailSources): PlainParts | null {
   if (html.length + text.length > LONGEST_PLAIN) return null;
   const parts = [

@@ -26,7 +26,7 @@ interface TagReview {
   readonly personal: boolean | null;
 }
 
-/** Reads a campaign's content as the pre-send checks need it. Takes what it takes: in a thread only. */
+/** Reads a campaign's content as the pre-send checks need it. Takes what it takes: in a process of its own only. */
 export async function reviewContent(
   campaign: CampaignContent,
   footer: MailFooter,

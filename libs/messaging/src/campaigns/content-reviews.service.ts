@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CustomFieldsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { ContentThreads, footerOf } from '../content-threads/content-threads.service.js';
-import { ContentTooComplexError } from '../content-threads/task-fault.js';
+import { ContentProcesses, footerOf } from '../content-processes/content-processes.service.js';
+import { ContentTooComplexError } from '../content-processes/task-fault.js';
 import type { CampaignContent, MailFooter } from './campaign-template.js';
 import { type ReviewedContent, unreadable } from './content-review.js';
 
@@ -11,7 +11,7 @@ import { type ReviewedContent, unreadable } from './content-review.js';
 export class ContentReviews {
   constructor(
     @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
-    @Inject(ContentThreads) private readonly threads: ContentThreads,
+    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
   ) {}
 
   /** The same content is looked at once: who holds a lock asks for it before. */
@@ -23,7 +23,7 @@ export class ContentReviews {
     const customKeys = (await this.customFields.definitions(scope)).map(({ key }) => key);
     const content = { subject, previewText, contentJson, contentText };
     try {
-      return await this.threads.review(scope, { content, footer: footerOf(footer), customKeys });
+      return await this.processes.review(scope, { content, footer: footerOf(footer), customKeys });
     } catch (error) {
       if (error instanceof ContentTooComplexError) return unreadable(error);
       throw error;

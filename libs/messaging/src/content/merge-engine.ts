@@ -1,25 +1,15 @@
-import {
-  type Context,
-  type Emitter,
-  evalToken,
-  ForTag,
-  Liquid,
-  type Template,
-  TokenKind,
-  toValueSync,
-} from 'liquidjs';
+import { type Context, type Emitter, evalToken, ForTag, Liquid, type Template, toValueSync } from 'liquidjs';
 import { linkBeginnings } from './link-context.js';
 import { linkValue, type MergeEscaping, mergeText, OUTPUT_ESCAPES, SHARED_FILTERS } from './merge-output.js';
 import { type TemplatePiece } from './merge-tags.js';
 
 /**
- * Bounds of one template: characters parsed, units of memory and work. What they let through takes some 100 ms at most; the
- * milliseconds only end what nobody thought of.
+ * Bounds of one template: characters parsed, and units of memory and work: a character that is made or a turn's share of one
+ * that is read. The milliseconds only end what nobody thought of.
  */
-const LIMITS = { parseLimit: 4_000_000, memoryLimit: 1_000_000, renderLimit: 5_000 };
-const COST_OF_NODE = 50;
-/** Reading a character of an expression, and doing what it says. */
-const COST_OF_LOGIC = 3;
+const LIMITS = { parseLimit: 4_000_000, memoryLimit: 1_000_000, renderLimit: 4_000 };
+const COST_OF_TURN = 50;
+const COST_OF_NODE = 10;
 /** Characters of one part. */
 const LONGEST_OUTPUT = 2_000_000;
 
@@ -49,7 +39,7 @@ const LINK_FILTER = 'mailwright_link';
 
 /** `for` with all that each turn may come to charged to the memory limit, so that its bound does not depend on the clock. */
 class BoundedForTag extends ForTag {
-  readonly #costOfTurn = costOf(this.templates);
+  readonly #costOfTurn = costOfTurn(this.templates);
 
   override *render(context: Context, emitter: Emitter): Generator<unknown, void | string, Template[]> {
     const collection: unknown = yield evalToken(this.collection, context);
@@ -59,12 +49,15 @@ class BoundedForTag extends ForTag {
   }
 }
 
-/** Of filling in all of them once, those inside of them included; a loop among them charges its turns itself. */
+/** What a turn of a loop may come to: all that is inside of it, once. A loop in it charges its own turns itself. */
+function costOfTurn(body: readonly Template[]): number {
+  return COST_OF_TURN + costOf(body);
+}
+
 function costOf(templates: readonly Template[]): number {
-  let cost = COST_OF_NODE;
+  let cost = 0;
   for (const template of templates) {
-    const perCharacter = template.token.kind === TokenKind.HTML ? 1 : COST_OF_LOGIC;
-    cost += COST_OF_NODE + perCharacter * (template.token.end - template.token.begin);
+    cost += COST_OF_NODE + template.token.end - template.token.begin;
     if (template.children !== undefined) cost += costOf(toValueSync(template.children(false, true)));
   }
   return cost;

@@ -4,7 +4,7 @@ import { parseEmailAddress, type ProjectScope } from '#kernel';
 import type { Campaign } from '../campaigns/campaign.js';
 import type { PlainParts } from '../campaigns/campaign-template.js';
 import type { Sender } from '../campaigns/senders.service.js';
-import type { LogicParts, RenderedMail } from '../content-threads/mail-renderer.js';
+import type { LogicParts, RenderedMail } from '../content-processes/mail-renderer.js';
 import { listHeaders } from '../content/list-headers.js';
 import type { MergeValues } from '../content/merge-template.js';
 import type { MimeSkeleton } from '../content/mime-message.js';
@@ -17,7 +17,7 @@ const FEEDBACK_SENDER = 'mailwright';
 /** A mail, compiled; each recipient's values are filled in. */
 export interface MailTemplate {
   readonly parts: LogicParts;
-  /** Null where a thread has to fill it in. */
+  /** Null where a process of its own has to fill it in. */
   readonly plain: PlainParts | null;
   /** What its tracked links lead to; null when opens and clicks are not tracked. */
   readonly targets: readonly string[] | null;
@@ -77,7 +77,7 @@ function trackingTokens(
   return links.tracking({ environmentId, linkSet, deliveryId }, targets.length);
 }
 
-/** @param rendered what a thread has made of it, where it is not plain */
+/** @param rendered what a process of its own has made of it, where it is not plain */
 export function composeCampaignMail(
   mail: CampaignMail,
   one: MailOfRecipient,

@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { type CampaignContent, type MailFooter, plainPartsOf } from '../campaigns/campaign-template.js';
 import type { Sender } from '../campaigns/senders.service.js';
-import { ContentThreads, footerOf } from '../content-threads/content-threads.service.js';
-import { hashOf } from '../content-threads/kept-results.js';
+import { ContentProcesses, footerOf } from '../content-processes/content-processes.service.js';
+import { hashOf } from '../content-processes/kept-results.js';
 import { compileMimeSkeleton } from '../content/mime-message.js';
 import type { LinkTracking } from '../tracking/link-rewriting.js';
 import type { CampaignMail } from './campaign-mail.js';
@@ -18,7 +18,7 @@ interface MailSurroundings {
 /** Makes of a campaign's content, or an automation's, what all its mails have in common. */
 @Injectable()
 export class MailCompiler {
-  constructor(@Inject(ContentThreads) private readonly threads: ContentThreads) {}
+  constructor(@Inject(ContentProcesses) private readonly processes: ContentProcesses) {}
 
   /** @throws {MergeTemplateError} @throws {ContentCompileError} */
   async compile(
@@ -27,7 +27,7 @@ export class MailCompiler {
     { project, sender, tracking }: MailSurroundings,
   ): Promise<Pick<CampaignMail, 'template' | 'skeleton'>> {
     const content = { subject, previewText, contentJson, contentText };
-    const sources = await this.threads.compile(scope, { content, footer: footerOf(project), tracking });
+    const sources = await this.processes.compile(scope, { content, footer: footerOf(project), tracking });
     const plain = plainPartsOf(sources);
     const { html, text } = plain ?? { html: null, text: null };
     const { targets, ...parts } = sources;

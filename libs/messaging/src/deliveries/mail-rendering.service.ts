@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
-import { ContentThreads } from '../content-threads/content-threads.service.js';
-import type { RenderedMail } from '../content-threads/mail-renderer.js';
+import { ContentProcesses } from '../content-processes/content-processes.service.js';
+import type { RenderedMail } from '../content-processes/mail-renderer.js';
 import { ContentCompileError } from '../content/content-inspection.js';
 import { MergeTemplateError } from '../content/merge-template.js';
 import { type CampaignMail, composeCampaignMail, type MailOfRecipient, valuesOf } from './campaign-mail.js';
@@ -24,11 +24,11 @@ export interface Ahead {
   compose(one: MailOfRecipient): OutgoingMail;
 }
 
-/** Fills mails in: plain ones here, those with logic in a thread. */
+/** Fills mails in: plain ones here, those with logic in a process of its own. */
 @Injectable()
 export class MailRendering {
   constructor(
-    @Inject(ContentThreads) private readonly threads: ContentThreads,
+    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
     @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -37,7 +37,7 @@ export class MailRendering {
   async show(mail: CampaignMail, one: Addressed): Promise<MailParts> {
     const values = valuesOf(mail, one, this.links);
     const { plain, parts } = mail.template;
-    if (plain === null) return this.threads.renderOne(mail.scope, parts, values);
+    if (plain === null) return this.processes.renderOne(mail.scope, parts, values);
     return {
       subject: plain.subject.render(values),
       html: plain.html.render(values),
@@ -54,7 +54,7 @@ export class MailRendering {
       mail,
       one,
       this.links,
-      await this.threads.renderOne(mail.scope, parts, values),
+      await this.processes.renderOne(mail.scope, parts, values),
     );
   }
 
@@ -64,7 +64,7 @@ export class MailRendering {
     if (plain !== null)
       return { heldUntil: () => null, compose: (one) => composeCampaignMail(mail, one, this.links) };
     const values = all.map((one) => valuesOf(mail, one, this.links));
-    const { rendered, waitMs, eachMs } = await this.threads.renderAhead(mail.scope, parts, values);
+    const { rendered, waitMs, eachMs } = await this.processes.renderAhead(mail.scope, parts, values);
     const now = this.clock.now().getTime();
     const places = new Map(all.map(({ deliveryId }, place) => [deliveryId, place]));
     return {

@@ -3,7 +3,7 @@ import { ProjectsQuery } from '#access';
 import { RecipientsQuery } from '#audience';
 import { Clock } from '#kernel';
 import { OutgoingHttp, postOutcome, webhookHeaders } from '#platform';
-import { ContentThreads } from '../../content-threads/content-threads.service.js';
+import { ContentProcesses } from '../../content-processes/content-processes.service.js';
 import { AutomationSecrets } from './automation-secrets.service.js';
 import type { WebhookCall } from './webhook-calls.service.js';
 import { webhookMessage } from './webhook-message.js';
@@ -18,7 +18,7 @@ export class WebhookClient {
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(AutomationSecrets) private readonly secrets: AutomationSecrets,
-    @Inject(ContentThreads) private readonly threads: ContentThreads,
+    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
   ) {}
 
   async call({ id: executionId, subscriberId, position, plan, data }: WebhookCall): Promise<WebhookOutcome> {
@@ -32,7 +32,7 @@ export class WebhookClient {
     const automation = { id: plan.automationId, key: plan.automationKey };
     const subject = { automation, executionId, nodeId: step.id, person, projectName, data, at };
     const { body, contentType } = await webhookMessage(step.config, subject, (texts, values) =>
-      this.threads.fill(scope, texts, values),
+      this.processes.fill(scope, texts, values),
     );
     const secret = await this.secrets.of(scope);
     const signed = webhookHeaders([secret], { id: stepId(executionId, position), at, body });

@@ -6,7 +6,7 @@ import type { Faults } from '../automations/mail-faults.js';
 import type { MergeValues } from '../content/merge-template.js';
 import { ContentPool } from './content-pool.js';
 import type { TaskInput, TaskName, TaskValue } from './content-tasks.js';
-import type { Done } from './content-thread.js';
+import type { Done } from './content-process.js';
 import { KeptResults } from './kept-results.js';
 import type { LogicParts, RenderedBatch, RenderedMail } from './mail-renderer.js';
 import { RenderBudget } from './render-budget.js';
@@ -26,9 +26,9 @@ export interface RenderedAhead {
   readonly eachMs: number;
 }
 
-/** Has projects' content compiled and filled in by threads, so that no content holds up this one. */
+/** Has projects' content compiled and filled in by processes of their own, so that no content holds up this one. */
 @Injectable()
-export class ContentThreads implements OnApplicationShutdown {
+export class ContentProcesses implements OnApplicationShutdown {
   readonly #compiling = new ContentPool(COMPILING);
   readonly #rendering = new ContentPool(RENDERING);
   readonly #kept = new KeptResults();
@@ -70,7 +70,7 @@ export class ContentThreads implements OnApplicationShutdown {
   async renderOne(scope: ProjectScope, parts: LogicParts, values: MergeValues): Promise<RenderedMail> {
     const input = { parts, values: [values], sliceMs: 0 };
     const [mail] = valueOf(await this.#rendered(scope, 'render', input, [parts.key, values]));
-    if (mail === undefined) throw new Error('A thread rendered nothing.');
+    if (mail === undefined) throw new Error('Nothing was rendered.');
     if ('fault' in mail) throw errorOf({ kind: 'merge-tags', message: mail.fault });
     return mail;
   }
@@ -94,8 +94,9 @@ export class ContentThreads implements OnApplicationShutdown {
     return { rendered, waitMs: this.#budget.waitMs(projectId), eachMs: pace };
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.#compiling.close(), this.#rendering.close()]);
+  onApplicationShutdown(): void {
+    this.#compiling.close();
+    this.#rendering.close();
   }
 
   async #compiled<Name extends 'compile' | 'review' | 'mailFaults'>(
@@ -139,10 +140,10 @@ export class ContentThreads implements OnApplicationShutdown {
   }
 }
 
-@Module({ providers: [ContentThreads], exports: [ContentThreads] })
-export class ContentThreadsModule {}
+@Module({ providers: [ContentProcesses], exports: [ContentProcesses] })
+export class ContentProcessesModule {}
 
-/** As much of a project as its mails show; nothing else of it has to cross to a thread. */
+/** As much of a project as its mails show; nothing else of it has to leave this process. */
 export const footerOf = ({ senderName, postalAddress }: MailFooter): MailFooter => ({
   senderName,
   postalAddress,

@@ -1,7 +1,7 @@
 import { ContentCompileError } from '../content/content-inspection.js';
 import { MergeTemplateError } from '../content/merge-template.js';
 
-/** Why a task came to nothing, as it crosses from one thread to another. */
+/** Why a task came to nothing, as it crosses from one process to another. */
 export interface TaskFault {
   readonly kind: 'merge-tags' | 'content' | 'too-complex' | 'unforeseen';
   readonly message: string;

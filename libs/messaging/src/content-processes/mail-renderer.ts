@@ -91,7 +91,7 @@ function renderOne(parsed: Parsed, values: MergeValues): RenderedMail | { readon
   }
 }
 
-/** Text crosses to another thread at the cost of copying it; a view of shared memory would take all of it along. */
+/** Text crosses to another process at the cost of copying it. */
 const asText = ({ encoding, content }: EncodedBody): EncodedBody => ({
   encoding,
   content: [
@@ -100,6 +100,6 @@ const asText = ({ encoding, content }: EncodedBody): EncodedBody => ({
 });
 
 const cpuMs = (): number => {
-  const { user, system } = process.threadCpuUsage();
+  const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 };

@@ -1,4 +1,4 @@
-/** CPU time that a project may take at once, and how much of a thread it gets back. */
+/** CPU time that a project may take at once, and how much of one core it gets back. */
 const BURST_MS = 1_000;
 const SHARE = 0.8;
 

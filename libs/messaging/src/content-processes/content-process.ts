@@ -2,7 +2,7 @@ import { constants, setPriority } from 'node:os';
 import { COMPILE_TASKS, type TaskInput, type TaskName, TASKS, type TaskValue } from './content-tasks.js';
 import { faultOf, type TaskFault } from './task-fault.js';
 
-export interface Task<Name extends TaskName> {
+interface Task<Name extends TaskName> {
   readonly name: Name;
   readonly input: TaskInput<Name>;
 }
@@ -13,17 +13,17 @@ export type Done<Name extends TaskName> = { readonly cpuMs: number } & (
   | { readonly fault: TaskFault }
 );
 
-// What a project's content is made into waits for what all projects need: the loops of the api and the worker. Only on
-// Linux has a thread a priority of its own.
-if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+// What a project's content is made into waits for what all projects need: the loops of the api and the worker.
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+process.on('message', (task: Task<TaskName>) => void run(task).then((done) => process.send?.(done)));
 
-/** What a thread does: one task at a time. */
-export async function run<Name extends TaskName>({ name, input }: Task<Name>): Promise<Done<Name>> {
+/** One task at a time. */
+async function run<Name extends TaskName>({ name, input }: Task<Name>): Promise<Done<Name>> {
   // Loaded with the first mail, and not at the cost of whose it is.
   if (name in COMPILE_TASKS) await Promise.all([import('mjml'), import('juice')]);
-  const begun = process.threadCpuUsage();
+  const begun = process.cpuUsage();
   const ended = await attempt(name, input);
-  const { user, system } = process.threadCpuUsage(begun);
+  const { user, system } = process.cpuUsage(begun);
   return { ...ended, cpuMs: (user + system) / 1_000 };
 }
 
