@@ -110,13 +110,13 @@ export class AutomationMailPreparation implements SinglesPreparation {
     if (outcome !== null) return { ...work, outcome };
     if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
     const until = batch.ahead.heldUntil(delivery.id);
-    if (until !== null) return { ...work, outcome: held(delivery, 'unknown', until, batch.now) };
+    if (until !== null) return { ...work, outcome: held(delivery, 'rendering', until, batch.now) };
     return this.sealing.sealComposed(work, { ...batch, recipient }, (one) => batch.ahead.compose(one));
   }
 }
 
 function notYet({ delivery, ambiguousPolicy }: DeliveryWork, now: Date): DeliveryOutcome {
-  return outcomeOfInterruption(delivery, ambiguousPolicy) ?? held(delivery, 'unknown', now, now);
+  return outcomeOfInterruption(delivery, ambiguousPolicy) ?? held(delivery, 'rendering', now, now);
 }
 
 /** What is in doubt stays in doubt, whatever else is wrong: it may have arrived. */

@@ -65,7 +65,7 @@ export class CampaignPreparation {
       const compiling = this.composer.ofQueued(first.scope, first.delivery.sourceId, version);
       const mail = await patience.waitFor(compiling);
       if (mail !== null) return await this.#prepareCompiled(works, mail, now);
-      return works.map((work) => withoutMail(work, held(work.delivery, 'unknown', now, now)));
+      return works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
     } catch (error) {
       if (!isContentFault(error)) throw error;
       return works.map((work) => withoutMail(work, notComposed(work.delivery, error, now, Math.random)));
@@ -114,7 +114,7 @@ export class CampaignPreparation {
     const recipient = batch.recipients.get(delivery.subscriberId ?? '');
     if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
     const until = ahead.heldUntil(delivery.id);
-    if (until !== null) return { ...work, outcome: held(delivery, 'unknown', until, batch.now) };
+    if (until !== null) return { ...work, outcome: held(delivery, 'rendering', until, batch.now) };
     return this.sealing.sealComposed(work, { ...batch, recipient }, (one) => ahead.compose(one));
   }
 }

@@ -32,7 +32,7 @@ export class TestMailPreparation implements SinglesPreparation {
         const prepared = await patience.waitFor(this.#prepare(work));
         if (prepared !== null) return prepared;
         const now = this.clock.now();
-        return { ...work, outcome: held(work.delivery, 'unknown', now, now) };
+        return { ...work, outcome: held(work.delivery, 'rendering', now, now) };
       }),
     );
   }
