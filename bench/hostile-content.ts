@@ -97,7 +97,9 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - begun;
 }
 
-const live = () => fetch(`${system.baseUrl}/health/live`).then((answer) => answer.text());
+async function live(): Promise<void> {
+  await (await fetch(`${system.baseUrl}/health/live`)).text();
+}
 
 async function confirmation(stranger: ApiClient, topicKey: string): Promise<void> {
   const email = `stranger-${(nonce += 1)}@elsewhere.example`;

@@ -37,13 +37,13 @@ export async function reviewContent(
   } catch (error) {
     if (error instanceof MergeTemplateError)
       return { mergeTagFaults: [error.message], contentFault: null, content: null };
-    if (error instanceof ContentCompileError) return unreadable(error);
+    if (error instanceof ContentCompileError) return notReviewed(error);
     throw error;
   }
 }
 
 /** Content that cannot be made into a mail. */
-export function unreadable({ message }: ContentCompileError): ReviewedContent {
+export function notReviewed({ message }: ContentCompileError): ReviewedContent {
   return { mergeTagFaults: [], contentFault: message, content: null };
 }
 

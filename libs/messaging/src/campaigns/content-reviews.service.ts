@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { ContentProcesses, footerOf } from '../content-processes/content-processes.service.js';
 import { ContentTooComplexError } from '../content-processes/task-fault.js';
 import type { CampaignContent, MailFooter } from './campaign-template.js';
-import { type ReviewedContent, unreadable } from './content-review.js';
+import { notReviewed, type ReviewedContent } from './content-review.js';
 
 /** Has a campaign's content looked at, as the pre-send checks need it. */
 @Injectable()
@@ -25,7 +25,7 @@ export class ContentReviews {
     try {
       return await this.processes.review(scope, { content, footer: footerOf(footer), customKeys });
     } catch (error) {
-      if (error instanceof ContentTooComplexError) return unreadable(error);
+      if (error instanceof ContentTooComplexError) return notReviewed(error);
       throw error;
     }
   }

@@ -87,11 +87,13 @@ export class ContentPool {
   #watch(child: ChildProcess): NodeJS.Timeout {
     const begun = performance.now();
     const before = cpuMsOf(child);
+    const look = async (): Promise<void> => {
+      const [first, now] = await Promise.all([before, cpuMsOf(child)]);
+      if (now - first > this.limits.cpuMs) child.kill('SIGKILL');
+    };
     return setInterval(() => {
       if (performance.now() - begun > HUNG_AFTER_MS) child.kill('SIGKILL');
-      void Promise.all([before, cpuMsOf(child)]).then(([first, now]) => {
-        if (now - first > this.limits.cpuMs) child.kill('SIGKILL');
-      });
+      void look();
     }, WATCH_EVERY_MS);
   }
 }

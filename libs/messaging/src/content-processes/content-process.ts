@@ -15,7 +15,11 @@ export type Done<Name extends TaskName> = { readonly cpuMs: number } & (
 
 // What a project's content is made into waits for what all projects need: the loops of the api and the worker.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-process.on('message', (task: Task<TaskName>) => void run(task).then((done) => process.send?.(done)));
+process.on('message', (task: Task<TaskName>) => void answer(task));
+
+async function answer(task: Task<TaskName>): Promise<void> {
+  process.send?.(await run(task));
+}
 
 /** One task at a time. */
 async function run<Name extends TaskName>({ name, input }: Task<Name>): Promise<Done<Name>> {

@@ -60,7 +60,11 @@ export class ContentProcesses implements OnApplicationShutdown {
   }
 
   /** Texts with their merge tags filled in. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
-  async fill(scope: ProjectScope, texts: readonly string[], values: MergeValues): Promise<readonly string[]> {
+  async filled(
+    scope: ProjectScope,
+    texts: readonly string[],
+    values: MergeValues,
+  ): Promise<readonly string[]> {
     if (!texts.some((text) => text.includes('{{') || text.includes('{%'))) return texts;
     const input = { texts, values };
     return valueOf(await this.#rendering.run(scope.projectId, 'fill', input));

@@ -130,7 +130,7 @@ describe('the process for content', () => {
     try {
       const wrong = processes.compile(scope, contentOf(null, 'Hello {{ subscriber.email'));
       await expect(wrong).rejects.toThrow(MergeTemplateError);
-      await expect(processes.fill(scope, ['{% if %}'], values)).rejects.toThrow(MergeTemplateError);
+      await expect(processes.filled(scope, ['{% if %}'], values)).rejects.toThrow(MergeTemplateError);
     } finally {
       processes.onApplicationShutdown();
     }

@@ -32,7 +32,7 @@ export class WebhookClient {
     const automation = { id: plan.automationId, key: plan.automationKey };
     const subject = { automation, executionId, nodeId: step.id, person, projectName, data, at };
     const { body, contentType } = await webhookMessage(step.config, subject, (texts, values) =>
-      this.processes.fill(scope, texts, values),
+      this.processes.filled(scope, texts, values),
     );
     const secret = await this.secrets.of(scope);
     const signed = webhookHeaders([secret], { id: stepId(executionId, position), at, body });
