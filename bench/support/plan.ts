@@ -115,6 +115,24 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
     ],
   },
   {
+    name: 'hostile-content',
+    title: 'The longest waits of others beside the worst content of one project, against quiet',
+    sizes: { SECONDS: { full: 30, least: 10 } },
+    repeats: 'PAIRS',
+    figures: [
+      {
+        label: 'health, longest wait added, ms',
+        line: spreadAfter('health, longest wait added, ms: '),
+        goal: atMost(250),
+      },
+      {
+        label: 'confirmation, longest wait added, ms',
+        line: spreadAfter('confirmation, longest wait added, ms: '),
+        goal: atMost(250),
+      },
+    ],
+  },
+  {
     name: 'import',
     title: 'An import of CSV, against COPY into one table without indexes',
     sizes: { ROWS },

@@ -17,8 +17,7 @@ import { CampaignStarter } from './campaigns/campaign-starter.service.js';
 import { CampaignStopper } from './campaigns/campaign-stopper.service.js';
 import { CampaignsQuery } from './campaigns/campaigns.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
-import { ContentReview } from './campaigns/content-review.service.js';
-import { HtmlPartSize } from './campaigns/html-part-size.service.js';
+import { ContentReviews } from './campaigns/content-reviews.service.js';
 import { DestinationOutlook } from './campaigns/destination-outlook.service.js';
 import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
 import { SendingReadiness } from './campaigns/sending-readiness.service.js';
@@ -28,7 +27,7 @@ import { DeliveryActivityQuery } from './deliveries/delivery-activity.query.js';
 import { CampaignPreviewService, PreviewRecipients } from './deliveries/campaign-preview.service.js';
 import { DeliveriesQuery } from './deliveries/deliveries.query.js';
 import { FailedDeliveriesQuery } from './deliveries/failed-deliveries.query.js';
-import { MailLinkMaker } from './deliveries/mail-links.js';
+import { MailRenderingModule } from './deliveries/mail-rendering.module.js';
 import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
 import { TestDeliveriesService } from './deliveries/test-deliveries.service.js';
 import { TestMailsService } from './deliveries/test-mails.service.js';
@@ -59,6 +58,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     BillingModule,
     DeliverabilityModule,
     LinkSetsModule,
+    MailRenderingModule,
     ReturnPathsModule,
     SendersModule,
     ThrottlingModule,
@@ -83,15 +83,13 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     CampaignsService,
     CampaignStatisticsQuery,
     CampaignUsageQuery,
-    ContentReview,
+    ContentReviews,
     DestinationOutlook,
     DeliveryActivityQuery,
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,
-    HtmlPartSize,
     MailAnnouncements,
-    MailLinkMaker,
     MailPagesService,
     MailsOfLinks,
     PreSendAnalysisService,
@@ -110,6 +108,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     TrackingRecorder,
   ],
   exports: [
+    CampaignAnalysisService,
     CampaignAnnouncements,
     CampaignArchive,
     CampaignBreakdowns,
@@ -131,8 +130,8 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     FailedDeliveriesQuery,
     MailAnnouncements,
     LinkSetsModule,
-    MailLinkMaker,
     MailPagesService,
+    MailRenderingModule,
     PreSendAnalysisService,
     ReportExportsService,
     ReportLinks,

@@ -827,7 +827,7 @@ export interface paths {
     };
     /**
      * See a campaign’s mail with its merge tags filled in
-     * @description For the subscriber with this address, 404 when there is none, or with sample data. Personal links lead nowhere.
+     * @description For the subscriber with this address, 404 when there is none, or with sample data. Personal links lead nowhere. Content that cannot be made into a mail, or takes too much to be, is refused with 422.
      *
      *     The key needs the scope `campaigns:read`.
      */
@@ -7180,6 +7180,8 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */

@@ -38,11 +38,12 @@ export class CampaignChecksController {
     operationId: 'previewCampaign',
     summary: 'See a campaign’s mail with its merge tags filled in',
     description:
-      'For the subscriber with this address, 404 when there is none, or with sample data. Personal links lead nowhere.',
+      'For the subscriber with this address, 404 when there is none, or with sample data. Personal links lead nowhere. ' +
+      'Content that cannot be made into a mail, or takes too much to be, is refused with 422.',
     scope: 'campaigns:read',
     query: previewQuery,
     response: { status: 200, schema: campaignPreviewView },
-    problems: [409],
+    problems: [409, 422],
   })
   preview(
     @InScope() scope: ProjectScope,

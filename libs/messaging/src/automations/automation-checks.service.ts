@@ -9,7 +9,7 @@ import { checksOf } from './graph/graph-path.js';
 import { readGraph } from './graph/graph-reader.js';
 import { judgeStructure } from './graph/graph-structure.js';
 import { namedIn, readConfig } from './graph/node-config.js';
-import { bodyFaults, MailChecks, type MailRules } from './mail-checks.service.js';
+import { MailChecks, type MailRules } from './mail-checks.service.js';
 import { WebhookHosts } from './webhooks/webhook-hosts.service.js';
 
 /** What an automation needs, found to be there. */
@@ -42,6 +42,21 @@ export class AutomationChecks {
     @Inject(MailChecks) private readonly mails: MailChecks,
     @Inject(WebhookHosts) private readonly hosts: WebhookHosts,
   ) {}
+
+  /** Has its content looked at, so that who judges it with the automation locked need not wait for it. */
+  async prepare(
+    scope: ProjectScope,
+    { nodes, edges }: Pick<AutomationState, 'nodes' | 'edges'>,
+  ): Promise<void> {
+    const { graph } = readGraph({ nodes: nodes ?? '[]', edges: edges ?? '[]' });
+    if (graph === undefined) return;
+    const rules = await this.mails.rules(scope);
+    for (const node of graph.nodes) {
+      const { mail, body } = namedIn(node);
+      if (isOf(node, 'email') && mail !== null) await this.mails.faults(scope, mail, rules);
+      if (isOf(node, 'webhook')) await this.mails.bodyFaults(scope, body, rules);
+    }
+  }
 
   /** In the transaction that activates it: the topics that it needs are held until then. */
   async judge(
@@ -104,10 +119,10 @@ export class AutomationChecks {
 
   /** The topic of the mail; null with a fault. */
   async #judgeMail(judgement: Judgement, node: NodeOf<'email'>, path: string): Promise<string | null> {
-    const { faults, state, mailRules } = judgement;
+    const { scope, faults, state, mailRules } = judgement;
     readConfig(node, path, faults);
     const { mail, topicKey } = namedIn(node);
-    const inMail = mail === null ? {} : await this.mails.faults(mail, mailRules);
+    const inMail = mail === null ? {} : await this.mails.faults(scope, mail, mailRules);
     for (const [inner, fault] of Object.entries(inMail)) faults.add(`${path}.${inner}`, fault);
     if (topicKey !== null) return (await this.#topic(judgement, topicKey, `${path}.topicKey`))?.id ?? null;
     if (state.triggerTopicId === null)
@@ -116,7 +131,7 @@ export class AutomationChecks {
   }
 
   async #judgeNode(judgement: Judgement, node: AutomationNode, path: string): Promise<void> {
-    const { faults, mailRules } = judgement;
+    const { scope, faults, mailRules } = judgement;
     readConfig(node, path, faults);
     const { rules, topicKey, segmentKey, body } = namedIn(node);
     if (isOf(node, 'condition') || isOf(node, 'goal')) {
@@ -130,7 +145,7 @@ export class AutomationChecks {
         segmentKey === null ? null : await this.#segment(judgement, segmentKey, `${path}.segmentKey`);
       if (segment?.type === 'DYNAMIC') faults.add(`${path}.segmentKey`, 'must be a STATIC segment');
     } else if (isOf(node, 'webhook')) {
-      for (const [inner, fault] of Object.entries(bodyFaults(body, mailRules.customKeys)))
+      for (const [inner, fault] of Object.entries(await this.mails.bodyFaults(scope, body, mailRules)))
         faults.add(`${path}.${inner}`, fault);
     }
   }

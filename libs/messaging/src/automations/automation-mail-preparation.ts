@@ -3,9 +3,10 @@ import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
-import { type CampaignMail, composeCampaignMail } from '../deliveries/campaign-mail.js';
+import { addressed } from '../deliveries/campaign-mail.js';
 import {
   type DeliveryOutcome,
+  held,
   notComposed,
   outcomeOfInterruption,
   outcomeWithoutMail,
@@ -14,13 +15,17 @@ import {
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../deliveries/delivery-source.js';
 import { makeFewAtATime } from '../deliveries/few-at-a-time.js';
 import type { MailDeparture } from '../deliveries/mail-departure.js';
-import { MailLinkMaker } from '../deliveries/mail-links.js';
+import { type Ahead, MailRendering } from '../deliveries/mail-rendering.service.js';
 import { MailSealing } from '../deliveries/mail-sealing.service.js';
+import { Patience } from '../deliveries/patience.js';
 import { AutomationMails, type AutomationMailStep, keyOf } from './automation-mails.service.js';
+
+/** How long mails that are not compiled yet hold up the others. */
+const PATIENCE_MS = 2_000;
 
 /** What the mails of a step have in common. */
 interface Batch {
-  readonly mail: CampaignMail;
+  readonly ahead: Ahead;
   readonly recipients: Awaited<ReturnType<RecipientsQuery['lookUp']>>;
   readonly departure: MailDeparture;
   readonly now: Date;
@@ -33,12 +38,13 @@ export class AutomationMailPreparation implements SinglesPreparation {
     @Inject(Database) private readonly database: Database,
     @Inject(AutomationMails) private readonly mails: AutomationMails,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(MailRendering) private readonly rendering: MailRendering,
     @Inject(MailSealing) private readonly sealing: MailSealing,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   async prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
+    const patience = new Patience(PATIENCE_MS);
     const prepared: PreparedDelivery[] = [];
     for (const ofScope of Map.groupBy(works, ({ scope }) => scope.environmentId).values()) {
       const steps = await this.#stepsOf(ofScope[0]!.scope, ofScope);
@@ -51,7 +57,7 @@ export class AutomationMailPreparation implements SinglesPreparation {
         return mail === undefined ? '' : keyOf(mail);
       };
       for (const ofStep of Map.groupBy(ofScope, key).values())
-        prepared.push(...(await this.#prepareStep(ofStep, mailOf(ofStep[0]!))));
+        prepared.push(...(await this.#prepareStep(ofStep, mailOf(ofStep[0]!), patience)));
     }
     return prepared;
   }
@@ -78,16 +84,19 @@ export class AutomationMailPreparation implements SinglesPreparation {
   async #prepareStep(
     works: readonly DeliveryWork[],
     step: AutomationMailStep | undefined,
+    patience: Patience,
   ): Promise<readonly PreparedDelivery[]> {
     const now = this.clock.now();
     try {
       if (step === undefined) throw new Error('The run of the mail is gone.');
       const scope = works[0]!.scope;
-      const mail = await this.mails.of(scope, step);
+      const mail = await patience.waitFor(this.mails.of(scope, step));
+      if (mail === null) return works.map((work) => ({ ...work, outcome: notYet(work, now) }));
       const ids = works.flatMap(({ delivery }) => delivery.subscriberId ?? []);
       const recipients = await this.recipients.lookUp(scope, mail.campaign.topicIds, ids, now);
       const departure = await this.sealing.departureOf(scope, mail.sender.domain);
-      const batch = { mail, recipients, departure, now };
+      const ahead = await this.rendering.ahead(mail, addressed(works, recipients));
+      const batch = { recipients, departure, ahead, now };
       return await makeFewAtATime(works, (work) => this.#prepareOne(work, batch));
     } catch (error) {
       return works.map((work) => ({ ...work, outcome: failed(work, error, now) }));
@@ -100,10 +109,14 @@ export class AutomationMailPreparation implements SinglesPreparation {
     const outcome = outcomeWithoutMail(delivery, ambiguousPolicy, recipient);
     if (outcome !== null) return { ...work, outcome };
     if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
-    return this.sealing.sealComposed(work, { ...batch, recipient }, (one) =>
-      composeCampaignMail(batch.mail, one, this.links),
-    );
+    const until = batch.ahead.heldUntil(delivery.id);
+    if (until !== null) return { ...work, outcome: held(delivery, 'rendering', until, batch.now) };
+    return this.sealing.sealComposed(work, { ...batch, recipient }, (one) => batch.ahead.compose(one));
   }
+}
+
+function notYet({ delivery, ambiguousPolicy }: DeliveryWork, now: Date): DeliveryOutcome {
+  return outcomeOfInterruption(delivery, ambiguousPolicy) ?? held(delivery, 'rendering', now, now);
 }
 
 /** What is in doubt stays in doubt, whatever else is wrong: it may have arrived. */

@@ -2,12 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database } from '#platform';
-import { compileCampaign } from '../campaigns/campaign-template.js';
+import { type Config, CONFIG, Database, MAX_TRACKED_PLACES } from '#platform';
 import { Senders } from '../campaigns/senders.service.js';
 import { projectValues } from '../content/merge-values.js';
-import { compileMimeSkeleton } from '../content/mime-message.js';
 import type { CampaignMail } from '../deliveries/campaign-mail.js';
+import { MailCompiler } from '../deliveries/mail-compiler.service.js';
 import { LinkSets } from '../tracking/link-sets.service.js';
 import { VersionPlans } from './runs/version-plans.service.js';
 
@@ -32,6 +31,7 @@ export class AutomationMails {
     @Inject(Senders) private readonly senders: Senders,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(LinkSets) private readonly linkSets: LinkSets,
+    @Inject(MailCompiler) private readonly compiler: MailCompiler,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -78,10 +78,8 @@ export class AutomationMails {
     const { project, sender } = from;
     const { PUBLIC_URL, TRACKING } = this.config;
     const shared = { campaign: { name, key: plan.automationKey }, project: projectValues(project) };
-    const tracking = TRACKING ? { baseUrl: PUBLIC_URL, shared } : null;
-    const template = await compileCampaign(step.config, project, tracking);
-    const { html, text } = template;
-    const skeleton = compileMimeSkeleton({ from: sender, headers: [], html, text });
+    const tracking = TRACKING ? { baseUrl: PUBLIC_URL, shared, places: MAX_TRACKED_PLACES } : null;
+    const compiled = await this.compiler.compile(scope, step.config, { project, sender, tracking });
     const campaign = {
       id: plan.automationId,
       campaignKey: plan.automationKey,
@@ -96,8 +94,7 @@ export class AutomationMails {
       project,
       topics,
       sender,
-      template,
-      skeleton,
+      ...compiled,
       linkSet: null,
     };
   }

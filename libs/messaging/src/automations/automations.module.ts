@@ -3,6 +3,7 @@ import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { SendersModule } from '../campaigns/senders.module.js';
+import { MailRenderingModule } from '../deliveries/mail-rendering.module.js';
 import { LinkSetsModule } from '../tracking/link-sets.module.js';
 import { AutomationChecks } from './automation-checks.service.js';
 import { AutomationLifecycle } from './automation-lifecycle.service.js';
@@ -41,7 +42,7 @@ import { WebhookHosts } from './webhooks/webhook-hosts.service.js';
 
 /** What both edges use: writing automations, letting people in, seeing how they went, and the mails behind links. */
 @Module({
-  imports: [AccessModule, AudienceModule, BillingModule, LinkSetsModule, SendersModule],
+  imports: [AccessModule, AudienceModule, BillingModule, LinkSetsModule, MailRenderingModule, SendersModule],
   providers: [
     AutomationChecks,
     AutomationEntries,
@@ -82,6 +83,7 @@ export class AutomationsModule {}
     AutomationSecretsModule,
     AudienceModule,
     BillingModule,
+    MailRenderingModule,
     SendersModule,
   ],
   providers: [

@@ -3,6 +3,7 @@ import { Signals, TopicsQuery } from '#audience';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Automation, AutomationFields, AutomationStatus } from './automation.js';
+import { AutomationChecks } from './automation-checks.service.js';
 import { AutomationPlan } from './automation-plan.service.js';
 import { AutomationLifecycle } from './automation-lifecycle.service.js';
 import { AutomationRepository } from './automation.repository.js';
@@ -30,6 +31,7 @@ export class AutomationsService {
     @Inject(AutomationRepository) private readonly automations: AutomationRepository,
     @Inject(AutomationsQuery) private readonly query: AutomationsQuery,
     @Inject(AutomationLifecycle) private readonly lifecycle: AutomationLifecycle,
+    @Inject(AutomationChecks) private readonly checks: AutomationChecks,
     @Inject(TriggerSegments) private readonly triggerSegments: TriggerSegments,
     @Inject(AutomationPlan) private readonly plan: AutomationPlan,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
@@ -105,6 +107,7 @@ export class AutomationsService {
     if (now.status !== 'DRAFT' && now.status !== 'PAUSED') return;
     const automation = triggerType === undefined ? now : { ...now, triggerType };
     await this.triggerSegments.lookBeforeWaiting(scope, automation);
+    await this.checks.prepare(scope, now);
   }
 
   #change(

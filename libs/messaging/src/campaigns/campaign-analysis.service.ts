@@ -9,9 +9,9 @@ import {
   warningChecks,
 } from '#deliverability';
 import type { Campaign } from './campaign.js';
-import { ContentReview } from './content-review.service.js';
+import { ContentReviews } from './content-reviews.service.js';
 import { type AudienceOutlook, DestinationOutlook } from './destination-outlook.service.js';
-import { type OwnSender, Senders } from './senders.service.js';
+import { Senders } from './senders.service.js';
 import { SendingReadiness } from './sending-readiness.service.js';
 
 export interface CampaignAnalysis extends PreSendAnalysis {
@@ -32,14 +32,16 @@ export class CampaignAnalysisService {
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(DestinationOutlook) private readonly outlook: DestinationOutlook,
     @Inject(Senders) private readonly senders: Senders,
-    @Inject(ContentReview) private readonly content: ContentReview,
+    @Inject(ContentReviews) private readonly content: ContentReviews,
     @Inject(SendingReadiness) private readonly readiness: SendingReadiness,
   ) {}
 
-  /** Has at hand what `analyse` would ask DNS for: no transaction waits for that. */
-  async lookAhead(scope: ProjectScope, own: OwnSender): Promise<void> {
-    const from = await this.senders.of(scope, own);
-    if (from !== null) await this.readiness.lookAhead(scope, from.sender.domain);
+  /** Has at hand what `analyse` would wait for, for content and DNS: no transaction that holds a lock does. */
+  async prepare(scope: ProjectScope, campaign: Campaign): Promise<void> {
+    const from = await this.senders.of(scope, campaign);
+    if (from === null) return;
+    await this.readiness.lookAhead(scope, from.sender.domain);
+    await this.content.review(scope, campaign, from.project);
   }
 
   async analyse(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {

@@ -149,7 +149,7 @@ describe('scheduled campaigns', () => {
     );
     fixture.clock.advance(HOUR);
     await pass();
-    expect((await fixture.campaign(broken.id)).status).toBe('SCHEDULED');
+    expect((await fixture.campaign(broken.id)).status).toBe('FAILED');
     expect((await fixture.campaign(fine.id)).status).toBe('QUEUED_FOR_SENDING');
   });
 

@@ -25,7 +25,7 @@ export class CampaignSendingService {
    * `PreSendRejectedError` tells what is wrong, and the campaign keeps the verdict.
    */
   async send(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
-    await this.#lookAhead(scope, campaignKey);
+    await this.#prepare(scope, campaignKey);
     const { campaign, analysis } = await this.database.transaction(scope, async (tx) => {
       const locked = await this.campaigns.lock(scope, tx, campaignKey);
       return { campaign: locked, analysis: await this.starter.start(scope, tx, locked, this.clock.now()) };
@@ -39,7 +39,7 @@ export class CampaignSendingService {
    * `PreSendRejectedError`; it is checked once more when its time has come.
    */
   async schedule(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
-    await this.#lookAhead(scope, campaignKey);
+    await this.#prepare(scope, campaignKey);
     const { campaign, analysis } = await this.database.transaction(scope, async (tx) => {
       const locked = await this.campaigns.lock(scope, tx, campaignKey);
       const now = this.clock.now();
@@ -56,10 +56,10 @@ export class CampaignSendingService {
     return campaign;
   }
 
-  async #lookAhead(scope: ProjectScope, campaignKey: string): Promise<void> {
-    const named = await this.database.transaction(scope, (tx) =>
+  async #prepare(scope: ProjectScope, campaignKey: string): Promise<void> {
+    const campaign = await this.database.transaction(scope, (tx) =>
       this.campaigns.named(scope, tx, campaignKey),
     );
-    await this.analysis.lookAhead(scope, named);
+    if (campaign.allows('change')) await this.analysis.prepare(scope, campaign);
   }
 }

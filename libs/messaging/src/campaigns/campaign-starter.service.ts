@@ -18,11 +18,6 @@ export class CampaignStarter {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Has at hand what `start` would ask DNS for: no transaction waits for that. */
-  lookAhead(scope: ProjectScope, campaign: Campaign): Promise<void> {
-    return this.analysis.lookAhead(scope, campaign);
-  }
-
   /**
    * Checks a campaign that the caller has locked, sets its e-mails aside and queues it, all in the caller's
    * transaction. When the analysis that it resolves to is FAILED, nothing but the verdict has changed.

@@ -4,6 +4,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database, LOGGER, type Transaction } from '#platform';
 import type { Campaign } from './campaign.js';
 import { describeFailures } from './campaign.errors.js';
+import { CampaignAnalysisService } from './campaign-analysis.service.js';
 import { CampaignAnnouncements } from './campaign-announcements.service.js';
 import { CampaignRepository } from './campaign.repository.js';
 import { CampaignStarter } from './campaign-starter.service.js';
@@ -18,6 +19,7 @@ export class ScheduledCampaignsService {
     @Inject(Database) private readonly database: Database,
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(CampaignStarter) private readonly starter: CampaignStarter,
+    @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
     @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -32,7 +34,7 @@ export class ScheduledCampaignsService {
       this.campaigns.scheduled(scope, tx, campaignId),
     );
     if (waiting === null) return;
-    await this.starter.lookAhead(scope, waiting);
+    await this.analysis.prepare(scope, waiting);
     const reason = await this.database.transaction(scope, async (tx) => {
       const campaign = await this.campaigns.lockScheduled(scope, tx, campaignId);
       const now = this.clock.now();

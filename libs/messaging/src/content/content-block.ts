@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { MergeTagMask } from './merge-tags.js';
 import { mergeUrlFault } from './merge-url.js';
+import { isTooMuchStyle } from './style-work.js';
 
 const MAX_TEXT = 100_000;
 const MAX_URL = 2_000;
@@ -76,7 +77,11 @@ const columns = z.strictObject({
 });
 const mjml = z.strictObject({
   type: z.literal('mjml'),
-  mjml: text.regex(/<mj-body[\s>]/, { error: 'must hold <mjml> with an <mj-body>' }),
+  mjml: text
+    .regex(/<mj-body[\s>]/, { error: 'must hold <mjml> with an <mj-body>' })
+    .refine((value) => !isTooMuchStyle(value), {
+      error: 'is too complex: its inlined style sheets hold too many rules for so many elements',
+    }),
 });
 
 const block = z.discriminatedUnion('type', [...simpleBlocks, columns, mjml]);

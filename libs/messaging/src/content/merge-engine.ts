@@ -1,11 +1,17 @@
-import { type Context, type Emitter, evalToken, ForTag, Liquid, type Template } from 'liquidjs';
+import { type Context, type Emitter, evalToken, ForTag, Liquid, type Template, toValueSync } from 'liquidjs';
 import { linkBeginnings } from './link-context.js';
-import { linkValue, type MergeEscaping, OUTPUT_ESCAPES, SHARED_FILTERS } from './merge-output.js';
+import { linkValue, type MergeEscaping, mergeText, OUTPUT_ESCAPES, SHARED_FILTERS } from './merge-output.js';
 import { type TemplatePiece } from './merge-tags.js';
 
-/** Bounds of one template: characters parsed, units of memory and loop work, milliseconds as the last resort. */
-const LIMITS = { parseLimit: 4_000_000, memoryLimit: 1_000_000, renderLimit: 2_000 };
-const COST_OF_ITERATION = 50;
+/**
+ * Bounds of one template: characters parsed, and units of memory and work: a character that is made or a turn's share of one
+ * that is read. The milliseconds only end what nobody thought of.
+ */
+const LIMITS = { parseLimit: 4_000_000, memoryLimit: 1_000_000, renderLimit: 4_000 };
+const COST_OF_TURN = 50;
+const COST_OF_NODE = 10;
+/** Characters of one part. */
+const LONGEST_OUTPUT = 2_000_000;
 
 // Tags that read files, keep state or write values past the escaping (`raw`, `echo`, `cycle`) are not here.
 const TAGS = new Set([
@@ -31,17 +37,41 @@ const FILTERS = new Set(
 
 const LINK_FILTER = 'mailwright_link';
 
-/** `for` with every turn charged to the memory limit, so that its bound does not depend on the clock. */
+/** `for` with all that each turn may come to charged to the memory limit, so that its bound does not depend on the clock. */
 class BoundedForTag extends ForTag {
+  readonly #costOfTurn = costOfTurn(this.templates);
+
   override *render(context: Context, emitter: Emitter): Generator<unknown, void | string, Template[]> {
     const collection: unknown = yield evalToken(this.collection, context);
     const turns = Array.isArray(collection) || typeof collection === 'string' ? collection.length : 1;
-    context.memoryLimit.use(turns * COST_OF_ITERATION);
+    context.memoryLimit.use(turns * this.#costOfTurn);
     return yield* super.render(context, emitter);
   }
 }
 
-function createEngine(escaping: MergeEscaping): Liquid {
+/** What a turn of a loop may come to: all that is inside of it, once. A loop in it charges its own turns itself. */
+function costOfTurn(body: readonly Template[]): number {
+  return COST_OF_TURN + costOf(body);
+}
+
+function costOf(templates: readonly Template[]): number {
+  let cost = 0;
+  for (const template of templates) {
+    cost += COST_OF_NODE + template.token.end - template.token.begin;
+    if (template.children !== undefined) cost += costOf(toValueSync(template.children(false, true)));
+  }
+  return cost;
+}
+
+/** Filters that Liquid does not know, charged as its own are. */
+function charged(filter: (value: unknown) => unknown) {
+  return function (this: { readonly context: Context }, value: unknown): unknown {
+    this.context.memoryLimit.use(mergeText(value).length);
+    return filter(value);
+  };
+}
+
+function createEngine(escaping: MergeEscaping, output: Output): Liquid {
   const engine = new Liquid({
     ...LIMITS,
     templates: {},
@@ -50,20 +80,38 @@ function createEngine(escaping: MergeEscaping): Liquid {
     strictFilters: true,
     timezoneOffset: 0,
     locale: 'en',
-    outputEscape: OUTPUT_ESCAPES[escaping],
+    outputEscape: (value) => output.take(OUTPUT_ESCAPES[escaping](value)),
   });
   for (const tag of Object.keys(engine.tags)) if (!TAGS.has(tag)) delete engine.tags[tag];
   for (const filter of Object.keys(engine.filters)) if (!FILTERS.has(filter)) engine.unregisterFilter(filter);
-  for (const [name, filter] of Object.entries(SHARED_FILTERS)) engine.registerFilter(name, filter);
+  for (const [name, filter] of Object.entries(SHARED_FILTERS)) engine.registerFilter(name, charged(filter));
   engine.registerFilter(LINK_FILTER, linkValue);
   engine.registerTag('for', BoundedForTag);
   return engine;
 }
 
+/** What the outputs of the template that is being filled in have come to. */
+class Output {
+  #length = 0;
+
+  take(text: string): string {
+    this.#length += text.length;
+    if (this.#length > LONGEST_OUTPUT) throw new Error('output limit exceeded');
+    return text;
+  }
+
+  clear(): void {
+    this.#length = 0;
+  }
+}
+
+// Templates are filled in one after the other, never one while another is.
+const OUTPUT = new Output();
+
 const ENGINES: Readonly<Record<MergeEscaping, Liquid>> = {
-  html: createEngine('html'),
-  none: createEngine('none'),
-  header: createEngine('header'),
+  html: createEngine('html', OUTPUT),
+  none: createEngine('none', OUTPUT),
+  header: createEngine('header', OUTPUT),
 };
 
 export interface EngineTemplate {
@@ -78,7 +126,10 @@ export function compileWithEngine(pieces: readonly TemplatePiece[], escaping: Me
   const segments = engine.globalVariableSegmentsSync(parsed);
   return {
     variables: [...new Set(segments.map(dottedName))],
-    render: (values) => String(engine.renderSync(parsed, values)),
+    render: (values) => {
+      OUTPUT.clear();
+      return String(engine.renderSync(parsed, values));
+    },
   };
 }
 

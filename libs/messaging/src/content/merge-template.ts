@@ -29,10 +29,14 @@ export interface MergeTemplate {
  * @throws {MergeTemplateError} with the line of the fault, when the template cannot be parsed
  */
 export function compileMergeTemplate(source: string, escaping: MergeEscaping): MergeTemplate {
-  const pieces = templatePieces(source);
-  const slots = compileSlots(pieces, escaping);
-  if (slots !== null) return { variables: slots.variables, render: (values) => slots.render(values), slots };
-  return guarded(() => bounded(compileWithEngine(pieces, escaping)));
+  const plain = compilePlainTemplate(source, escaping);
+  return plain ?? guarded(() => bounded(compileWithEngine(templatePieces(source), escaping)));
+}
+
+/** The template where it holds only plain tags; null where it takes Liquid. */
+export function compilePlainTemplate(source: string, escaping: MergeEscaping): MergeTemplate | null {
+  const slots = compileSlots(templatePieces(source), escaping);
+  return slots && { variables: slots.variables, render: (values) => slots.render(values), slots };
 }
 
 function bounded(template: EngineTemplate): MergeTemplate {

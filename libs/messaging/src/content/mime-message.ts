@@ -47,14 +47,17 @@ export interface SharedParts {
   /** An address with its domain as A-labels; without one, answers go to `from`. */
   readonly replyTo?: string | null;
   readonly headers: readonly Header[];
-  readonly html: MergeTemplate;
-  readonly text: MergeTemplate;
+  /** Null where it is filled in elsewhere. */
+  readonly html: MergeTemplate | null;
+  readonly text: MergeTemplate | null;
 }
 
 /** A message whose fixed headers are folded and whose fixed texts are encoded already. */
 export interface MimeSkeleton {
   /** @throws {HeaderValueError} when a header value could break out of its field */
   build(parts: RecipientParts & { readonly values: MergeValues }): Buffer;
+  /** Of parts that are filled in and encoded already. @throws {HeaderValueError} as `build` */
+  wrap(parts: RecipientParts & { readonly html: EncodedBody; readonly text: EncodedBody }): Buffer;
 }
 
 const OWN_HEADERS = new Set([
@@ -90,10 +93,14 @@ export function compileMimeSkeleton(shared: SharedParts): MimeSkeleton {
   const seen = new Set<string>();
   const head =
     fromHeader(shared.from) + replyToHeader(shared.replyTo ?? null) + extraHeaders(shared.headers, seen);
-  const html = compileBody(shared.html);
-  const text = compileBody(shared.text);
+  const html = shared.html && compileBody(shared.html);
+  const text = shared.text && compileBody(shared.text);
   return {
-    build: (parts) => assemble(head, seen, parts, text.build(parts.values), html.build(parts.values)),
+    build: (parts) => {
+      if (html === null || text === null) throw new TypeError('the message has no templates of its own');
+      return assemble(head, seen, parts, text.build(parts.values), html.build(parts.values));
+    },
+    wrap: (parts) => assemble(head, seen, parts, parts.text, parts.html),
   };
 }
 

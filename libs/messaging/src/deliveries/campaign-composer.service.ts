@@ -1,16 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
-import { type CampaignMail, composeCampaignMail, type MailOfRecipient } from './campaign-mail.js';
+import type { CampaignMail, MailOfRecipient } from './campaign-mail.js';
 import { CampaignMailsService } from './campaign-mails.service.js';
 import type { OutgoingMail } from './delivery.js';
-import { MailLinkMaker } from './mail-links.js';
+import { type Ahead, MailRendering } from './mail-rendering.service.js';
 
 /** Makes the mails of campaigns, one for each recipient. */
 @Injectable()
 export class CampaignComposer {
   constructor(
     @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
-    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(MailRendering) private readonly rendering: MailRendering,
   ) {}
 
   /** See `CampaignMailsService`. */
@@ -23,7 +23,16 @@ export class CampaignComposer {
     return this.mails.compile(scope, campaignId);
   }
 
-  compose(mail: CampaignMail, one: MailOfRecipient): OutgoingMail {
-    return composeCampaignMail(mail, one, this.links);
+  /** One mail. */
+  compose(mail: CampaignMail, one: MailOfRecipient): Promise<OutgoingMail> {
+    return this.rendering.compose(mail, one);
+  }
+
+  /** Mails of a batch. */
+  ahead(
+    mail: CampaignMail,
+    all: readonly Pick<MailOfRecipient, 'deliveryId' | 'recipient'>[],
+  ): Promise<Ahead> {
+    return this.rendering.ahead(mail, all);
   }
 }

@@ -2,17 +2,27 @@ import type { Project } from '#access';
 import type { NamedTopic, Recipient } from '#audience';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import type { Campaign } from '../campaigns/campaign.js';
-import type { CampaignTemplate } from '../campaigns/campaign-template.js';
+import type { PlainParts } from '../campaigns/campaign-template.js';
 import type { Sender } from '../campaigns/senders.service.js';
+import type { LogicParts, RenderedMail } from '../content-processes/mail-renderer.js';
 import { listHeaders } from '../content/list-headers.js';
 import type { MergeValues } from '../content/merge-template.js';
 import { projectValues } from '../content/merge-values.js';
 import type { MimeSkeleton } from '../content/mime-message.js';
-import type { OutgoingMail } from './delivery.js';
+import type { ClaimedDelivery, OutgoingMail } from './delivery.js';
 import type { MailLinkMaker } from './mail-links.js';
 
 /** The stable last part of Feedback-ID, by which a mailbox provider knows the sending system. */
 const FEEDBACK_SENDER = 'mailwright';
+
+/** A mail, compiled; each recipient's values are filled in. */
+export interface MailTemplate {
+  readonly parts: LogicParts;
+  /** Null where a process of its own has to fill it in. */
+  readonly plain: PlainParts | null;
+  /** What its tracked links lead to; null when opens and clicks are not tracked. */
+  readonly targets: readonly string[] | null;
+}
 
 /** A campaign, or a mail of an automation, compiled and with all that its mails have in common. */
 export interface CampaignMail {
@@ -22,7 +32,7 @@ export interface CampaignMail {
   readonly project: Pick<Project, 'projectKey' | 'name' | 'postalAddress'>;
   readonly topics: readonly NamedTopic[];
   readonly sender: Sender;
-  readonly template: CampaignTemplate;
+  readonly template: MailTemplate;
   readonly skeleton: MimeSkeleton;
   /** Where its tracked links lead; null when it is not tracked. */
   readonly linkSet: number | null;
@@ -38,22 +48,25 @@ export interface MailOfRecipient {
   readonly returnPathHost: string | null;
 }
 
-/** Subject, HTML and text as the recipient gets them. */
-export function renderCampaignMail(
+/** The deliveries whose recipients there still are. */
+export function addressed(
+  works: readonly { readonly delivery: Pick<ClaimedDelivery, 'id' | 'subscriberId'> }[],
+  recipients: ReadonlyMap<string, Recipient>,
+): Pick<MailOfRecipient, 'deliveryId' | 'recipient'>[] {
+  return works.flatMap(({ delivery: { id, subscriberId } }) => {
+    const recipient = recipients.get(subscriberId ?? '');
+    return recipient === undefined ? [] : [{ deliveryId: id, recipient }];
+  });
+}
+
+/** What the merge tags of a recipient's mail come to. */
+export function valuesOf(
   mail: CampaignMail,
   { deliveryId, recipient }: Pick<MailOfRecipient, 'deliveryId' | 'recipient'>,
   links: MailLinkMaker,
-) {
+): MergeValues {
   const own = links.ofDelivery(mail.scope, deliveryId, recipient.subscriberId);
-  const tracking = trackingTokens(mail, deliveryId, links);
-  const values = { ...mergeValues(mail, recipient, own), tracking };
-  const { subject, html, text } = mail.template;
-  return {
-    subject: subject.render(values),
-    html: html.render(values),
-    text: text.render(values),
-    links: own,
-  };
+  return { ...mergeValues(mail, recipient, own), tracking: trackingTokens(mail, deliveryId, links) };
 }
 
 function trackingTokens(
@@ -65,26 +78,24 @@ function trackingTokens(
   return links.tracking({ environmentId, linkSet, deliveryId }, targets.length);
 }
 
+/** @param rendered what a process of its own has made of it, where it is not plain */
 export function composeCampaignMail(
   mail: CampaignMail,
   one: MailOfRecipient,
   links: MailLinkMaker,
+  rendered: RenderedMail | null = null,
 ): OutgoingMail {
-  const { sender, scope, campaign, project, topics } = mail;
-  const own = links.ofDelivery(scope, one.deliveryId, one.recipient.subscriberId);
-  const tracking = trackingTokens(mail, one.deliveryId, links);
-  const values = { ...mergeValues(mail, one.recipient, own), tracking };
-  const subject = mail.template.subject.render(values);
+  const { sender, scope } = mail;
+  const values = valuesOf(mail, one, links);
+  const own = values.links;
   const to = wireAddress(one.recipient.email);
-  const headers = listHeaders({
-    listId: `${(topics[0]?.topicKey ?? campaign.campaignKey).toLowerCase()}.${sender.domain}`,
-    listName: topics[0]?.name ?? project.name,
-    unsubscribeUrl: own.unsubscribe,
-    unsubscribeMailto: links.unsubscribeAddress(scope, one.deliveryId, one.returnPathHost),
-    feedbackId: `${campaign.campaignKey}:${project.projectKey}:${mail.kind.toLowerCase()}:${FEEDBACK_SENDER}`,
-  });
   const { messageId, date } = one;
-  const raw = mail.skeleton.build({ to, subject, messageId, date, headers, values });
+  const head = { to, messageId, date, headers: headersOf(mail, one, own.unsubscribe, links) };
+  const subject = rendered?.subject ?? mail.template.plain?.subject.render(values) ?? '';
+  const raw =
+    rendered === null
+      ? mail.skeleton.build({ ...head, subject, values })
+      : mail.skeleton.wrap({ ...head, subject, ...rendered.bodies });
   return {
     deliveryId: one.deliveryId,
     environmentId: scope.environmentId,
@@ -98,6 +109,21 @@ export function composeCampaignMail(
     envelopeTo: to,
     raw,
   };
+}
+
+function headersOf(
+  { sender, scope, campaign, project, topics, kind }: CampaignMail,
+  { deliveryId, returnPathHost }: MailOfRecipient,
+  unsubscribeUrl: string,
+  links: MailLinkMaker,
+) {
+  return listHeaders({
+    listId: `${(topics[0]?.topicKey ?? campaign.campaignKey).toLowerCase()}.${sender.domain}`,
+    listName: topics[0]?.name ?? project.name,
+    unsubscribeUrl,
+    unsubscribeMailto: links.unsubscribeAddress(scope, deliveryId, returnPathHost),
+    feedbackId: `${campaign.campaignKey}:${project.projectKey}:${kind.toLowerCase()}:${FEEDBACK_SENDER}`,
+  });
 }
 
 /** The address as a header and an SMTP command carry it: its domain as A-labels. */

@@ -1,14 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database } from '#platform';
+import { type Config, CONFIG, Database, MAX_TRACKED_PLACES } from '#platform';
 import { Campaign } from '../campaigns/campaign.js';
-import { compileCampaign, type TrackingOptions } from '../campaigns/campaign-template.js';
 import { Senders } from '../campaigns/senders.service.js';
 import { projectValues } from '../content/merge-values.js';
-import { compileMimeSkeleton } from '../content/mime-message.js';
+import type { LinkTracking } from '../tracking/link-rewriting.js';
 import { LinkSets } from '../tracking/link-sets.service.js';
 import { type CampaignMail, wireAddress } from './campaign-mail.js';
+import { MailCompiler } from './mail-compiler.service.js';
 
 const KEPT = 20;
 
@@ -22,6 +22,7 @@ export class CampaignMailsService {
     @Inject(Senders) private readonly senders: Senders,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(LinkSets) private readonly linkSets: LinkSets,
+    @Inject(MailCompiler) private readonly compiler: MailCompiler,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -52,6 +53,7 @@ export class CampaignMailsService {
       TRACKING
         ? {
             baseUrl: PUBLIC_URL,
+            places: MAX_TRACKED_PLACES,
             shared: {
               campaign: { name: campaign.name, key: campaign.campaignKey },
               project: projectValues(project),
@@ -71,7 +73,7 @@ export class CampaignMailsService {
   async #compile(
     scope: ProjectScope,
     campaignId: string,
-    trackingOf: (mail: Pick<CampaignMail, 'campaign' | 'project'>) => TrackingOptions | null,
+    trackingOf: (mail: Pick<CampaignMail, 'campaign' | 'project'>) => LinkTracking | null,
   ): Promise<CampaignMail> {
     const { campaign, from, topics } = await this.database.transaction(scope, async ({ em }) => {
       const found = await em.findOneOrFail(Campaign, { environmentId: scope.environmentId, id: campaignId });
@@ -83,10 +85,9 @@ export class CampaignMailsService {
     });
     if (from === null) throw new Error('The project of this scope is gone.');
     const { project, sender } = from;
-    const template = await compileCampaign(campaign, project, trackingOf({ campaign, project }));
-    const { html, text } = template;
+    const tracking = trackingOf({ campaign, project });
     const replyTo = campaign.replyTo === null ? null : wireAddress(campaign.replyTo);
-    const skeleton = compileMimeSkeleton({ from: sender, replyTo, headers: [], html, text });
-    return { scope, kind: 'CAMPAIGN', campaign, project, topics, sender, template, skeleton, linkSet: null };
+    const compiled = await this.compiler.compile(scope, campaign, { project, sender, replyTo, tracking });
+    return { scope, kind: 'CAMPAIGN', campaign, project, topics, sender, ...compiled, linkSet: null };
   }
 }

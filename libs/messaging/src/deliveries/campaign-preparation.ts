@@ -3,16 +3,28 @@ import { RecipientsQuery } from '#audience';
 import { Clock } from '#kernel';
 import { CampaignComposer } from './campaign-composer.service.js';
 import { CampaignDepartures } from './campaign-departures.service.js';
-import type { CampaignMail } from './campaign-mail.js';
+import { addressed, type CampaignMail } from './campaign-mail.js';
 import { DestinationPace } from './destination-pace.service.js';
-import { outcomeWithoutMail, skipped } from './delivery-outcome.js';
+import {
+  type DeliveryOutcome,
+  held,
+  notComposed,
+  outcomeOfInterruption,
+  outcomeWithoutMail,
+  skipped,
+} from './delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from './delivery-source.js';
 import { makeFewAtATime } from './few-at-a-time.js';
 import type { MailDeparture } from './mail-departure.js';
+import { type Ahead, isContentFault } from './mail-rendering.service.js';
 import { MailSealing } from './mail-sealing.service.js';
+import { Patience } from './patience.js';
 import { WarmUpPace } from './warm-up-pace.service.js';
 
 type Recipients = Awaited<ReturnType<RecipientsQuery['lookUp']>>;
+
+/** How long a campaign that is not compiled yet holds up the others. */
+const PATIENCE_MS = 2_000;
 
 /** What the mails of a batch have in common. */
 interface Batch {
@@ -36,31 +48,49 @@ export class CampaignPreparation {
   ) {}
 
   async prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
+    const patience = new Patience(PATIENCE_MS);
     const campaigns = Map.groupBy(works, ({ delivery }) => delivery.sourceId);
     const prepared: PreparedDelivery[] = [];
-    for (const ofOne of campaigns.values()) prepared.push(...(await this.#prepareCampaign(ofOne)));
+    for (const ofOne of campaigns.values()) prepared.push(...(await this.#prepareCampaign(ofOne, patience)));
     return prepared;
   }
 
-  async #prepareCampaign(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
+  async #prepareCampaign(works: readonly DeliveryWork[], patience: Patience): Promise<PreparedDelivery[]> {
     const [first] = works;
     if (first === undefined) return [];
     const now = this.clock.now();
     // The moment at which they were written down stands for the content: a campaign that failed may be changed.
     const version = first.delivery.createdAt.toISOString();
-    const mail = await this.composer.ofQueued(first.scope, first.delivery.sourceId, version);
+    try {
+      const compiling = this.composer.ofQueued(first.scope, first.delivery.sourceId, version);
+      const mail = await patience.waitFor(compiling);
+      if (mail !== null) return await this.#prepareCompiled(works, mail, now);
+      return works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
+    } catch (error) {
+      if (!isContentFault(error)) throw error;
+      return works.map((work) => withoutMail(work, notComposed(work.delivery, error, now, Math.random)));
+    }
+  }
+
+  async #prepareCompiled(
+    works: readonly DeliveryWork[],
+    mail: CampaignMail,
+    now: Date,
+  ): Promise<PreparedDelivery[]> {
+    const scope = mail.scope;
     const departure = await this.departures.of(mail);
     const ids = works.flatMap(({ delivery }) => delivery.subscriberId ?? []);
-    const recipients = await this.recipients.lookUp(first.scope, mail.campaign.topicIds, ids, now);
+    const recipients = await this.recipients.lookUp(scope, mail.campaign.topicIds, ids, now);
     const batch = { mail, departure, recipients, now };
     const decided = works.flatMap((work) => this.#decided(work, batch) ?? []);
     const known = new Set(decided.map(({ delivery }) => delivery.id));
-    const { going, held } = await this.#admit(
+    const { going, held: waiting } = await this.#admit(
       works.filter(({ delivery }) => !known.has(delivery.id)),
       batch,
     );
-    const composed = await makeFewAtATime(going, (work) => this.#compose(work, batch));
-    return [...decided, ...held, ...composed];
+    const ahead = await this.composer.ahead(mail, addressed(going, recipients));
+    const composed = await makeFewAtATime(going, (work) => this.#compose(work, batch, ahead));
+    return [...decided, ...waiting, ...composed];
   }
 
   /** Who has a place on the day of the domain's warm-up, and a turn with the destination. */
@@ -79,12 +109,17 @@ export class CampaignPreparation {
     return outcome === null ? null : { ...work, outcome };
   }
 
-  async #compose(work: DeliveryWork, batch: Batch): Promise<PreparedDelivery> {
+  async #compose(work: DeliveryWork, batch: Batch, ahead: Ahead): Promise<PreparedDelivery> {
     const { delivery } = work;
     const recipient = batch.recipients.get(delivery.subscriberId ?? '');
     if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
-    return this.sealing.sealComposed(work, { ...batch, recipient }, (one) =>
-      this.composer.compose(batch.mail, one),
-    );
+    const until = ahead.heldUntil(delivery.id);
+    if (until !== null) return { ...work, outcome: held(delivery, 'rendering', until, batch.now) };
+    return this.sealing.sealComposed(work, { ...batch, recipient }, (one) => ahead.compose(one));
   }
+}
+
+/** What is in doubt stays in doubt, whatever else is to be said of it: it may have arrived. */
+function withoutMail(work: DeliveryWork, outcome: DeliveryOutcome): PreparedDelivery {
+  return { ...work, outcome: outcomeOfInterruption(work.delivery, work.ambiguousPolicy) ?? outcome };
 }

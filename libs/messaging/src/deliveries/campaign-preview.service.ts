@@ -6,15 +6,23 @@ import {
   SubscribersQuery,
   templateDefaults,
 } from '#audience';
-import { Clock, type EmailAddress, newId, NotFoundError, type ProjectScope } from '#kernel';
+import {
+  Clock,
+  DomainValidationError,
+  type EmailAddress,
+  newId,
+  NotFoundError,
+  type ProjectScope,
+} from '#kernel';
 import { Database } from '#platform';
 import { PreSendRejectedError } from '../campaigns/campaign.errors.js';
 import { CampaignRepository } from '../campaigns/campaign.repository.js';
 import { sampleRecipient } from '../campaigns/sample-recipient.js';
+import { ContentCompileError } from '../content/content-inspection.js';
 import { MergeTemplateError } from '../content/merge-template.js';
-import { type CampaignMail, renderCampaignMail } from './campaign-mail.js';
+import type { CampaignMail } from './campaign-mail.js';
 import { CampaignMailsService } from './campaign-mails.service.js';
-import { MailLinkMaker } from './mail-links.js';
+import { MailRendering } from './mail-rendering.service.js';
 
 const SAMPLE_ADDRESS = 'ada@example.com';
 
@@ -63,7 +71,7 @@ export class CampaignPreviewService {
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
     @Inject(PreviewRecipients) private readonly recipients: PreviewRecipients,
-    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(MailRendering) private readonly rendering: MailRendering,
   ) {}
 
   /**
@@ -84,14 +92,13 @@ export class CampaignPreviewService {
         address === null
           ? await this.recipients.sample(scope, mail)
           : await this.recipients.named(scope, mail, address);
-      const { subject, html, text } = renderCampaignMail(
-        mail,
-        { deliveryId: newId(), recipient },
-        this.links,
-      );
+      const { subject, html, text } = await this.rendering.show(mail, { deliveryId: newId(), recipient });
       return { subject, html, text };
     } catch (error) {
-      throw error instanceof MergeTemplateError ? asRejection(error) : error;
+      if (error instanceof MergeTemplateError) throw asRejection(error);
+      if (error instanceof ContentCompileError)
+        throw new DomainValidationError({ contentJson: `cannot be made into a mail: ${error.message}` });
+      throw error;
     }
   }
 }

@@ -2,6 +2,7 @@ import type { Recipient } from '#audience';
 import { type BounceClass, classifyRefusal, GIVE_UP_AFTER_MS, nextAttemptAt } from '#deliverability';
 import { describeError, redact, type SendOutcome, type SmtpReply } from '#platform';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
+import { ContentCompileError } from '../content/content-inspection.js';
 import { MergeTemplateError } from '../content/merge-template.js';
 import type { ClaimedDelivery, DeliveryState } from './delivery.js';
 
@@ -108,8 +109,8 @@ export function misconfigured(delivery: ClaimedDelivery, error: string): Deliver
 
 /**
  * The mail could not be made. Tried again, since the fault may be ours: after 5 min at first, then whenever it has waited
- * twice as long. Given up as any mail is, or within the hour where a template exceeds its bounds: what it makes of this
- * person's values stays as it is, but one of the bounds is time.
+ * twice as long. Given up as any mail is, or within the hour where its content is the fault: what it makes of this person's
+ * values stays as it is, but one of its bounds is time.
  */
 export function notComposed(
   delivery: ClaimedDelivery,
@@ -121,7 +122,8 @@ export function notComposed(
   const waitedMs = now.getTime() - delivery.dueSince.getTime();
   const waitMs =
     Math.min(Math.max(waitedMs, RECOMPOSE_AFTER_MS), RECOMPOSE_WITHIN_MS) * (0.8 + 0.4 * random());
-  const patienceMs = error instanceof MergeTemplateError ? TEMPLATE_PATIENCE_MS : GIVE_UP_AFTER_MS;
+  const isOfContent = error instanceof MergeTemplateError || error instanceof ContentCompileError;
+  const patienceMs = isOfContent ? TEMPLATE_PATIENCE_MS : GIVE_UP_AFTER_MS;
   if (waitedMs + waitMs > patienceMs) return ended(delivery, 'FAILED', 'unknown', text);
   return { ...later(delivery, new Date(now.getTime() + waitMs), text), reason: 'unknown' };
 }

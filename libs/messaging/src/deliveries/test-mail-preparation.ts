@@ -5,9 +5,13 @@ import { Clock, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { sampleRecipient } from '../campaigns/sample-recipient.js';
 import { CampaignComposer } from './campaign-composer.service.js';
-import { notComposed, outcomeOfInterruption, skipped } from './delivery-outcome.js';
+import { held, notComposed, outcomeOfInterruption, skipped } from './delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from './delivery-source.js';
 import { MailSealing } from './mail-sealing.service.js';
+import { Patience } from './patience.js';
+
+/** Confirmations wait meanwhile, and whoever asked for a test mail waits for the next look. */
+const PATIENCE_MS = 100;
 
 /** Makes test mails: the campaign as it stands at that moment, with sample data. */
 @Injectable()
@@ -22,7 +26,15 @@ export class TestMailPreparation implements SinglesPreparation {
   ) {}
 
   prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
-    return Promise.all(works.map((work) => this.#prepare(work)));
+    const patience = new Patience(PATIENCE_MS);
+    return Promise.all(
+      works.map(async (work) => {
+        const prepared = await patience.waitFor(this.#prepare(work));
+        if (prepared !== null) return prepared;
+        const now = this.clock.now();
+        return { ...work, outcome: held(work.delivery, 'rendering', now, now) };
+      }),
+    );
   }
 
   async #prepare(work: DeliveryWork): Promise<PreparedDelivery> {
@@ -40,7 +52,7 @@ export class TestMailPreparation implements SinglesPreparation {
       const { id: deliveryId, messageId } = delivery;
       // Its links lead to nobody.
       const one = { deliveryId, messageId, recipient, date: this.clock.now(), returnPathHost: null };
-      const composed = { ...this.composer.compose(mail, one), kind: delivery.kind };
+      const composed = { ...(await this.composer.compose(mail, one)), kind: delivery.kind };
       return await this.sealing.sealOne(work, composed, mail.sender.domain);
     } catch (error) {
       const now = this.clock.now();

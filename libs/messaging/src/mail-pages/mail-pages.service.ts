@@ -5,8 +5,8 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { AutomationMails } from '../automations/automation-mails.service.js';
 import { CampaignMailsService } from '../deliveries/campaign-mails.service.js';
-import { type CampaignMail, renderCampaignMail } from '../deliveries/campaign-mail.js';
-import { MailLinkMaker } from '../deliveries/mail-links.js';
+import type { CampaignMail } from '../deliveries/campaign-mail.js';
+import { MailRendering } from '../deliveries/mail-rendering.service.js';
 import { DeliveryFeedback } from '../tracking/delivery-feedback.service.js';
 
 /** A mail, as the page that its links lead to describes it. */
@@ -66,7 +66,7 @@ export class MailPagesService {
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
     @Inject(UnsubscribesService) private readonly unsubscribes: UnsubscribesService,
     @Inject(MailsOfLinks) private readonly mails: MailsOfLinks,
-    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(MailRendering) private readonly rendering: MailRendering,
     @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -106,7 +106,7 @@ export class MailPagesService {
     const recipient = found.get(mail.subscriber_id);
     if (recipient === undefined) return null;
     const compiled = await this.mails.of(scope, mail);
-    return { html: renderCampaignMail(compiled, { deliveryId, recipient }, this.links).html };
+    return this.rendering.show(compiled, { deliveryId, recipient });
   }
 
   /** The Message-ID of the mail that asked for a confirmation: part of the consent's record. */

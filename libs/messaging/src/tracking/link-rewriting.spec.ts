@@ -1,13 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { compileCampaign } from '../campaigns/campaign-template.js';
+import { compileMail } from '../campaigns/campaign-template.js';
+import { compileMergeTemplate } from '../content/merge-template.js';
 import { trackHtml } from './link-rewriting.js';
 
 const shared = {
   campaign: { name: 'May & June', key: 'APIT-001' },
   project: { name: 'News', postal_address: 'Street 1, 10115 Berlin' },
 };
-const track = (html: string) => trackHtml(html, 'https://m.example', shared);
+const track = (html: string) => trackHtml(html, { baseUrl: 'https://m.example', shared, places: 1_000 });
 
 describe('tracked HTML', () => {
   it('leads web links past the tracker and ends its body with the pixel', () => {
@@ -129,9 +130,10 @@ describe('a compiled campaign', () => {
   const footer = { senderName: 'Acme', postalAddress: '1 Main Street' };
 
   it('tracks the links of all blocks in HTML, and leaves the text part alone', async () => {
-    const { html, text, targets } = await compileCampaign(content, footer, {
+    const { html, text, targets } = await compileMail(content, footer, {
       baseUrl: 'https://m.example',
       shared,
+      places: 1_000,
     });
     expect(targets).toEqual([
       'https://a.example/one?x=1&y=2',
@@ -150,7 +152,7 @@ describe('a compiled campaign', () => {
       },
       tracking: { place_0: 'PIXEL', place_1: 'ONE', place_2: 'TWO', place_3: 'THREE' },
     };
-    const rendered = html.render(values);
+    const rendered = compileMergeTemplate(html, 'html').render(values);
     expect([...rendered.matchAll(/href="([^"]*)"/g)].map(([, url]) => url)).toEqual([
       'https://m.example/l/ONE',
       'https://m.example/l/TWO',
@@ -159,12 +161,12 @@ describe('a compiled campaign', () => {
       'https://m.example/p/x',
     ]);
     expect(rendered).toContain('src="https://m.example/o/PIXEL"');
-    expect(text.render(values)).toContain('https://a.example/two');
+    expect(compileMergeTemplate(text, 'none').render(values)).toContain('https://a.example/two');
   });
 
   it('has neither pixel nor tracked links without tracking', async () => {
-    const { html, targets } = await compileCampaign(content, footer);
+    const { html, targets } = await compileMail(content, footer);
     expect(targets).toBeNull();
-    expect(html.variables).not.toContain('tracking.place_0');
+    expect(html).not.toContain('tracking.place_0');
   });
 });

@@ -1,4 +1,3 @@
-import { MAX_TRACKED_PLACES } from '#platform';
 import { compileMergeTemplate } from '../content/merge-template.js';
 import { holdsPlaceholder, MergeTagMask } from '../content/merge-tags.js';
 import type { MergeValues } from '../content/merge-values.js';
@@ -12,6 +11,13 @@ export interface TrackedHtml {
   readonly html: string;
   /** What the links lead to; the first one's place is 1. */
   readonly targets: readonly string[];
+}
+
+export interface LinkTracking {
+  readonly baseUrl: string;
+  readonly shared: SharedValues;
+  /** How many places of a mail a token can name. */
+  readonly places: number;
 }
 
 const ANCHOR = /(<(?:a|area)\b(?:[^<>]*?\s)?href\s*=\s*)(?:"([^"]*)"|'([^']*)')/gi;
@@ -29,7 +35,7 @@ export const placeName = (place: number): string => `place_${place}`;
  * address, which includes the unsubscribe, preferences and view links), mailto and tel, and links whose text is an address: they
  * would show one host and lead to another, as phishing does.
  */
-export function trackHtml(html: string, baseUrl: string, shared: SharedValues): TrackedHtml {
+export function trackHtml(html: string, { baseUrl, shared, places: most }: LinkTracking): TrackedHtml {
   const mask = new MergeTagMask();
   const masked = mask.hide(html);
   const places = new Map<string, number>();
@@ -45,7 +51,7 @@ export function trackHtml(html: string, baseUrl: string, shared: SharedValues): 
     const target = targetOf(double ?? single ?? '', mask, shared);
     if (target === null || showsHost(textOfLink(masked, at + whole.length))) return whole;
     const place = places.get(target) ?? places.size + 1;
-    if (place >= MAX_TRACKED_PLACES) return whole;
+    if (place >= most) return whole;
     places.set(target, place);
     return `${before}"${baseUrl}/l/${slot(place)}"`;
   });

@@ -56,6 +56,12 @@ export async function refuseOtherSchema(client: pg.Client | pg.Pool): Promise<vo
   if (pending.length > 0) throw new PendingMigrationsError(pending);
 }
 
+/** Throws a `PendingMigrationsError` when the database is older than this version. */
+export async function refuseOlderSchema(client: pg.Client | pg.Pool): Promise<void> {
+  const { pending } = await schemaDifference(client);
+  if (pending.length > 0) throw new PendingMigrationsError(pending);
+}
+
 /** Throws a `NewerSchemaError` or a `ChangedMigrationsError` where the history in the database is not that of `files`. */
 export async function refuseOtherHistory(client: pg.Client, files: readonly MigrationFile[]): Promise<void> {
   const { unknown } = await schemaDifference(client);

@@ -3,6 +3,7 @@ import { ProjectsQuery } from '#access';
 import { RecipientsQuery } from '#audience';
 import { Clock } from '#kernel';
 import { OutgoingHttp, postOutcome, webhookHeaders } from '#platform';
+import { ContentProcesses } from '../../content-processes/content-processes.service.js';
 import { AutomationSecrets } from './automation-secrets.service.js';
 import type { WebhookCall } from './webhook-calls.service.js';
 import { webhookMessage } from './webhook-message.js';
@@ -17,6 +18,7 @@ export class WebhookClient {
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(AutomationSecrets) private readonly secrets: AutomationSecrets,
+    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
   ) {}
 
   async call({ id: executionId, subscriberId, position, plan, data }: WebhookCall): Promise<WebhookOutcome> {
@@ -29,7 +31,9 @@ export class WebhookClient {
     const project = (await this.projects.ofScope(scope)) ?? { name: '', postalAddress: '' };
     const automation = { id: plan.automationId, key: plan.automationKey };
     const subject = { automation, executionId, nodeId: step.id, person, project, data, at };
-    const { body, contentType } = webhookMessage(step.config, subject);
+    const { body, contentType } = await webhookMessage(step.config, subject, (texts, values) =>
+      this.processes.filled(scope, texts, values),
+    );
     const secret = await this.secrets.of(scope);
     const signed = webhookHeaders([secret], { id: stepId(executionId, position), at, body });
     const headers = { ...step.config.headers, 'content-type': contentType, ...signed };

@@ -16,6 +16,7 @@ import { WaitingWork } from '../runs/waiting-work.query.js';
 import { AutomationSecrets } from './automation-secrets.service.js';
 import { WebhookCaller } from './webhook-caller.js';
 import { WebhookCalls } from './webhook-calls.service.js';
+import { ContentProcesses } from '../../content-processes/content-processes.service.js';
 import { WebhookClient } from './webhook-client.js';
 
 /** Stands for the public internet: every other address is one of those that nobody may be led to. */
@@ -79,7 +80,7 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
       messaging.get(WaitingWork),
       messaging.get(RunsQuery),
       messaging.get(WebhookCalls),
-      new WebhookClient(client, recipients, projects, clock, secrets),
+      new WebhookClient(client, recipients, projects, clock, secrets, messaging.get(ContentProcesses)),
       messaging.get(Notifications),
       messaging.get(LOGGER),
       clock,

@@ -1,6 +1,6 @@
 import type { Project } from '#access';
 import type { Recipient } from '#audience';
-import { compileMergeTemplate, type MergeValues } from '../../content/merge-template.js';
+import type { MergeValues } from '../../content/merge-template.js';
 import { projectValues } from '../../content/merge-values.js';
 import type { WebhookConfig } from '../graph/webhook-config.js';
 
@@ -16,14 +16,19 @@ export interface WebhookSubject {
   readonly at: Date;
 }
 
+/** Fills texts in whose merge tags may hold logic. */
+type Filling = (texts: readonly string[], values: MergeValues) => Promise<readonly string[]>;
+
 /** The author's own body with its merge tags filled in, or else all that is known, in the form of Standard Webhooks. */
-export function webhookMessage(
+export async function webhookMessage(
   { body }: Pick<WebhookConfig, 'body'>,
   subject: WebhookSubject,
-): { readonly contentType: string; readonly body: string } {
+  fill: Filling,
+): Promise<{ readonly contentType: string; readonly body: string }> {
   if (body === null) return { contentType: 'application/json', body: JSON.stringify(described(subject)) };
-  const values = valuesOf(subject);
-  const filled = mapTexts(body, (text) => compileMergeTemplate(text, 'none').render(values));
+  const texts = bodyTexts(body).map(([, text]) => text);
+  const inOrder = (await fill(texts, valuesOf(subject))).values();
+  const filled = mapTexts(body, () => inOrder.next().value ?? '');
   if (typeof filled === 'string') return { contentType: 'text/plain; charset=utf-8', body: filled };
   return { contentType: 'application/json', body: JSON.stringify(filled) };
 }

@@ -1,8 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
-import type { Project } from '#access';
-import { CustomFieldsQuery, templateDefaults } from '#audience';
 import type { CampaignFacts, ContentFacts } from '#deliverability';
-import type { ProjectScope } from '#kernel';
 import { showsAddress } from '../content/content-address.js';
 import type { CompiledContent } from '../content/content-compiler.js';
 import { ContentCompileError } from '../content/content-inspection.js';
@@ -17,15 +13,13 @@ import {
 import { contentView, withoutMergeTags } from '../content/content-view.js';
 import { reviewMergeTags } from '../content/merge-review.js';
 import { MergeTemplateError } from '../content/merge-template.js';
-import { projectValues } from '../content/merge-values.js';
-import type { Campaign } from './campaign.js';
-import { type CampaignContent, compileSources } from './campaign-template.js';
-import { HtmlPartSize } from './html-part-size.service.js';
+import { type CampaignContent, compileSources, type MailFooter } from './campaign-template.js';
+import { htmlPartSize, type SampleMail } from './html-part-size.js';
 
 /** As much of a bad link as a message shows. */
 const SHOWN_URL = 100;
 
-type ReviewedContent = Pick<CampaignFacts, 'mergeTagFaults' | 'contentFault' | 'content'>;
+export type ReviewedContent = Pick<CampaignFacts, 'mergeTagFaults' | 'contentFault' | 'content'>;
 
 /** What the merge tags of a mail's parts are. */
 interface TagReview {
@@ -34,36 +28,30 @@ interface TagReview {
   readonly personal: boolean | null;
 }
 
-/** Reads a campaign's content as the pre-send checks need it. */
-@Injectable()
-export class ContentReview {
-  constructor(
-    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
-    @Inject(HtmlPartSize) private readonly size: HtmlPartSize,
-  ) {}
-
-  async review(scope: ProjectScope, campaign: Campaign, project: Project): Promise<ReviewedContent> {
-    const definitions = await this.customFields.definitions(scope);
-    try {
-      const sources = await compileSources(campaign, project);
-      const customKeys = definitions.map(({ key }) => key);
-      const { faults: mergeTagFaults, personal } = reviewTags(sources, customKeys);
-      const htmlBytes = this.size.of(scope, sources.html, {
-        campaign: { name: campaign.name, key: campaign.campaignKey },
-        project: projectValues(project),
-        custom: templateDefaults(definitions),
-      });
-      const hasPostalAddress = showsAddress(sources.html, project.postalAddress);
-      const content = { ...contentFacts(campaign, sources), htmlBytes, hasPostalAddress, personal };
-      return { mergeTagFaults, contentFault: null, content };
-    } catch (error) {
-      if (error instanceof MergeTemplateError)
-        return { mergeTagFaults: [error.message], contentFault: null, content: null };
-      if (error instanceof ContentCompileError)
-        return { mergeTagFaults: [], contentFault: error.message, content: null };
-      throw error;
-    }
+/** Reads a campaign's content as the pre-send checks need it. Takes what it takes: in a process of its own only. */
+export async function reviewContent(
+  campaign: CampaignContent,
+  footer: MailFooter,
+  known: { readonly customKeys: readonly string[]; readonly sample: SampleMail },
+): Promise<ReviewedContent> {
+  try {
+    const sources = await compileSources(campaign, footer);
+    const { faults: mergeTagFaults, personal } = reviewTags(sources, known.customKeys);
+    const htmlBytes = htmlPartSize(sources.html, known.sample);
+    const hasPostalAddress = showsAddress(sources.html, footer.postalAddress);
+    const content = { ...contentFacts(campaign, sources), htmlBytes, hasPostalAddress, personal };
+    return { mergeTagFaults, contentFault: null, content };
+  } catch (error) {
+    if (error instanceof MergeTemplateError)
+      return { mergeTagFaults: [error.message], contentFault: null, content: null };
+    if (error instanceof ContentCompileError) return notReviewed(error);
+    throw error;
   }
+}
+
+/** Content that cannot be made into a mail. */
+export function notReviewed({ message }: ContentCompileError): ReviewedContent {
+  return { mergeTagFaults: [], contentFault: message, content: null };
 }
 
 function contentFacts(

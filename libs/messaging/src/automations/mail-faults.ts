@@ -1,0 +1,72 @@
+import { compileSources, type MailFooter } from '../campaigns/campaign-template.js';
+import { ContentCompileError } from '../content/content-inspection.js';
+import { parseContentDocument } from '../content/content-document.js';
+import { authoredLinks, isEmptyContent, linkFault } from '../content/content-links.js';
+import { reviewMergeTags } from '../content/merge-review.js';
+import { MergeTemplateError } from '../content/merge-template.js';
+import type { EmailConfig } from './graph/node-config.js';
+import { bodyTexts } from './webhooks/webhook-message.js';
+
+export type Faults = Readonly<Record<string, string>>;
+
+/** Every fault of the content by its path inside of the config. Takes what it takes: in a process of its own only. */
+export async function mailFaults(
+  mail: EmailConfig,
+  footer: MailFooter,
+  customKeys: readonly string[],
+): Promise<Faults> {
+  const inParts = partFaults(mail, customKeys);
+  const parsed = parseContentDocument(mail.contentJson);
+  if (parsed.errors !== undefined) return { ...inParts, ...parsed.errors };
+  try {
+    const bad = authoredLinks(parsed.document).find((url) => linkFault(url) !== null);
+    if (bad !== undefined) return { ...inParts, contentJson: `has a link that ${linkFault(bad) ?? ''}` };
+    const { html, text } = await compileSources(soundParts(mail, inParts), footer);
+    if (!('contentText' in inParts) && isEmptyContent(html, text))
+      return { ...inParts, contentJson: 'is empty' };
+    return { ...inParts, ...tagFaults('contentJson', html, customKeys) };
+  } catch (error) {
+    if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
+      return { ...inParts, contentJson: `cannot be made into a mail: ${error.message}` };
+    throw error;
+  }
+}
+
+/** What is wrong with the merge tags beside the document. */
+function partFaults(
+  { subject, previewText, contentText }: EmailConfig,
+  customKeys: readonly string[],
+): Faults {
+  return {
+    ...tagFaults('subject', subject, customKeys),
+    ...tagFaults('previewText', previewText ?? '', customKeys),
+    ...tagFaults('contentText', contentText ?? '', customKeys),
+  };
+}
+
+/** The HTML shows subject and preview too: what is wrong with them is told of them alone. */
+function soundParts(mail: EmailConfig, inParts: Faults): EmailConfig {
+  return {
+    ...mail,
+    subject: 'subject' in inParts ? '' : mail.subject,
+    previewText: 'previewText' in inParts ? null : mail.previewText,
+    contentText: 'contentText' in inParts ? null : mail.contentText,
+  };
+}
+
+/** What is wrong with the merge tags in a webhook's body, by the path of the text. In a process of its own only. */
+export function bodyFaults(body: unknown, customKeys: readonly string[]): Faults {
+  return Object.assign(
+    {},
+    ...bodyTexts(body).map(([path, text]) => tagFaults(`body${path}`, text, customKeys)),
+  ) as Faults;
+}
+
+function tagFaults(part: string, source: string, customKeys: readonly string[]): Faults {
+  const tags = reviewMergeTags(source, customKeys);
+  if (tags.unreadable !== null) return { [part]: `has a merge tag that is wrong: ${tags.unreadable}` };
+  const [unknown] = tags.unknown;
+  if (unknown !== undefined) return { [part]: `has {{ ${unknown} }}, which is not known` };
+  if (tags.trialFault === null) return {};
+  return { [part]: `has merge tags that cannot be filled in: ${tags.trialFault}` };
+}

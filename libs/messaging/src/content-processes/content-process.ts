@@ -1,0 +1,41 @@
+import { constants, setPriority } from 'node:os';
+import { COMPILE_TASKS, type TaskInput, type TaskName, TASKS, type TaskValue } from './content-tasks.js';
+import { faultOf, type TaskFault } from './task-fault.js';
+
+interface Task<Name extends TaskName> {
+  readonly name: Name;
+  readonly input: TaskInput<Name>;
+}
+
+/** How a task ended, and the CPU time that it took. */
+export type Done<Name extends TaskName> = { readonly cpuMs: number } & (
+  | { readonly value: TaskValue<Name> }
+  | { readonly fault: TaskFault }
+);
+
+// What a project's content is made into waits for what all projects need: the loops of the api and the worker.
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+process.on('message', (task: Task<TaskName>) => void answer(task));
+
+async function answer(task: Task<TaskName>): Promise<void> {
+  process.send?.(await run(task));
+}
+
+/** One task at a time. */
+async function run<Name extends TaskName>({ name, input }: Task<Name>): Promise<Done<Name>> {
+  // Loaded with the first mail, and not at the cost of whose it is.
+  if (name in COMPILE_TASKS) await Promise.all([import('mjml'), import('juice')]);
+  const begun = process.cpuUsage();
+  const ended = await attempt(name, input);
+  const { user, system } = process.cpuUsage(begun);
+  return { ...ended, cpuMs: (user + system) / 1_000 };
+}
+
+async function attempt<Name extends TaskName>(name: Name, input: TaskInput<Name>) {
+  const task = TASKS[name] as (input: TaskInput<Name>) => TaskValue<Name> | Promise<TaskValue<Name>>;
+  try {
+    return { value: await task(input) };
+  } catch (error) {
+    return { fault: faultOf(error) };
+  }
+}
