@@ -114,8 +114,11 @@ describe('what comes from outside', () => {
     expect((await client.patch(automationPath, { status: null })).at('status')).toBe('DRAFT');
     expect((await client.patch(`${automationPath}/content`, { nodes: null, edges: null })).status).toBe(200);
     const subscriber = await client.post('/subscribers', {
-      ...{ email: 'nulls@example.com', topicKeys: [topicKey], consent },
-      ...{ firstName: null, customFields: null },
+      email: 'nulls@example.com',
+      topicKeys: [topicKey],
+      consent,
+      firstName: null,
+      customFields: null,
     });
     expect(subscriber.status).toBe(201);
     expect((await client.patch('/subscribers/nulls@example.com', { customFields: null })).status).toBe(200);

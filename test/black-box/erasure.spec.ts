@@ -71,7 +71,7 @@ describe('a person of whom much is known', () => {
     expect((await client.post(`/campaigns/${campaign.at('campaignKey')}/send`)).status).toBe(200);
     const inbox = await eventually('the campaign and the confirmation', async () => {
       const mails = await client.get(`/test-inbox/messages?to=${ADA}`);
-      return mails.at('pagination', 'totalElements') === (2 as unknown as string) ? mails : null;
+      return mails.at<unknown[]>('data').length === 2 ? mails : null;
     });
     const mail = inbox
       .at<{ kind: string; links: typeof links }[]>('data')

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import type { Sql } from '#platform';
 
-/** Empties the files that tell of the deliveries of `which`, made or being made; who waits for one asks again. */
+/** Empties the files that tell of the deliveries of `which`, made or being made, and the address that they have come to; who waits for one asks again. */
 export async function eraseExports(
   db: Sql,
   { environmentId }: ProjectScope,
@@ -12,7 +12,7 @@ export async function eraseExports(
   await sql`
     with emptied as (
       update messaging.exports e
-      set taken_at = coalesce(e.taken_at, ${now}), state = case when e.state = 'PENDING' then 'FAILED' else e.state end
+      set cursor = null, taken_at = coalesce(e.taken_at, ${now}), state = case when e.state = 'PENDING' then 'FAILED' else e.state end
       where e.environment_id = ${environmentId} and e.kind = 'DELIVERIES' and e.campaign_id in (
         select d.source_id from messaging.deliveries d
         where d.environment_id = ${environmentId} and d.kind = 'CAMPAIGN' and ${which}

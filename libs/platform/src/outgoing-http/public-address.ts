@@ -21,5 +21,5 @@ export function isPublicAddress(address: string): boolean {
 
 function unwrapped(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (!(address instanceof ipaddr.IPv6) || !address.match(NAT64)) return address;
-  return ipaddr.fromByteArray(address.toByteArray().slice(-4)) as ipaddr.IPv4;
+  return ipaddr.fromByteArray(address.toByteArray().slice(-4));
 }

@@ -94,7 +94,10 @@ export class WebhookDeliveriesQuery {
     );
   }
 
-  /** Writes outcomes down, unless the delivery has been claimed again or ended meanwhile. */
+  /**
+   * Writes outcomes down, unless the delivery has been claimed again or ended meanwhile. An answer may repeat what was
+   * told of a person who was erased meanwhile: it is not kept.
+   */
   async settle(outcomes: readonly WebhookOutcome[]): Promise<void> {
     if (outcomes.length === 0) return;
     const rows = outcomes.map(({ delivery, at, durationMs, status, error, nextAttemptAt }) => ({
@@ -110,9 +113,13 @@ export class WebhookDeliveriesQuery {
     await this.database.system(({ db }) =>
       sql`
         with outcome as (
-          select o.*, o.error is null as is_delivered
+          select o.id, o.environment_id, o.attempt, o.at, o.duration_ms, o.status, o.next_attempt_at,
+            o.error is null as is_delivered,
+            case when o.error is not null and e.data = jsonb_build_object('subscriberId', e.subscriber_id) then 'erased'
+              else o.error end as error
           from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as o(id uuid, environment_id bigint, attempt int,
             at timestamptz, duration_ms int, status int, error text, next_attempt_at timestamptz)
+          left join webhooks.deliveries t on t.id = o.id left join webhooks.events e on e.id = t.event_id
         ), settled as (
           update webhooks.deliveries d set
             state = case when o.is_delivered then 'DELIVERED' when o.next_attempt_at is null then 'FAILED' else 'PENDING' end,

@@ -83,7 +83,7 @@ describe('Idempotency-Key', () => {
       ' {\n"name" : "\\u006aane",\t"consent": {"source":"web"}} ',
     ])
       expect((await post(again)).headers.get('idempotency-replayed')).toBe('true');
-    const path = (key: string) => `/parcels/by-email/${key}?size=5&page=1`;
+    const path = (email: string) => `/parcels/by-email/${email}?size=5&page=1`;
     const noted = { text: 'x' };
     expect((await post(noted, { path: path('a@b.example'), idempotencyKey: 'note' })).status).toBe(204);
     const spelled = path('a%40b.example').replace('size=5&page=1', 'page=%31&size=5');
