@@ -2,13 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
-import type { ProjectScope } from '#kernel';
+import type { Clock, ProjectScope } from '#kernel';
 import { AskedTogether } from './asked-together.js';
 import { KEPT_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
 import { copyIn } from './copy-in.js';
 import { nameOf } from './kept-statements.js';
 import { PreparedStatements } from './prepared-statements.js';
-import { lasting, scopePreamble } from './scope-settings.js';
+import { clockPreamble, lasting, scopePreamble } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 import { SharedReads } from './shared-reads.js';
 
@@ -23,6 +23,8 @@ export interface Transaction {
 
 export interface DatabaseOptions extends PoolOptions {
   readonly entities: readonly EntitySchema[];
+  /** A test's, which tells the time to PostgreSQL too: `platform.now()`. Default: the server's own. */
+  readonly clock?: Clock | undefined;
 }
 
 interface OpenTransaction extends Transaction {
@@ -53,6 +55,7 @@ export class Database {
     orm: MikroORM,
     readonly pool: pg.Pool,
     prepared: Readonly<Record<'lookUps' | 'lists', PreparedStatements>>,
+    private readonly clock: Clock | undefined,
   ) {
     this.#orm = orm;
     this.#prepared = prepared.lookUps;
@@ -71,10 +74,11 @@ export class Database {
       ensureDatabase: false,
       allowGlobalContext: false,
     });
-    return new Database(orm, pool, {
+    const prepared = {
       lookUps: new PreparedStatements(poolOf(options, PREPARED_CONNECTIONS, KEPT_PLANS)),
       lists: new PreparedStatements(poolOf(options, LIST_CONNECTIONS, KEPT_PLANS)),
-    });
+    };
+    return new Database(orm, pool, prepared, options.clock);
   }
 
   /** Runs `work` in one transaction that sees only the rows of `scope`; commits when it resolves. */
@@ -101,7 +105,7 @@ export class Database {
     const client = await this.pool.connect();
     const commits = isDurable ? '' : '; set local synchronous_commit = off';
     try {
-      await client.query(`begin; ${scopePreamble(scope)}${commits}`);
+      await client.query(`begin; ${scopePreamble(scope)}${clockPreamble(this.clock)}${commits}`);
       await copyIn(client, statement, data);
       await client.query('commit');
       client.release();
@@ -123,8 +127,9 @@ export class Database {
     { name, flushed }: { readonly name: string; readonly flushed: boolean },
     statement: RawBuilder<Row>,
   ): Promise<Row[]> {
-    const settings = `set role mailwright_app; ${scopePreamble(scope)}; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
-    return this.#prepared.run<Row>(lasting(settings), { name, ...this.#compiled(statement) });
+    const commits = `set synchronous_commit = ${flushed ? 'on' : 'off'}`;
+    const settings = `set role mailwright_app; ${scopePreamble(scope)}; ${commits}`;
+    return this.#prepared.run<Row>(this.#lasting(settings), { name, ...this.#compiled(statement) });
   }
 
   /**
@@ -134,7 +139,7 @@ export class Database {
    */
   list<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<readonly Row[]> {
     const compiled = this.#compiled(statement);
-    const settings = lasting(`set role mailwright_app; ${scopePreamble(scope)}`);
+    const settings = this.#lasting(`set role mailwright_app; ${scopePreamble(scope)}`);
     const key = JSON.stringify([scope.environmentId, compiled.values, compiled.text]);
     return this.#sharedLists.run(key, () =>
       this.#lists.run<Row>(settings, { name: nameOf(compiled.text), ...compiled }),
@@ -146,13 +151,17 @@ export class Database {
    * It sees all projects' rows.
    */
   systemStatement<Row>(name: string, statement: RawBuilder<Row>): Promise<Row[]> {
-    const settings = 'set role mailwright_system; set synchronous_commit = on';
+    const settings = this.#lasting('set role mailwright_system; set synchronous_commit = on');
     return this.#prepared.run<Row>(settings, { name, ...this.#compiled(statement) });
   }
 
   /** Whether a condition holds in all projects' rows: conditions that are asked for at the same moment are one statement. */
   holds(name: string, condition: RawBuilder<unknown>): Promise<boolean> {
     return this.#asked.holds(name, condition);
+  }
+
+  #lasting(settings: string): string {
+    return lasting(`${settings}${clockPreamble(this.clock)}`);
   }
 
   #compiled(statement: RawBuilder<unknown>): { text: string; values: unknown[] } {
@@ -189,7 +198,7 @@ export class Database {
       return work(open);
     }
     const em = this.#orm.em.fork({ clear: true, useContext: false });
-    return transactionPreamble.run(preamble, () =>
+    return transactionPreamble.run(`${preamble}${clockPreamble(this.clock)}`, () =>
       em.transactional((inner) => {
         const db = inner.getTransactionContext<Sql>();
         if (db === undefined) throw new Error('The transaction did not start.');
