@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
-import { SystemClock } from '#kernel';
 import { CampaignSchema, MessagingWorkerModule } from '#messaging';
 import { loadConfig, migrate, Notifications, PlatformModule } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
@@ -33,7 +32,6 @@ const database = openTestDatabase(url);
   imports: [
     PlatformModule.register({
       config: loadConfig({ NODE_ENV: 'test', DATABASE_URL: url, ...SECRETS }),
-      clock: new SystemClock(),
       logger: pino({ level: 'silent' }),
       entities: [CampaignSchema],
       applicationName: 'bench',

@@ -55,6 +55,21 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
     ],
   },
   {
+    name: 'quiet-campaigns',
+    title: 'A campaign beside those of which all mails wait, against itself without them',
+    sizes: { RECIPIENTS: { full: 50_000, least: 2_000 }, QUIET: { full: 1_000, least: 1_000 } },
+    repeats: 'PAIRS',
+    figures: [
+      { label: 'mails/s', line: spreadAfter('mails/s: ') },
+      { label: 'ratio', line: spreadAfter('ratio: '), goal: atLeast(0.95) },
+      {
+        label: 'transactions/s that they add at rest',
+        line: /transactions\/s that they add: (-?[\d.]+)/,
+        goal: atMost(10),
+      },
+    ],
+  },
+  {
     name: 'expansion',
     title: 'A campaign’s recipients written down, against one INSERT … SELECT',
     sizes: { ROWS },

@@ -1,7 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type Clock, SystemClock } from '#kernel';
-import { type Config, createLogger, NestLogger } from '#platform';
+import type { Clock } from '#kernel';
+import { type Config, createLogger, DatabaseClock, NestLogger } from '#platform';
 import { createHttpAdapter, useHttpKit } from '#platform/http';
 import { ApiModule } from './api.module.js';
 import { ApiDocument } from './openapi/api-document.js';
@@ -9,13 +9,13 @@ import { registerFormParsers } from './public-pages/form-body.js';
 import { answerTrackedRequests } from './public-pages/tracked-requests.js';
 
 export interface ApiOptions {
-  /** Default: the machine's own time. */
+  /** Default: the database's time. */
   readonly clock?: Clock;
 }
 
 /** Builds the api, ready to `listen` on the port of its configuration, which must be a real one. */
 export async function createApi(config: Config, options: ApiOptions = {}): Promise<NestFastifyApplication> {
-  const clock = options.clock ?? new SystemClock();
+  const clock = options.clock ?? new DatabaseClock();
   const logger = createLogger(config, 'api');
   const app = await NestFactory.create<NestFastifyApplication>(
     ApiModule.register({ config, logger, clock }),

@@ -96,27 +96,25 @@ export const queueProviders: Provider[] = [
   { provide: JobMetrics, inject: [Registry], useFactory: (registry: Registry) => new JobMetrics(registry) },
   {
     provide: Relay,
-    inject: [Database, Notifications, QUEUE_BACKEND, JobCatalogue, Clock, LOGGER],
+    inject: [Database, Notifications, QUEUE_BACKEND, JobCatalogue, LOGGER],
     useFactory: (
       database: Database,
       notifications: Notifications,
       backend: QueueBackend,
       catalogue: JobCatalogue,
-      clock: Clock,
       logger: Logger,
-    ) => new Relay(database, notifications, backend, catalogue, clock, logger),
+    ) => new Relay(database, notifications, backend, catalogue, logger),
   },
   {
     provide: JobRunner,
-    inject: [Database, QUEUE_BACKEND, JobCatalogue, Clock, LOGGER, JobMetrics],
+    inject: [Database, QUEUE_BACKEND, JobCatalogue, LOGGER, JobMetrics],
     useFactory: (
       database: Database,
       backend: QueueBackend,
       catalogue: JobCatalogue,
-      clock: Clock,
       logger: Logger,
       metrics: JobMetrics,
-    ) => new JobRunner(database, backend, catalogue, clock, logger, metrics),
+    ) => new JobRunner(database, backend, catalogue, logger, metrics),
   },
   {
     provide: PeriodicTasks,

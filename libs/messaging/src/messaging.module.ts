@@ -5,6 +5,7 @@ import { BillingModule } from '#billing';
 import { DeliverabilityModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
 import { AutomationsModule } from './automations/automations.module.js';
 import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
+import { CampaignAudienceQuery } from './campaigns/campaign-audience.query.js';
 import { CampaignAnnouncements } from './campaigns/campaign-announcements.service.js';
 import { CampaignArchive } from './campaigns/campaign-archive.service.js';
 import { CampaignControlService } from './campaigns/campaign-control.service.js';
@@ -65,6 +66,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
   ],
   providers: [
     CampaignAnalysisService,
+    CampaignAudienceQuery,
     CampaignAnnouncements,
     CampaignArchive,
     CampaignControlService,

@@ -1,4 +1,6 @@
 export { type Announcement, Announcer, SilentAnnouncer } from './announcements/announcer.js';
+export { DatabaseClock } from './clock/database-clock.js';
+export { present, presentAnd } from './clock/present.js';
 export { type Config, ConfigurationError, loadConfig } from './config/config.js';
 export { environmentVariables } from './config/environment-variables.js';
 export { ArrayColumn } from './database/array-column.js';

@@ -4,13 +4,15 @@ import {
   Inject,
   Module,
   type OnApplicationShutdown,
+  type OnModuleInit,
   type Type,
 } from '@nestjs/common';
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { Clock, SystemClock } from '#kernel';
+import { Clock } from '#kernel';
 import { Announcer, SilentAnnouncer } from './announcements/announcer.js';
+import { DatabaseClock } from './clock/database-clock.js';
 import type { Config } from './config/config.js';
 import { Database } from './database/database.js';
 import { Notifications } from './database/notifications.js';
@@ -35,15 +37,16 @@ export interface PlatformOptions {
   readonly statementTimeoutMs?: number;
   /** Who tells the world outside; without one, nobody is told. */
   readonly announcer?: Type<Announcer>;
-  /** Default: the machine's own time. */
+  /** Default: the database's time. A test's clock tells the time to the database. */
   readonly clock?: Clock;
 }
 
 /** What every process needs, whichever edge it is: configuration, clock, database, tokens, metrics. */
 @Global()
 @Module({})
-export class PlatformModule implements OnApplicationShutdown {
+export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
   constructor(
+    @Inject(Clock) private readonly clock: Clock,
     @Inject(Database) private readonly database: Database,
     @Inject(Notifications) private readonly notifications: Notifications,
     @Inject(OutgoingHttp) private readonly outgoingHttp: OutgoingHttp,
@@ -55,13 +58,13 @@ export class PlatformModule implements OnApplicationShutdown {
     entities,
     applicationName,
     announcer = SilentAnnouncer,
-    clock,
+    clock = new DatabaseClock(),
     statementTimeoutMs,
   }: PlatformOptions): DynamicModule {
     const providers = [
       { provide: CONFIG, useValue: config },
       { provide: LOGGER, useValue: logger },
-      { provide: Clock, useValue: clock ?? new SystemClock() },
+      { provide: Clock, useValue: clock },
       { provide: LinkTokens, useFactory: () => new LinkTokens(config.TOKEN_SECRET) },
       { provide: TrackingTokens, useFactory: () => new TrackingTokens(config.TOKEN_SECRET) },
       {
@@ -79,6 +82,7 @@ export class PlatformModule implements OnApplicationShutdown {
             applicationName,
             entities,
             statementTimeoutMs,
+            clock: clock instanceof DatabaseClock ? undefined : clock,
           }),
       },
       {
@@ -94,8 +98,13 @@ export class PlatformModule implements OnApplicationShutdown {
     return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
   }
 
+  async onModuleInit(): Promise<void> {
+    if (this.clock instanceof DatabaseClock) await this.clock.follow(this.database);
+  }
+
   /** Last of all, when nothing asks the database any more. */
   async onApplicationShutdown(): Promise<void> {
+    if (this.clock instanceof DatabaseClock) await this.clock.stop();
     await this.outgoingHttp.close();
     await this.notifications.stop();
     await this.database.close();

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { type AnnouncementType, ManualClock, NotFoundError, type ProjectScope } from '#kernel';
@@ -40,7 +41,13 @@ describe('webhooks', () => {
   beforeEach(async () => {
     clock = new ManualClock(new Date());
     test = await createTestDatabase();
-    database = await Database.connect({ url: test.url, poolSize: 5, applicationName: 'test', entities: [] });
+    database = await Database.connect({
+      url: test.url,
+      poolSize: 5,
+      applicationName: 'test',
+      entities: [],
+      clock,
+    });
     const project = await createProject(test);
     scope = project.live;
     other = project.test;
@@ -248,7 +255,7 @@ describe('webhooks', () => {
     const deliveries = new WebhookDeliveriesQuery(database);
     const typesOf = async (limit: number) => {
       const limits = { limit, limitOfOne: 16, busy: new Map([[busy, 1]]) };
-      const claimed = await deliveries.claim(limits, clock.now(), new Date(clock.now().getTime() + 30_000));
+      const claimed = await deliveries.claim(limits);
       return claimed.map(({ type }) => type).sort();
     };
     expect(await typesOf(1)).toEqual(['campaign.sent']);
@@ -269,7 +276,7 @@ describe('webhooks', () => {
     await test.query('analyze webhooks.deliveries');
     const read = await database.system(async ({ db }) => {
       const limits = { limit: 64, limitOfOne: 16 };
-      const claimed = await new WebhookDeliveriesQuery(database).claim(limits, clock.now(), clock.now());
+      const claimed = await new WebhookDeliveriesQuery(database).claim(limits);
       expect(claimed).toHaveLength(16);
       const { rows } = await sql<{ rows: number }>`
         select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables
@@ -280,15 +287,38 @@ describe('webhooks', () => {
     expect(read).toBeLessThan(200);
   });
 
+  it('of an endpoint that is disabled end, while another worker settles some of them in its order', async () => {
+    const { id: endpoint } = await listen(['email.opened']);
+    for (let n = 0; n < 2; n++) await announcer.announce(scope, { type: 'email.opened', data: { n } });
+    const waiting = await test.query<{ id: string }>('select id from webhooks.deliveries order by id');
+    await test.query('update webhooks.deliveries set next_attempt_at = $1 where id = $2', [
+      new Date(clock.now().getTime() - 60_000),
+      waiting[1]?.id,
+    ]);
+    const settling = new pg.Client({ connectionString: test.url });
+    await settling.connect();
+    const lock = (place: number) =>
+      settling.query('select from webhooks.deliveries where id = $1 for update', [waiting[place]?.id]);
+    await settling.query('begin');
+    await lock(0);
+    const disabled = endpoints.disable(scope, endpoint, 'It answered 410 Gone.');
+    await eventually('it waits', async () => {
+      const rows = await test.query(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      return rows.length > 0;
+    });
+    await lock(1);
+    await settling.query('commit');
+    await settling.end();
+    await disabled;
+    expect(await test.query('select distinct state from webhooks.deliveries')).toEqual([{ state: 'FAILED' }]);
+  });
+
   it('are tried again when the worker died while it posted them', async () => {
     await listen();
     await announcer.announce(scope, { type: 'campaign.sent', data: {} });
-    const now = clock.now();
-    await new WebhookDeliveriesQuery(database).claim(
-      { limit: 10, limitOfOne: 10 },
-      now,
-      new Date(now.getTime() + 30_000),
-    );
+    await new WebhookDeliveriesQuery(database).claim({ limit: 10, limitOfOne: 10 });
     await sender.pass();
     expect(receiver.posts).toHaveLength(0);
     clock.advance(31_000);

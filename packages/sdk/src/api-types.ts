@@ -81,7 +81,7 @@ export interface paths {
     head?: never;
     /**
      * Change a topic
-     * @description JSON merge-patch (RFC 7396). A change of doubleOptInEnabled concerns consents that are granted after it.
+     * @description JSON merge-patch (RFC 7396). A change of doubleOptInEnabled concerns consents that are granted after it. A topic of a campaign that is scheduled or being sent stays ACTIVE: 409 in-use.
      *
      *     The key needs the scope `topics:write`.
      */
@@ -487,7 +487,7 @@ export interface paths {
     head?: never;
     /**
      * Change a segment
-     * @description JSON merge-patch (RFC 7396). New rules are evaluated at once.
+     * @description JSON merge-patch (RFC 7396). New rules are evaluated at once. A segment of a campaign that is scheduled or being sent stays ACTIVE: 409 in-use.
      *
      *     The key needs the scope `segments:write`.
      */
@@ -3307,6 +3307,19 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */
@@ -5307,6 +5320,19 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `already-exists`: It exists already. `invalid-state`: The state does not allow this. `pre-send-rejected`: The campaign did not pass the pre-send checks. `schedule-missing`: There is no time to send at. `suppressed`: The address is suppressed. `in-use`: It is in use. */
+      409: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `payload-too-large`: The body is too large. */
       413: components['responses']['payload-too-large'];
       /** @description `unsupported-media-type`: The media type is not supported. */

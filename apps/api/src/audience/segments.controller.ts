@@ -97,10 +97,12 @@ export class SegmentsController {
   @Operation({
     operationId: 'updateSegment',
     summary: 'Change a segment',
-    description: 'JSON merge-patch (RFC 7396). New rules are evaluated at once.',
+    description:
+      'JSON merge-patch (RFC 7396). New rules are evaluated at once. A segment of a campaign that is scheduled or being sent stays ACTIVE: 409 in-use.',
     scope: 'segments:write',
     body: updateSegmentBody,
     response: { status: 200, schema: segmentView },
+    problems: [409],
   })
   async update(
     @InScope() scope: ProjectScope,

@@ -82,10 +82,11 @@ export class TopicsController {
     operationId: 'updateTopic',
     summary: 'Change a topic',
     description:
-      'JSON merge-patch (RFC 7396). A change of doubleOptInEnabled concerns consents that are granted after it.',
+      'JSON merge-patch (RFC 7396). A change of doubleOptInEnabled concerns consents that are granted after it. A topic of a campaign that is scheduled or being sent stays ACTIVE: 409 in-use.',
     scope: 'topics:write',
     body: updateTopicBody,
     response: { status: 200, schema: topicView },
+    problems: [409],
   })
   async update(
     @InScope() scope: ProjectScope,

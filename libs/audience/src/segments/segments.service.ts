@@ -55,13 +55,15 @@ export class SegmentsService {
     return this.query.get(scope, id);
   }
 
-  /** Throws NotFoundError, DomainValidationError. */
+  /** Throws NotFoundError, InUseError, DomainValidationError. */
   async update(scope: ProjectScope, idOrKey: string, patch: SegmentPatch): Promise<Segment> {
     const { id, isDue } = await this.database.transaction(scope, async () => {
       // Before the segment's own lock, as everywhere.
       if (patch.rules !== undefined) await this.segments.lockLinks(scope);
       const segment = await this.segments.lock(scope, idOrKey);
       if (segment === null) throw new NotFoundError();
+      if (segment.status === 'ACTIVE' && patch.status !== undefined && patch.status !== 'ACTIVE')
+        await this.usage.refuseIfNeeded('segment', scope, segment.id);
       const fields = patched(segment, patch);
       const newRules = fields !== null && fields.rules !== segment.rules;
       if (patch.rules !== undefined) refuseFault(rulesFault(segment.type, patch.rules));

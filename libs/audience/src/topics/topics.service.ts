@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { UsageCatalogue } from '../usage/usage-catalogue.js';
 import type { TopicFields } from './topic.js';
 import { TopicRepository } from './topic.repository.js';
 import { TopicsQuery, type TopicView } from './topics.query.js';
@@ -20,6 +21,7 @@ export class TopicsService {
     @Inject(Database) private readonly database: Database,
     @Inject(TopicRepository) private readonly topics: TopicRepository,
     @Inject(TopicsQuery) private readonly query: TopicsQuery,
+    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -37,11 +39,13 @@ export class TopicsService {
     return { ...topic, subscriberCount: 0, activeSubscriberCount: 0 };
   }
 
-  /** Throws NotFoundError. */
+  /** Throws NotFoundError, InUseError. */
   update(scope: ProjectScope, topicKey: string, patch: TopicPatch): Promise<TopicView> {
     return this.database.transaction(scope, async () => {
-      const topic = await this.topics.lock(scope, topicKey);
+      const turnsOff = patch.status !== undefined && patch.status !== 'ACTIVE';
+      const topic = await this.topics.lock(scope, topicKey, turnsOff ? 'delete' : 'change');
       if (topic === null) throw new NotFoundError();
+      if (turnsOff && topic.status === 'ACTIVE') await this.usage.refuseIfNeeded('topic', scope, topic.id);
       const fields = patched(topic, patch);
       if (fields !== null) await this.topics.update(scope, topic.id, fields, this.clock.now());
       return this.query.byKey(scope, topicKey);

@@ -1,4 +1,5 @@
 import type { ProjectScope } from '#kernel';
+import { InUseError } from './usage.errors.js';
 
 /** What others may hold on to, so that it cannot be deleted meanwhile. */
 export type UsedKind = 'topic' | 'segment';
@@ -10,6 +11,7 @@ interface User {
   readonly kind: UsedKind;
   readonly inWords: string;
   readonly findUsed: FindUsed;
+  readonly needsActive: boolean;
 }
 
 /**
@@ -19,18 +21,24 @@ interface User {
 export class UsageCatalogue {
   readonly #users: User[] = [];
 
-  /** `inWords` goes on behind “is used by”: `a scheduled or sending campaign`. */
-  register(kind: UsedKind, inWords: string, findUsed: FindUsed): void {
-    this.#users.push({ kind, inWords, findUsed });
+  /**
+   * `inWords` goes on behind “is used by”: `a scheduled or sending campaign`. `needsActive`: what it uses must not be made
+   * inactive or archived either.
+   */
+  register(kind: UsedKind, inWords: string, findUsed: FindUsed, { needsActive = false } = {}): void {
+    this.#users.push({ kind, inWords, findUsed, needsActive });
   }
 
   /** Who uses it, in words; empty when nobody does. */
-  async usersOf(kind: UsedKind, scope: ProjectScope, id: string): Promise<readonly string[]> {
-    const users: string[] = [];
-    for (const { inWords, findUsed } of this.#of(kind)) {
-      if ((await findUsed(scope, [id])).has(id)) users.push(inWords);
-    }
-    return users;
+  usersOf(kind: UsedKind, scope: ProjectScope, id: string): Promise<readonly string[]> {
+    return wordsOf(this.#of(kind), scope, id);
+  }
+
+  /** Refuses to turn off what somebody needs to be active. Throws InUseError. */
+  async refuseIfNeeded(kind: UsedKind, scope: ProjectScope, id: string): Promise<void> {
+    const needing = this.#of(kind).filter(({ needsActive }) => needsActive);
+    const users = await wordsOf(needing, scope, id);
+    if (users.length > 0) throw new InUseError(`The ${kind}`, users);
   }
 
   /** Those of the ids that anybody uses. */
@@ -44,4 +52,10 @@ export class UsageCatalogue {
   #of(kind: UsedKind): readonly User[] {
     return this.#users.filter((user) => user.kind === kind);
   }
+}
+
+async function wordsOf(users: readonly User[], scope: ProjectScope, id: string): Promise<string[]> {
+  const words: string[] = [];
+  for (const { inWords, findUsed } of users) if ((await findUsed(scope, [id])).has(id)) words.push(inWords);
+  return words;
 }

@@ -4,6 +4,8 @@ import type { DmarcAlignment } from '../dns/dmarc-policy.js';
 export interface CampaignFacts {
   /** Topics that the campaign names and that exist. */
   readonly topics: readonly { readonly name: string; readonly status: string }[];
+  /** Segments that the campaign names. */
+  readonly segments: readonly { readonly name: string; readonly status: string }[];
   /** How many would receive it now. */
   readonly recipients: number;
   /** Where recipients are and mail is held to a limit now; null where nothing limits. */

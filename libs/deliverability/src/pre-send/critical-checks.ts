@@ -29,15 +29,20 @@ export function criticalChecks(facts: CampaignFacts): PreSendCheck[] {
   ];
 }
 
+const inactiveOf = (named: CampaignFacts['segments']): string[] =>
+  named.filter(({ status }) => status !== 'ACTIVE').map(({ name }) => name);
+
 function topicCheck({ topics }: CampaignFacts): PreSendCheck {
-  const inactive = topics.filter(({ status }) => status !== 'ACTIVE').map(({ name }) => name);
+  const inactive = inactiveOf(topics);
   if (topics.length === 0) return fail('topic', 'The campaign has no topic: set topicIds.');
   return inactive.length > 0
     ? fail('topic', `Not active: ${inactive.join(', ')}.`)
     : pass('topic', `Goes to ${topics.map(({ name }) => name).join(', ')}.`);
 }
 
-function recipientsCheck({ recipients }: CampaignFacts): PreSendCheck {
+function recipientsCheck({ recipients, segments }: CampaignFacts): PreSendCheck {
+  const inactive = inactiveOf(segments);
+  if (inactive.length > 0) return fail('recipients', `Segments that are not active: ${inactive.join(', ')}.`);
   return check(
     'recipients',
     recipients > 0,

@@ -34,6 +34,7 @@ const domain: DomainFacts = {
 
 const good: CampaignFacts = {
   topics: [{ name: 'Product news', status: 'ACTIVE' }],
+  segments: [{ name: 'VIPs', status: 'ACTIVE' }],
   recipients: 3,
   destinations: [],
   sender: { host: 'mail.acme.example', needsDomain: true, domain },

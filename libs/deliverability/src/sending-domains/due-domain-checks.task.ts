@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
-import { Clock, newId, type ProjectScope } from '#kernel';
-import { Database, PeriodicTask, publish, type Sql } from '#platform';
+import { newId, type ProjectScope } from '#kernel';
+import { Database, PeriodicTask, present, presentAnd, publish, type Sql } from '#platform';
 import { DomainVerificationRequested } from './sending-domain.events.js';
 
 /** A check that was asked for and never came about is asked for again after this long. */
@@ -23,7 +23,6 @@ export class DueDomainChecks extends PeriodicTask {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
-    @Inject(Clock) private readonly clock: Clock,
   ) {
     super();
   }
@@ -33,13 +32,11 @@ export class DueDomainChecks extends PeriodicTask {
   }
 
   #askForBatch(): Promise<number> {
-    const now = this.clock.now();
-    const askAgainAt = new Date(now.getTime() + ASK_AGAIN_MS);
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<DueDomain>`
-        update deliverability.sending_domains d set next_check_at = ${askAgainAt}
+        update deliverability.sending_domains d set next_check_at = ${presentAnd(ASK_AGAIN_MS)}
         from (
-          select id from deliverability.sending_domains where next_check_at <= ${now}
+          select id from deliverability.sending_domains where next_check_at <= ${present}
           order by next_check_at limit ${BATCH} for no key update skip locked
         ) due
         where d.id = due.id
@@ -47,17 +44,17 @@ export class DueDomainChecks extends PeriodicTask {
       `.execute(db);
       for (const { id, environment_id: environmentId } of rows) {
         const scope = await this.environments.find(environmentId);
-        if (scope !== null) await this.#ask(db, scope, id, now);
+        if (scope !== null) await this.#ask(db, scope, id);
       }
       return rows.length;
     });
   }
 
-  async #ask(db: Sql, scope: ProjectScope, domainId: number, now: Date): Promise<void> {
+  async #ask(db: Sql, scope: ProjectScope, domainId: number): Promise<void> {
     const checkId = newId();
     await sql`
       insert into deliverability.domain_checks (id, environment_id, domain_id, asked_by, created_at)
-      values (${checkId}, ${scope.environmentId}, ${domainId}, 'SCHEDULE', ${now})
+      values (${checkId}, ${scope.environmentId}, ${domainId}, 'SCHEDULE', ${present})
     `.execute(db);
     await publish(db, scope, DomainVerificationRequested({ checkId }));
   }

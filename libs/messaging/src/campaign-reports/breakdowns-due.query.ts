@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import type { Sql } from '#platform';
+import { present, presentAnd, type Sql } from '#platform';
 
 /** A campaign whose figures by link and provider are to be counted now. */
 export interface DueBreakdown {
@@ -52,30 +52,30 @@ export async function forgetDue(db: Sql, campaignId: string): Promise<void> {
   await sql`delete from messaging.breakdowns_due where campaign_id = ${campaignId}`.execute(db);
 }
 
-/** Whether `takeDue` would find any: a condition for `Database.holds`. */
-export const areDue = (now: Date): RawBuilder<unknown> => sql`
-  exists (select from messaging.breakdowns_due where due_at <= ${now})
-  or exists (select from messaging.campaigns c where ${isLargeAndEnded(now)})
-`;
-
 /** Of a campaign `c` that has just ended and has no time to be counted yet. */
-const isLargeAndEnded = (now: Date): RawBuilder<unknown> => sql`
-  c.status = 'SENT' and c.completed_at between ${new Date(now.getTime() - MISSED_MS)} and ${now}
+const isLargeAndEnded = sql`
+  c.status = 'SENT' and c.completed_at between ${presentAnd(-MISSED_MS)} and ${present}
   and c.deleted_at is null and not exists (select from messaging.breakdowns_due b where b.campaign_id = c.id)
   and (select sum(k.sent) from messaging.campaign_counters k where k.campaign_id = c.id) > ${COUNTED_AT_ONCE}
 `;
 
+/** Whether `takeDue` would find any: a condition for `Database.holds`. */
+export const areDue: RawBuilder<unknown> = sql`
+  exists (select from messaging.breakdowns_due where due_at <= ${present})
+  or exists (select from messaging.campaigns c where ${isLargeAndEnded})
+`;
+
 /** Those that are due, and large campaigns that have just ended; each is told again when nobody has counted it. */
-export async function takeDue(db: Sql, now: Date): Promise<DueBreakdown[]> {
-  const lease = new Date(now.getTime() + LEASE_MS);
+export async function takeDue(db: Sql): Promise<DueBreakdown[]> {
+  const lease = presentAnd(LEASE_MS);
   const { rows } = await sql<DueBreakdown>`
     with ended as (
       insert into messaging.breakdowns_due (campaign_id, environment_id, due_at, earliest_at)
-      select c.id, c.environment_id, ${lease}, ${lease} from messaging.campaigns c where ${isLargeAndEnded(now)}
+      select c.id, c.environment_id, ${lease}, ${lease} from messaging.campaigns c where ${isLargeAndEnded}
       on conflict do nothing
       returning campaign_id, environment_id
     ), due as (
-      select campaign_id from messaging.breakdowns_due where due_at <= ${now}
+      select campaign_id from messaging.breakdowns_due where due_at <= ${present}
       order by due_at limit ${AT_ONCE} for update skip locked
     ), taken as (
       update messaging.breakdowns_due b set due_at = ${lease}, earliest_at = ${lease} from due

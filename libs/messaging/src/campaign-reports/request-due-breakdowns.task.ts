@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock } from '#kernel';
 import { Database, PeriodicTask, publish } from '#platform';
 import { areDue, takeDue } from './breakdowns-due.query.js';
 import { CampaignBreakdownDue } from './campaign-report.events.js';
@@ -10,18 +9,14 @@ export class RequestDueBreakdowns extends PeriodicTask {
   override readonly name = 'request-due-breakdowns';
   override readonly everyMs = 10_000;
 
-  constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Clock) private readonly clock: Clock,
-  ) {
+  constructor(@Inject(Database) private readonly database: Database) {
     super();
   }
 
   override async run(): Promise<void> {
-    const now = this.clock.now();
-    if (!(await this.database.holds('breakdowns-due', areDue(now)))) return;
+    if (!(await this.database.holds('breakdowns-due', areDue))) return;
     await this.database.system(async ({ db }) => {
-      for (const { campaignId, ...scope } of await takeDue(db, now))
+      for (const { campaignId, ...scope } of await takeDue(db))
         await publish(db, scope, CampaignBreakdownDue({ campaignId }));
     });
   }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
-import { type AudienceBreakdown, TopicsQuery } from '#audience';
+import type { AudienceBreakdown } from '#audience';
 import {
   type CampaignFacts,
   criticalChecks,
@@ -9,6 +9,7 @@ import {
   warningChecks,
 } from '#deliverability';
 import type { Campaign } from './campaign.js';
+import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { ContentReviews } from './content-reviews.service.js';
 import { type AudienceOutlook, DestinationOutlook } from './destination-outlook.service.js';
 import { Senders } from './senders.service.js';
@@ -29,7 +30,7 @@ const NOBODY: AudienceOutlook = {
 @Injectable()
 export class CampaignAnalysisService {
   constructor(
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(CampaignAudienceQuery) private readonly chosen: CampaignAudienceQuery,
     @Inject(DestinationOutlook) private readonly outlook: DestinationOutlook,
     @Inject(Senders) private readonly senders: Senders,
     @Inject(ContentReviews) private readonly content: ContentReviews,
@@ -51,7 +52,7 @@ export class CampaignAnalysisService {
       campaign.topicIds.length === 0 ? NOBODY : await this.outlook.of(scope, campaign, now);
     const recipients = audience.willReceive;
     const facts: CampaignFacts = {
-      topics: await this.topics.held(scope, campaign.topicIds),
+      ...(await this.chosen.of(scope, campaign)),
       recipients,
       destinations,
       now,

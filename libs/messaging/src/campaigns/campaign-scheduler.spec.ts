@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
+import { InUseError, SegmentsService, TopicsService } from '#audience';
 import { InvalidStateError, type ProjectScope } from '#kernel';
 import { MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import type { Campaign } from './campaign.js';
+import { CampaignControlService } from './campaign-control.service.js';
 import { CampaignScheduler } from './campaign-scheduler.js';
 import { CampaignSendingService } from './campaign-sending.service.js';
 import { CampaignsService } from './campaigns.service.js';
@@ -11,6 +13,7 @@ import { ScheduledCampaignsQuery } from './scheduled-campaigns.query.js';
 import { ScheduledCampaignsService } from './scheduled-campaigns.service.js';
 
 const HOUR = 60 * MINUTE;
+const EVERYBODY = JSON.stringify({ version: 1, where: { field: 'email', op: 'exists' } });
 
 describe('scheduled campaigns', () => {
   let fixture: MessagingFixture;
@@ -69,6 +72,34 @@ describe('scheduled campaigns', () => {
     expect(await fixture.campaign(campaign.id)).toMatchObject({ status: 'QUEUED_FOR_SENDING', reserved: 2 });
   });
 
+  it('keep their topics and segments active until they are sent, paused ones too, and cancelled ones not', async () => {
+    const [topics, segments] = [fixture.get(TopicsService), fixture.get(SegmentsService)];
+    const segment = await segments.create(scope, { name: 'Everybody', rules: EVERYBODY });
+    const draft = await fixture.draft(scope, 2, { scheduledAt: inFuture(HOUR), segmentIds: [segment.id] });
+    const [topic] = await fixture.test.query<{ key: string }>('select topic_key as key from audience.topics');
+    const turnOff = [
+      (status: 'INACTIVE' | 'ARCHIVED') => topics.update(scope, topic!.key, { status }),
+      (status: 'INACTIVE' | 'ARCHIVED') => segments.update(scope, segment.id, { status }),
+    ];
+    await sending().schedule(scope, draft.campaignKey);
+    for (const off of turnOff) {
+      await expect(off('INACTIVE')).rejects.toThrow(InUseError);
+      await expect(off('ARCHIVED')).rejects.toThrow('is used by a scheduled or sending campaign');
+    }
+    await fixture.get(CampaignControlService).cancel(scope, draft.campaignKey);
+    for (const off of turnOff) expect(await off('INACTIVE')).toMatchObject({ status: 'INACTIVE' });
+  });
+
+  it('cannot be made of a draft whose segment is not active any more', async () => {
+    const segments = fixture.get(SegmentsService);
+    const segment = await segments.create(scope, { name: 'Everybody', rules: EVERYBODY });
+    const draft = await fixture.draft(scope, 2, { scheduledAt: inFuture(HOUR), segmentIds: [segment.id] });
+    await segments.update(scope, segment.id, { status: 'INACTIVE' });
+    await expect(sending().schedule(scope, draft.campaignKey)).rejects.toThrow(PreSendRejectedError);
+    await segments.update(scope, segment.id, { status: 'ACTIVE' });
+    expect(await sending().schedule(scope, draft.campaignKey)).toMatchObject({ status: 'SCHEDULED' });
+  });
+
   it('are started once, however many workers look at the same time', async () => {
     const first = await scheduled();
     const campaigns = [first, await scheduled(first), await scheduled(first)];
@@ -79,7 +110,6 @@ describe('scheduled campaigns', () => {
         new CampaignScheduler(
           fixture.get(ScheduledCampaignsQuery),
           fixture.get(ScheduledCampaignsService),
-          fixture.clock,
           pino({ level: 'silent' }),
         ),
     );

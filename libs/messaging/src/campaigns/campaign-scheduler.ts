@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { Clock } from '#kernel';
 import { describeError, LOGGER, Loop } from '#platform';
 import { ScheduledCampaignsService } from './scheduled-campaigns.service.js';
 import { type DueCampaign, ScheduledCampaignsQuery } from './scheduled-campaigns.query.js';
@@ -20,7 +19,6 @@ export class CampaignScheduler {
   constructor(
     @Inject(ScheduledCampaignsQuery) private readonly scheduled: ScheduledCampaignsQuery,
     @Inject(ScheduledCampaignsService) private readonly starting: ScheduledCampaignsService,
-    @Inject(Clock) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#loop = new Loop(
@@ -40,7 +38,7 @@ export class CampaignScheduler {
 
   /** Starts all that are due. One that cannot be started now does not keep the others; it is tried again. */
   async pass(): Promise<void> {
-    for (const due of await this.scheduled.due(this.clock.now(), BATCH)) await this.#start(due);
+    for (const due of await this.scheduled.due(BATCH)) await this.#start(due);
   }
 
   async #start({ id, scope }: DueCampaign): Promise<void> {

@@ -1,12 +1,12 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { sql } from 'kysely';
-import { UsageCatalogue, type UsedKind } from '#audience';
+import { type FindUsed, UsageCatalogue, type UsedKind } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 
 const COLUMNS: Record<UsedKind, string> = { topic: 'topic_ids', segment: 'segment_ids' };
 
-/** Tells the audience which topics and segments must not go: those of campaigns that are to be sent or being sent. */
+/** Tells the audience which topics and segments must neither go nor be turned off: those of campaigns that are to be sent or being sent. */
 @Injectable()
 export class CampaignUsageQuery implements OnModuleInit {
   constructor(
@@ -16,9 +16,8 @@ export class CampaignUsageQuery implements OnModuleInit {
 
   onModuleInit(): void {
     for (const kind of ['topic', 'segment'] as const) {
-      this.usage.register(kind, 'a scheduled or sending campaign', (scope, ids) =>
-        this.#used(scope, kind, ids),
-      );
+      const used: FindUsed = (scope, ids) => this.#used(scope, kind, ids);
+      this.usage.register(kind, 'a scheduled or sending campaign', used, { needsActive: true });
     }
   }
 

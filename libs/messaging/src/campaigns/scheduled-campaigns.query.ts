@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, present } from '#platform';
 
 interface DueRow {
   readonly id: string;
@@ -23,14 +23,14 @@ export class ScheduledCampaignsQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** At most `limit`, the one that has waited longest first. */
-  async due(now: Date, limit: number): Promise<DueCampaign[]> {
-    const isAny = sql`exists (select from messaging.campaigns where status = 'SCHEDULED' and scheduled_at <= ${now})`;
+  async due(limit: number): Promise<DueCampaign[]> {
+    const isAny = sql`exists (select from messaging.campaigns where status = 'SCHEDULED' and scheduled_at <= ${present})`;
     if (!(await this.database.holds('campaigns.scheduled', isAny))) return [];
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<DueRow>`
         select c.id, e.* from (
           select id, environment_id, scheduled_at from messaging.campaigns
-          where status = 'SCHEDULED' and scheduled_at <= ${now} order by scheduled_at limit ${limit}
+          where status = 'SCHEDULED' and scheduled_at <= ${present} order by scheduled_at limit ${limit}
         ) c cross join lateral access.find_environment(c.environment_id) e
         order by c.scheduled_at
       `.execute(db);

@@ -52,8 +52,7 @@ describe('a campaign that not all goes well with', () => {
       const [claims, journal] = [fixture.get(DeliveryClaimsQuery), fixture.get(DeliveryJournal)];
       const claim = async (under: CampaignUnderWay | undefined) => {
         if (under === undefined) throw new Error('No campaign is under way.');
-        const lease = { token: newId(), until: new Date(fixture.clock.now().getTime() + MINUTE) };
-        return claims.claimCampaign(under, 10, lease, fixture.clock.now());
+        return claims.claimCampaign(under, 10, newId());
       };
       const [before] = await claims.campaignsUnderWay('LIVE');
       const stale = await claim(before);

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import { Database, prepared } from '#platform';
+import { Database, prepared, present, presentAnd } from '#platform';
 import type { ClaimedDelivery } from './delivery.js';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
-import type { Lease } from './lease.js';
+import { LEASE_MS } from './lease.js';
 
 /** A campaign that the engine is sending. */
 export interface CampaignUnderWay {
@@ -15,6 +15,8 @@ export interface CampaignUnderWay {
   readonly ambiguousPolicy: AmbiguousPolicy;
   /** The period whose e-mails are set aside for it; null where they are not counted. */
   readonly usagePeriod: Date | null;
+  /** Something of it is to be sent now; else it is over. */
+  readonly isDue: boolean;
 }
 
 /** A delivery of its own (a confirmation, say), with whose it is. */
@@ -33,10 +35,28 @@ interface ScopeColumns {
   readonly environment: Environment;
 }
 
+/** The partition of the deliveries of a campaign `c`. */
+const partitionOf = sql`(c.queued_at at time zone 'UTC')::date`;
+
+/**
+ * Of a campaign `c` that is found by its id: a plan made while few are being sent would look through all that are, for each mail,
+ * when they are thousands.
+ */
+export const isSending = sql`(c.status = 'SENDING') is true`;
+
+/** The deliveries `d` of a campaign `c`. */
+const ofCampaign = sql`d.source_id = c.id and d.kind = 'CAMPAIGN' and d.queued_on = ${partitionOf}`;
+
 // Due, and nobody's: never tried, waiting for a later try, or left by a sender that died.
-const due = (now: Date): RawBuilder<unknown> => sql`
-  d.finished_at is null and d.next_attempt_at <= ${now}
-  and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${now}))
+const due = sql`
+  d.finished_at is null and d.next_attempt_at <= ${present}
+  and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${present}))
+`;
+
+/** Of a campaign `c`: all are written down, and none is open. */
+export const isOver = sql`
+  ${isSending} and c.expanded_at is not null and c.retry_from is null
+    and not exists (select from messaging.deliveries d where ${ofCampaign} and d.finished_at is null)
 `;
 
 const ofKind = (which: SinglesKind): RawBuilder<unknown> =>
@@ -50,8 +70,8 @@ export const isInDoubt = (row: 'd' | 'due', era: RawBuilder<unknown>): RawBuilde
 /** `inEra`: the marks that follow are not waited for. */
 const claim = (
   candidates: RawBuilder<unknown>,
-  lease: Lease,
-  { now, inEra }: { readonly now: Date; readonly inEra: boolean },
+  leaseToken: string,
+  { inEra }: { readonly inEra: boolean },
 ): RawBuilder<unknown> => sql`
   present as materialized (select messaging.current_era() as era),
   due as materialized (
@@ -60,14 +80,14 @@ const claim = (
     from (${candidates}) due cross join present
   ),
   claimed as (
-    update messaging.deliveries d set state = 'CLAIMED', lease_token = ${lease.token}, lease_until = ${lease.until},
+    update messaging.deliveries d set state = 'CLAIMED', lease_token = ${leaseToken}, lease_until = ${presentAnd(LEASE_MS)},
       lease_era = case when ${inEra}::boolean then due.era end,
       possible_duplicate = d.possible_duplicate or due.in_doubt
     from due where d.id = due.id and d.queued_on = due.queued_on
     returning d.id, d.queued_on as "queuedOn", d.kind, d.source_id as "sourceId", d.subscriber_id as "subscriberId",
       d.address, d.message_id as "messageId", d.lease_token as "leaseToken",
       d.lease_era as "leaseEra", d.attempt, d.created_at as "createdAt",
-      coalesce(d.due_since, ${now}::timestamptz) as "dueSince", d.environment_id,
+      coalesce(d.due_since, ${present}) as "dueSince", d.environment_id,
       due.in_doubt as interrupted, due.possible_duplicate as "possibleDuplicate"
   )
 `;
@@ -77,46 +97,57 @@ const claim = (
 export class DeliveryClaimsQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** The environment's kind of campaigns that are being sent, the one queued first at the head. */
+  /**
+   * The environment's kind of campaigns that have something to send now, or that are over, the one queued first at the head.
+   * Those that wait, be they thousands, are one look at an index each, and nothing more.
+   */
   async campaignsUnderWay(environment: Environment): Promise<CampaignUnderWay[]> {
     const isAny = sql`exists (select from messaging.campaigns where status = 'SENDING')`;
     if (!(await this.database.holds('campaigns.under-way', isAny))) return [];
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql<ScopeColumns & Omit<CampaignUnderWay, 'scope'>>`
-        select c.id, (c.queued_at at time zone 'UTC')::date as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
-          c.usage_period as "usagePeriod", e.*
-        from messaging.campaigns c cross join lateral access.find_environment(c.environment_id) e
-        where c.status = 'SENDING' and e.environment = ${environment}
+    const rows = await this.database.systemStatement(
+      'campaigns.due',
+      sql<ScopeColumns & Omit<CampaignUnderWay, 'scope'>>`
+        with open as materialized (
+          select c.*, soonest.next_attempt_at as soonest from messaging.campaigns c left join lateral (
+            select d.next_attempt_at from messaging.deliveries d where ${ofCampaign} and d.finished_at is null
+            order by d.next_attempt_at, d.id limit 1
+          ) soonest on true
+          where c.status = 'SENDING'
+        ), found as materialized (
+          select c.*, (select true from messaging.deliveries d where ${ofCampaign} and ${due} limit 1) as is_due
+          from open c
+          where c.soonest <= ${present} or (c.soonest is null and c.expanded_at is not null and c.retry_from is null)
+        )
+        select c.id, ${partitionOf} as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
+          c.usage_period as "usagePeriod", c.is_due is not null as "isDue", e.*
+        from found c cross join lateral access.find_environment(c.environment_id) e
+        where (c.is_due or c.soonest is null) and e.environment = ${environment}
         order by c.queued_at
-      `.execute(db);
-      return rows.map(({ id, queuedOn, ambiguousPolicy, usagePeriod, ...columns }) => ({
-        id,
-        queuedOn,
-        ambiguousPolicy,
-        usagePeriod,
-        scope: scopeOf(columns),
-      }));
-    });
+      `,
+    );
+    return rows.map(({ tenant_id, project_id, environment_id, environment: kind, ...campaign }) => ({
+      ...campaign,
+      scope: scopeOf({ tenant_id, project_id, environment_id, environment: kind }),
+    }));
   }
 
   /** None when the campaign has been stopped, or sent anew, since it was seen under way. */
   claimCampaign(
     { scope, id, queuedOn, usagePeriod, ambiguousPolicy }: CampaignUnderWay,
     limit: number,
-    lease: Lease,
-    now: Date,
+    leaseToken: string,
   ): Promise<ClaimedDelivery[]> {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_era, d.possible_duplicate from messaging.deliveries d
-      where d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and ${due(now)}
+      where d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and ${due}
         and exists (
           select from messaging.campaigns c
-          where c.id = ${id} and c.status = 'SENDING' and c.usage_period is not distinct from ${usagePeriod}::timestamptz
+          where c.id = ${id} and ${isSending} and c.usage_period is not distinct from ${usagePeriod}::timestamptz
         )
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async ({ db }) => {
-      const claimed = claim(candidates, lease, { now, inEra: ambiguousPolicy === 'RESEND' });
+      const claimed = claim(candidates, leaseToken, { inEra: ambiguousPolicy === 'RESEND' });
       const { rows } = await sql<ClaimedDelivery>`${prepared} with ${claimed} select * from claimed`.execute(
         db,
       );
@@ -129,19 +160,18 @@ export class DeliveryClaimsQuery {
     environment: Environment,
     which: SinglesKind,
     limit: number,
-    lease: Lease,
-    now: Date,
+    leaseToken: string,
   ): Promise<ClaimedSingle[]> {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_era, d.possible_duplicate from messaging.deliveries d
-      where ${ofKind(which)} and ${due(now)}
+      where ${ofKind(which)} and ${due}
         and exists (select from access.find_environment(d.environment_id) e where e.environment = ${environment})
       order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked
     `;
-    if (!(await this.#isAnySingle(which, now))) return [];
+    if (!(await this.#isAnySingle(which))) return [];
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<ScopeColumns & ClaimedDelivery>`
-        with ${claim(candidates, lease, { now, inEra: false })}
+        with ${claim(candidates, leaseToken, { inEra: false })}
         select c.*, e.tenant_id, e.project_id, e.environment
         from claimed c cross join lateral access.find_environment(c.environment_id) e
       `.execute(db);
@@ -150,13 +180,13 @@ export class DeliveryClaimsQuery {
   }
 
   /** The soonest alone is read, from the index of each partition. */
-  #isAnySingle(which: SinglesKind, now: Date): Promise<boolean> {
+  #isAnySingle(which: SinglesKind): Promise<boolean> {
     return this.database.holds(
       `deliveries.singles.${which}`,
       sql`(
         select d.next_attempt_at from messaging.deliveries d where d.finished_at is null and ${ofKind(which)}
         order by d.next_attempt_at limit 1
-      ) <= ${now}`,
+      ) <= ${present}`,
     );
   }
 }

@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
+import { present } from '#platform';
 import { countingSent } from '../tracking/campaign-counters.query.js';
 import type { ClaimedDelivery, DeliveryKind } from './delivery.js';
+import { isSending } from './delivery-claims.query.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
 import type { WrittenState } from './returned-deliveries.service.js';
 import { PRESENT_ERA } from './server-era.query.js';
@@ -42,7 +44,6 @@ export interface ExchangeStatement {
 
 export function exchangeStatement(
   { outcomes, starting, usagePeriod }: JournalEntry,
-  now: Date,
   { wanted, settle }: ExchangeParts,
 ): ExchangeStatement {
   const { sent = [], rest = [] } = Object.groupBy(outcomes, ({ state }) =>
@@ -53,7 +54,7 @@ export function exchangeStatement(
   const kinds = [...new Set(deliveries.map(({ kind }) => kind))].sort();
   const settlement = settle({ period: sql`n.period`, used: sql`n.used`, released: sql`n.released` });
   const statement = sql<ExchangeRow>`
-    with ${writing({ sent, rest }, queuedOn, now)}, ${countingSent('written', now)}, settled as (
+    with ${writing({ sent, rest }, queuedOn)}, ${countingSent('written')}, settled as (
       select ${settlement} from (
         select ${usagePeriod}::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
           count(*) filter (where state in ('FAILED', 'SKIPPED')) as released
@@ -73,23 +74,25 @@ export function exchangeStatement(
 const writing = (
   { sent, rest }: Readonly<Record<'sent' | 'rest', readonly DeliveryOutcome[]>>,
   queuedOn: string | null,
-  now: Date,
 ) => sql`
   sent as (
-    update messaging.deliveries d set state = 'SENT', reason = null, last_error = null,
-      sent_at = ${now}::timestamptz, finished_at = ${now}::timestamptz, lease_token = null, lease_until = null, lease_era = null
+    update messaging.deliveries d set state = 'SENT', reason = null, last_error = null, attempt = d.attempt + ${lostMark},
+      sent_at = ${present}, finished_at = ${present}, lease_token = null, lease_until = null, lease_era = null
     where ${isOneOf(deliveriesOf(sent), queuedOn)}
     returning ${WRITTEN}
-  ), ${rest.length === 0 ? sql`` : sql`${writingRest(rest, queuedOn, now)},`}
+  ), ${rest.length === 0 ? sql`` : sql`${writingRest(rest, queuedOn)},`}
   written as (select * from sent ${rest.length === 0 ? sql`` : sql`union all select * from rest`})
 `;
+
+/** A crash of the server may have undone the mark of what was sent, and with it the count of the attempt. */
+const lostMark = sql`(d.state = 'CLAIMED')::int`;
 
 const deliveriesOf = (outcomes: readonly DeliveryOutcome[]) => outcomes.map(({ delivery }) => delivery);
 
 const WRITTEN = sql`d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id`;
 
 /** Looks each up by its keys in one value: there is no join that old statistics could lead astray. */
-const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | null, now: Date) => {
+const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | null) => {
   const byKeys = Object.fromEntries(
     outcomes.map((outcome) => [
       `${outcome.delivery.id}/${outcome.delivery.leaseToken}`,
@@ -101,11 +104,11 @@ const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | nu
     rest as (
       update messaging.deliveries d set (state, reason, last_error, attempt, next_attempt_at, possible_duplicate,
         due_since, finished_at) = (
-        select o.state, o.reason, o.last_error, greatest(d.attempt - o.uncounted, 0), coalesce(o.next_attempt_at, d.next_attempt_at),
+        select o.state, o.reason, o.last_error, greatest(d.attempt + o.tried * ${lostMark} - o.uncounted, 0), coalesce(o.next_attempt_at, d.next_attempt_at),
           o.possible_duplicate, coalesce(o.due_since, d.due_since),
-          case when o.state <> 'DEFERRED' then ${now}::timestamptz end
+          case when o.state <> 'DEFERRED' then ${present} end
         from told t cross join lateral jsonb_to_record(t.outcomes -> (d.id || '/' || d.lease_token)) as o(state text, reason text,
-          last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, uncounted int)
+          last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, tried int, uncounted int)
       ), lease_token = null, lease_until = null, lease_era = null
       where ${isOneOf(deliveriesOf(outcomes), queuedOn)}
       returning ${WRITTEN}
@@ -121,6 +124,7 @@ function outcomeColumns(outcome: DeliveryOutcome) {
     next_attempt_at: outcome.nextAttemptAt,
     due_since: outcome.dueSince,
     possible_duplicate: outcome.possibleDuplicate,
+    tried: outcome.tried ? 1 : 0,
     uncounted: outcome.uncounted ? 1 : 0,
   };
 }
@@ -153,7 +157,7 @@ function mayGo(kinds: readonly DeliveryKind[], wanted: ExchangeParts['wanted']):
   const conditions = {
     CAMPAIGN: sql`exists (
       select from messaging.campaigns c
-      where c.id = d.source_id and c.status = 'SENDING' and ${wanted.ofCampaign}
+      where c.id = d.source_id and ${isSending} and ${wanted.ofCampaign}
     )`,
     AUTOMATION: sql`exists (
       select from messaging.automation_runs r join messaging.automation_versions v on v.id = r.version_id

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
 import type { ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database, presentAnd, type Sql } from '#platform';
 import { MailAnnouncements } from '../tracking/mail-announcements.service.js';
 import type { ClaimedDelivery } from './delivery.js';
 import { exchangeStatement, isHeld, type JournalEntry } from './delivery-exchange.query.js';
@@ -14,6 +14,7 @@ import {
   returnedOf,
   type WrittenState,
 } from './returned-deliveries.service.js';
+import { LEASE_MS } from './lease.js';
 import { PRESENT_ERA } from './server-era.query.js';
 
 /** The topic of an automation's mail, of a version called `v`, as `uuid[]`. */
@@ -80,17 +81,24 @@ export class DeliveryJournal {
       ofCampaign: this.recipients.mayReceive(sql`d.subscriber_id`, sql`c.topic_ids`, now),
       ofAutomation: this.recipients.mayReceive(sql`d.subscriber_id`, TOPIC_OF_STEP, now),
     };
-    return exchangeStatement(entry, now, {
+    return exchangeStatement(entry, {
       wanted,
       settle: (change) => this.quota.settling(scope, change.period, change),
     });
   }
 
-  /** Lengthens the lease on deliveries in hand, all of one partition. */
-  async renew(scope: ProjectScope, deliveries: readonly ClaimedDelivery[], until: Date): Promise<void> {
+  /**
+   * Lengthens the lease on deliveries in hand, all of one partition. It waits for no exchange, which may wait for it: what one
+   * writes just now is left to the next renewal.
+   */
+  async renew(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
       await sql`
-        update messaging.deliveries d set lease_until = ${until} where ${isHeld(deliveries)}
+        with held as materialized (
+          select d.id from messaging.deliveries d where ${isHeld(deliveries)} for no key update skip locked
+        )
+        update messaging.deliveries d set lease_until = ${presentAnd(LEASE_MS)}
+        where ${isHeld(deliveries)} and d.id = any(array(select id from held))
       `.execute(db);
     });
   }

@@ -6,7 +6,7 @@ import type { DeliveryJournal } from './delivery-journal.js';
 import { type DeliveryOutcome, outcomeOf } from './delivery-outcome.js';
 import type { DeliverySource, DeliveryWork, PreparedDelivery } from './delivery-source.js';
 import type { DeliveryTransport } from './delivery-transport.js';
-import { LEASE_MS, RENEW_EVERY_MS } from './lease.js';
+import { RENEW_EVERY_MS } from './lease.js';
 import { exchangesOf, groupByScope } from './exchange-groups.js';
 import { RoutePause } from './route-pause.js';
 import { UnflushedOutcomes } from './unflushed-outcomes.js';
@@ -131,8 +131,8 @@ export class DeliveryLane {
 
   async #claim(limit: number): Promise<void> {
     try {
-      const [now, begun] = [this.parts.clock.now(), performance.now()];
-      const works = await this.parts.source.claim(limit, { token: newId(), until: this.#leaseEnd() }, now);
+      const begun = performance.now();
+      const works = await this.parts.source.claim(limit, newId());
       // A claim is waited for, and with it all that was written before.
       const era = works[0]?.delivery.leaseEra ?? null;
       if (era !== null) this.#unflushed.flushed(era, begun);
@@ -255,7 +255,7 @@ export class DeliveryLane {
       for (const group of groupByScope(held)) {
         const [first] = group;
         const deliveries = group.map(({ delivery }) => delivery);
-        if (first !== undefined) await this.parts.journal.renew(first.scope, deliveries, this.#leaseEnd());
+        if (first !== undefined) await this.parts.journal.renew(first.scope, deliveries);
       }
     } catch (error) {
       this.#complain('renewing leases failed', error);
@@ -269,10 +269,6 @@ export class DeliveryLane {
     const era = await this.parts.journal.era(work.scope);
     this.#writeAgain(this.#unflushed.written(era, [], performance.now()));
     this.#unflushed.flushed(era, performance.now() - FLUSHED_AFTER_MS);
-  }
-
-  #leaseEnd(): Date {
-    return new Date(this.#nowMs() + LEASE_MS);
   }
 
   #nowMs(): number {

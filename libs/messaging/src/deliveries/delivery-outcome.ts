@@ -19,6 +19,8 @@ export interface DeliveryOutcome {
   readonly dueSince: Date | null;
   /** It is tried again though it may have arrived. */
   readonly possibleDuplicate: boolean;
+  /** The mail was on the wire, or on its way there. */
+  readonly tried: boolean;
   /** The attempt does not count: the route failed before the message had a part in it. */
   readonly uncounted: boolean;
 }
@@ -35,6 +37,16 @@ const MAX_ERROR = 500;
 
 /** The state machine's step after an attempt. `random` spreads retries and gives numbers in [0, 1). */
 export function outcomeOf(
+  delivery: ClaimedDelivery,
+  result: SendOutcome,
+  policy: AmbiguousPolicy,
+  now: Date,
+  random: () => number,
+): DeliveryOutcome {
+  return { ...stepAfter(delivery, result, policy, now, random), tried: true };
+}
+
+function stepAfter(
   delivery: ClaimedDelivery,
   result: SendOutcome,
   policy: AmbiguousPolicy,
@@ -173,6 +185,7 @@ function ended(
     nextAttemptAt: null,
     dueSince: null,
     possibleDuplicate: delivery.possibleDuplicate || delivery.interrupted,
+    tried: false,
     uncounted: false,
   };
 }

@@ -3,7 +3,6 @@ import type { ProjectScope } from '#kernel';
 import type { ClaimedDelivery, OutgoingMail } from './delivery.js';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
-import type { Lease } from './lease.js';
 
 /** A claimed delivery with what its sender must know beside it. */
 export interface DeliveryWork {
@@ -29,8 +28,8 @@ export interface Admission {
 
 /** One kind of work for a lane. */
 export interface DeliverySource {
-  /** The next due deliveries, leased; none when there is nothing to do now. */
-  claim(limit: number, lease: Lease, now: Date): Promise<DeliveryWork[]>;
+  /** The next due deliveries, leased with this token; none when there is nothing to do now. */
+  claim(limit: number, leaseToken: string): Promise<DeliveryWork[]>;
   /** Looks once more whether each may be sent, and composes its mail. */
   prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]>;
 }

@@ -8,7 +8,6 @@ import type {
   PreparedDelivery,
   SinglesPreparation,
 } from './delivery-source.js';
-import type { Lease } from './lease.js';
 
 /** Who makes the mails of each kind that is sent one by one. */
 export type SinglesPreparations = Readonly<Partial<Record<DeliveryKind, SinglesPreparation>>>;
@@ -23,8 +22,8 @@ export class SinglesSource implements DeliverySource {
     private readonly tools: { readonly pace: DestinationPace; readonly clock: Clock },
   ) {}
 
-  async claim(limit: number, lease: Lease, now: Date): Promise<DeliveryWork[]> {
-    const singles = await this.claims.claimSingles(this.environment, this.which, limit, lease, now);
+  async claim(limit: number, leaseToken: string): Promise<DeliveryWork[]> {
+    const singles = await this.claims.claimSingles(this.environment, this.which, limit, leaseToken);
     return singles.map((single) => ({ ...single, ambiguousPolicy: 'RESEND', usagePeriod: null }));
   }
 

@@ -47,7 +47,6 @@ describe('erasure from mail', () => {
   });
 
   const get = <T>(type: Type<T>): T => context.get(type, { strict: false });
-  const lease = () => ({ token: newId(), until: new Date(clock.now().getTime() + 60_000) });
 
   async function reader(name: string) {
     const parsed = parseEmailAddress(`${name}-${newId()}@lovelace.example`);
@@ -106,6 +105,7 @@ describe('erasure from mail', () => {
         queuedOn: QUEUED_ON,
         ambiguousPolicy: 'RESEND',
         usagePeriod: null,
+        isDue: true,
       } as const,
     };
   }
@@ -162,7 +162,7 @@ describe('erasure from mail', () => {
     const ada = await reader('ada');
     const { ids, under } = await send(ada.topicId, [ada]);
     const [claims, journal] = [get(DeliveryClaimsQuery), get(DeliveryJournal)];
-    const claimed = await claims.claimCampaign(under, 10, lease(), clock.now());
+    const claimed = await claims.claimCampaign(under, 10, newId());
     const work = claimed.map(
       (delivery) => ({ scope, delivery, ambiguousPolicy: 'RESEND', usagePeriod: null }) as const,
     );
@@ -178,7 +178,7 @@ describe('erasure from mail', () => {
     expect([...marked]).toEqual([]);
     await journal.release(scope, claimed);
 
-    const [again] = await claims.claimCampaign(under, 10, lease(), clock.now());
+    const [again] = await claims.claimCampaign(under, 10, newId());
     expect(again).toMatchObject({ id: ids[0], subscriberId: null, address: '' });
     const [prepared] = await get(CampaignPreparation).prepare([{ ...work[0]!, delivery: again! }]);
     expect(prepared).toMatchObject({ outcome: { state: 'SKIPPED', reason: 'erased' } });
@@ -191,7 +191,7 @@ describe('erasure from mail', () => {
     const ada = await reader('ada');
     const { ids, under } = await send(ada.topicId, [ada]);
 
-    const claimed = await get(DeliveryClaimsQuery).claimCampaign(under, 10, lease(), clock.now());
+    const claimed = await get(DeliveryClaimsQuery).claimCampaign(under, 10, newId());
     await get(DeliveryJournal).write(
       scope,
       { outcomes: [], starting: claimed, usagePeriod: null, flushed: true },
@@ -205,6 +205,7 @@ describe('erasure from mail', () => {
       lastError: '550 5.1.1 no such user',
       nextAttemptAt: null,
       possibleDuplicate: false,
+      tried: true,
       uncounted: false,
       dueSince: null,
     };

@@ -26,40 +26,40 @@ export class GuardSending extends PeriodicTask {
 
   override async run(): Promise<void> {
     const now = this.clock.now();
-    const environments = await this.database.system(({ db }) => sendingNow(db));
-    for (const environmentId of environments) await this.#judge(environmentId, now);
+    const sending = await this.database.system(({ db }) => sendingNow(db, now));
+    for (const figures of sending) await this.#judge(figures, now);
     await this.database.system(({ db }) => pauseStopped(db, now));
   }
 
-  async #judge(environmentId: number, now: Date): Promise<void> {
-    const fault = await this.database.system(async ({ db }) => {
-      const found = faultOf(await figuresOf(db, environmentId, now));
-      return found !== null && (await stop(db, environmentId, found, now)) ? found : null;
-    });
-    if (fault !== null) this.logger.error({ environmentId, fault }, 'a project’s sending is stopped');
+  async #judge({ environmentId, ...figures }: EnvironmentFigures, now: Date): Promise<void> {
+    const fault = faultOf(figures);
+    if (fault === null) return;
+    if (await this.database.system(({ db }) => stop(db, environmentId, fault, now)))
+      this.logger.error({ environmentId, fault }, 'a project’s sending is stopped');
   }
 }
 
-async function sendingNow(db: Sql): Promise<number[]> {
-  const { rows } = await sql<{ id: number }>`
-    select distinct c.environment_id as id
-    from messaging.campaigns c cross join lateral access.find_environment(c.environment_id) e
-    where c.status = 'SENDING' and e.environment = 'LIVE'
-  `.execute(db);
-  return rows.map(({ id }) => id);
+interface EnvironmentFigures extends SendingFigures {
+  readonly environmentId: number;
 }
 
-async function figuresOf(db: Sql, environmentId: number, now: Date): Promise<SendingFigures> {
-  const { rows } = await sql<SendingFigures>`
-    select coalesce(sum(m.sent + m.hard_refused), 0)::bigint as mails,
-      coalesce(sum(m.hard_bounced + m.hard_refused), 0)::bigint as "hardBounces",
-      coalesce(sum(m.complained), 0)::bigint as complaints
-    from messaging.campaigns c join messaging.campaign_minutes m on m.campaign_id = c.id
-    where c.environment_id = ${environmentId} and c.queued_at >= ${new Date(now.getTime() - CAMPAIGN_MS)}
-      and m.minute >= greatest(${new Date(now.getTime() - WINDOW_MS)}::timestamptz,
-        (select s.resumed_at from messaging.sending_stops s where s.environment_id = ${environmentId}))
+/** Of all in one statement: most that are sending may be waiting. */
+async function sendingNow(db: Sql, now: Date): Promise<EnvironmentFigures[]> {
+  const { rows } = await sql<EnvironmentFigures>`
+    select s.environment_id as "environmentId", f.* from (
+      select distinct c.environment_id from messaging.campaigns c where c.status = 'SENDING' offset 0
+    ) s cross join lateral (
+      select coalesce(sum(m.sent + m.hard_refused), 0)::bigint as mails,
+        coalesce(sum(m.hard_bounced + m.hard_refused), 0)::bigint as "hardBounces",
+        coalesce(sum(m.complained), 0)::bigint as complaints
+      from messaging.campaigns c join messaging.campaign_minutes m on m.campaign_id = c.id
+      where c.environment_id = s.environment_id and c.queued_at >= ${new Date(now.getTime() - CAMPAIGN_MS)}
+        and m.minute >= greatest(${new Date(now.getTime() - WINDOW_MS)}::timestamptz,
+          (select t.resumed_at from messaging.sending_stops t where t.environment_id = s.environment_id))
+    ) f cross join lateral access.find_environment(s.environment_id) e
+    where f.mails > 0 and e.environment = 'LIVE'
   `.execute(db);
-  return rows[0] ?? { mails: 0, hardBounces: 0, complaints: 0 };
+  return rows;
 }
 
 /** False when it is stopped already. */

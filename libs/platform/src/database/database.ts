@@ -2,13 +2,13 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
 import type { Kysely, RawBuilder } from 'kysely';
 import type pg from 'pg';
-import type { ProjectScope } from '#kernel';
+import type { Clock, ProjectScope } from '#kernel';
 import { AskedTogether } from './asked-together.js';
 import { KEPT_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
 import { copyIn } from './copy-in.js';
 import { nameOf } from './kept-statements.js';
 import { PreparedStatements } from './prepared-statements.js';
-import { lasting, scopePreamble, SYSTEM_PREAMBLE } from './scope-settings.js';
+import { clockPreamble, lasting, scopePreamble, SYSTEM_PREAMBLE } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 import { checkPool } from './session.js';
 import { SharedReads } from './shared-reads.js';
@@ -24,6 +24,8 @@ export interface Transaction {
 
 export interface DatabaseOptions extends PoolOptions {
   readonly entities: readonly EntitySchema[];
+  /** A test's, which tells the time to PostgreSQL too: `platform.now()`. Default: the server's own. */
+  readonly clock?: Clock | undefined;
 }
 
 interface OpenTransaction extends Transaction {
@@ -54,6 +56,7 @@ export class Database {
     orm: MikroORM,
     readonly pool: pg.Pool,
     prepared: Readonly<Record<'lookUps' | 'lists', PreparedStatements>>,
+    private readonly clock: Clock | undefined,
   ) {
     this.#orm = orm;
     this.#prepared = prepared.lookUps;
@@ -72,10 +75,11 @@ export class Database {
       ensureDatabase: false,
       allowGlobalContext: false,
     });
-    return new Database(orm, pool, {
+    const prepared = {
       lookUps: new PreparedStatements(poolOf(options, PREPARED_CONNECTIONS, KEPT_PLANS)),
       lists: new PreparedStatements(poolOf(options, LIST_CONNECTIONS, KEPT_PLANS)),
-    });
+    };
+    return new Database(orm, pool, prepared, options.clock);
   }
 
   /** Runs `work` in one transaction that sees only the rows of `scope`; commits when it resolves. */
@@ -102,7 +106,7 @@ export class Database {
     const client = await this.pool.connect();
     const commits = isDurable ? '' : '; set local synchronous_commit = off';
     try {
-      await client.query(`begin; ${scopePreamble(scope)}${commits}`);
+      await client.query(`begin; ${scopePreamble(scope)}${clockPreamble(this.clock)}${commits}`);
       await copyIn(client, statement, data);
       await client.query('commit');
       client.release();
@@ -125,7 +129,7 @@ export class Database {
     statement: RawBuilder<Row>,
   ): Promise<Row[]> {
     const settings = `${scopePreamble(scope)}; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
-    return this.#prepared.run<Row>(lasting(settings), { name, ...this.#compiled(statement) });
+    return this.#prepared.run<Row>(this.#lasting(settings), { name, ...this.#compiled(statement) });
   }
 
   /**
@@ -135,7 +139,7 @@ export class Database {
    */
   list<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<readonly Row[]> {
     const compiled = this.#compiled(statement);
-    const settings = lasting(scopePreamble(scope));
+    const settings = this.#lasting(scopePreamble(scope));
     const key = JSON.stringify([scope.environmentId, compiled.values, compiled.text]);
     return this.#sharedLists.run(key, () =>
       this.#lists.run<Row>(settings, { name: nameOf(compiled.text), ...compiled }),
@@ -147,13 +151,17 @@ export class Database {
    * It sees all projects' rows.
    */
   systemStatement<Row>(name: string, statement: RawBuilder<Row>): Promise<Row[]> {
-    const settings = `${SYSTEM_PREAMBLE}; set synchronous_commit = on`;
-    return this.#prepared.run<Row>(lasting(settings), { name, ...this.#compiled(statement) });
+    const settings = this.#lasting(`${SYSTEM_PREAMBLE}; set synchronous_commit = on`);
+    return this.#prepared.run<Row>(settings, { name, ...this.#compiled(statement) });
   }
 
   /** Whether a condition holds in all projects' rows: conditions that are asked for at the same moment are one statement. */
   holds(name: string, condition: RawBuilder<unknown>): Promise<boolean> {
     return this.#asked.holds(name, condition);
+  }
+
+  #lasting(settings: string): string {
+    return lasting(`${settings}${clockPreamble(this.clock)}`);
   }
 
   #compiled(statement: RawBuilder<unknown>): { text: string; values: unknown[] } {
@@ -194,7 +202,7 @@ export class Database {
       return work(open);
     }
     const em = this.#orm.em.fork({ clear: true, useContext: false });
-    return transactionPreamble.run(preamble, () =>
+    return transactionPreamble.run(`${preamble}${clockPreamble(this.clock)}`, () =>
       em.transactional((inner) => {
         const db = inner.getTransactionContext<Sql>();
         if (db === undefined) throw new Error('The transaction did not start.');

@@ -1,4 +1,4 @@
-import type { ProjectScope } from '#kernel';
+import type { Clock, ProjectScope } from '#kernel';
 
 /** Lets the rest of a transaction see the rows of all projects. */
 export const SYSTEM_PREAMBLE = 'set local role mailwright_system';
@@ -17,6 +17,11 @@ export function scopePreamble(scope: ProjectScope): string {
     `set local mailwright.project_id = '${scope.projectId}'; ` +
     `set local mailwright.tenant_id = '${scope.tenantId}'`
   );
+}
+
+/** Lets `platform.now()` tell the time of a test's clock; of the server's own without one. */
+export function clockPreamble(clock: Clock | undefined): string {
+  return clock === undefined ? '' : `; set local mailwright.now = '${clock.now().toISOString()}'`;
 }
 
 /** Settings of a transaction, for all that follow: what a connection is set to must set all that it was set to before. */

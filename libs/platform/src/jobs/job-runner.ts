@@ -1,9 +1,17 @@
 import type { Logger } from 'pino';
-import { type Clock, newId } from '#kernel';
+import { newId } from '#kernel';
 import type { Database } from '../database/database.js';
 import { describeError } from '../logging/redact.js';
 import type { JobMetrics } from '../metrics/job-metrics.js';
-import { failJob, finishJob, type LeasedJob, leaseJob, LeaseLostError, renewLease } from './inbox.query.js';
+import {
+  failJob,
+  finishJob,
+  handBack,
+  type LeasedJob,
+  leaseJob,
+  LeaseLostError,
+  renewLease,
+} from './inbox.query.js';
 import {
   type Job,
   type JobCatalogue,
@@ -15,7 +23,6 @@ import {
 } from './job.js';
 import type { QueueBackend, QueueConsumer } from './queue-backend.js';
 
-const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 const GIVE_UP_AFTER = 25;
 const CONCURRENCY: Record<QueueName, number> = {
@@ -32,11 +39,6 @@ const CONCURRENCY: Record<QueueName, number> = {
   reports: 2,
 };
 
-/** Waits of 1 s, 2 s, 4 s … up to 15 min between the tries of a job. */
-export function retryDelayMs(failures: number): number {
-  return Math.min(1_000 * 2 ** failures, 900_000);
-}
-
 /** Takes wake-ups from the queues, leases their inbox rows and runs the jobs. */
 export class JobRunner {
   readonly #consumers: QueueConsumer[] = [];
@@ -46,7 +48,6 @@ export class JobRunner {
     private readonly database: Database,
     private readonly backend: QueueBackend,
     private readonly catalogue: JobCatalogue,
-    private readonly clock: Clock,
     private readonly logger: Logger,
     private readonly metrics: JobMetrics,
   ) {}
@@ -69,14 +70,13 @@ export class JobRunner {
     await Promise.race([closed, timeout]);
     clearTimeout(timer);
     const left = [...this.#active.values()].map(({ job }) => job);
-    await Promise.all(left.map((job) => renewLease(this.database, job, this.clock.now())));
+    await Promise.all(left.map((job) => handBack(this.database, job)));
     await Promise.all(this.#consumers.map((consumer) => consumer.close(true)));
   }
 
   /** Runs one inbox row, if it is due and nobody has it. Never rejects for a job that failed. */
   async process(inboxId: number): Promise<void> {
-    const now = this.clock.now();
-    const leased = await leaseJob(this.database, inboxId, newId(), now, this.#leaseEnd());
+    const leased = await leaseJob(this.database, inboxId, newId());
     if (leased === null) return;
     const job = this.catalogue.named(leased.handler);
     if (job === undefined) {
@@ -101,7 +101,7 @@ export class JobRunner {
           : await this.database.transaction(leased.scope, async (tx) => {
               const ended = await job.handle(leased.scope, leased.payload, tx, context);
               await tx.em.flush();
-              await finishJob(tx.db, leased, ended, this.clock.now(), this.#retryAt(leased));
+              await finishJob(tx.db, leased, ended);
               return ended;
             });
       return result.kind;
@@ -124,7 +124,7 @@ export class JobRunner {
     const reason = describeError(error);
     this.logger.error({ job: job.name, failures: leased.failures + 1, error: reason }, 'job failed');
     if (leased.failures + 1 >= GIVE_UP_AFTER) {
-      await failJob(this.database, leased, reason, this.clock.now());
+      await failJob(this.database, leased, reason);
       return 'failed';
     }
     await this.#finish(leased, retry(reason)).catch(() => undefined);
@@ -132,21 +132,11 @@ export class JobRunner {
   }
 
   #finish(leased: LeasedJob, result: JobResult): Promise<void> {
-    return this.database.system(({ db }) =>
-      finishJob(db, leased, result, this.clock.now(), this.#retryAt(leased)),
-    );
+    return this.database.system(({ db }) => finishJob(db, leased, result));
   }
 
   async #renew(leased: LeasedJob, abort: AbortController): Promise<void> {
-    const held = await renewLease(this.database, leased, this.#leaseEnd()).catch(() => true);
+    const held = await renewLease(this.database, leased).catch(() => true);
     if (!held) abort.abort();
-  }
-
-  #leaseEnd(): Date {
-    return new Date(this.clock.now().getTime() + LEASE_MS);
-  }
-
-  #retryAt(leased: LeasedJob): Date {
-    return new Date(this.clock.now().getTime() + retryDelayMs(leased.failures));
   }
 }

@@ -89,11 +89,17 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
 
   beforeEach(async () => {
     test = await createTestDatabase();
-    database = await Database.connect({ url: test.url, poolSize: 8, applicationName: 'spec', entities: [] });
+    clock = new ManualClock(new Date());
+    database = await Database.connect({
+      url: test.url,
+      poolSize: 8,
+      applicationName: 'spec',
+      entities: [],
+      clock,
+    });
     notifications = new Notifications(test.url);
     await notifications.start();
     scope = (await createProject(test)).test;
-    clock = new ManualClock(new Date());
     note = new NoteParcel();
     walk = new WalkRoute();
     backend = createQueueBackend({
@@ -104,8 +110,8 @@ describe.each(['postgres', 'redis'] as const)('jobs with the queue on %s', (kind
     });
     const catalogue = new JobCatalogue([note, walk], [ParcelSent, RouteOpened]);
     const logger = pino({ level: 'silent' });
-    relay = new Relay(database, notifications, backend, catalogue, clock, logger);
-    runner = new JobRunner(database, backend, catalogue, clock, logger, new JobMetrics(new Registry()));
+    relay = new Relay(database, notifications, backend, catalogue, logger);
+    runner = new JobRunner(database, backend, catalogue, logger, new JobMetrics(new Registry()));
     relay.start();
     runner.start();
   });

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Clock } from '#kernel';
+import { present, presentAnd } from '../clock/present.js';
 import type { Database } from '../database/database.js';
 import { Loop } from '../lifecycle/loop.js';
 import { describeError } from '../logging/redact.js';
@@ -55,13 +56,12 @@ export class PeriodicTasks {
   }
 
   async #claim(task: PeriodicTask): Promise<boolean> {
-    const now = this.clock.now();
     // A tenth of the interval is forgiven, so that a worker's own rhythm does not skip a turn.
-    const ranBefore = new Date(now.getTime() - task.everyMs * 0.9);
+    const ranBefore = presentAnd(-0.9 * task.everyMs);
     const rows = await this.database.systemStatement(
       'schedule.claim',
       sql`
-        insert into platform.schedule as s (name, last_run_at) values (${task.name}, ${now})
+        insert into platform.schedule as s (name, last_run_at) values (${task.name}, ${present})
         on conflict (name) do update set last_run_at = excluded.last_run_at where s.last_run_at <= ${ranBefore}
         returning name
       `,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import type { Clock } from '#kernel';
+import { present, presentAnd } from '../clock/present.js';
 import type { Database } from '../database/database.js';
 import type { Notifications } from '../database/notifications.js';
 import { describeError } from '../logging/redact.js';
@@ -42,7 +42,6 @@ export class Relay {
     private readonly notifications: Notifications,
     private readonly backend: QueueBackend,
     private readonly catalogue: JobCatalogue,
-    private readonly clock: Clock,
     private readonly logger: Logger,
   ) {
     this.#loop = new Loop(
@@ -76,7 +75,7 @@ export class Relay {
       'relay.due',
       sql`(
         exists (select from platform.outbox)
-        or (select run_at from platform.inbox where finished_at is null order by run_at limit 1) <= ${this.clock.now()}
+        or (select run_at from platform.inbox where finished_at is null order by run_at limit 1) <= ${present}
       )`,
     );
   }
@@ -99,7 +98,7 @@ export class Relay {
       );
       await sql`
         insert into platform.inbox (event_id, handler, queue, environment_id, payload, run_at)
-        select e.event_id, e.handler, e.queue, e.environment_id, e.payload, ${this.clock.now()}
+        select e.event_id, e.handler, e.queue, e.environment_id, e.payload, ${present}
         from jsonb_to_recordset(${JSON.stringify(items)}::jsonb)
           as e(event_id uuid, handler text, queue text, environment_id bigint, payload jsonb)
         on conflict (event_id, handler) do nothing
@@ -109,15 +108,13 @@ export class Relay {
   }
 
   async #enqueueDue(): Promise<number> {
-    const now = this.clock.now();
-    const offeredBefore = new Date(now.getTime() - OFFER_AGAIN_MS);
     const due = await this.database.system(async ({ db }) => {
       const { rows } = await sql<DueRow>`
-        update platform.inbox set enqueued_at = ${now} where id in (
+        update platform.inbox set enqueued_at = ${present} where id in (
           select id from platform.inbox
-          where finished_at is null and run_at <= ${now}
-            and (lease_until is null or lease_until <= ${now})
-            and (enqueued_at is null or enqueued_at < run_at or enqueued_at <= ${offeredBefore})
+          where finished_at is null and run_at <= ${present}
+            and (lease_until is null or lease_until <= ${present})
+            and (enqueued_at is null or enqueued_at < run_at or enqueued_at <= ${presentAnd(-OFFER_AGAIN_MS)})
           order by run_at limit ${BATCH} for update skip locked
         ) returning id, handler, queue, attempts
       `.execute(db);

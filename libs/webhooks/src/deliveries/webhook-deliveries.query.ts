@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '#platform';
+import { Database, present, presentAnd } from '#platform';
 
 /** A webhook that is to be posted now. */
 export interface DueWebhook {
@@ -39,6 +39,9 @@ export interface ClaimLimits {
   readonly busy?: ReadonlyMap<string, number>;
 }
 
+/** Longer than a request may take with all that is around it. */
+const LEASE_MS = 30_000;
+
 /** What is due, and how it went: across projects, for the worker. */
 @Injectable()
 export class WebhookDeliveriesQuery {
@@ -46,15 +49,11 @@ export class WebhookDeliveriesQuery {
 
   /**
    * Takes what is due, first for the endpoints with the fewest posts under way: some that do not answer, with much that is
-   * due for long, keep no other waiting. Puts its next try to `leaseUntil`: should this process die, it is tried again
-   * then. Each is an attempt, whatever becomes of it.
+   * due for long, keep no other waiting. Puts its next try to the end of a lease: should this process die, it is tried
+   * again then. Each is an attempt, whatever becomes of it.
    */
-  async claim(
-    { limit, limitOfOne, busy = new Map() }: ClaimLimits,
-    now: Date,
-    leaseUntil: Date,
-  ): Promise<DueWebhook[]> {
-    if (!(await this.#isAny(now))) return [];
+  async claim({ limit, limitOfOne, busy = new Map() }: ClaimLimits): Promise<DueWebhook[]> {
+    if (!(await this.#isAny())) return [];
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<DueWebhook>`
         with candidate as materialized (
@@ -64,33 +63,33 @@ export class WebhookDeliveriesQuery {
           cross join lateral (
             select d.id, d.next_attempt_at, coalesce(b.posts, 0) + row_number() over (order by d.next_attempt_at) as place
             from webhooks.deliveries d
-            where d.endpoint_id = p.id and d.state = 'PENDING' and d.next_attempt_at <= ${now}
+            where d.endpoint_id = p.id and d.state = 'PENDING' and d.next_attempt_at <= ${present}
             order by d.next_attempt_at limit greatest(0, ${limitOfOne}::int - coalesce(b.posts, 0))
           ) c
           order by c.place, c.next_attempt_at limit ${limit}
         ), due as (
           select d.id from webhooks.deliveries d
-          where d.id = any(array(select id from candidate)) and d.finished_at is null and d.next_attempt_at <= ${now}
+          where d.id = any(array(select id from candidate)) and d.finished_at is null and d.next_attempt_at <= ${present}
           for update skip locked
         ), claimed as (
-          update webhooks.deliveries d set attempts = d.attempts + 1, next_attempt_at = ${leaseUntil}
+          update webhooks.deliveries d set attempts = d.attempts + 1, next_attempt_at = ${presentAnd(LEASE_MS)}
           from due where d.id = due.id returning d.*
         )
         select c.id, c.endpoint_id as "endpointId", c.environment_id as "environmentId", p.project_id as "projectId", e.id as "eventId", e.type, e.data,
           e.occurred_at as "occurredAt", p.url, p.secret, c.attempts as attempt,
-          case when p.previous_secret_until > ${now} then p.previous_secret end as "previousSecret"
+          case when p.previous_secret_until > ${present} then p.previous_secret end as "previousSecret"
         from claimed c join webhooks.events e on e.id = c.event_id join webhooks.endpoints p on p.id = c.endpoint_id
       `.execute(db);
       return rows;
     });
   }
 
-  #isAny(now: Date): Promise<boolean> {
+  #isAny(): Promise<boolean> {
     return this.database.holds(
       'webhooks.due',
       sql`(
         select next_attempt_at from webhooks.deliveries where finished_at is null order by next_attempt_at limit 1
-      ) <= ${now}`,
+      ) <= ${present}`,
     );
   }
 
@@ -120,12 +119,14 @@ export class WebhookDeliveriesQuery {
           from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as o(id uuid, environment_id bigint, attempt int,
             at timestamptz, duration_ms int, status int, error text, next_attempt_at timestamptz)
           left join webhooks.deliveries t on t.id = o.id left join webhooks.events e on e.id = t.event_id
+        ), held as materialized (
+          select d.id from webhooks.deliveries d where d.id = any(array(select id from outcome)) order by d.id for update
         ), settled as (
           update webhooks.deliveries d set
             state = case when o.is_delivered then 'DELIVERED' when o.next_attempt_at is null then 'FAILED' else 'PENDING' end,
             finished_at = case when o.is_delivered or o.next_attempt_at is null then o.at end,
             next_attempt_at = coalesce(o.next_attempt_at, o.at), last_status = o.status, last_error = o.error
-          from outcome o where d.id = o.id and d.attempts = o.attempt and d.finished_at is null
+          from outcome o join held h on h.id = o.id where d.id = o.id and d.attempts = o.attempt and d.finished_at is null
           returning d.id
         )
         insert into webhooks.attempts (delivery_id, environment_id, attempt, at, duration_ms, status, error)

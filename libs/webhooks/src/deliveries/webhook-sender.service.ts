@@ -23,8 +23,6 @@ const AT_ONCE = 64;
 const AT_ONCE_OF_ONE = 16;
 /** What becomes due while answers are waited for is posted so soon. */
 const LOOK_AGAIN_MS = 250;
-/** Longer than a request may take with all that is around it. */
-const LEASE_MS = 30_000;
 /** The receiver does not want them any more (Standard Webhooks, "Disabling endpoints"). */
 const GONE = 410;
 const SHOWN_ANSWER = 200;
@@ -83,9 +81,7 @@ export class WebhookSender {
   async #claim(posts: PostsUnderWay): Promise<readonly DueWebhook[]> {
     const limit = AT_ONCE - posts.count;
     if (this.#isStopping || limit === 0) return [];
-    const now = this.clock.now();
-    const limits = { limit, limitOfOne: AT_ONCE_OF_ONE, busy: posts.ofEndpoints };
-    return await this.deliveries.claim(limits, now, new Date(now.getTime() + LEASE_MS));
+    return await this.deliveries.claim({ limit, limitOfOne: AT_ONCE_OF_ONE, busy: posts.ofEndpoints });
   }
 
   async #settle(outcomes: readonly WebhookOutcome[]): Promise<void> {

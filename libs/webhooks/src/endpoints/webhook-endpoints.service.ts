@@ -140,7 +140,12 @@ export class WebhookEndpoints {
   ): Promise<void> {
     await sql`
       update webhooks.deliveries set state = 'FAILED', finished_at = ${this.clock.now()}, last_error = ${reason}
-      where endpoint_id = ${id} and environment_id = ${environmentId} and state = 'PENDING'
+      where state = 'PENDING' and id = any(array(
+        select id from webhooks.deliveries
+        where endpoint_id = ${id} and environment_id = ${environmentId} and state = 'PENDING'
+        -- as who settles some of them: one order of locks
+        order by id for update
+      ))
     `.execute(db);
   }
 

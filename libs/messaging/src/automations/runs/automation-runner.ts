@@ -34,11 +34,11 @@ export class RunnerWork {
   ) {}
 
   /** Everything there is to do now, a piece each. */
-  async pieces(now: Date): Promise<readonly Piece[]> {
-    if (!(await this.waiting.isAny(now))) return [];
+  async pieces(): Promise<readonly Piece[]> {
+    if (!(await this.waiting.isAny())) return [];
     const entering = await this.waiting.entries();
     const closing = await this.waiting.closings();
-    const due = await this.runs.due(now, false);
+    const due = await this.runs.due(false);
     return [
       ...entering.map(({ scope, id }) => ({
         of: `entries of ${id}`,
@@ -98,7 +98,7 @@ export class AutomationRunner {
   async pass(): Promise<void> {
     for (let isMore = true; isMore && !this.#stopping;) {
       isMore = false;
-      for (const piece of await this.work.pieces(this.clock.now())) {
+      for (const piece of await this.work.pieces()) {
         if (await this.#try(piece)) isMore = true;
       }
     }

@@ -67,8 +67,7 @@ export class AutomationSteps {
     return this.database.transaction(scope, async ({ db }) => {
       await holdSteps(db, plan.automationId);
       if (!(await isActive(db, plan))) return 0;
-      const now = this.clock.now();
-      return take(db, plan, await this.runs.claim(db, scope, versionId, { now, limit }), now);
+      return take(db, plan, await this.runs.claim(db, scope, versionId, limit), this.clock.now());
     });
   }
 

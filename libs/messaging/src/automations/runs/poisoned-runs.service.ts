@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, describeError, LOGGER, type Sql } from '#platform';
+import { Database, describeError, LOGGER, present, type Sql } from '#platform';
 import { failedRun, restAfter } from './run-failure.js';
 import { holdSteps } from './run-locks.query.js';
 import { RunsQuery } from './runs.query.js';
@@ -27,7 +27,7 @@ export class PoisonedRuns {
     await this.database.transaction(scope, async ({ db }) => {
       await holdSteps(db, automationId);
       const now = this.clock.now();
-      const failures = await failuresOf(db, scope, automationId, run, now);
+      const failures = await failuresOf(db, scope, automationId, run);
       if (failures === null) return;
       const until = restAfter(failures, now);
       if (until === null) await this.#fail(db, scope, run, reason, now);
@@ -49,12 +49,11 @@ async function failuresOf(
   { environmentId }: ProjectScope,
   automationId: string,
   { id, position, isWaiting }: ClaimedRun,
-  now: Date,
 ): Promise<number | null> {
   const { rows } = await sql<{ attempts: number }>`
     select r.attempts from messaging.automation_runs r
     where r.environment_id = ${environmentId} and r.id = ${id} and r.position = ${position}
-      and r.is_waiting = ${isWaiting} and not r.is_calling and r.wake_at <= ${now}
+      and r.is_waiting = ${isWaiting} and not r.is_calling and r.wake_at <= ${present}
       and exists (select from messaging.automations a where a.id = ${automationId} and a.status = 'ACTIVE')
     for update of r skip locked
   `.execute(db);

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import { Database, environmentOf, type Sql } from '#platform';
+import { Database, environmentOf, present, type Sql } from '#platform';
 import type { ClaimedRun, RunMove, TakenStep } from './walk.js';
 
 interface ScopeColumns {
@@ -23,7 +23,7 @@ export class RunsQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Of all projects: one look at an index for each version of an active automation. */
-  due(now: Date, isCalling: boolean): Promise<readonly DueVersion[]> {
+  due(isCalling: boolean): Promise<readonly DueVersion[]> {
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<ScopeColumns & { version_id: number }>`
         select v.id as version_id, e.* from messaging.automations a
@@ -31,7 +31,7 @@ export class RunsQuery {
         cross join lateral access.find_environment(a.environment_id) e
         where a.status = 'ACTIVE' and exists (
           select from messaging.automation_runs r
-          where r.version_id = v.id and r.is_calling = ${isCalling} and r.wake_at <= ${now}
+          where r.version_id = v.id and r.is_calling = ${isCalling} and r.wake_at <= ${present}
         )
       `.execute(db);
       return rows.map(({ version_id: versionId, ...columns }) => ({ versionId, scope: scopeOf(columns) }));
@@ -43,13 +43,13 @@ export class RunsQuery {
     db: Sql,
     { environmentId }: ProjectScope,
     versionId: number,
-    { now, limit }: { readonly now: Date; readonly limit: number },
+    limit: number,
   ): Promise<readonly ClaimedRun[]> {
     const { rows } = await sql<ClaimedRun>`
       select id, subscriber_id as "subscriberId", position, is_waiting as "isWaiting",
         (entered_at at time zone 'UTC')::date as "enteredOn"
       from messaging.automation_runs
-      where environment_id = ${environmentOf({ environmentId })} and version_id = ${versionId} and is_calling = false and wake_at <= ${now}
+      where environment_id = ${environmentOf({ environmentId })} and version_id = ${versionId} and is_calling = false and wake_at <= ${present}
       order by wake_at limit ${limit} for update skip locked
     `.execute(db);
     return rows;

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Signals } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, present } from '#platform';
 import { scopeOf } from './runs.query.js';
 
 export interface FoundAutomation {
@@ -21,7 +21,7 @@ export class WaitingWork {
   ) {}
 
   /** Whether there is anything to do at all: asked by every worker twice a second, so as cheaply as can be. */
-  isAny(now: Date): Promise<boolean> {
+  isAny(): Promise<boolean> {
     return this.database.holds(
       'automations.waiting',
       sql`(
@@ -30,14 +30,14 @@ export class WaitingWork {
           where a.status = 'ACTIVE' and exists (select from audience.signals s where s.watcher_id = a.id offset 0)
         )
         or exists (select from messaging.automations where is_closing)
-        or ${isDue(now, false)}
+        or ${isDue(false)}
       )`,
     );
   }
 
   /** Whether anybody is to be called. */
-  isCalling(now: Date): Promise<boolean> {
-    return this.database.holds('automations.calling', isDue(now, true));
+  isCalling(): Promise<boolean> {
+    return this.database.holds('automations.calling', isDue(true));
   }
 
   /** Those for which something was noted. */
@@ -62,7 +62,7 @@ export class WaitingWork {
 }
 
 /** A row at most is read for each version of an active automation, from the index: never planned as a scan of all runs. */
-function isDue(now: Date, isCalling: boolean): RawBuilder<unknown> {
+function isDue(isCalling: boolean): RawBuilder<unknown> {
   return sql`exists (
     select from messaging.automations a join messaging.automation_versions v on v.automation_id = a.id
     cross join lateral (
@@ -70,6 +70,6 @@ function isDue(now: Date, isCalling: boolean): RawBuilder<unknown> {
       where r.version_id = v.id and r.is_calling = ${sql.lit(isCalling)} and r.wake_at is not null
       order by r.wake_at limit 1
     ) soonest
-    where a.status = 'ACTIVE' and soonest.wake_at <= ${now}
+    where a.status = 'ACTIVE' and soonest.wake_at <= ${present}
   )`;
 }

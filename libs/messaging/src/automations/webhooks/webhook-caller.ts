@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { Clock, firstOf } from '#kernel';
+import { firstOf } from '#kernel';
 import { describeError, isUnavailability, LOGGER, Loop, Notifications } from '#platform';
 import { RUNS_CHANNEL } from '../runs/runs.channel.js';
 import { type DueVersion, RunsQuery } from '../runs/runs.query.js';
@@ -32,7 +32,6 @@ export class WebhookCaller {
     @Inject(WebhookClient) private readonly client: WebhookClient,
     @Inject(Notifications) private readonly notifications: Notifications,
     @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(Clock) private readonly clock: Clock,
   ) {
     this.#loop = new Loop(
       POLL_MS,
@@ -74,9 +73,8 @@ export class WebhookCaller {
   }
 
   async #due(): Promise<readonly DueVersion[]> {
-    const now = this.clock.now();
-    if (this.#stopping || !(await this.waiting.isCalling(now))) return [];
-    return await this.runs.due(now, true);
+    if (this.#stopping || !(await this.waiting.isCalling())) return [];
+    return await this.runs.due(true);
   }
 
   async #callAll({ scope, versionId }: DueVersion): Promise<number> {

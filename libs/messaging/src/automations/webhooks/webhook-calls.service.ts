@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database, present, presentAnd, type Sql } from '#platform';
 import { failedRun, restAfter } from '../runs/run-failure.js';
 import { holdSteps } from '../runs/run-locks.query.js';
 import { wakeRunners } from '../runs/runs.channel.js';
@@ -45,25 +45,23 @@ export class WebhookCalls {
     const plan = await this.plans.of(scope, versionId);
     return this.database.transaction(scope, async ({ db }) => {
       await holdSteps(db, plan.automationId);
-      const now = this.clock.now();
-      const leasedUntil = new Date(now.getTime() + LEASE_MS);
-      const { rows } = await sql<ClaimedRun & Pick<WebhookCall, 'attempts' | 'data'>>`
+      const { rows } = await sql<ClaimedRun & Pick<WebhookCall, 'attempts' | 'data' | 'leasedUntil'>>`
         with due as materialized (
           select r.id from messaging.automation_runs r
           where r.environment_id = ${scope.environmentId} and r.version_id = ${versionId} and r.is_calling
-            and r.wake_at <= ${now}
+            and r.wake_at <= ${present}
             and exists (select from messaging.automations a where a.id = ${plan.automationId} and a.status = 'ACTIVE')
           order by r.wake_at limit ${limit} for update skip locked
         ), leased as (
-          update messaging.automation_runs r set wake_at = ${leasedUntil}, attempts = r.attempts + 1
+          update messaging.automation_runs r set wake_at = ${presentAnd(LEASE_MS)}, attempts = r.attempts + 1
           from due where r.id = due.id
-          returning r.id, r.subscriber_id, r.position, r.is_waiting, r.entered_at, r.attempts
+          returning r.id, r.subscriber_id, r.position, r.is_waiting, r.entered_at, r.attempts, r.wake_at
         )
         select l.id, l.subscriber_id as "subscriberId", l.position, l.is_waiting as "isWaiting",
-          (l.entered_at at time zone 'UTC')::date as "enteredOn", l.attempts, d.data
+          (l.entered_at at time zone 'UTC')::date as "enteredOn", l.attempts, l.wake_at as "leasedUntil", d.data
         from leased l left join messaging.automation_run_data d on d.run_id = l.id
       `.execute(db);
-      return rows.map((row) => ({ ...row, plan, leasedUntil }));
+      return rows.map((row) => ({ ...row, plan }));
     });
   }
 

@@ -83,7 +83,6 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
       new WebhookClient(client, recipients, projects, clock, secrets, messaging.get(ContentProcesses)),
       messaging.get(Notifications),
       messaging.get(LOGGER),
-      clock,
     );
   }
 

@@ -1,0 +1,49 @@
+import { sql } from 'kysely';
+import { Clock } from '#kernel';
+import type { Database } from '../database/database.js';
+import { Loop } from '../lifecycle/loop.js';
+import { present } from './present.js';
+
+const READ_EVERY_MS = 10_000;
+/** What the server tells is cut to milliseconds. */
+const RESOLUTION_MS = 1;
+
+/**
+ * PostgreSQL's time, as reckoned from its last answer: several machines agree, whatever their own clocks say. What they must
+ * agree on to the millisecond, as leases, is written with `present` instead.
+ */
+export class DatabaseClock extends Clock {
+  /** When this process's `performance.now()` was 0. The machine's own clock is all there is before the first answer. */
+  #origin = performance.timeOrigin;
+  #loop: Loop | undefined;
+
+  override now(): Date {
+    return new Date(Math.floor(this.#origin + performance.now()));
+  }
+
+  /** Asks the database now and again. Resolves with the first answer, or when there is none: then the next is waited for. */
+  async follow(database: Database): Promise<void> {
+    const read = () => this.#read(database);
+    // A database that does not answer is told of by all who need it.
+    this.#loop = new Loop(READ_EVERY_MS, read, () => undefined);
+    await read().catch(() => undefined);
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop?.stop();
+  }
+
+  /** The server read its clock between question and answer: what fits into that is left as it is. */
+  async #read(database: Database): Promise<void> {
+    const asked = performance.now();
+    const [row] = await database.systemStatement<{ readonly now: Date }>(
+      'clock',
+      sql`select ${present} as now`,
+    );
+    const answered = performance.now();
+    if (row === undefined) return;
+    const [earliest, latest] = [row.now.getTime() - answered, row.now.getTime() + RESOLUTION_MS - asked];
+    if (this.#origin < earliest || this.#origin > latest) this.#origin = (earliest + latest) / 2;
+  }
+}
