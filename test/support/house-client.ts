@@ -1,3 +1,11 @@
+/** What a test file needs to know of the system that all files share. */
+export interface SharedSystemPlace {
+  readonly databaseUrl: string;
+  readonly apiPort: number;
+  readonly workerPort: number;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
 /** Asks what all files of the test run share: see house.ts. */
 export async function askHouse<T>(room: string, body: object = {}): Promise<T> {
   const house = process.env['MAILWRIGHT_TEST_HOUSE'];

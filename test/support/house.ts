@@ -1,18 +1,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { run } from '../../apps/cli/src/program.js';
+import type { SharedSystemPlace } from './house-client.js';
 import type { CliOutcome } from './operator-cli.js';
 import { takenPort } from './ports.js';
 import { endPrograms } from './program.js';
 import { type RunningSystem, startSystem } from './system.js';
-
-/** What a test file needs to know of the system that all files share. */
-export interface SharedSystemPlace {
-  readonly databaseUrl: string;
-  readonly apiPort: number;
-  readonly workerPort: number;
-  readonly variables: Readonly<Record<string, string>>;
-}
 
 export interface CliCall {
   readonly environment: Readonly<Record<string, string>>;

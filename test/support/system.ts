@@ -4,8 +4,7 @@ import { API_SCOPES, type Environment, newId, type ProjectScope } from '../../li
 import { ApiClient } from './api-client.js';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from './database.js';
 import { createProject, type TestProject } from './fixtures.js';
-import type { SharedSystemPlace } from './house.js';
-import { askHouse } from './house-client.js';
+import { askHouse, type SharedSystemPlace } from './house-client.js';
 import { type Environment as Variables, type RunningProgram, startProgram } from './program.js';
 
 export interface KeyOptions {

@@ -3,7 +3,7 @@ import { API_SCOPES, SystemClock } from '#kernel';
 import { KeyAuthenticator } from '#access';
 import { Database, Notifications } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { runCli, runCliForJson } from '../../../test/support/operator-cli.js';
+import { runCli, runCliForJson, runCliProgram } from '../../../test/support/operator-cli.js';
 
 const ACME = ['tenant:create', '--key', 'ACME', '--name', 'Acme Ltd'];
 const project = (tenant: string, key: string) =>
@@ -44,6 +44,13 @@ describe('The operator’s program', () => {
     new KeyAuthenticator(database, new SystemClock(), new Notifications(test.url)).authenticate(
       String(value),
     );
+
+  it('is a program of its own, with exit codes', async () => {
+    const made = await runCliProgram({ DATABASE_URL: test.url }, [...ACME, '--json']);
+    expect([made.exitCode, made.stderr]).toEqual([0, '']);
+    const wrong = await runCliProgram({ DATABASE_URL: test.url }, ['tenant:make']);
+    expect([wrong.exitCode, wrong.stdout]).toEqual([2, '']);
+  });
 
   it('makes a tenant, a project and a key that is accepted', async () => {
     expect(await json(...ACME)).toEqual({
