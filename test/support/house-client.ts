@@ -1,6 +1,8 @@
 /** What a test file needs to know of the system that all files share. */
 export interface SharedSystemPlace {
+  /** By the login of the programs, and by a superuser. */
   readonly databaseUrl: string;
+  readonly adminUrl: string;
   readonly apiPort: number;
   readonly workerPort: number;
   readonly variables: Readonly<Record<string, string>>;

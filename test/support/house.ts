@@ -49,7 +49,8 @@ export async function openHouse(): Promise<{ readonly url: string; close(): Prom
 }
 
 function placeOf({ database, api, worker, variables }: RunningSystem): SharedSystemPlace {
-  return { databaseUrl: database.url, apiPort: api.port, workerPort: worker.port, variables };
+  const { url: databaseUrl, adminUrl } = database;
+  return { databaseUrl, adminUrl, apiPort: api.port, workerPort: worker.port, variables };
 }
 
 async function runCommand({ environment, args }: CliCall): Promise<CliOutcome> {

@@ -35,8 +35,9 @@ export interface RunningSystem extends System {
 
 /** The api and worker that all files share which need no variables of their own and stop nothing. */
 export async function sharedSystem(): Promise<System & { readonly ports: readonly number[] }> {
-  const { databaseUrl, apiPort, workerPort, variables } = await askHouse<SharedSystemPlace>('/system');
-  const database = openTestDatabase(databaseUrl);
+  const { databaseUrl, adminUrl, apiPort, workerPort, variables } =
+    await askHouse<SharedSystemPlace>('/system');
+  const database = { ...openTestDatabase(adminUrl), url: databaseUrl };
   const baseUrl = `http://127.0.0.1:${apiPort}`;
   return {
     database,
