@@ -54,9 +54,9 @@ describeWith(['prometheus'], 'a Prometheus that asks the api and the worker', ()
       const { activeTargets } = await prometheus.get<Targets>('/targets');
       return activeTargets.filter(({ health }) => health === 'up').length === 2 ? activeTargets : null;
     });
-    expect(targets.map(({ labels, lastError }) => [labels.job, lastError]).sort()).toEqual([
-      ['mailwright-api', ''],
-      ['mailwright-worker', ''],
+    expect(targets.map(({ labels, lastError }) => `${labels.job}: ${lastError}`).sort()).toEqual([
+      'mailwright-api: ',
+      'mailwright-worker: ',
     ]);
   });
 
