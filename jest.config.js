@@ -1,9 +1,12 @@
+/** The suites that `npm test` leaves to `npm run test:full`: docs/testing.md. */
+const LONG = process.env['FULL'] === undefined ? ['<rootDir>/test/long/'] : [];
+
 /** @type {import('jest').Config} */
 export default {
   rootDir: '.',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/', '<rootDir>/test/long/'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/real/', ...LONG],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '@swc/jest' },
   testEnvironment: 'node',

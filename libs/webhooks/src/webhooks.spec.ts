@@ -295,7 +295,7 @@ describe('webhooks', () => {
       new Date(clock.now().getTime() - 60_000),
       waiting[1]?.id,
     ]);
-    const settling = new pg.Client({ connectionString: test.url });
+    const settling = new pg.Client({ connectionString: test.adminUrl });
     await settling.connect();
     const lock = (place: number) =>
       settling.query('select from webhooks.deliveries where id = $1 for update', [waiting[place]?.id]);

@@ -1,10 +1,16 @@
 import { PROBLEM_TYPES, type ProblemSlug } from '#platform/http';
 import type { OperationEntry } from './document.js';
 
-const ALWAYS: readonly ProblemSlug[] = ['unauthorized', 'rate-limited', 'internal-error', 'unavailable'];
+/** A query parameter that is not known is refused everywhere. */
+const ALWAYS: readonly ProblemSlug[] = [
+  'validation-error',
+  'unauthorized',
+  'rate-limited',
+  'internal-error',
+  'unavailable',
+];
 const WITH_BODY: readonly ProblemSlug[] = [
   'malformed-json',
-  'validation-error',
   'payload-too-large',
   'unsupported-media-type',
 ];
@@ -21,8 +27,7 @@ export function problemSlugs(path: string, method: string, operation: OperationE
   // A POST or DELETE without a body may be sent one all the same.
   if (method === 'post' || method === 'delete') add(WITH_BODY);
   if (method === 'post') add(WITH_IDEMPOTENCY);
-  if (parameters.some((parameter) => parameter.in === 'query')) add(['validation-error']);
-  if (path.includes('{')) add(['validation-error', 'not-found']);
+  if (path.includes('{')) add(['not-found']);
   for (const status of operation['x-problems'] ?? []) add(slugsOf(status, parameters.some(isConfirmation)));
   return [...slugs].sort((one, other) => PROBLEM_TYPES[one].status - PROBLEM_TYPES[other].status);
 }

@@ -42,7 +42,7 @@ describe('the journal of deliveries', () => {
 
   it('renews leases while an exchange writes some of them, and neither waits for the other for ever', async () => {
     const [first, second] = await claimed(2);
-    const exchange = new pg.Client({ connectionString: fixture.test.url });
+    const exchange = new pg.Client({ connectionString: fixture.test.adminUrl });
     await exchange.connect();
     const lock = (delivery: ClaimedDelivery | undefined) =>
       exchange.query('select from messaging.deliveries where id = $1 for no key update', [delivery?.id]);

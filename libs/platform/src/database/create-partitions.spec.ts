@@ -27,7 +27,7 @@ beforeEach(async () => {
     applicationName: 'create-partitions',
     entities: [],
   });
-  other = new pg.Client({ connectionString: test.url });
+  other = new pg.Client({ connectionString: test.adminUrl });
   await other.connect();
 });
 
