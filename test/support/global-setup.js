@@ -23,6 +23,7 @@ export default async function globalSetup() {
   const template = server.url('mailwright_template');
   await makeOwner(server.url('postgres'));
   await migrate(as('schema_owner', template), as('mailwright', template));
+  await addYearsToCome(as('schema_owner', template));
   process.env.MAILWRIGHT_TEST_POSTGRES = server.url('').replace(/\/$/, '');
   process.env.MAILWRIGHT_TEST_LOGIN = 'mailwright:of-the-tests';
 }
@@ -33,5 +34,26 @@ async function makeOwner(url) {
   await client.connect();
   await client.query(`create role schema_owner login createrole password 'of-the-tests'`);
   await client.query('create database mailwright_template owner schema_owner');
+  await client.end();
+}
+
+/** Tests move their clocks by years, for which no worker has made months: one partition holds what comes after them. */
+async function addYearsToCome(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`
+    do $$
+    declare
+      parent regclass;
+      first date;
+    begin
+      for parent, first in
+        select i.inhparent, max(substring(pg_get_expr(c.relpartbound, c.oid) from 'TO \\(''([-0-9]{10})')::date)
+        from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_partitioned_table p on p.partrelid = i.inhparent
+        where p.partstrat = 'r' group by i.inhparent
+      loop
+        execute format('create table %s_to_come partition of %s for values from (%L) to (maxvalue)', parent, parent, first);
+      end loop;
+    end $$`);
   await client.end();
 }

@@ -2693,6 +2693,19 @@ export interface components {
     };
   };
   responses: {
+    /** @description `validation-error`: The request is not valid. */
+    'validation-error': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
     /** @description `unauthorized`: A valid API key is required. */
     unauthorized: {
       headers: {
@@ -2758,19 +2771,6 @@ export interface components {
         /** @description When the window ends, in Unix seconds. */
         'X-RateLimit-Reset'?: number;
         'Retry-After': components['headers']['Retry-After'];
-        [name: string]: unknown;
-      };
-      content: {
-        'application/problem+json': components['schemas']['Problem'];
-      };
-    };
-    /** @description `validation-error`: The request is not valid. */
-    'validation-error': {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
         [name: string]: unknown;
       };
       content: {
@@ -2930,6 +2930,8 @@ export interface operations {
           'application/json': components['schemas']['Project'];
         };
       };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `not-acceptable`: The representation is not available. */
@@ -3068,7 +3070,7 @@ export interface operations {
           'application/json': components['schemas']['Topic'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -3196,7 +3198,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -3286,7 +3288,7 @@ export interface operations {
           'application/json': components['schemas']['Topic'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -3478,7 +3480,7 @@ export interface operations {
           'application/json': components['schemas']['Subscriber'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -3618,7 +3620,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -3696,7 +3698,7 @@ export interface operations {
           'application/json': components['schemas']['Subscriber'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -3810,7 +3812,7 @@ export interface operations {
           'application/json': components['schemas']['AcceptedImport'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4026,7 +4028,7 @@ export interface operations {
           'application/json': components['schemas']['RecordedSubscriberEvent'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4182,7 +4184,7 @@ export interface operations {
           'application/json': components['schemas']['Consent'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4266,7 +4268,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4326,7 +4328,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4418,6 +4420,8 @@ export interface operations {
           'application/json': components['schemas']['CustomField'][];
         };
       };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
@@ -4492,7 +4496,7 @@ export interface operations {
           'application/json': components['schemas']['CustomField'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4626,7 +4630,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4722,7 +4726,7 @@ export interface operations {
           'application/json': components['schemas']['CustomField'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4822,7 +4826,7 @@ export interface operations {
           'application/json': components['schemas']['CustomField'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -4990,7 +4994,7 @@ export interface operations {
           'application/json': components['schemas']['Segment'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5085,7 +5089,7 @@ export interface operations {
           'application/json': components['schemas']['SegmentPreview'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5211,7 +5215,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5299,7 +5303,7 @@ export interface operations {
           'application/json': components['schemas']['Segment'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5449,7 +5453,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5523,7 +5527,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5588,7 +5592,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5744,7 +5748,7 @@ export interface operations {
           'application/json': components['schemas']['Suppression'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -5867,7 +5871,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. `confirmation-required`: The operation must be confirmed. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. `confirmation-required`: The operation must be confirmed. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6031,7 +6035,7 @@ export interface operations {
           'application/json': components['schemas']['Automation'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6163,7 +6167,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6257,7 +6261,7 @@ export interface operations {
           'application/json': components['schemas']['Automation'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6355,7 +6359,7 @@ export interface operations {
           'application/json': components['schemas']['Automation'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6452,7 +6456,7 @@ export interface operations {
           'application/json': components['schemas']['Automation'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6549,7 +6553,7 @@ export interface operations {
           'application/json': components['schemas']['Automation'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6775,7 +6779,7 @@ export interface operations {
           'application/json': components['schemas']['Campaign'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -6917,7 +6921,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7035,7 +7039,7 @@ export interface operations {
           'application/json': components['schemas']['Campaign'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7275,7 +7279,7 @@ export interface operations {
           'application/json': components['schemas']['Campaign'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7382,7 +7386,7 @@ export interface operations {
           'application/json': components['schemas']['Campaign'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7489,7 +7493,7 @@ export interface operations {
           'application/json': components['schemas']['Campaign'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7596,7 +7600,7 @@ export interface operations {
           'application/json': components['schemas']['Campaign'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7703,7 +7707,7 @@ export interface operations {
           'application/json': components['schemas']['Campaign'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7810,7 +7814,7 @@ export interface operations {
           'application/json': components['schemas']['Campaign'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -7898,7 +7902,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8164,7 +8168,7 @@ export interface operations {
           'application/json': components['schemas']['EnteredAutomation'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8323,7 +8327,7 @@ export interface operations {
           'application/json': components['schemas']['CampaignReport'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8641,7 +8645,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8829,6 +8833,8 @@ export interface operations {
           'application/json': components['schemas']['SendingDomain'];
         };
       };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
@@ -8911,7 +8917,7 @@ export interface operations {
           'application/json': components['schemas']['SendingDomain'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -8988,7 +8994,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9093,7 +9099,7 @@ export interface operations {
           'application/json': components['schemas']['SendingDomain'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9181,6 +9187,8 @@ export interface operations {
           'application/json': components['schemas']['DnsInstructions'];
         };
       };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
@@ -9243,7 +9251,7 @@ export interface operations {
           'application/json': components['schemas']['DomainVerification'];
         };
       };
-      /** @description `malformed-json`: The body is not JSON. `validation-error`: The request is not valid. */
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id'];
@@ -9336,6 +9344,8 @@ export interface operations {
           'application/json': components['schemas']['Subscription'];
         };
       };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
@@ -9536,6 +9546,8 @@ export interface operations {
           'application/json': components['schemas']['UsageSummary'];
         };
       };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */
@@ -9581,6 +9593,8 @@ export interface operations {
           'application/json': components['schemas']['CreditBalance'];
         };
       };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
       /** @description `unauthorized`: A valid API key is required. */
       401: components['responses']['unauthorized'];
       /** @description `insufficient-scope`: The API key lacks a scope. */

@@ -9,11 +9,7 @@ const ALWAYS: readonly ProblemSlug[] = [
   'internal-error',
   'unavailable',
 ];
-const WITH_BODY: readonly ProblemSlug[] = [
-  'malformed-json',
-  'payload-too-large',
-  'unsupported-media-type',
-];
+const WITH_BODY: readonly ProblemSlug[] = ['malformed-json', 'payload-too-large', 'unsupported-media-type'];
 const WITH_IDEMPOTENCY: readonly ProblemSlug[] = ['idempotency-in-flight', 'idempotency-key-reused'];
 
 /** The types of problems that an operation can answer with: what its shape implies and what it declares. */

@@ -3,9 +3,8 @@ import type { CheckCode, PreSendCheck } from '#deliverability';
 import { newId, type ProjectScope } from '#kernel';
 import { rsaKey } from '../../../../test/support/dkim-keys.js';
 import { insertSendingDomain } from '../../../../test/support/sending-domain.js';
-import { composeCampaignMail } from '../deliveries/campaign-mail.js';
 import { CampaignMailsService } from '../deliveries/campaign-mails.service.js';
-import { MailLinkMaker } from '../deliveries/mail-links.js';
+import { MailRendering } from '../deliveries/mail-rendering.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { CampaignDraft } from './campaign.js';
 import { PreSendRejectedError } from './campaign.errors.js';
@@ -118,7 +117,7 @@ describe('the analysis of a campaign', () => {
       date: new Date(),
       returnPathHost: null,
     };
-    const raw = composeCampaignMail(mail, one, fixture.get(MailLinkMaker)).raw.toString('latin1');
+    const raw = (await fixture.get(MailRendering).compose(mail, one)).raw.toString('latin1');
     const sent = raw.slice(
       raw.indexOf('\r\n\r\n', raw.indexOf('text/html')) + 4,
       raw.lastIndexOf('\r\n--=_'),
