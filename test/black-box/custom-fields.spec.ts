@@ -158,7 +158,7 @@ describe('custom fields over HTTP', () => {
       type: 'is not a known field',
     });
     expect(
-      (await client.patch('/custom-fields/plan/config', { key: 'x', options: null })).at('errors'),
+      (await client.patch('/custom-fields/plan/config', { key: 'x', options: 'free' })).at('errors'),
     ).toEqual({
       key: 'is not a known field',
       options: 'must be a list',
