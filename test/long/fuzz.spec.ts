@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { Pool } from 'undici';
 import { type ApiAnswer, type ApiClient, readAnswer } from '../support/api-client.js';
 import { type DnsServer, startDnsServer } from '../support/dns-server.js';
@@ -8,6 +7,7 @@ import { eventually } from '../support/eventually.js';
 import { type GeneratedRequest, requestsOf } from '../support/generated-requests.js';
 import { fillIn, known } from '../support/hostile-values.js';
 import { type OpenApiDocument, openApiDocument, validateAnswer } from '../support/openapi-validation.js';
+import * as fc from '../support/properties.js';
 import { type RunningSystem, startSystem } from '../support/system.js';
 
 /** The whole: `FUZZ_REQUESTS=20000`. The same requests again: `FUZZ_SEED=…`, as printed. */

@@ -1,6 +1,8 @@
 // `npm run cli --` of the documentation's samples: one command of the operator's program, run in the house.
 const environment = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !name.startsWith('npm_') && name !== 'MAILWRIGHT_TEST_HOUSE'),
+  Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('npm_') && name !== 'MAILWRIGHT_TEST_HOUSE',
+  ),
 );
 const response = await fetch(`${process.env.MAILWRIGHT_TEST_HOUSE}/cli`, {
   method: 'POST',

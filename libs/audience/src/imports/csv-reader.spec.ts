@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { stringify } from 'csv-stringify/sync';
-import fc from 'fast-check';
+import * as fc from '../../../../test/support/properties.js';
 import { CsvReader } from './csv-reader.js';
 
 function read(text: string, pieceLength = text.length): { cells: readonly string[]; fault: string | null }[] {
@@ -108,7 +108,7 @@ describe('a CSV reader', () => {
           expect(read(text, pieceLength)).toEqual([header, ...rows].map((cells) => ({ cells, fault: null })));
         },
       ),
-      { numRuns: 500 },
+      { numRuns: fc.runs(500) },
     );
   });
 
