@@ -86,7 +86,9 @@ describe('rules in SQL', () => {
     let telling = 0;
     for (const node of fc.sample(ruleNodes(known), { numRuns: RULES, seed: 1 })) {
       const { where } = await predicates.read(scope, JSON.stringify({ version: 1, where: node }), null);
-      const found = [...people.values()].filter((facts) => evaluate(where, facts, { now: NOW, dynamicSegments }));
+      const found = [...people.values()].filter((facts) =>
+        evaluate(where, facts, { now: NOW, dynamicSegments }),
+      );
       if (found.length > 0 && found.length < people.size) telling += 1;
     }
     expect(telling).toBeGreaterThan(RULES / 2);
