@@ -56,7 +56,7 @@ export async function openHouse(): Promise<{ readonly url: string; close(): Prom
 }
 
 function placeOf({ database, api, worker, variables }: RunningSystem): SharedSystemPlace {
-  return { databaseUrl: database.url, apiPort: api.port, workerPort: worker.port, variables };
+  return { databaseUrl: database.adminUrl, apiPort: api.port, workerPort: worker.port, variables };
 }
 
 async function runCommand({ environment, args }: CliCall): Promise<CliOutcome> {
