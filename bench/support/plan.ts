@@ -187,6 +187,13 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
     ],
   },
   {
+    name: 'reports',
+    title: 'Mails to a return path, damaged or made to cost whoever reads them',
+    sizes: { REPORTS: { full: 20_000, least: 500 } },
+    repeats: 'TIMES',
+    figures: [{ label: 'CPU of the slowest, ms', line: /the slowest: ([\d.]+) ms/, goal: atMost(50, ' ms') }],
+  },
+  {
     name: 'rest',
     title: 'The programs at rest, and how they start',
     sizes: { REST_S: { full: 30, least: 10 } },

@@ -198,7 +198,7 @@ describe('billing', () => {
       return row?.count;
     };
     const sent = `select count(*)::int as count from messaging.deliveries where environment_id = $1 and state = 'SENT'`;
-    await eventually('all of them are sent', async () => (await count(sent)) === QUOTA, 60_000);
+    await eventually('all of them are sent', async () => (await count(sent)) === QUOTA);
     await eventually('no campaign is under way', async () => {
       const open = `select count(*)::int as count from messaging.campaigns where environment_id = $1 and status not in ('SENT', 'DRAFT')`;
       return (await count(open)) === 0;

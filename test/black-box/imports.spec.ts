@@ -9,10 +9,6 @@ import { type RunningSystem, startSystem, type SystemProject } from '../support/
 
 /** Rows of the import in whose middle the worker is killed. */
 const ROWS = Number(process.env['IMPORT_KILL_ROWS'] ?? 20_000);
-/** A killed worker's lease runs out after 30 s; then the new one goes on. */
-const DEADLINE_MS = 110_000;
-/** With the import before it and the lease. */
-const TAKEN_OVER_MS = 2 * DEADLINE_MS;
 const CONSENT = 'consent.source=old-system';
 
 describe('importing subscribers', () => {
@@ -40,14 +36,10 @@ describe('importing subscribers', () => {
     });
 
   const ended = (id: string): Promise<ApiAnswer> =>
-    eventually(
-      'the import ends',
-      async () => {
-        const found = await client.get(`/subscriber-imports/${id}`);
-        return ['COMPLETED', 'FAILED'].includes(found.at('status')) ? found : null;
-      },
-      DEADLINE_MS,
-    );
+    eventually('the import ends', async () => {
+      const found = await client.get(`/subscriber-imports/${id}`);
+      return ['COMPLETED', 'FAILED'].includes(found.at('status')) ? found : null;
+    });
 
   it('takes CSV, and tells how it went and which rows were wrong', async () => {
     const accepted = await importCsv('email;firstName\r\nada@example.com;Ada\r\nnobody;Nobody\r\n');
@@ -239,7 +231,6 @@ describe('importing subscribers', () => {
     await eventually(
       'all imports before are done',
       async () => (await imports()) === 0 && (await stored()) === 0,
-      DEADLINE_MS,
     );
     const upload = request(`${system.baseUrl}/api/v1/subscriber-imports?topicKeys=${topicKey}&${CONSENT}`, {
       method: 'POST',
@@ -270,66 +261,57 @@ describe('importing subscribers', () => {
       system.database.query<{ address: string }>(
         `select address from messaging.deliveries where kind = 'OPT_IN' and address like 'asked-%'`,
       );
-    await eventually(
-      'all mails are on their way',
-      async () => (await mails()).length >= people.length,
-      30_000,
-    );
+    await eventually('all mails are on their way', async () => (await mails()).length >= people.length);
     expect((await mails()).map(({ address }) => address).sort()).toEqual(people.toSorted());
   });
 
-  it(
-    'does every row once when the worker is killed in the middle',
-    async () => {
-      const doubleOptIn = (await client.post('/topics', { name: 'Offers' })).at('topicKey');
-      await importCsv(
-        `email\n${Array.from({ length: 50 }, (_, index) => `there-${index}@example.com`).join('\n')}`,
-      );
-      const rows = Array.from({ length: ROWS }, (_, index) => {
-        if (index % 100 === 1) return `faulty-${index}`;
-        if (index % 100 === 2) return 'twice@example.com';
-        return index < 50 ? `there-${index}@example.com` : `kill-${index}@example.com`;
-      });
-      // Statistics of a project that was small a moment ago: no plan may read all rows again for each.
-      await system.database.query('analyze');
-      const faulty = rows.filter((row) => row.startsWith('faulty')).length;
-      const repeated = rows.filter((row) => row.startsWith('twice')).length - 1;
-      const updated = rows.filter((row) => row.startsWith('there')).length;
-      const { id } = (await importCsv(`email\n${rows.join('\n')}`, `&topicKeys=${doubleOptIn}`)).body as {
-        id: string;
-      };
-      await eventually(
-        'a part is done',
-        async () => (await client.get(`/subscriber-imports/${id}`)).at<number>('counts', 'created') > 0,
-        60_000,
-      );
-      await system.worker.kill();
-      const half = await client.get(`/subscriber-imports/${id}`);
-      expect(half.at('status')).toBe('IN_PROGRESS');
-      system.worker = await startProgram('worker', system.variables);
-      const created = ROWS - faulty - repeated - updated;
-      expect((await ended(id)).at('counts')).toEqual({
-        total: ROWS,
-        created,
-        updated,
-        skipped: repeated,
-        failed: faulty,
-      });
-      expect(
-        (await client.get(`/subscriber-imports/${id}/errors?size=1`)).at('pagination', 'totalElements'),
-      ).toBe(faulty + repeated);
-      const [kept] = await system.database.query(
-        `select (select count(*)::int from audience.subscribers where email_key ~ '^(kill|twice)') as people,
+  it('does every row once when the worker is killed in the middle', async () => {
+    const doubleOptIn = (await client.post('/topics', { name: 'Offers' })).at('topicKey');
+    await importCsv(
+      `email\n${Array.from({ length: 50 }, (_, index) => `there-${index}@example.com`).join('\n')}`,
+    );
+    const rows = Array.from({ length: ROWS }, (_, index) => {
+      if (index % 100 === 1) return `faulty-${index}`;
+      if (index % 100 === 2) return 'twice@example.com';
+      return index < 50 ? `there-${index}@example.com` : `kill-${index}@example.com`;
+    });
+    // Statistics of a project that was small a moment ago: no plan may read all rows again for each.
+    await system.database.query('analyze');
+    const faulty = rows.filter((row) => row.startsWith('faulty')).length;
+    const repeated = rows.filter((row) => row.startsWith('twice')).length - 1;
+    const updated = rows.filter((row) => row.startsWith('there')).length;
+    const { id } = (await importCsv(`email\n${rows.join('\n')}`, `&topicKeys=${doubleOptIn}`)).body as {
+      id: string;
+    };
+    await eventually(
+      'a part is done',
+      async () => (await client.get(`/subscriber-imports/${id}`)).at<number>('counts', 'created') > 0,
+    );
+    await system.worker.kill();
+    const half = await client.get(`/subscriber-imports/${id}`);
+    expect(half.at('status')).toBe('IN_PROGRESS');
+    system.worker = await startProgram('worker', system.variables);
+    const created = ROWS - faulty - repeated - updated;
+    expect((await ended(id)).at('counts')).toEqual({
+      total: ROWS,
+      created,
+      updated,
+      skipped: repeated,
+      failed: faulty,
+    });
+    expect(
+      (await client.get(`/subscriber-imports/${id}/errors?size=1`)).at('pagination', 'totalElements'),
+    ).toBe(faulty + repeated);
+    const [kept] = await system.database.query(
+      `select (select count(*)::int from audience.subscribers where email_key ~ '^(kill|twice)') as people,
          (select count(*)::int from audience.consent_ledger where actor_id = $1) as recorded,
          (select count(*)::int from audience.confirmations f join audience.topics t on t.id = any(f.topic_ids) where t.topic_key = $2) as asked`,
-        [id, doubleOptIn],
-      );
-      expect(kept).toEqual({
-        people: created,
-        recorded: 2 * created + updated,
-        asked: created + updated,
-      });
-    },
-    TAKEN_OVER_MS,
-  );
+      [id, doubleOptIn],
+    );
+    expect(kept).toEqual({
+      people: created,
+      recorded: 2 * created + updated,
+      asked: created + updated,
+    });
+  });
 });

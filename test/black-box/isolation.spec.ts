@@ -181,7 +181,6 @@ describe('projects and their environments', () => {
     await eventually(
       'the credits of the first month',
       async () => (await owner.get('/credits/balance')).at<number>('balance') > 0,
-      60_000,
     );
     await system.database.query(
       `update deliverability.sending_domains set next_check_at = null where domain_name = 'owner.example'`,

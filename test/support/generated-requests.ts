@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { ANY_BY_NAME, PLAIN_BY_NAME } from './embedded-documents.js';
 import { HOSTILE_NAMES, HOSTILE_TEXTS, known, LARGE_TEXTS, RAW_BODIES, toJson } from './hostile-values.js';
 import type { OpenApiDocument, OperationObject } from './openapi-validation.js';
+import * as fc from './properties.js';
 import { type Making, type Schema, valuesOf } from './schema-arbitrary.js';
 
 /** A request as it is put on the wire, but for placeholders: see `fillIn`. */

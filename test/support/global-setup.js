@@ -1,4 +1,5 @@
 // Plain JavaScript on the build in dist/: Jest loads this file before its own transforms are in place.
+import { randomInt } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,7 @@ import { openHouse } from '../../dist/test/support/house.js';
 
 /** One PostgreSQL for all test files, a migrated template from which each makes its own database, and the house. */
 export default async function globalSetup() {
+  drawSeed();
   const directory = await mkdtemp(join(tmpdir(), 'mailwright-test-'));
   await chmod(directory, 0o711); // PostgreSQL runs as another user when the tests run as root
   const server = await startPostgres({ directory: join(directory, 'postgres'), ephemeral: true });
@@ -26,6 +28,13 @@ export default async function globalSetup() {
   await addYearsToCome(as('schema_owner', template));
   process.env.MAILWRIGHT_TEST_POSTGRES = server.url('').replace(/\/$/, '');
   process.env.MAILWRIGHT_TEST_LOGIN = 'mailwright:of-the-tests';
+}
+
+/** The full run draws anew: test/support/properties.ts. */
+function drawSeed() {
+  if (process.env.FULL === undefined) return;
+  process.env.PROPERTY_SEED ??= String(randomInt(2 ** 31));
+  process.stdout.write(`PROPERTY_SEED=${process.env.PROPERTY_SEED}\n`);
 }
 
 /** Who owns the schema is no superuser, as with most who rent a PostgreSQL: row-level security is forced on it. */

@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import { HOSTILE_NAMES, HOSTILE_NUMBERS, HOSTILE_TEXTS, LARGE_TEXTS } from './hostile-values.js';
+import * as fc from './properties.js';
 
 /** The part of JSON Schema (2020-12) that the OpenAPI document uses. */
 export interface Schema {

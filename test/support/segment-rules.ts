@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from './properties.js';
 
 /** Texts that differ in case, in more than case, or hold what SQL or JSON could stumble over. */
 export const TEXTS = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
 import { API_SCOPES } from '#kernel';
+import * as fc from '../../../test/support/properties.js';
 import { nearest } from './nearest.js';
 
 describe('The nearest word', () => {

@@ -28,6 +28,13 @@ export interface Poll {
   readonly onSent?: (sent: SentRequest) => void;
 }
 
+/** In milliseconds. */
+interface Time {
+  /** Since 1970. */
+  now(): number;
+  wait(ms: number): Promise<void>;
+}
+
 /** Nobody answered. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
@@ -53,6 +60,7 @@ export class DemoClient {
   constructor(
     private readonly target: Target,
     private readonly onWait: (seconds: number) => void,
+    private readonly time: Time = { now: Date.now, wait: delay },
   ) {
     this.#mailwright = new Mailwright({
       apiKey: target.key,
@@ -75,16 +83,16 @@ export class DemoClient {
 
   /** Sends it again, ever more slowly, until it is done or patience ends. A failure is not asked for again. */
   async poll(request: DemoRequest, { isDone, patienceMs, onSent }: Poll): Promise<PolledAnswer> {
-    const started = performance.now();
+    const started = this.time.now();
     let pausedMs = 0;
     this.#onSent = onSent;
     for (let times = 1; ; times += 1) {
       const answer = await this.send(request);
       if (answer.status >= 300 || isDone(answer) || pausedMs >= patienceMs) {
-        return { answer, times, waitedMs: performance.now() - started };
+        return { answer, times, waitedMs: this.time.now() - started };
       }
       const pause = Math.min(PAUSES_MS[times - 1] ?? LONGEST_PAUSE_MS, patienceMs - pausedMs);
-      await delay(pause);
+      await this.time.wait(pause);
       pausedMs += pause;
     }
   }
@@ -126,7 +134,7 @@ export class DemoClient {
     this.#sent({ method, url: path, ...(typeof body === 'string' && { json: JSON.parse(body) as unknown }) });
     const response = await fetch(url, init);
     this.#answer = await readAnswer(response.clone());
-    this.#freeAt = freeAt(this.#answer, Date.now());
+    this.#freeAt = freeAt(this.#answer, this.time.now());
     if (response.status === 429) this.#tellOfRefusal(this.#answer);
     return response;
   }
@@ -144,10 +152,10 @@ export class DemoClient {
   }
 
   async #waitUntil(time: number): Promise<void> {
-    const ms = time - Date.now();
+    const ms = time - this.time.now();
     if (ms <= 0) return;
     this.onWait(Math.ceil(ms / 1_000));
-    await delay(ms);
+    await this.time.wait(ms);
   }
 }
 

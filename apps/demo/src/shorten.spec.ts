@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from '../../../test/support/properties.js';
 import { shortBody, shortJson } from './shorten.js';
 
 const answer = (text: string, json?: unknown) => ({ status: 200, headers: new Headers(), text, json });

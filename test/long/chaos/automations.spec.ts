@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import {
   contentOf,
   type Kind,
@@ -16,6 +15,7 @@ import {
 import type { ApiClient } from '../../support/api-client.js';
 import { eventually } from '../../support/eventually.js';
 import { type RunningProgram, startProgram } from '../../support/program.js';
+import * as fc from '../../support/properties.js';
 import { type RunningSystem, startSystem } from '../../support/system.js';
 import { WebhookReceiver } from '../../support/webhook-receiver.js';
 import { DEADLINE_MS, inForm, IS_WHOLE } from './campaign-run.fixture.js';

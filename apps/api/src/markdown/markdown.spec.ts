@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from '../../../../test/support/properties.js';
 import { renderMarkdown } from './markdown.js';
 
 const asIs = (href: string) => href;

@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import type { Invoice } from '#billing';
+import * as fc from '../../../../test/support/properties.js';
 import { invoicePage } from './invoice-page.js';
 import { invoicePdf } from './invoice-pdf.js';
 

@@ -1,5 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { array, assert, constantFrom, oneof, property, record, string } from 'fast-check';
+import {
+  array,
+  assert,
+  constantFrom,
+  oneof,
+  property,
+  record,
+  string,
+} from '../../../../test/support/properties.js';
 import {
   alreadyConfirmedPage,
   confirmationNotNeededPage,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from '../../../../test/support/properties.js';
 import { secondsUntilRepeat } from './confirmation.js';
 
 const now = new Date('2026-11-21T06:00:00.000Z');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { DomainError, newId, type ProjectScope } from '#kernel';
+import * as fc from '../../../../test/support/properties.js';
 import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { PreferencesService } from '../preferences/preferences.service.js';
@@ -13,8 +13,8 @@ import { ConsentsService } from './consents.service.js';
 import { ExpireConfirmations } from './expire-confirmations.task.js';
 import { UnsubscribesService } from './unsubscribes.service.js';
 
-/** Sequences of operations, each on a few people of its own. CONSENT_RACES=300 looks longer. */
-const RUNS = Number(process.env['CONSENT_RACES'] ?? 25);
+/** Sequences of operations, each on a few people of its own. */
+const RUNS = fc.runs(25);
 const PEOPLE = 3;
 const AT_ONCE = 8;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from '../../../../test/support/properties.js';
 import type { KnownField, RuleCatalogue } from './rule-catalogue.js';
 import { parseRuleText, readRules, referencesIn } from './rule-reader.js';
 import { FIELDS, ruleNodes } from '../../../../test/support/segment-rules.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import * as fc from '../../../../test/support/properties.js';
 import { folded } from './text-folding.js';
 
 /** Assigned by Unicode 17, which PostgreSQL 18 does not know: a few Latin letters and the script Beria Erfe. */

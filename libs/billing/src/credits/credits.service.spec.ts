@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
 import { DomainValidationError, ManualClock, newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { createProject } from '../../../../test/support/fixtures.js';
+import * as fc from '../../../../test/support/properties.js';
 import { billingPeriod } from '../subscriptions/billing-period.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
@@ -365,7 +365,7 @@ describe('AI credits', () => {
         for (const { amount, balanceAfter } of rows) expect(balanceAfter).toBe((sum += amount));
         expect(await query.balance(scope)).toMatchObject({ balance: sum });
       }),
-      { numRuns: 15 },
+      { numRuns: fc.runs(15) },
     );
     expect(await check.discrepancies()).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
 import { InvalidStateError } from '#kernel';
 import { createProject, type TestProject } from '../../../../test/support/fixtures.js';
+import * as fc from '../../../../test/support/properties.js';
 import { type StandInEvent, StripeStandIn } from '../../../../test/support/stripe-stand-in.js';
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';
@@ -298,7 +298,7 @@ describe('A subscription that is paid through Stripe', () => {
         );
         expect((await subscription())?.status).toBe('ACTIVE');
       }),
-      { numRuns: 5 },
+      { numRuns: fc.runs(5) },
     );
   });
 });

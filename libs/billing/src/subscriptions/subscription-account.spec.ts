@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
 import { InvalidStateError } from '#kernel';
+import * as fc from '../../../../test/support/properties.js';
 import type { PlanTier } from '../plans/plan.js';
 import type { BillingInterval, BillingPeriod } from './billing-period.js';
 import { GRACE_DAYS, RESTRICTED_DAYS } from './due-step.js';
@@ -345,7 +345,7 @@ describe('Any life of a subscription', () => {
           }
         });
       }),
-      { numRuns: 2_000 },
+      { numRuns: fc.runs(2_000) },
     );
     // Both kinds of neighbours were seen.
     expect(Math.min(followed, begunAnew)).toBeGreaterThan(50);
@@ -366,7 +366,7 @@ describe('Any life of a subscription', () => {
           expect(period.start < period.end).toBe(true);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: fc.runs(500) },
     );
   });
 
@@ -380,7 +380,7 @@ describe('Any life of a subscription', () => {
           expect(total).toBeGreaterThanOrEqual(0);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: fc.runs(500) },
     );
   });
 

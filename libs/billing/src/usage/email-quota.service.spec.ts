@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
 import { ManualClock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { eventually } from '../../../../test/support/eventually.js';
 import { createProject } from '../../../../test/support/fixtures.js';
+import * as fc from '../../../../test/support/properties.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
 import { EmailQuota } from './email-quota.service.js';
@@ -214,7 +214,7 @@ describe('The month’s e-mails', () => {
         expect(await usage()).toEqual(totals);
         expect(await quota.remaining(scope, START)).toBe(FREE_EMAILS - totals.reserved - totals.used);
       }),
-      { numRuns: 15 },
+      { numRuns: fc.runs(15) },
     );
   });
 });

@@ -65,12 +65,4 @@ describe('the bounce table', () => {
     const filler = '. '.repeat(1_000);
     expect(classifyRefusal({ code: 550, enhancedCode: null, text: `${filler}user unknown` })).toBe('unknown');
   });
-
-  it('looks at a long text in no time', () => {
-    const text = 'user address mailbox domain host recipient '.repeat(50_000);
-    const before = process.threadCpuUsage();
-    for (let n = 0; n < 10; n += 1) classifyRefusal({ code: 550, enhancedCode: null, text });
-    const { user, system } = process.threadCpuUsage(before);
-    expect((user + system) / 1_000).toBeLessThan(500);
-  });
 });

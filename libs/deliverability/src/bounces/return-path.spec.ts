@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { newId } from '#kernel';
+import * as fc from '../../../../test/support/properties.js';
 import { base32, bytesOfBase32 } from './base32.js';
 import { ReturnPaths, UnsubscribeAddresses } from './return-path.js';
 
@@ -39,7 +39,7 @@ describe('return paths', () => {
         fc.pre(address[at] !== other);
         expect(paths.read(address.slice(0, at) + other + address.slice(at + 1))).toBeNull();
       }),
-      { numRuns: 2_000 },
+      { numRuns: fc.runs(2_000) },
     );
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { ed25519Key, type PublishedKey, rsaKey } from '../../../../test/support/dkim-keys.js';
+import * as fc from '../../../../test/support/properties.js';
 import { verdicts } from './dkim.fixture.js';
 import { parseSigningKey } from './signing-key.js';
 import { DkimSigner } from './dkim-signer.js';
@@ -166,7 +166,7 @@ describe('DkimSigner', () => {
         const results = await verdicts(signed, DOMAIN, [rsa, ed25519]);
         expect(results).toEqual(['rsa-sha256 pass', 'ed25519-sha256 pass']);
       }),
-      { numRuns: Number(process.env['RUNS'] ?? 150) },
+      { numRuns: fc.runs(150) },
     );
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from '../../../../test/support/properties.js';
 import { warmUpDay, warmUpDays } from './warm-up.js';
 
 const DAY = 86_400_000;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import * as fc from '../../../../test/support/properties.js';
 import { prepareProject } from '../../../../test/support/system.js';
 import type { Campaign } from '../campaigns/campaign.js';
 import { MailErasureService } from '../erasure/mail-erasure.service.js';
@@ -16,7 +16,7 @@ import { FEWEST_MAILS_OF_DOMAIN } from './report-facts.js';
 
 const READERS = 40;
 const HOUR_MS = 3_600_000;
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 15);
+const RUNS = fc.runs(15);
 const contentJson = JSON.stringify({
   blocks: ['one', 'two'].map((name) => ({
     type: 'button',

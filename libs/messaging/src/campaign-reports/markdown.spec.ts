@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
+import * as fc from '../../../../test/support/properties.js';
 import { codeSpan, harmlessMarkdown, plainText } from './markdown.js';
 
 describe('Markdown that a model wrote', () => {
@@ -46,7 +46,7 @@ describe('Markdown that a model wrote', () => {
         const text = harmlessMarkdown(pieces.join(''), 500);
         expect(text).not.toMatch(/<[a-z!/]|\]\(|\]\[|\]:|https?:\/\//i);
       }),
-      { numRuns: 2_000 },
+      { numRuns: fc.runs(2_000) },
     );
   });
 });

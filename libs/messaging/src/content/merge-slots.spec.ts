@@ -12,8 +12,9 @@ import {
   oneof,
   property,
   record,
+  runs,
   string,
-} from 'fast-check';
+} from '../../../../test/support/properties.js';
 import { compileWithEngine } from './merge-engine.js';
 import { compileSlots } from './merge-slots.js';
 import { templatePieces } from './merge-tags.js';
@@ -116,7 +117,7 @@ describe('slots and Liquid', () => {
           expect(slots).not.toBeNull();
           expect(slots?.render(merge)).toBe(compileWithEngine(pieces, escaping).render(merge));
         }),
-        { numRuns: 500 },
+        { numRuns: runs(500) },
       );
     },
   );
@@ -131,7 +132,7 @@ describe('slots and Liquid', () => {
         expect(html.match(/[<>"]/g)?.join('')).toBe('<""><><""><>');
         expect(html).toMatch(/<a href="(?:#|https?:\/\/[^"]*|mailto:[^"]*|tel:[^"]*)">/i);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

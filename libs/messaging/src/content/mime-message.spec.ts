@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { array, assert, asyncProperty, string } from 'fast-check';
 import PostalMime, { type Email } from 'postal-mime';
+import { array, assert, asyncProperty, runs, string } from '../../../../test/support/properties.js';
 import { compileMergeTemplate, type MergeValues } from './merge-template.js';
 import { buildMimeMessage, compileMimeSkeleton, type MimeMessage } from './mime-message.js';
 
@@ -115,7 +115,7 @@ describe('a MIME message', () => {
         expect([mail.html, mail.text].map(bodyOf)).toEqual([direct.html, direct.text].map(bodyOf));
         expect(mail.headers.find(({ key }) => key === 'list-id')?.value).toBe('<a.b>');
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -133,7 +133,7 @@ describe('a MIME message', () => {
         expect(bodyOf(mail.text)).toBe(text);
         expect(bodyOf(mail.html)).toBe(html);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

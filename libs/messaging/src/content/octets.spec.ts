@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
+import * as fc from '../../../../test/support/properties.js';
 import { MessageMemory } from './octets.js';
 
 describe('the memory of messages', () => {
@@ -47,7 +47,7 @@ describe('the memory of messages', () => {
           }
         }
       }),
-      { numRuns: 30 },
+      { numRuns: fc.runs(30) },
     );
   });
 });

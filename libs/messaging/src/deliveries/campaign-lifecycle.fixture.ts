@@ -47,7 +47,7 @@ export class CampaignLifecycle {
 
   async isSent(campaignId: string): Promise<void> {
     const isSent = async () => (await this.fixture.campaign(campaignId)).status === 'SENT';
-    await eventually('it is sent', isSent, 60_000);
+    await eventually('it is sent', isSent);
   }
 
   /** Who got a mail; nobody got two. */

@@ -178,16 +178,12 @@ describe('the delivery engine', () => {
     expect(await until()).toMatch(/_seconds 1[\d.]{9,}$/m);
     sink = await startRawSmtpSink({ port: sink.port });
     fixture.later(2 * MINUTE);
-    await eventually(
-      'all are sent',
-      async () => {
-        const all = await fixture.deliveries();
-        // Far less than a lease: what is being claimed meanwhile stays claimed.
-        if (all.every(({ lease_token }) => lease_token === null)) fixture.later(LEASE_MS / 20);
-        return all.every(({ state }) => state === 'SENT');
-      },
-      40_000,
-    );
+    await eventually('all are sent', async () => {
+      const all = await fixture.deliveries();
+      // Far less than a lease: what is being claimed meanwhile stays claimed.
+      if (all.every(({ lease_token }) => lease_token === null)) fixture.later(LEASE_MS / 20);
+      return all.every(({ state }) => state === 'SENT');
+    });
     expect(sink.count()).toBe(4);
     expect(await until()).toMatch(/_seconds 0$/m);
   });

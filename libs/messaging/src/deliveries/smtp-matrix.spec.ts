@@ -4,6 +4,7 @@ import { type RawSmtpSink, startRawSmtpSink } from '../../../../test/support/raw
 import type { SinkAction, SinkStage } from '../../../../test/support/sink-rules.js';
 import { MailMetrics, SmtpTransport } from '#platform';
 import { eventually } from '../../../../test/support/eventually.js';
+import { letTimeGo, stopTime, timedOut } from '../../../../test/support/time-limits.js';
 import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';
 import { DeliverySources } from './delivery-engine.js';
 import { DeliveryJournal } from './delivery-journal.js';
@@ -11,9 +12,6 @@ import { DeliveryLane } from './delivery-lane.js';
 import { DeliveryPacing } from './delivery-pacing.js';
 import { SmtpDelivery } from './smtp-delivery.js';
 
-/** What a relay is given that never answers, and one that does: a busy machine may take its time with both. */
-const IMPATIENT_MS = 400;
-const PATIENT_MS = 10_000;
 const SILENT: readonly SinkAction[] = ['hang', 'trickle'];
 
 type Next = Partial<Pick<DeliveryRow, 'state' | 'reason' | 'attempt' | 'possible_duplicate'>>;
@@ -148,24 +146,22 @@ describe('a delivery to a relay', () => {
 
   afterAll(() => fixture.close());
 
-  function transportTo(url: string, timeoutMs: number): SmtpTransport {
+  function transportTo(url: string): SmtpTransport {
     return new SmtpTransport({
       url,
       connections: 1,
       messagesPerConnection: 10,
       ehloName: 'worker.sender.test',
-      timeouts: {
-        connect: PATIENT_MS,
-        greeting: timeoutMs,
-        reply: timeoutMs,
-        data: timeoutMs,
-        awake: 60_000,
-      },
+      timeouts: { awake: 600_000 },
     });
   }
 
-  /** Sends one mail through a lane of its own, whose relay has little time, and resolves when nobody holds it. */
-  async function attempt(campaignId: string, transport: SmtpTransport): Promise<DeliveryRow | undefined> {
+  /** Sends one mail through a lane of its own, and resolves when nobody holds it. */
+  async function attempt(
+    campaignId: string,
+    transport: SmtpTransport,
+    isSilent: (() => boolean) | null,
+  ): Promise<DeliveryRow | undefined> {
     const source = fixture.get(DeliverySources).of('LIVE').at(-1);
     if (source === undefined) throw new Error('There is no source of campaigns.');
     const lane = new DeliveryLane({
@@ -180,7 +176,7 @@ describe('a delivery to a relay', () => {
     });
     lane.start();
     try {
-      return await eventually('it was tried', async () => {
+      const tried = eventually('it was tried', async () => {
         const [found] = await fixture.test.query<DeliveryRow>(
           'select * from messaging.deliveries where source_id = $1',
           [campaignId],
@@ -188,7 +184,9 @@ describe('a delivery to a relay', () => {
         const wasTried = found?.last_error !== null || found.state === 'SENT';
         return found?.lease_token === null && wasTried ? found : null;
       });
+      return await (isSilent === null ? tried : timedOut(tried, isSilent));
     } finally {
+      letTimeGo();
       await lane.stop();
       await transport.close();
     }
@@ -197,13 +195,16 @@ describe('a delivery to a relay', () => {
   /** One mail to a relay that takes a mail before it where `way` says so, and behaves like this from there on. */
   async function outcome(campaignId: string, way: Way, at: SinkStage, action: SinkAction) {
     sink = await startRawSmtpSink({ extensions: EXTENSIONS[way] });
-    const transport = transportTo(sink.url, SILENT.includes(action) ? IMPATIENT_MS : PATIENT_MS);
+    const transport = transportTo(sink.url);
     try {
       if (way === 'BDAT at once') await transport.send(EARLIER);
       // It refuses what came with the message, and not the same command by itself.
       const once = way === 'BDAT at once' && action === BEHAVIOURS['503'];
-      sink.behave({ at, action, ...(once ? { times: 1 } : {}) });
-      return await attempt(campaignId, transport);
+      let isThere = false;
+      sink.behave({ at, action, when: () => (isThere = true), ...(once ? { times: 1 } : {}) });
+      const isSilent = SILENT.includes(action);
+      if (isSilent) stopTime();
+      return await attempt(campaignId, transport, isSilent ? () => isThere : null);
     } finally {
       await sink.stop();
       await fixture.test.query(`update messaging.campaigns set status = 'PAUSED' where status = 'SENDING'`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from '../../../../test/support/properties.js';
 import { toCsv } from './report-csv.js';
 
 /** How a spreadsheet begins to compute, also behind what it skips (OWASP, CSV injection). */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import PostalMime from 'postal-mime';
 import type { ProjectScope } from '#kernel';
 import { TrackingTokens } from '#platform';
+import * as fc from '../../../../test/support/properties.js';
 import { prepareProject } from '../../../../test/support/system.js';
 import type { Campaign } from '../campaigns/campaign.js';
 import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';
@@ -16,7 +16,7 @@ import { TrackedLinks } from './tracked-links.service.js';
 import { TrackingRecorder } from './tracking-recorder.service.js';
 
 const READERS = 6;
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 40);
+const RUNS = fc.runs(40);
 const contentJson = JSON.stringify({
   blocks: ['one', 'two', 'three', 'four'].map((name) => ({
     type: 'button',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { TrackingTokens } from '#platform';
+import * as fc from '../../../../test/support/properties.js';
 import { AGENT_KINDS } from './tracked-event.js';
 import { type RequestBlock, type WaitingRequest, WaitingRequests } from './waiting-requests.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import * as fc from '../../../../test/support/properties.js';
 import { ArrayColumn } from './array-column.js';
 
 const element = fc.record({

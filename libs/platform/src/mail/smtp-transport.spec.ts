@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type RawSmtpSink, startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
 import type { SinkAction, SinkStage } from '../../../../test/support/sink-rules.js';
+import { letTimeGo, stopTime, timedOut } from '../../../../test/support/time-limits.js';
 import type { OutgoingMessage, SendOutcome, SmtpStage } from './mail-transport.js';
 import { SmtpTransport } from './smtp-transport.js';
 
@@ -10,30 +11,28 @@ const message: OutgoingMessage = {
   envelopeTo: 'ada@example.test',
   raw: Buffer.from('Message-ID: <1@sender.test>\r\nSubject: Hello\r\n\r\nHello\r\n.\r\n..two\r\n'),
 };
-/** Enough for what the relay does answer before it says nothing more, on a busy machine too. */
-const IMPATIENT_MS = 500;
 const hang = 'hang' as const;
 const drop = 'drop' as const;
 
 let sink: RawSmtpSink;
 let transport: SmtpTransport;
 
-function transportTo(url: string, timeoutMs: number): SmtpTransport {
+function transportTo(url: string): SmtpTransport {
   return new SmtpTransport({
     url,
     connections: 1,
     messagesPerConnection: 100,
     ehloName: 'worker.sender.test',
-    timeouts: { connect: timeoutMs, greeting: timeoutMs, reply: timeoutMs, data: timeoutMs },
   });
 }
 
 async function start(extensions: readonly string[]): Promise<void> {
   sink = await startRawSmtpSink({ extensions });
-  transport = transportTo(sink.url, 10_000);
+  transport = transportTo(sink.url);
 }
 
 afterEach(async () => {
+  letTimeGo();
   await transport.close();
   await sink.stop();
 });
@@ -122,9 +121,11 @@ describe.each([
     ['body', { delayMs: 50 }, { kind: 'accepted' }],
   ];
   it.each(cases)('that at %s does %j gives the outcome %j', async (at, action, outcome) => {
-    sink.behave({ at, action });
-    if (action === hang) transport = transportTo(sink.url, IMPATIENT_MS);
-    expect(await transport.send(message)).toMatchObject(outcome);
+    let isThere = false;
+    sink.behave({ at, action, when: () => (isThere = true) });
+    if (action === hang) stopTime();
+    const sent = transport.send(message);
+    expect(await (action === hang ? timedOut(sent, () => isThere) : sent)).toMatchObject(outcome);
   });
 
   it.each<[SinkStage, string]>([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
+import * as fc from '../../../../test/support/properties.js';
 import { type LinkClaims, type LinkKind, LinkTokens } from './link-tokens.js';
 import { TrackingTokens } from './tracking-tokens.js';
 
@@ -36,7 +36,7 @@ describe('a link’s token', () => {
         }
         expect(opened).toEqual([]);
       }),
-      { numRuns: 5 },
+      { numRuns: fc.runs(5) },
     );
   });
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
+import * as fc from '../../../../../test/support/properties.js';
 import { loadReportLocale } from '../report-locales.js';
 import type { ReportFacts } from '../report-facts.js';
 import { countsOf, factsOf } from '../report-facts.fixture.js';
 import { analyse } from './analysis.js';
 import { reportText } from './report-text.js';
 
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 150);
+const RUNS = fc.runs(150);
 
 describe('The built-in analyst', () => {
   it('never writes a number that does not follow from the facts, in any language', () => {

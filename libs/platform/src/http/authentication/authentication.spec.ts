@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { assert, property, string } from 'fast-check';
+import { assert, property, string } from '../../../../../test/support/properties.js';
 import { accepts } from './accept.js';
 import { networkOf } from './client-network.js';
 import { readCredentials } from './credentials.js';

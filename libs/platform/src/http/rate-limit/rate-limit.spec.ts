@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
-import { eventually } from '../../../../../test/support/eventually.js';
 import { startRedis, type TestRedis } from '../../../../../test/support/redis.js';
 import {
   problemIn,
@@ -47,6 +46,7 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
 
   it('counts a key’s requests over all instances, and says 429 with Retry-After past the limit', async () => {
     issue('three', 3);
+    const begun = Math.floor(Date.now() / 1000);
     const answers = [];
     for (const api of [apis[0], apis[1], apis[0], apis[1]])
       answers.push(await get(api, { 'x-api-key': 'three' }));
@@ -58,9 +58,9 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
     ]);
     const resets = new Set(answers.map(({ headers }) => headers.get('x-ratelimit-reset')));
     expect(resets.size).toBe(1);
-    const seconds = Number([...resets][0]) - Date.now() / 1000;
-    expect(seconds).toBeGreaterThan(50);
-    expect(seconds).toBeLessThanOrEqual(61);
+    // A minute after one of the moments in between.
+    expect(Number([...resets][0])).toBeGreaterThanOrEqual(begun + 60);
+    expect(Number([...resets][0])).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 60);
     const retryAfter = Number(answers[3]?.headers.get('retry-after'));
     expect(retryAfter).toBeGreaterThanOrEqual(1);
     expect(retryAfter).toBeLessThanOrEqual(60);
@@ -163,29 +163,8 @@ describe('Windows that are over', () => {
   });
 });
 
-describe('While its store is busy', () => {
-  it('the rate limit waits for it', async () => {
-    const test = await createTestDatabase();
-    const api = await startSampleApi(test.url);
-    api.keys.issue('key', sampleCaller(['topics:read']));
-    const get = () => fetch(`${api.url}/api/v1/parcels`, { headers: { 'x-api-key': 'key' } });
-    expect((await get()).status).toBe(200);
-    const busy = test.query(
-      `update platform.rate_limit_windows set hits = hits; select pg_sleep(2) from platform.rate_limit_windows`,
-    );
-    await eventually('the window is locked', async () => {
-      const free = await test.query('select from platform.rate_limit_windows for update skip locked');
-      return free.length === 0;
-    });
-    expect((await get()).status).toBe(200);
-    await busy;
-    await api.close();
-    await test.drop();
-  });
-});
-
 describe('Without its store', () => {
-  it('the rate limit lets nobody through: 503 within a moment', async () => {
+  it('the rate limit lets nobody through: 503 without a wait', async () => {
     const test = await createTestDatabase();
     const redis = await startRedis();
     const api = await startSampleApi(test.url, { REDIS_URL: redis.url });
@@ -193,10 +172,10 @@ describe('Without its store', () => {
     const get = () => fetch(`${api.url}/api/v1/parcels`, { headers: { 'x-api-key': 'key' } });
     expect((await get()).status).toBe(200);
     await redis.stop();
-    const before = performance.now();
     const answer = await get();
     expect([answer.status, Number(answer.headers.get('retry-after'))]).toEqual([503, 1]);
-    expect(performance.now() - before).toBeLessThan(3_000);
+    // It was refused, and not waited for until the limit's patience ended.
+    expect(await problemIn(answer)).toMatchObject({ detail: expect.not.stringContaining('in time') });
     await api.close();
     await test.drop();
   });
