@@ -37,7 +37,7 @@ export async function reviewContent(
   try {
     const sources = await compileSources(campaign, footer);
     const { faults: mergeTagFaults, personal } = reviewTags(sources, known.customKeys);
-    const htmlBytes = htmlPartSize(sources.html, known.sample);
+    const htmlBytes = htmlPartSize(sources, known.sample);
     const hasPostalAddress = showsAddress(sources.html, footer.postalAddress);
     const content = { ...contentFacts(campaign, sources), htmlBytes, hasPostalAddress, personal };
     return { mergeTagFaults, contentFault: null, content };

@@ -1,6 +1,8 @@
-import { compileBody } from '../content/body-encoding.js';
+import { compileBody, encodeBody } from '../content/body-encoding.js';
+import type { CompiledContent } from '../content/content-compiler.js';
 import { compileMergeTemplate, MergeTemplateError, type MergeValues } from '../content/merge-template.js';
 import { type LinkTracking, placeName, trackHtml } from '../tracking/link-rewriting.js';
+import { plainPartsOf } from './campaign-template.js';
 
 /** A mail to a reader who does not exist, its links as long as real ones. */
 export interface SampleMail {
@@ -14,15 +16,23 @@ export interface SampleMail {
  * Bytes of the HTML part in its transfer encoding, with tracked links and pixel, filled in. Of a template that cannot be
  * filled in, its own. Takes what it takes: in a process of its own only.
  */
-export function htmlPartSize(html: string, { tracking, trackingToken, values }: SampleMail): number {
+export function htmlPartSize(
+  sources: CompiledContent,
+  { tracking, trackingToken, values }: SampleMail,
+): number {
   try {
-    const tracked = tracking === null ? { html, targets: [] } : trackHtml(html, tracking);
+    const tracked =
+      tracking === null ? { html: sources.html, targets: [] } : trackHtml(sources.html, tracking);
     const tokens = ['pixel', ...tracked.targets].map((_, place) => [placeName(place), trackingToken]);
-    const body = compileBody(compileMergeTemplate(tracked.html, 'html'));
-    const { content } = body.build({ ...values, tracking: Object.fromEntries(tokens) });
+    const filling = { ...values, tracking: Object.fromEntries(tokens) };
+    const plain = plainPartsOf({ ...sources, ...tracked });
+    const { content } =
+      plain === null
+        ? encodeBody(compileMergeTemplate(tracked.html, 'html').render(filling))
+        : compileBody(plain.html).build(filling);
     return content.reduce((size, { length }) => size + length, 0);
   } catch (error) {
-    if (error instanceof MergeTemplateError) return Buffer.byteLength(html);
+    if (error instanceof MergeTemplateError) return Buffer.byteLength(sources.html);
     throw error;
   }
 }
