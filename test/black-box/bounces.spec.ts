@@ -6,7 +6,6 @@ import { projectRoot } from '../../libs/platform/src/project-root.js';
 import type { ApiClient } from '../support/api-client.js';
 import { eventually } from '../support/eventually.js';
 import { runCli, runCliForJson } from '../support/operator-cli.js';
-import { freePort } from '../support/ports.js';
 import { startProgram } from '../support/program.js';
 import type { SmtpSink } from '../support/sink-rules.js';
 import { SmtpClient } from '../support/smtp-client.js';
@@ -21,16 +20,14 @@ describe('mail that comes back', () => {
   let system: RunningSystem;
   let project: SystemProject;
   let client: ApiClient;
-  let port: number;
   const paths = new ReturnPaths(SECRETS.TOKEN_SECRET);
 
   beforeAll(async () => {
     sink = await startSmtpSink();
-    port = await freePort();
     system = await startSystem({
       SMTP_URL: sink.url,
       REQUIRE_VERIFIED_DOMAIN: 'false',
-      BOUNCE_PORT: String(port),
+      BOUNCE_PORT: '0',
     });
     project = await system.project();
     client = await project.client('LIVE');
@@ -70,7 +67,7 @@ describe('mail that comes back', () => {
   }
 
   async function submit(to: string, message: string): Promise<string> {
-    const smtp = await SmtpClient.open(port);
+    const smtp = await SmtpClient.open(system.worker.bouncePort ?? 0);
     const reply = await smtp.send('', [to], message);
     smtp.close();
     return reply;
@@ -149,7 +146,7 @@ describe('mail that comes back', () => {
     const claims = paths.read(pathOf('ivy@example.com'));
     const address = new UnsubscribeAddresses(SECRETS.TOKEN_SECRET).addressOf(claims!, 'bounces.acme.example');
     for (const _ of [1, 2]) {
-      const smtp = await SmtpClient.open(port);
+      const smtp = await SmtpClient.open(system.worker.bouncePort ?? 0);
       expect(await smtp.send('ivy@example.com', [address], 'Subject: unsubscribe\r\n\r\n')).toMatch(/^250 /);
       smtp.close();
     }
@@ -224,7 +221,8 @@ describe('mail that comes back', () => {
   });
 
   it('cannot be taken when another program has the port: the worker ends and says so', async () => {
-    const second = startProgram('worker', { ...system.variables, BOUNCE_PORT: String(port) });
+    const BOUNCE_PORT = String(system.worker.bouncePort);
+    const second = startProgram('worker', { ...system.variables, BOUNCE_PORT });
     await expect(second).rejects.toThrow(
       /ended with 1:[^]*cannot listen on 127\.0\.0\.1:\d+ \(BOUNCE_PORT\)/,
     );

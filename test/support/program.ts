@@ -7,6 +7,8 @@ import { projectRoot } from '../../libs/platform/src/project-root.js';
 export interface RunningProgram {
   readonly pid: number;
   readonly port: number;
+  /** Of a worker's bounce server, where there is one. */
+  readonly bouncePort: number | null;
   /** All that it has written so far. */
   output(): string;
   /** SIGKILL: it gets no chance to tidy up. */
@@ -15,6 +17,7 @@ export interface RunningProgram {
   stop(): Promise<number | null>;
 }
 
+type Ports = Pick<RunningProgram, 'port' | 'bouncePort'>;
 export type Program = 'api' | 'worker';
 export type Environment = Readonly<Record<string, string>>;
 
@@ -51,10 +54,10 @@ export async function startProgram(program: Program, environment: Environment): 
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
-  const port = await listening(child, program, () => output);
+  const ports = await listening(child, program, () => output);
   return {
     pid: child.pid ?? 0,
-    port,
+    ...ports,
     output: () => output,
     kill: async () => {
       await ended(child, 'SIGKILL');
@@ -63,7 +66,7 @@ export async function startProgram(program: Program, environment: Environment): 
   };
 }
 
-function listening(child: ChildProcess, program: Program, output: () => string): Promise<number> {
+function listening(child: ChildProcess, program: Program, output: () => string): Promise<Ports> {
   return new Promise((resolve, reject) => {
     const fail = (why: string) => {
       clearTimeout(timer);
@@ -72,10 +75,10 @@ function listening(child: ChildProcess, program: Program, output: () => string):
     const timer = setTimeout(() => fail(`did not listen within ${START_MS} ms`), START_MS);
     // Not `exit`, at which what it said last may not have come yet.
     child.once('close', (code) => fail(`ended with ${String(code)}`));
-    child.on('message', (message: { type?: string; port?: number }) => {
+    child.on('message', (message: { type?: string; port?: number; bouncePort?: number | null }) => {
       if (message.type !== 'listening' || message.port === undefined) return;
       clearTimeout(timer);
-      resolve(message.port);
+      resolve({ port: message.port, bouncePort: message.bouncePort ?? null });
     });
   });
 }

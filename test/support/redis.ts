@@ -11,32 +11,40 @@ export interface TestRedis {
   stop(): Promise<void>;
 }
 
-/** `redis-server` when it is on the path, else Valkey in this process. */
+const TRIES = 5;
+
+/** `redis-server` when it is on the path, else Valkey in this process; on another port where one was taken meanwhile. */
 export async function startRedis(wantedPort?: number): Promise<TestRedis> {
-  const port = wantedPort ?? (await freePort());
-  const url = `redis://127.0.0.1:${port}`;
-  if (spawnSync('redis-server', ['--version']).error === undefined) {
-    const child = spawn('redis-server', [
-      '--port',
-      String(port),
-      '--bind',
-      '127.0.0.1',
-      '--save',
-      '',
-      '--appendonly',
-      'no',
-    ]);
-    await eventually('redis-server listens', () => isListening(port));
-    return {
-      url,
-      port,
-      stop: async () => {
-        const exit = once(child, 'exit');
-        child.kill('SIGTERM');
-        await exit;
-      },
-    };
+  const start = spawnSync('redis-server', ['--version']).error === undefined ? startProcess : startValkey;
+  for (let left = TRIES; ; left -= 1) {
+    const port = wantedPort ?? (await freePort());
+    try {
+      return { url: `redis://127.0.0.1:${port}`, port, stop: await start(port) };
+    } catch (error) {
+      if (wantedPort !== undefined || left === 1) throw error;
+    }
   }
+}
+
+type Stop = () => Promise<void>;
+
+async function startValkey(port: number): Promise<Stop> {
   const server = await new ValkeyServer({ port }).start();
-  return { url, port, stop: () => server.stop() };
+  return () => server.stop();
+}
+
+async function startProcess(port: number): Promise<Stop> {
+  const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const child = spawn('redis-server', options);
+  await eventually('redis-server listens', async () => {
+    const isThere = await isListening(port);
+    // Somebody else may listen.
+    if (child.exitCode !== null) throw new Error(`redis-server ended with ${child.exitCode}.`);
+    return isThere;
+  });
+  return async () => {
+    const exit = once(child, 'exit');
+    child.kill('SIGTERM');
+    await exit;
+  };
 }

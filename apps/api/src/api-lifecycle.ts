@@ -16,6 +16,8 @@ export class ApiLifecycle
 {
   readonly #operationsServer: OperationsServer;
   readonly #metricsServer: OperationsServer;
+  #operationsPort: number | null = null;
+  #metricsPort: number | null = null;
   #patience: NodeJS.Timeout | undefined;
 
   constructor(
@@ -31,8 +33,15 @@ export class ApiLifecycle
   async onApplicationBootstrap(): Promise<void> {
     await this.notifications.start();
     const { OPERATIONS_PORT, METRICS_PORT, HOST } = this.config;
-    if (OPERATIONS_PORT !== undefined) await this.#operationsServer.listen(OPERATIONS_PORT, HOST);
-    if (METRICS_PORT !== undefined) await this.#metricsServer.listen(METRICS_PORT, HOST);
+    const listen = async (server: OperationsServer, port: number | undefined) =>
+      port === undefined ? null : server.listen(port, HOST);
+    this.#operationsPort = await listen(this.#operationsServer, OPERATIONS_PORT);
+    this.#metricsPort = await listen(this.#metricsServer, METRICS_PORT);
+  }
+
+  /** Those that it listens on; null where there is none. */
+  get ports(): { readonly operations: number | null; readonly metrics: number | null } {
+    return { operations: this.#operationsPort, metrics: this.#metricsPort };
   }
 
   /** Requests that run may finish; those that take longer than SHUTDOWN_TIMEOUT_MS lose their connection. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { freePort } from '../../../test/support/ports.js';
 import { faultsOfRoutes } from '../../../test/support/route-walk.js';
 import { type Config, loadConfig } from '#platform';
 import { PROBLEM_TYPES } from '#platform/http';
+import { ApiLifecycle } from './api-lifecycle.js';
 import { ApiDocument } from './openapi/api-document.js';
 import { type RunningApi, startApi, startFailure } from './start-api.js';
 
@@ -141,8 +141,8 @@ describe('The api', () => {
   });
 
   it('moves health and metrics to OPERATIONS_PORT when there is one', async () => {
-    const operationsPort = await freePort();
-    const other = await startApi(configWith({ OPERATIONS_PORT: String(operationsPort) }));
+    const other = await startApi(configWith({ OPERATIONS_PORT: '0' }));
+    const operationsPort = other.app.get(ApiLifecycle).ports.operations;
     try {
       expect((await fetch(`${other.url}/metrics`)).status).toBe(404);
       expect((await fetch(`http://127.0.0.1:${operationsPort}/health/ready`)).status).toBe(200);
@@ -156,7 +156,7 @@ describe('The api', () => {
   });
 
   it('has no metrics on its public port in production, and those of METRICS_PORT on that alone', async () => {
-    const METRICS_PORT = String(await freePort());
+    const METRICS_PORT = '0';
     const production = {
       NODE_ENV: 'production',
       TOKEN_SECRET: 'a secret of the tests, long enough for it',
@@ -171,7 +171,7 @@ describe('The api', () => {
         expect((await fetch(`${other.url}/health/ready`)).status).toBe(200);
         if (!('METRICS_PORT' in variables)) continue;
         const statusOf = async (path: string) =>
-          (await fetch(`http://127.0.0.1:${METRICS_PORT}${path}`)).status;
+          (await fetch(`http://127.0.0.1:${other.app.get(ApiLifecycle).ports.metrics}${path}`)).status;
         expect([await statusOf('/metrics'), await statusOf('/health/live')]).toEqual([200, 404]);
       } finally {
         await other.app.close();

@@ -50,7 +50,7 @@ describe('The api’s process', () => {
   });
 
   it('finishes the requests that run when it is told to stop', async () => {
-    const api = await start();
+    const api = await start({ SHUTDOWN_TIMEOUT_MS: '300000' });
     await withLockedProjects(test, async (release) => {
       const running = getProject(api);
       await eventually('the request waits', () => isWaiting(test));

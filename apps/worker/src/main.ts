@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   settleMemory();
   if (process.send === undefined)
     log.says(`worker running, health at http://${config.HOST}:${worker.port}/health/ready`);
-  else process.send({ type: 'listening', port: worker.port });
+  else process.send({ type: 'listening', port: worker.port, bouncePort: worker.bouncePort });
 }
 
 function stopOnSignals({ SHUTDOWN_TIMEOUT_MS }: Config, worker: RunningWorker): void {

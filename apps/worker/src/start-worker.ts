@@ -21,6 +21,7 @@ import {
   refuseUnfitDatabase,
 } from '#platform';
 import { WebhookAnnouncer } from '#webhooks';
+import { BounceServer } from './deliverability/bounce-server.js';
 import { QUEUE_BACKEND } from './queue.providers.js';
 import { WorkerStartError } from './worker-start.error.js';
 import { Worker } from './worker.js';
@@ -30,6 +31,8 @@ import { WorkerModule } from './worker.module.js';
 export interface RunningWorker {
   /** Of its health and metrics. */
   readonly port: number;
+  /** Of the bounce server, where there is one. */
+  readonly bouncePort: number | null;
   /** Resolves when what was in flight is finished or handed back, and every connection is closed. */
   stop(): Promise<void>;
 }
@@ -64,6 +67,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   }
   return {
     port,
+    bouncePort: app.get(BounceServer).port,
     stop: async () => {
       await worker.stop();
       await server.close();

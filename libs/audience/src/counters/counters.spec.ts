@@ -132,7 +132,8 @@ describe('counters', () => {
         expect(await audience.test.query('select from audience.counter_deltas')).toEqual([]);
         for (const one of both) await expectExactTotals(one);
       }),
-      { numRuns: 1, endOnFailure: true },
+      // One run that is long: in the full run, too, it comes to its end.
+      { numRuns: 1, endOnFailure: true, interruptAfterTimeLimit: 3_600_000 },
     );
   });
 

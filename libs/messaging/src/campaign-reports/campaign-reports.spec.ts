@@ -40,7 +40,7 @@ describe('Reports on campaigns', () => {
       SMTP_URL: sink.url,
       AI_BASE_URL: server.baseUrl,
       AI_MODEL: 'stand-in',
-      AI_TIMEOUT_MS: '5000',
+      AI_TIMEOUT_MS: '300000',
     });
     scope = await fixture.scope();
     fixture.engine.start();

@@ -17,14 +17,14 @@ function program(stdio: StdioOptions, lifetimeMs: number) {
 
 describe('watching the parent', () => {
   it('notices when the parent is gone', async () => {
-    const child = program(['ignore', 'inherit', 'inherit', 'ipc'], 20_000);
+    const child = program(['ignore', 'inherit', 'inherit', 'ipc'], 600_000);
     await once(child, 'message');
     child.disconnect();
     expect(await once(child, 'exit')).toEqual([42, null]);
   });
 
   it('notices a parent that was gone before it looked', async () => {
-    const child = program(['ignore', 'inherit', 'inherit', 'ipc'], 20_000);
+    const child = program(['ignore', 'inherit', 'inherit', 'ipc'], 600_000);
     child.disconnect();
     expect(await once(child, 'exit')).toEqual([42, null]);
   });

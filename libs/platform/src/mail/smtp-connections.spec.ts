@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/eventually.js';
+import { freePort } from '../../../../test/support/ports.js';
 import { type RawSmtpSink, startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
 import { letTimeGo, passTime, stopTime, timedOut } from '../../../../test/support/time-limits.js';
 import type { OutgoingMessage, SendOutcome } from './mail-transport.js';
@@ -123,7 +124,7 @@ describe('a reused connection', () => {
   });
 
   it('whose relay was restarted is replaced', async () => {
-    const sink = await relay();
+    const sink = await relay(await freePort());
     const transport = transportTo(sink.url);
     await transport.send(messageTo('first@example.test'));
     await sink.stop();

@@ -14,7 +14,7 @@ describe('A model behind an OpenAI-compatible endpoint', () => {
   });
   afterAll(() => server.stop());
 
-  const modelWith = (timeoutMs = 10_000, baseUrl = server.baseUrl) =>
+  const modelWith = (timeoutMs = 300_000, baseUrl = server.baseUrl) =>
     new OpenAiCompatibleModel({
       baseUrl,
       apiKey: 'secret',
