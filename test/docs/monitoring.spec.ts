@@ -77,9 +77,10 @@ describe('the dashboard and the alert rules', () => {
         ),
       );
       // A job is counted when it has ended, which may be after the mail that it began.
-      const isCounted = [/mailwright_mails_total\{.*outcome="SENT"/, /mailwright_jobs_total\{/].every(
-        (count) => count.test(worker ?? ''),
-      );
+      const isCounted = [
+        /mailwright_mails_total\{.*outcome="SENT".*\} [1-9]/,
+        /mailwright_job_duration_seconds_bucket\{/,
+      ].every((count) => count.test(worker ?? ''));
       return isCounted ? `${api}\n${worker}` : null;
     });
   });

@@ -47,7 +47,7 @@ describe('The OpenAPI document', () => {
       '500',
       '503',
     ]);
-    expect(statuses('/whoami', 'get')).toEqual(['200', '401', '406', '429', '500', '503']);
+    expect(statuses('/whoami', 'get')).toEqual(['200', '400', '401', '406', '429', '500', '503']);
     expect(statuses('/{id}', 'delete')).toEqual([
       '204',
       '400',

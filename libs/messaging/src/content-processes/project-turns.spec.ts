@@ -13,9 +13,10 @@ function scene() {
       await new Promise<void>((resolve) => ends.push(resolve));
       return { cpuMs };
     });
+  /** Whoever has its turn begins first, in a microtask. */
   const endOne = async (): Promise<void> => {
-    ends.shift()?.();
     await new Promise(setImmediate);
+    ends.shift()?.();
   };
   return { begun, ask, endOne };
 }

@@ -19,6 +19,8 @@ export interface JournalEntry {
 
 /** What other contexts say of it, as SQL. */
 export interface ExchangeParts {
+  /** Whether the world outside is told of what was sent. */
+  readonly tells: boolean;
   /** Whether the mail may go: of a delivery `d` and its campaign `c`, or the version `v` of its automation. */
   readonly wanted: Readonly<Record<'ofCampaign' | 'ofAutomation', RawBuilder<unknown>>>;
   readonly settle: (change: {
@@ -31,6 +33,8 @@ export interface ExchangeParts {
 export interface ExchangeRow {
   /** Ids, with commas between. */
   readonly marked: string;
+  /** Ids of what was sent, with commas between; empty where nobody is told. */
+  readonly sent: string;
   /** What the next hop refused for good because of the address. */
   readonly returned: readonly WrittenState[];
   readonly era: number;
@@ -44,7 +48,7 @@ export interface ExchangeStatement {
 
 export function exchangeStatement(
   { outcomes, starting, usagePeriod }: JournalEntry,
-  { wanted, settle }: ExchangeParts,
+  { wanted, settle, tells }: ExchangeParts,
 ): ExchangeStatement {
   const { sent = [], rest = [] } = Object.groupBy(outcomes, ({ state }) =>
     state === 'SENT' ? 'sent' : 'rest',
@@ -64,11 +68,13 @@ export function exchangeStatement(
     select array_to_string(array(select id from marked), ',') as marked,
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'state', state, 'reason', reason)), '[]')
         from written where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
-      ${PRESENT_ERA} as era, (select count(*) from settled) as settled
+      ${tells ? SENT_IDS : sql`''`} as sent, ${PRESENT_ERA} as era, (select count(*) from settled) as settled
   `;
   const parts = rest.length === 0 ? [] : ['rest'];
   return { name: ['delivery-exchange', ...parts, ...kinds, monthOf(queuedOn)].join('.'), statement };
 }
+
+const SENT_IDS = sql`array_to_string(array(select id from written where state = 'SENT'), ',')`;
 
 /** What was sent, which is nearly all, by its keys alone; the rest with what there is to say of each. */
 const writing = (

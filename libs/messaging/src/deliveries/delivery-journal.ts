@@ -70,18 +70,19 @@ export class DeliveryJournal {
   }
 
   async #exchange(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<WrittenEntry> {
-    const { name, statement } = this.#statementOf(scope, entry, now);
+    const { name, statement } = this.#statementOf(scope, entry, now, false);
     const [row] = await this.database.statement(scope, { name, flushed: entry.flushed }, statement);
     if (row === undefined) throw new Error('The exchange was not answered.');
     return { marked: new Set(row.marked === '' ? [] : row.marked.split(',')), era: row.era };
   }
 
-  #statementOf(scope: ProjectScope, entry: JournalEntry, now: Date) {
+  #statementOf(scope: ProjectScope, entry: JournalEntry, now: Date, tells: boolean) {
     const wanted = {
       ofCampaign: this.recipients.mayReceive(sql`d.subscriber_id`, sql`c.topic_ids`, now),
       ofAutomation: this.recipients.mayReceive(sql`d.subscriber_id`, TOPIC_OF_STEP, now),
     };
     return exchangeStatement(entry, {
+      tells,
       wanted,
       settle: (change) => this.quota.settling(scope, change.period, change),
     });
@@ -123,23 +124,17 @@ export class DeliveryJournal {
 
   async #record(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await this.#statementOf(scope, entry, now).statement.execute(db);
-      const returned = rows[0]?.returned ?? [];
-      await this.#announce(db, entry.outcomes, returned, now);
+      const tells = this.announcements.hearsDelivered(scope);
+      const { rows } = await this.#statementOf(scope, entry, now, tells).statement.execute(db);
+      const { returned, sent } = rows[0] ?? { returned: [], sent: '' };
+      const queuedOn = entry.outcomes[0]?.delivery.queuedOn ?? '';
+      if (sent !== '') await this.announcements.delivered(db, { ids: sent.split(','), queuedOn });
+      await this.#announceBounces(db, returned, queuedOn);
       await this.returned.take(scope, db, returnedOf(entry.outcomes, returned), now);
     });
   }
 
-  async #announce(
-    db: Sql,
-    outcomes: readonly DeliveryOutcome[],
-    returned: readonly WrittenState[],
-    now: Date,
-  ): Promise<void> {
-    const queuedOn = outcomes[0]?.delivery.queuedOn;
-    if (queuedOn === undefined) return;
-    const sent = outcomes.filter(({ state }) => state === 'SENT').map(({ delivery }) => delivery.id);
-    if (sent.length > 0) await this.announcements.delivered(db, { ids: sent, queuedOn }, now);
+  async #announceBounces(db: Sql, returned: readonly WrittenState[], queuedOn: string): Promise<void> {
     const bounced = returned.filter(({ reason }) => reason !== 'sender');
     for (const [reason, ofOne] of Map.groupBy(bounced, ({ reason: given }) => given ?? 'hard'))
       await this.announcements.bounced(db, { ids: ofOne.map(({ id }) => id), queuedOn }, reason);

@@ -23,13 +23,12 @@ export class MailAnnouncements {
     return this.announcer.hears(scope, 'email.delivered');
   }
 
-  /** Those of the deliveries that were accepted at `now`, which is when it was written down. */
-  delivered(db: Sql, deliveries: ToldDeliveries, now: Date): Promise<void> {
-    const accepted = sql`${among(deliveries)} and d.state = 'SENT' and d.finished_at = ${now}`;
+  /** What the next hop has accepted. */
+  delivered(db: Sql, deliveries: ToldDeliveries): Promise<void> {
     return this.announcer.announceRows(
       db,
       'email.delivered',
-      told(sql`jsonb_build_object('sentAt', ${timestamp('d.sent_at')})`, accepted),
+      told(sql`jsonb_build_object('sentAt', ${timestamp('d.sent_at')})`, among(deliveries)),
     );
   }
 

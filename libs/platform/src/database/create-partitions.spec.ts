@@ -145,7 +145,7 @@ describe('the partitions of the months to come', () => {
 describe('the default partitions of an earlier version', () => {
   it('give their rows to the months, and to what was before these', async () => {
     const name = `${new URL(test.url).pathname.slice(1)}_earlier`;
-    const url = test.url.replace(/[^/]+$/, name);
+    const url = test.adminUrl.replace(/[^/]+$/, name);
     await test.query(`create database ${name}`);
     await migrateTo(url, '20261122061500_webhooks_due');
     const earlier = openTestDatabase(url, async () => void (await test.query(`drop database ${name}`)));

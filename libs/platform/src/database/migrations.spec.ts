@@ -92,7 +92,7 @@ describe('Bringing a database to the schema', () => {
     expect(await migrate(test.adminUrl)).toEqual([]);
   });
 
-  it('refuses a history that goes on where this version ends, and so does a program at its start', async () => {
+  it('refuses a history that goes on where this version ends, and so does a program at its start, but none that runs', async () => {
     const database = await Database.connect({
       url: test.url,
       poolSize: 2,
@@ -107,7 +107,7 @@ describe('Bringing a database to the schema', () => {
         'The database is newer than this program, which does not know its migrations 29991231000000_later.';
       await expect(migrate(test.adminUrl)).rejects.toThrow(refusal);
       await expect(refuseUnfitDatabase(database.pool)).rejects.toThrow(refusal);
-      expect(await ready()).toMatchObject({ status: 'unavailable', checks: { migrations: 'failed' } });
+      expect(await ready()).toMatchObject({ status: 'ok' });
     } finally {
       await test.query(`delete from public.schema_migrations where name = '29991231000000_later'`);
       await database.close();
