@@ -29,8 +29,6 @@ import {
 
 const RULES = 300;
 const PEOPLE = 60;
-/** Later than any of `moments`. */
-const LAST_MOMENT = new Date(NOW.getTime() + 1_000 * 86_400_000);
 
 const MAIL_EVENTS = ['OPENED', 'CLICKED', 'COMPLAINED', 'UNSUBSCRIBED', 'SENT', 'BOUNCED'] as const;
 
@@ -135,7 +133,6 @@ async function createWorld(audience: AudienceFixture): Promise<World> {
     ),
     PEOPLE,
   );
-  await makeMonths(audience);
   const people = new Map(facts.map((each, index) => [newId(), { ...each, emailKey: emailOf(index).key }]));
   await insertPeople(audience, scope, people);
   const keys = {
@@ -145,12 +142,6 @@ async function createWorld(audience: AudienceFixture): Promise<World> {
   const dynamicSegments = await createDynamic(audience, scope, keys);
   const segmentKeys = ['APIT-1', 'APIT-2', 'APIT-3', 'APIT-4'];
   return { scope, known: { ...keys, segmentKeys }, people, dynamicSegments };
-}
-
-/** Things happen to them years after now, too. */
-async function makeMonths(audience: AudienceFixture): Promise<void> {
-  for (const table of ['messaging.deliveries', 'messaging.delivery_events', 'audience.subscriber_events'])
-    await audience.test.query(`select platform.ensure_months($1::regclass, $2::date)`, [table, LAST_MOMENT]);
 }
 
 function emailOf(index: number) {
