@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../../support/eventually.js';
-import { freePort, isListening } from '../../support/ports.js';
+import { freePort } from '../../support/ports.js';
 import { executableOf } from '../parts.js';
 
 /** What promtool says, and whether it is content. */
@@ -53,7 +53,10 @@ export async function startPrometheus(
     ],
     { stdio: 'ignore' },
   );
-  await eventually('Prometheus listens', () => isListening(port));
+  await eventually('Prometheus is ready', async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/-/ready`).catch(() => null);
+    return answer?.ok;
+  });
   return {
     get: async <T>(path: string) => {
       const answer = (await (await fetch(`http://127.0.0.1:${port}/api/v1${path}`)).json()) as { data: T };
