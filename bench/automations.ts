@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startPostgres } from '#platform/embedded-postgres';
 import { migrate } from '../libs/platform/src/database/migrations.js';
-import type { ApiClient } from '../test/support/api-client.js';
-import { eventually } from '../test/support/eventually.js';
-import { insertSubscribers } from '../test/support/subscribers.js';
-import { startSystem } from '../test/support/system.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { insertSubscribers } from '#testing/subscribers';
+import { startSystem } from '#testing/system';
 import { cpuSeconds, treeCpuSeconds } from './support/process-usage.js';
 
 /**

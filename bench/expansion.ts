@@ -8,9 +8,9 @@ import { CampaignSchema, MessagingWorkerModule } from '#messaging';
 import { loadConfig, migrate, Notifications, PlatformModule } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
 import { CampaignExpansionService } from '../libs/messaging/src/deliveries/campaign-expansion.service.js';
-import { openTestDatabase } from '../test/support/database.js';
-import { insertSubscribers } from '../test/support/subscribers.js';
-import { prepareProject, SECRETS } from '../test/support/system.js';
+import { openTestDatabase } from '#testing/database';
+import { insertSubscribers } from '#testing/subscribers';
+import { prepareProject, SECRETS } from '#testing/system';
 import { spread } from './support/figures.js';
 
 /**

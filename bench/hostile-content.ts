@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { migrate } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
-import type { ApiClient } from '../test/support/api-client.js';
-import { eventually } from '../test/support/eventually.js';
-import { startSmtpSink } from '../test/support/smtp-sink.js';
-import { insertSubscribers } from '../test/support/subscribers.js';
-import { startSystem } from '../test/support/system.js';
-import { SLOW_LOGIC, slowContent, WORST_CONTENT } from '../test/support/worst-content.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { startSmtpSink } from '#testing/smtp-sink';
+import { insertSubscribers } from '#testing/subscribers';
+import { startSystem } from '#testing/system';
+import { SLOW_LOGIC, slowContent, WORST_CONTENT } from '#testing/worst-content';
 import { spread } from './support/figures.js';
 import { memoryMb } from './support/process-usage.js';
 

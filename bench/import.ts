@@ -7,9 +7,9 @@ import pg from 'pg';
 import { startPostgres } from '#platform/embedded-postgres';
 import { copyIn } from '../libs/platform/src/database/copy-in.js';
 import { migrate } from '../libs/platform/src/database/migrations.js';
-import type { ApiClient } from '../test/support/api-client.js';
-import { eventually } from '../test/support/eventually.js';
-import { startSystem } from '../test/support/system.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { startSystem } from '#testing/system';
 import { spread } from './support/figures.js';
 import { cpuSeconds, memoryMb } from './support/process-usage.js';
 

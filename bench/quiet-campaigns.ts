@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startPostgres } from '#platform/embedded-postgres';
 import { migrate } from '../libs/platform/src/database/migrations.js';
-import type { ApiClient } from '../test/support/api-client.js';
-import { openTestDatabase } from '../test/support/database.js';
-import { createProject } from '../test/support/fixtures.js';
-import { insertSubscribers } from '../test/support/subscribers.js';
-import { startSystemOn } from '../test/support/system.js';
+import type { ApiClient } from '#testing/api-client';
+import { openTestDatabase } from '#testing/database';
+import { createProject } from '#testing/fixtures';
+import { insertSubscribers } from '#testing/subscribers';
+import { startSystemOn } from '#testing/system';
 import { spread } from './support/figures.js';
 import { startSinkProcess } from './support/sink-process.js';
 

@@ -1,6 +1,6 @@
 import { readReport } from '../libs/deliverability/src/bounces/report.js';
-import { COSTLY_REPORTS, damagedReports } from '../test/support/damaged-reports.js';
-import { sample } from '../test/support/properties.js';
+import { COSTLY_REPORTS, damagedReports } from '#testing/damaged-reports';
+import { sample } from '#testing/properties';
 import { spread } from './support/figures.js';
 
 /**

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { migrate, projectRoot } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
-import { openTestDatabase } from '../test/support/database.js';
-import { startProgram } from '../test/support/program.js';
-import { type RunningSystem, startSystemOn } from '../test/support/system.js';
+import { openTestDatabase } from '#testing/database';
+import { startProgram } from '#testing/program';
+import { type RunningSystem, startSystemOn } from '#testing/system';
 import { spread } from './support/figures.js';
 import { cpuSeconds, memoryMb } from './support/process-usage.js';
 

@@ -5,7 +5,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrate, projectRoot } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
-import { addKey, startSystem } from '../test/support/system.js';
+import { addKey, startSystem } from '#testing/system';
 import { type AudienceData, fillAudience, type Query } from './support/audience-data.js';
 import { spread } from './support/figures.js';
 import { type Load, load, type LoadRequest } from './support/http-load.js';

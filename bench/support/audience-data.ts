@@ -1,6 +1,6 @@
 import { newId, type ProjectScope } from '#kernel';
-import type { TestDatabase } from '../../test/support/database.js';
-import { createProject } from '../../test/support/fixtures.js';
+import type { TestDatabase } from '#testing/database';
+import { createProject } from '#testing/fixtures';
 
 /** Runs SQL as the owner of the database. */
 export type Query = TestDatabase['query'];

@@ -1,4 +1,4 @@
-import { EXTENSIONS, startRawSmtpSink } from '../../test/support/raw-smtp-sink.js';
+import { EXTENSIONS, startRawSmtpSink } from '#testing/raw-smtp-sink';
 
 const extensions = process.argv.includes('--chunking') ? [...EXTENSIONS, 'CHUNKING'] : EXTENSIONS;
 const sink = await startRawSmtpSink({ keep: 'index', extensions });

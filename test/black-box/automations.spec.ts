@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { runCli, runCliForJson } from '../support/operator-cli.js';
-import { sharedSystem, type System, type SystemProject } from '../support/system.js';
+import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { runCli, runCliForJson } from '#testing/operator-cli';
+import { sharedSystem, type System, type SystemProject } from '#testing/system';
 
 const STRANGE_ID = '019aa3b5-0000-7000-8000-000000000000';
 const contentJson = JSON.stringify({

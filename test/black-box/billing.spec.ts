@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { runCliForJson } from '../support/operator-cli.js';
-import { expectProblem } from '../support/problems.js';
-import { startSmtpSink } from '../support/smtp-sink.js';
-import { StripeStandIn } from '../support/stripe-stand-in.js';
-import { insertSubscribers } from '../support/subscribers.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { runCliForJson } from '#testing/operator-cli';
+import { expectProblem } from '#testing/problems';
+import { startSmtpSink } from '#testing/smtp-sink';
+import { StripeStandIn } from '#testing/stripe-stand-in';
+import { insertSubscribers } from '#testing/subscribers';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 /** Mails that the plan allows; a tenth of it per campaign, twenty campaigns. */
 const QUOTA = Number(process.env['MAILWRIGHT_TEST_QUOTA'] ?? 100);

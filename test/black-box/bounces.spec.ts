@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ReturnPaths, UnsubscribeAddresses } from '../../libs/deliverability/src/bounces/return-path.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import type { ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { runCli, runCliForJson } from '../support/operator-cli.js';
-import { startProgram } from '../support/program.js';
-import type { SmtpSink } from '../support/sink-rules.js';
-import { SmtpClient } from '../support/smtp-client.js';
-import { startSmtpSink } from '../support/smtp-sink.js';
-import { type RunningSystem, SECRETS, startSystem, type SystemProject } from '../support/system.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { runCli, runCliForJson } from '#testing/operator-cli';
+import { startProgram } from '#testing/program';
+import type { SmtpSink } from '#testing/sink-rules';
+import { SmtpClient } from '#testing/smtp-client';
+import { startSmtpSink } from '#testing/smtp-sink';
+import { type RunningSystem, SECRETS, startSystem, type SystemProject } from '#testing/system';
 
 const sample = (name: string) =>
   readFileSync(join(projectRoot(), 'libs/deliverability/src/bounces/samples', `${name}.eml`), 'latin1');

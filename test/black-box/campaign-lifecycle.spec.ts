@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { expectProblem } from '../support/problems.js';
-import { startProgram } from '../support/program.js';
-import { startSmtpSink } from '../support/smtp-sink.js';
-import { insertSubscribers } from '../support/subscribers.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { expectProblem } from '#testing/problems';
+import { startProgram } from '#testing/program';
+import { startSmtpSink } from '#testing/smtp-sink';
+import { insertSubscribers } from '#testing/subscribers';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 const CONNECTIONS = 3;
 const RECIPIENTS = 600;

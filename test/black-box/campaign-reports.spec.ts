@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '../../libs/kernel/src/index.js';
 import { LinkTokens } from '../../libs/platform/src/tokens/link-tokens.js';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { ModelServer } from '../support/model-server.js';
-import { runCliForJson } from '../support/operator-cli.js';
-import { startProgram } from '../support/program.js';
-import { startSmtpSink } from '../support/smtp-sink.js';
-import { insertSubscribers } from '../support/subscribers.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { ModelServer } from '#testing/model-server';
+import { runCliForJson } from '#testing/operator-cli';
+import { startProgram } from '#testing/program';
+import { startSmtpSink } from '#testing/smtp-sink';
+import { insertSubscribers } from '#testing/subscribers';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 /** A killed worker's lease on its job runs out after 30 s; then another goes on. */
 

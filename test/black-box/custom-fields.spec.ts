@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { type System, sharedSystem } from '../support/system.js';
+import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { type System, sharedSystem } from '#testing/system';
 
 const OPTIONS = [
   { value: 'free', label: 'Free' },

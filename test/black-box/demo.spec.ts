@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { walkthrough } from '../../apps/launcher/src/walkthrough.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { addKey, type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import { addKey, type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 const ALL_STEPS = 23;
 /** The confirmation mail is the first thing that a worker is needed for. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import { type LinkKind, LinkTokens, TrackingTokens } from '../../libs/platform/src/index.js';
-import type { ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { type System, SECRETS, sharedSystem, type SystemProject } from '../support/system.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { type System, SECRETS, sharedSystem, type SystemProject } from '#testing/system';
 
 const PATHS: Readonly<Record<LinkKind, string>> = {
   confirm: 'c',

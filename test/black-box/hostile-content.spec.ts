@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import type { SmtpSink } from '../support/sink-rules.js';
-import { startSmtpSink } from '../support/smtp-sink.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
-import { insertSubscribers } from '../support/subscribers.js';
-import { SLOW_LOGIC, slowContent, TOO_MUCH_STYLE } from '../support/worst-content.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import type { SmtpSink } from '#testing/sink-rules';
+import { startSmtpSink } from '#testing/smtp-sink';
+import { type RunningSystem, startSystem } from '#testing/system';
+import { insertSubscribers } from '#testing/subscribers';
+import { SLOW_LOGIC, slowContent, TOO_MUCH_STYLE } from '#testing/worst-content';
 
 const PREVIEWS = 12;
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import type { ApiAnswer } from '../support/api-answer.js';
-import { ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { expectProblem } from '../support/problems.js';
-import { startProgram } from '../support/program.js';
-import { sharedSystem, type System, type SystemProject } from '../support/system.js';
+import type { ApiAnswer } from '#testing/api-answer';
+import { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { expectProblem } from '#testing/problems';
+import { startProgram } from '#testing/program';
+import { sharedSystem, type System, type SystemProject } from '#testing/system';
 
 describe('Idempotency-Key', () => {
   let system: System;

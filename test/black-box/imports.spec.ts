@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { startProgram } from '../support/program.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { startProgram } from '#testing/program';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 /** Rows of the import in whose middle the worker is killed. */
 const ROWS = Number(process.env['IMPORT_KILL_ROWS'] ?? 20_000);

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { openApiDocument, type OperationObject } from '../support/openapi-validation.js';
-import { timelessProblem } from '../support/problems.js';
-import { type System, sharedSystem } from '../support/system.js';
+import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { openApiDocument, type OperationObject } from '#testing/openapi-validation';
+import { timelessProblem } from '#testing/problems';
+import { type System, sharedSystem } from '#testing/system';
 
 type Ids = Readonly<Record<string, string>>;
 

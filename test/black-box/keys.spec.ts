@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ApiAnswer, ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { runCliForJson } from '../support/operator-cli.js';
-import { expectProblem } from '../support/problems.js';
-import { type RunningProgram, startProgram } from '../support/program.js';
-import { startRedis, type TestRedis } from '../support/redis.js';
+import { type ApiAnswer, ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { runCliForJson } from '#testing/operator-cli';
+import { expectProblem } from '#testing/problems';
+import { type RunningProgram, startProgram } from '#testing/program';
+import { startRedis, type TestRedis } from '#testing/redis';
 import {
   addKey,
   type KeyOptions,
   type RunningSystem,
   startSystem,
   type SystemProject,
-} from '../support/system.js';
+} from '#testing/system';
 
 const NO_LIMIT = 1_000_000;
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { startRedis, type TestRedis } from '../support/redis.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { startRedis, type TestRedis } from '#testing/redis';
+import { type RunningSystem, startSystem } from '#testing/system';
 
 const contentJson = JSON.stringify({
   blocks: [

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_SCOPES } from '#kernel';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
-import { ApiClient as Client } from '../support/api-client.js';
-import { openApiDocument } from '../support/openapi-validation.js';
-import { expectProblem, timelessProblem } from '../support/problems.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { ApiClient as Client } from '#testing/api-client';
+import { openApiDocument } from '#testing/openapi-validation';
+import { expectProblem, timelessProblem } from '#testing/problems';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 const SLUGS = [
   'malformed-json',

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_SCOPES } from '#kernel';
-import type { ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { openApiDocument, type OperationObject } from '../support/openapi-validation.js';
-import { type System, sharedSystem } from '../support/system.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { openApiDocument, type OperationObject } from '#testing/openapi-validation';
+import { type System, sharedSystem } from '#testing/system';
 
 const HTML = 'text/html; charset=utf-8';
 

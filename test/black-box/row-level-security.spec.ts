@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ProjectScope } from '#kernel';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
 import {
   connectAsApplication,
   type Relation,
   relationsOf,
   RowWriter,
   settingsOf,
-} from '../support/filled-tables.js';
-import { createProject } from '../support/fixtures.js';
+} from '#testing/filled-tables';
+import { createProject } from '#testing/fixtures';
 
 /** What everybody may read, since it belongs to nobody. */
 const PUBLIC_TABLES: Readonly<Record<string, string>> = {

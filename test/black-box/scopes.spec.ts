@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { API_SCOPES, type ApiScope } from '#kernel';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
-import { openApiDocument, type OperationObject } from '../support/openapi-validation.js';
-import { expectProblem, timelessProblem } from '../support/problems.js';
-import { type System, sharedSystem, type SystemProject } from '../support/system.js';
+import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { openApiDocument, type OperationObject } from '#testing/openapi-validation';
+import { expectProblem, timelessProblem } from '#testing/problems';
+import { type System, sharedSystem, type SystemProject } from '#testing/system';
 
 interface DocumentedOperation {
   readonly name: string;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { type System, sharedSystem, type SystemProject } from '../support/system.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { type System, sharedSystem, type SystemProject } from '#testing/system';
 
 const STRANGE_ID = '019aa3b5-0000-7000-8000-000000000000';
 const rules = (where: unknown) => JSON.stringify({ version: 1, where });

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiAnswer, ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { type DnsServer, startDnsServer } from '../support/dns-server.js';
-import { runCli, runCliForJson } from '../support/operator-cli.js';
-import { startProgram } from '../support/program.js';
-import { publishRecords, type RecordToPublish } from '../support/published-records.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import type { ApiAnswer, ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { type DnsServer, startDnsServer } from '#testing/dns-server';
+import { runCli, runCliForJson } from '#testing/operator-cli';
+import { startProgram } from '#testing/program';
+import { publishRecords, type RecordToPublish } from '#testing/published-records';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 interface ShownRecord extends RecordToPublish {
   readonly status: string;

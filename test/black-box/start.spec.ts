@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { takePort } from '../support/ports.js';
+import { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { takePort } from '#testing/ports';
 
 interface Demo {
   readonly baseUrl: string;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import type { ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { runCliForJson } from '../support/operator-cli.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { runCliForJson } from '#testing/operator-cli';
+import { type RunningSystem, startSystem } from '#testing/system';
 
 const HUMAN = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) Gecko/20100101 Firefox/140.0' };
 const TARGETS = ['one?utm_source=mail&utm_campaign=may', 'two', 'three'].map(

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
-import type { ApiClient } from '../support/api-client.js';
-import { type DnsServer, startDnsServer } from '../support/dns-server.js';
-import { eventually } from '../support/eventually.js';
-import { runCliForJson } from '../support/operator-cli.js';
-import { publishRecords, type RecordToPublish } from '../support/published-records.js';
-import { type RunningSystem, SECRETS, startSystem } from '../support/system.js';
-import { type ToldEvent, WebhookReceiver } from '../support/webhook-receiver.js';
+import type { ApiClient } from '#testing/api-client';
+import { type DnsServer, startDnsServer } from '#testing/dns-server';
+import { eventually } from '#testing/eventually';
+import { runCliForJson } from '#testing/operator-cli';
+import { publishRecords, type RecordToPublish } from '#testing/published-records';
+import { type RunningSystem, SECRETS, startSystem } from '#testing/system';
+import { type ToldEvent, WebhookReceiver } from '#testing/webhook-receiver';
 
 const ADA = 'ada@example.com';
 const consent = { source: 'signup-form' };

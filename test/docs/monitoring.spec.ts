@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parser } from '@prometheus-io/lezer-promql';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { eventually } from '../support/eventually.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import { eventually } from '#testing/eventually';
+import { type RunningSystem, startSystem } from '#testing/system';
 
 interface Panel {
   readonly id: number;

@@ -6,8 +6,8 @@ import spectralRulesets from '@stoplight/spectral-rulesets';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { type RunningProgram, startProgram } from '../support/program.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { type RunningProgram, startProgram } from '#testing/program';
 
 const { Spectral } = spectralCore;
 const { oas } = spectralRulesets;

@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { type RunningProgram, startProgram } from '../support/program.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { type RunningProgram, startProgram } from '#testing/program';
 
 const ROOT = projectRoot();
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');

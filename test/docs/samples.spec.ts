@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { type CodeSample, samplesOf } from '../support/code-samples.js';
-import { installSdk, openRoom, runIn, type SampleRoom } from '../support/sample-room.js';
-import { sharedSystem, type System } from '../support/system.js';
+import { type CodeSample, samplesOf } from '#testing/code-samples';
+import { installSdk, openRoom, runIn, type SampleRoom } from '#testing/sample-room';
+import { sharedSystem, type System } from '#testing/system';
 
 const ROOT = projectRoot();
 const PAGES = [...globSync('docs/*.md', { cwd: ROOT }), 'packages/sdk/README.md'].sort();

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { startProgram } from '../support/program.js';
-import { insertSubscribers } from '../support/subscribers.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../support/system.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { startProgram } from '#testing/program';
+import { insertSubscribers } from '#testing/subscribers';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 const PEOPLE = Number(process.env['AUTOMATION_KILL_PEOPLE'] ?? 3_000);
 

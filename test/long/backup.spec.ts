@@ -7,15 +7,15 @@ import {
   type PostgresServer,
   startPostgres,
 } from '../../libs/platform/src/embedded-postgres/embedded-postgres.js';
-import { takeBaseBackup } from '../support/base-backup.js';
-import { ApiClient } from '../support/api-client.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { eventually } from '../support/eventually.js';
-import { runCli } from '../support/operator-cli.js';
-import { type RunningProgram, startProgram } from '../support/program.js';
-import { type RawSmtpSink, startRawSmtpSink } from '../support/raw-smtp-sink.js';
-import { insertSubscribers } from '../support/subscribers.js';
-import { type RunningSystem, SECRETS, startSystemOn } from '../support/system.js';
+import { takeBaseBackup } from '#testing/base-backup';
+import { ApiClient } from '#testing/api-client';
+import { openTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { runCli } from '#testing/operator-cli';
+import { type RunningProgram, startProgram } from '#testing/program';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
+import { insertSubscribers } from '#testing/subscribers';
+import { type RunningSystem, SECRETS, startSystemOn } from '#testing/system';
 
 const RECIPIENTS = 2_000;
 const CONNECTIONS = 2;

@@ -1,14 +1,14 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Pool } from 'undici';
-import { type ApiAnswer, type ApiClient, readAnswer } from '../support/api-client.js';
-import { type DnsServer, startDnsServer } from '../support/dns-server.js';
-import { eventually } from '../support/eventually.js';
-import { type GeneratedRequest, requestsOf } from '../support/generated-requests.js';
-import { fillIn, known } from '../support/hostile-values.js';
-import { type OpenApiDocument, openApiDocument, validateAnswer } from '../support/openapi-validation.js';
-import * as fc from '../support/properties.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import { type ApiAnswer, type ApiClient, readAnswer } from '#testing/api-client';
+import { type DnsServer, startDnsServer } from '#testing/dns-server';
+import { eventually } from '#testing/eventually';
+import { type GeneratedRequest, requestsOf } from '#testing/generated-requests';
+import { fillIn, known } from '#testing/hostile-values';
+import { type OpenApiDocument, openApiDocument, validateAnswer } from '#testing/openapi-validation';
+import * as fc from '#testing/properties';
+import { type RunningSystem, startSystem } from '#testing/system';
 
 /** The whole: `FUZZ_REQUESTS=20000`. The same requests again: `FUZZ_SEED=…`, as printed. */
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 600);

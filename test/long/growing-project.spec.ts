@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { runCliForJson } from '../support/operator-cli.js';
-import type { TestDatabase } from '../support/database.js';
-import { eventually } from '../support/eventually.js';
-import { startProgram } from '../support/program.js';
-import { type RunningSystem, SECRETS, startSystemOn, type SystemProject } from '../support/system.js';
-import { WatchedPostgres, type WatchedStatement } from '../support/watched-postgres.js';
+import { runCliForJson } from '#testing/operator-cli';
+import type { TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { startProgram } from '#testing/program';
+import { type RunningSystem, SECRETS, startSystemOn, type SystemProject } from '#testing/system';
+import { WatchedPostgres, type WatchedStatement } from '#testing/watched-postgres';
 import { ProjectLife } from './growing-project.fixture.js';
 import type { Step } from './project-requests.fixture.js';
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { createTestDatabase, type TestDatabase } from '../support/database.js';
-import { eventually } from '../support/eventually.js';
-import { type LoadBalancer, startLoadBalancer } from '../support/load-balancer.js';
-import { type RunningProgram, startProgram } from '../support/program.js';
-import { prepareProject, SECRETS } from '../support/system.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { type LoadBalancer, startLoadBalancer } from '#testing/load-balancer';
+import { type RunningProgram, startProgram } from '#testing/program';
+import { prepareProject, SECRETS } from '#testing/system';
 
 const CLIENTS = 10;
 const ROUNDS = Number(process.env['ROLLING_RESTARTS'] ?? 1);

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { newId, type ProjectScope } from '#kernel';
-import { ApiClient } from '../support/api-client.js';
-import { openTestDatabase, type TestDatabase } from '../support/database.js';
-import { migrateTo } from '../support/earlier-version.js';
-import { eventually } from '../support/eventually.js';
-import { createProject } from '../support/fixtures.js';
-import { runCli } from '../support/operator-cli.js';
-import { type RawSmtpSink, startRawSmtpSink } from '../support/raw-smtp-sink.js';
-import { insertSubscribers } from '../support/subscribers.js';
-import { addKey, type RunningSystem, SECRETS, startSystemOn } from '../support/system.js';
+import { ApiClient } from '#testing/api-client';
+import { openTestDatabase, type TestDatabase } from '#testing/database';
+import { migrateTo } from '#testing/earlier-version';
+import { eventually } from '#testing/eventually';
+import { createProject } from '#testing/fixtures';
+import { runCli } from '#testing/operator-cli';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
+import { insertSubscribers } from '#testing/subscribers';
+import { addKey, type RunningSystem, SECRETS, startSystemOn } from '#testing/system';
 
 /** Before the delivery engine's eras, sending domains, bounces, plans with versions, credits, automations, webhooks. */
 const EARLIER = '20261121090100_tracking';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { CampaignRun } from '../long/chaos/campaign-run.fixture.js';
-import { ApiClient } from '../support/api-client.js';
-import { eventually } from '../support/eventually.js';
-import { type RunningProgram, startProgram } from '../support/program.js';
-import { type RunningSystem, startSystem } from '../support/system.js';
+import { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { type RunningProgram, startProgram } from '#testing/program';
+import { type RunningSystem, startSystem } from '#testing/system';
 import { describeWith } from './parts.js';
 import { wrongBy } from './support/faketime.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { eventually } from '../support/eventually.js';
+import { eventually } from '#testing/eventually';
 import { describeWith } from './parts.js';
 import { type Postfix, startPostfix } from './support/postfix.js';
 import { expectVariedMailsToArrive } from './support/varied-mails.js';

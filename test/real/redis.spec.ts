@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { CampaignRun } from '../long/chaos/campaign-run.fixture.js';
-import { eventually } from '../support/eventually.js';
+import { eventually } from '#testing/eventually';
 import { describeWith } from './parts.js';
 import { type RealRedis, startRealRedis } from './support/redis.js';
 

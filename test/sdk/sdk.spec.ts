@@ -18,9 +18,9 @@ import {
   WebhookVerificationError,
 } from '#sdk';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { eventually } from '../support/eventually.js';
-import { letTimeGo, passTime, stopTime, waitingTimers } from '../support/time-limits.js';
-import { addKey, type System, sharedSystem } from '../support/system.js';
+import { eventually } from '#testing/eventually';
+import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time-limits';
+import { addKey, type System, sharedSystem } from '#testing/system';
 
 const consent = { source: 'signup-form' };
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { faultsOfRoutes } from '../../../test/support/route-walk.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { faultsOfRoutes } from '#testing/route-walk';
 import { type Config, loadConfig } from '#platform';
 import { PROBLEM_TYPES } from '#platform/http';
 import { ApiLifecycle } from './api-lifecycle.js';

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { eventually } from '../../../test/support/eventually.js';
-import { createProject } from '../../../test/support/fixtures.js';
-import { isListening, takePort } from '../../../test/support/ports.js';
-import { type RunningProgram, startProgram } from '../../../test/support/program.js';
-import { addKey } from '../../../test/support/system.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { createProject } from '#testing/fixtures';
+import { isListening, takePort } from '#testing/ports';
+import { type RunningProgram, startProgram } from '#testing/program';
+import { addKey } from '#testing/system';
 
 describe('The api’s process', () => {
   let test: TestDatabase;

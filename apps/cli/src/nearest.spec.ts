@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { API_SCOPES } from '#kernel';
-import * as fc from '../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { nearest } from './nearest.js';
 
 describe('The nearest word', () => {

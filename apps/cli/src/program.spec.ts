@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { API_SCOPES, SystemClock } from '#kernel';
 import { KeyAuthenticator } from '#access';
 import { Database, Notifications } from '#platform';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { runCli, runCliForJson, runCliProgram } from '../../../test/support/operator-cli.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { runCli, runCliForJson, runCliProgram } from '#testing/operator-cli';
 
 const ACME = ['tenant:create', '--key', 'ACME', '--name', 'Acme Ltd'];
 const project = (tenant: string, key: string) =>

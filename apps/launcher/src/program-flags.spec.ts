@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { projectRoot } from '#platform';
 import { memoryMb } from '../../../bench/support/process-usage.js';
-import { eventually } from '../../../test/support/eventually.js';
-import { startSystem } from '../../../test/support/system.js';
+import { eventually } from '#testing/eventually';
+import { startSystem } from '#testing/system';
 import { programFlags, PROGRAM_VARIABLES } from './program-flags.js';
 
 /** Where the kernel tells what is resident. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../test/support/eventually.js';
+import { eventually } from '#testing/eventually';
 import { type Run, Supervisor, type Timing } from './supervisor.js';
 
 /** A run that becomes ready and ends when the test says so. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { takePort } from '../../../test/support/ports.js';
-import { startProgram } from '../../../test/support/program.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { takePort } from '#testing/ports';
+import { startProgram } from '#testing/program';
 
 describe('The worker’s process', () => {
   let test: TestDatabase;

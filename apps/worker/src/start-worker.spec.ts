@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '#platform';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { eventually } from '../../../test/support/eventually.js';
-import { takePort } from '../../../test/support/ports.js';
-import { SECRETS } from '../../../test/support/system.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { takePort } from '#testing/ports';
+import { SECRETS } from '#testing/system';
 import { startWorker } from './start-worker.js';
 
 describe('A worker', () => {

@@ -2,8 +2,8 @@ import { Global, type INestApplicationContext, Module, type Type } from '@nestjs
 import { NestFactory } from '@nestjs/core';
 import { Clock, type EmailAddress, ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Announcer, CONFIG, Database, loadConfig, SilentAnnouncer } from '#platform';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { createProject } from '../../../test/support/fixtures.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createProject } from '#testing/fixtures';
 import { AudienceModule } from './audience.module.js';
 import { ConsentsQuery } from './consents/consents.query.js';
 import { consentProof } from './consents/consent-proof.js';

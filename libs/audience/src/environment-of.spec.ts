@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { environmentOf } from '#platform';
-import { insertSubscribers } from '../../../test/support/subscribers.js';
+import { insertSubscribers } from '#testing/subscribers';
 import { AudienceFixture } from './audience.fixture.js';
 
 describe('a look-up in a project that grew since the tables were analysed', () => {

@@ -3,7 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { pino } from 'pino';
 import { ManualClock } from '#kernel';
 import { Database, loadConfig, PlatformModule } from '#platform';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { BillingModule } from './billing.module.js';
 
 /** The billing context on a database of its own, with a clock that the test moves. */

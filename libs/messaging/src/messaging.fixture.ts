@@ -11,10 +11,10 @@ import {
   PlatformModule,
   SilentAnnouncer,
 } from '#platform';
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { eventually } from '../../../test/support/eventually.js';
-import { insertSubscribers } from '../../../test/support/subscribers.js';
-import { prepareProject, SECRETS } from '../../../test/support/system.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { insertSubscribers } from '#testing/subscribers';
+import { prepareProject, SECRETS } from '#testing/system';
 import { consentProof, SubscribersService, TopicsService } from '#audience';
 import { AutomationsWorkerModule } from './automations/automations.module.js';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';

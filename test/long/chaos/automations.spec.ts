@@ -12,12 +12,12 @@ import {
   type Person,
   PlainReading,
 } from '../../../libs/messaging/src/automations/model/plain-reading.fixture.js';
-import type { ApiClient } from '../../support/api-client.js';
-import { eventually } from '../../support/eventually.js';
-import { type RunningProgram, startProgram } from '../../support/program.js';
-import * as fc from '../../support/properties.js';
-import { type RunningSystem, startSystem } from '../../support/system.js';
-import { WebhookReceiver } from '../../support/webhook-receiver.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { type RunningProgram, startProgram } from '#testing/program';
+import * as fc from '#testing/properties';
+import { type RunningSystem, startSystem } from '#testing/system';
+import { WebhookReceiver } from '#testing/webhook-receiver';
 import { DEADLINE_MS, inForm, IS_WHOLE } from './campaign-run.fixture.js';
 
 const SEED = Number(process.env['AUTOMATION_MODEL_SEED'] ?? randomInt(2 ** 31));

@@ -1,9 +1,9 @@
-import { ApiClient } from '../../support/api-client.js';
-import { eventually } from '../../support/eventually.js';
-import { type Environment, type RunningProgram, startProgram } from '../../support/program.js';
-import { EXTENSIONS, type RawSmtpSink, startRawSmtpSink } from '../../support/raw-smtp-sink.js';
-import { insertSubscribers } from '../../support/subscribers.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../../support/system.js';
+import { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { type Environment, type RunningProgram, startProgram } from '#testing/program';
+import { EXTENSIONS, type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
+import { insertSubscribers } from '#testing/subscribers';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 /** The whole form is run by `npm run test:chaos`, with CHAOS_RECIPIENTS people; the short one with the other tests. */
 export const IS_WHOLE = process.env['CHAOS'] === 'whole';

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../support/eventually.js';
+import { eventually } from '#testing/eventually';
 import {
   CampaignRun,
   type CampaignOnItsWay,

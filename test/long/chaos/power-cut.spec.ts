@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../support/eventually.js';
-import { startSystemOn } from '../../support/system.js';
+import { eventually } from '#testing/eventually';
+import { startSystemOn } from '#testing/system';
 import {
   type CampaignOnItsWay,
   CampaignRun,

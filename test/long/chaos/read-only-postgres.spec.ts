@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { ApiClient } from '../../support/api-client.js';
-import { eventually } from '../../support/eventually.js';
-import { type RunningSystem, startSystem } from '../../support/system.js';
+import type { ApiClient } from '#testing/api-client';
+import { eventually } from '#testing/eventually';
+import { type RunningSystem, startSystem } from '#testing/system';
 
 describe('a PostgreSQL that was demoted and can only be read', () => {
   let system: RunningSystem;

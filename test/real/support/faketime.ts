@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import type { Environment } from '../../support/program.js';
+import type { Environment } from '#testing/program';
 import { executableOf } from '../parts.js';
 
 /**

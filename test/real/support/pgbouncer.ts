@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '../../support/eventually.js';
-import { freePort, isListening } from '../../support/ports.js';
+import { eventually } from '#testing/eventually';
+import { freePort, isListening } from '#testing/ports';
 import { executableOf } from '../parts.js';
 
 export interface PgBouncer {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from '../../support/ports.js';
+import { freePort } from '#testing/ports';
 import { executableOf } from '../parts.js';
 import type { NextHops } from './mta.js';
 import { serverDirectory, startServerProcess } from './server-process.js';

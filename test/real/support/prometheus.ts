@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '../../support/eventually.js';
-import { freePort } from '../../support/ports.js';
+import { eventually } from '#testing/eventually';
+import { freePort } from '#testing/ports';
 import { executableOf } from '../parts.js';
 
 /** What promtool says, and whether it is content. */

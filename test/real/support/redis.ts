@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { eventually } from '../../support/eventually.js';
-import { freePort, isListening } from '../../support/ports.js';
+import { eventually } from '#testing/eventually';
+import { freePort, isListening } from '#testing/ports';
 import { executableOf } from '../parts.js';
 
 /** A redis-server of a test's own that asks for a password, and can be killed and started again at its port. */

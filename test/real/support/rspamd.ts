@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { eventually } from '../../support/eventually.js';
-import { freePort } from '../../support/ports.js';
-import type { ReceivedMail } from '../../support/sink-rules.js';
+import { eventually } from '#testing/eventually';
+import { freePort } from '#testing/ports';
+import type { ReceivedMail } from '#testing/sink-rules';
 import { executableOf } from '../parts.js';
 import type { FilterVerdict } from './filter-verdict.js';
 

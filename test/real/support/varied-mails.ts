@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { authenticity } from '../../support/mail-authentication.js';
-import { messageIdOf, type ReceivedMail } from '../../support/sink-rules.js';
+import { authenticity } from '#testing/mail-authentication';
+import { messageIdOf, type ReceivedMail } from '#testing/sink-rules';
 import { addressesOf, DOMAIN, type WholeWay } from './whole-way.js';
 
 const LONG = 'a line that does not end '.repeat(200);

@@ -1,13 +1,13 @@
-import { ed25519Key, rsaKey } from '../../support/dkim-keys.js';
-import type { ApiClient } from '../../support/api-client.js';
-import { type DnsServer, startDnsServer } from '../../support/dns-server.js';
-import { eventually } from '../../support/eventually.js';
-import { freePort } from '../../support/ports.js';
-import { startProgram } from '../../support/program.js';
-import { insertSendingDomain, publishSendingDomain, returnPathHostOf } from '../../support/sending-domain.js';
-import type { SmtpSink } from '../../support/sink-rules.js';
-import { startSmtpSink } from '../../support/smtp-sink.js';
-import { type RunningSystem, startSystem, type SystemProject } from '../../support/system.js';
+import { ed25519Key, rsaKey } from '#testing/dkim-keys';
+import type { ApiClient } from '#testing/api-client';
+import { type DnsServer, startDnsServer } from '#testing/dns-server';
+import { eventually } from '#testing/eventually';
+import { freePort } from '#testing/ports';
+import { startProgram } from '#testing/program';
+import { insertSendingDomain, publishSendingDomain, returnPathHostOf } from '#testing/sending-domain';
+import type { SmtpSink } from '#testing/sink-rules';
+import { startSmtpSink } from '#testing/smtp-sink';
+import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 export const DOMAIN = 'news.acme.example';
 /** Where the reports on its mails go. */

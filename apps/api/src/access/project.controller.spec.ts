@@ -7,9 +7,9 @@ import { ApiKeysService } from '#access';
 import { ManualClock } from '#kernel';
 import { loadConfig, Notifications, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { eventually } from '../../../../test/support/eventually.js';
-import { createProject, type TestProject } from '../../../../test/support/fixtures.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { createProject, type TestProject } from '#testing/fixtures';
 import { AccessApiModule } from './access-api.module.js';
 
 const NOW = new Date('2026-03-01T00:00:00.000Z');

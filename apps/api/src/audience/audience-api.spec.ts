@@ -7,8 +7,8 @@ import { ApiKeysService } from '#access';
 import { API_SCOPES, ManualClock } from '#kernel';
 import { loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { createProject } from '../../../../test/support/fixtures.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createProject } from '#testing/fixtures';
 import { AccessApiModule } from '../access/access-api.module.js';
 import { AudienceApiModule } from './audience-api.module.js';
 

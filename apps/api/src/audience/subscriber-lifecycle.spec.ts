@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kernel';
 import { loadConfig } from '#platform';
-import { ApiClient } from '../../../../test/support/api-client.js';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { createProject, type TestProject } from '../../../../test/support/fixtures.js';
-import { insertSubscribers } from '../../../../test/support/subscribers.js';
-import { addKey } from '../../../../test/support/system.js';
+import { ApiClient } from '#testing/api-client';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createProject, type TestProject } from '#testing/fixtures';
+import { insertSubscribers } from '#testing/subscribers';
+import { addKey } from '#testing/system';
 import { type RunningApi, startApi } from '../start-api.js';
 
 const NOW = '2026-11-21T06:00:00.000Z';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { type SampleApi, startSampleApi } from '../../../../test/support/sample-api.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { type SampleApi, startSampleApi } from '#testing/sample-api';
 import { ApiDocument } from './api-document.js';
 import { curlExample } from './curl-example.js';
 import type { OpenApiDocument, OperationEntry } from './document.js';

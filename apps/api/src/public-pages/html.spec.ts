@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { array, assert, property, string } from '../../../../test/support/properties.js';
+import { array, assert, property, string } from '#testing/properties';
 import { html } from './html.js';
 
 describe('html', () => {

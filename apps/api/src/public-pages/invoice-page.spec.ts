@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import type { Invoice } from '#billing';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { invoicePage } from './invoice-page.js';
 import { invoicePdf } from './invoice-pdf.js';
 

@@ -1,13 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import {
-  array,
-  assert,
-  constantFrom,
-  oneof,
-  property,
-  record,
-  string,
-} from '../../../../test/support/properties.js';
+import { array, assert, constantFrom, oneof, property, record, string } from '#testing/properties';
 import {
   alreadyConfirmedPage,
   confirmationNotNeededPage,

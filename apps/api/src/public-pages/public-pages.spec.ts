@@ -14,8 +14,8 @@ import { ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kerne
 import { CampaignSchema } from '#messaging';
 import { type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { createProject } from '../../../../test/support/fixtures.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createProject } from '#testing/fixtures';
 import { AccessApiModule } from '../access/access-api.module.js';
 import { registerFormParsers } from './form-body.js';
 import { PublicPagesModule } from './public-pages.module.js';

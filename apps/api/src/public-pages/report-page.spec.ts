@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { sampleReport } from '../../../../bench/support/sample-report.js';
-import { assert, property, string } from '../../../../test/support/properties.js';
+import { assert, property, string } from '#testing/properties';
 import { expiredReportPage, reportPage } from './report-page.js';
 import { renderMarkdown } from '../markdown/markdown.js';
 import { styleElement } from './page-style.js';

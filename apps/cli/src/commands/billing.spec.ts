@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { runCli, runCliForJson } from '../../../../test/support/operator-cli.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { runCli, runCliForJson } from '#testing/operator-cli';
 
 describe('The operator’s billing commands', () => {
   let test: TestDatabase;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { createProject } from '../../../../test/support/fixtures.js';
-import { runCli, runCliForJson } from '../../../../test/support/operator-cli.js';
-import { insertSubscribers } from '../../../../test/support/subscribers.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createProject } from '#testing/fixtures';
+import { runCli, runCliForJson } from '#testing/operator-cli';
+import { insertSubscribers } from '#testing/subscribers';
 
 const TOPIC = '01936e5c-0000-7000-8000-000000000001';
 

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { KeyAuthenticator } from '#access';
 import { API_SCOPES, SystemClock } from '#kernel';
 import { Database, Notifications } from '#platform';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { runCliForJson } from '../../../../test/support/operator-cli.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { runCliForJson } from '#testing/operator-cli';
 
 describe('demo:seed makes a demo project', () => {
   let test: TestDatabase;

@@ -10,10 +10,10 @@ import { EnvironmentsQuery } from '#access';
 import { ReportsService, ReturnedMail, ReturnPaths, UnsubscribeAddresses } from '#deliverability';
 import { ManualClock, newId, type ProjectScope } from '#kernel';
 import { Database, loadConfig } from '#platform';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { createProject } from '../../../../test/support/fixtures.js';
-import { localhostCertificate } from '../../../../test/support/localhost-certificate.js';
-import { SmtpClient } from '../../../../test/support/smtp-client.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createProject } from '#testing/fixtures';
+import { localhostCertificate } from '#testing/localhost-certificate';
+import { SmtpClient } from '#testing/smtp-client';
 import { BounceServer } from './bounce-server.js';
 import { CLIENT_LIMITS, ClientLimits } from './client-limits.js';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { sql } from 'kysely';
 import { DomainValidationError, ManualClock, NotFoundError } from '#kernel';
 import { Database } from '#platform';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { TenantAlreadyExistsError } from '../tenants/tenant.errors.js';
 import { TenantsService } from '../tenants/tenants.service.js';
 import { EnvironmentsQuery } from './environments.query.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { secondsUntilRepeat } from './confirmation.js';
 
 const now = new Date('2026-11-21T06:00:00.000Z');

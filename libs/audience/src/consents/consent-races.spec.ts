@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainError, newId, type ProjectScope } from '#kernel';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { PreferencesService } from '../preferences/preferences.service.js';

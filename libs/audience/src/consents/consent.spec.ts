@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidStateError } from '#kernel';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { CONFIRMATION_VALID_MS, Consent } from './consent.js';
 import { ConsentExistsError } from './consent.errors.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { AudienceFixture } from '../audience.fixture.js';
 import { SUBSCRIBER_STATUSES } from '../subscribers/subscriber.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { newId, NotFoundError, type ProjectScope } from '#kernel';
-import { tracesOf } from '../../../../test/support/traces.js';
+import { tracesOf } from '#testing/traces';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
 import { consentProof } from '../consents/consent-proof.js';
 import { SubscriberEventsService } from '../events/subscriber-events.service.js';

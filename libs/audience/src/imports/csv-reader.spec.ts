@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { stringify } from 'csv-stringify/sync';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { CsvReader } from './csv-reader.js';
 
 function read(text: string, pieceLength = text.length): { cells: readonly string[]; fault: string | null }[] {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { insertSubscribers } from '../../../../test/support/subscribers.js';
+import { insertSubscribers } from '#testing/subscribers';
 import { AudienceFixture } from '../audience.fixture.js';
 import { SegmentEvaluations } from './segment-evaluations.service.js';
 import { SegmentsService } from './segments.service.js';

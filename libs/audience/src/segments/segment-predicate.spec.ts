@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { DeliveryActivityQuery } from '#messaging';
 import { newId, type ProjectScope } from '#kernel';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { address, AudienceFixture } from '../audience.fixture.js';
 import { ActivityCatalogue } from './activity-catalogue.query.js';
 import { RuleCatalogueQuery } from './rule-catalogue.query.js';
@@ -25,7 +25,7 @@ import {
   STATUSES,
   texts,
   URLS,
-} from '../../../../test/support/segment-rules.js';
+} from '#testing/segment-rules';
 
 const RULES = 300;
 const PEOPLE = 60;

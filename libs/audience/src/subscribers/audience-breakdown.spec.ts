@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { AudienceFixture, HOUR } from '../audience.fixture.js';
 import { SegmentsService } from '../segments/segments.service.js';
 import type { AudienceBreakdown } from './recipient.js';

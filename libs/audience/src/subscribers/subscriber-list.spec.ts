@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
-import { insertSubscribers } from '../../../../test/support/subscribers.js';
+import { insertSubscribers } from '#testing/subscribers';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';
 import type { Subscriber } from './subscriber.js';

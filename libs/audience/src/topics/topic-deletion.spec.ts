@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import { insertSubscribers } from '../../../../test/support/subscribers.js';
+import { insertSubscribers } from '#testing/subscribers';
 import { AudienceFixture } from '../audience.fixture.js';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
 import { InUseError } from '../usage/usage.errors.js';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DomainValidationError, ManualClock, newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { createProject } from '../../../../test/support/fixtures.js';
-import * as fc from '../../../../test/support/properties.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createProject } from '#testing/fixtures';
+import * as fc from '#testing/properties';
 import { billingPeriod } from '../subscriptions/billing-period.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { InvalidStateError } from '#kernel';
-import { createProject, type TestProject } from '../../../../test/support/fixtures.js';
-import * as fc from '../../../../test/support/properties.js';
-import { type StandInEvent, StripeStandIn } from '../../../../test/support/stripe-stand-in.js';
+import { createProject, type TestProject } from '#testing/fixtures';
+import * as fc from '#testing/properties';
+import { type StandInEvent, StripeStandIn } from '#testing/stripe-stand-in';
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';
 import { AdvanceSubscriptions } from '../subscriptions/advance-subscriptions.task.js';

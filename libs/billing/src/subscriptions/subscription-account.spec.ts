@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { InvalidStateError } from '#kernel';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import type { PlanTier } from '../plans/plan.js';
 import type { BillingInterval, BillingPeriod } from './billing-period.js';
 import { GRACE_DAYS, RESTRICTED_DAYS } from './due-step.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DomainValidationError, InvalidStateError } from '#kernel';
-import { createProject, type TestProject } from '../../../../test/support/fixtures.js';
+import { createProject, type TestProject } from '#testing/fixtures';
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
 import { InvoicePayments } from '../invoices/invoice-payments.service.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#kernel';
 import { Database } from '#platform';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { createProject } from '../../../../test/support/fixtures.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createProject } from '#testing/fixtures';
 import { SubscriptionsQuery } from './subscriptions.query.js';
 import { SubscriptionsService } from './subscriptions.service.js';
 

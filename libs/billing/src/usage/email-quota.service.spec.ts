@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { eventually } from '../../../../test/support/eventually.js';
-import { createProject } from '../../../../test/support/fixtures.js';
-import * as fc from '../../../../test/support/properties.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { createProject } from '#testing/fixtures';
+import * as fc from '#testing/properties';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 import { SubscriptionsService } from '../subscriptions/subscriptions.service.js';
 import { EmailQuota } from './email-quota.service.js';

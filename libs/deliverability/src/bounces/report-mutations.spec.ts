@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { newId } from '#kernel';
-import { damaged, damagedReports } from '../../../../test/support/damaged-reports.js';
-import * as fc from '../../../../test/support/properties.js';
+import { damaged, damagedReports } from '#testing/damaged-reports';
+import * as fc from '#testing/properties';
 import { readReport } from './report.js';
 import { ReturnPaths } from './return-path.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { COSTLY_REPORTS } from '../../../../test/support/damaged-reports.js';
+import { COSTLY_REPORTS } from '#testing/damaged-reports';
 import { readReport } from './report.js';
 
 const LOOKED_AT = 128 * 1024;

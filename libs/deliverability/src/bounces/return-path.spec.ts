@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { newId } from '#kernel';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { base32, bytesOfBase32 } from './base32.js';
 import { ReturnPaths, UnsubscribeAddresses } from './return-path.js';
 

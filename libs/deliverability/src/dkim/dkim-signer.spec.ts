@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { ed25519Key, type PublishedKey, rsaKey } from '../../../../test/support/dkim-keys.js';
-import * as fc from '../../../../test/support/properties.js';
+import { ed25519Key, type PublishedKey, rsaKey } from '#testing/dkim-keys';
+import * as fc from '#testing/properties';
 import { verdicts } from './dkim.fixture.js';
 import { parseSigningKey } from './signing-key.js';
 import { DkimSigner } from './dkim-signer.js';

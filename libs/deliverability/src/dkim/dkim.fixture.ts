@@ -1,5 +1,5 @@
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
-import type { PublishedKey } from '../../../../test/support/dkim-keys.js';
+import type { PublishedKey } from '#testing/dkim-keys';
 
 /** What mailauth says of each signature of a message, the first one first. */
 export async function verdicts(message: Buffer, domain: string, keys: readonly PublishedKey[]) {

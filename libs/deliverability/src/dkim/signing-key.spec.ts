@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { ed25519Key, rsaKey } from '../../../../test/support/dkim-keys.js';
+import { ed25519Key, rsaKey } from '#testing/dkim-keys';
 import { BrokenSigningKeyError, parseSigningKey } from './signing-key.js';
 import { SigningKeyring } from './signing-keyring.js';
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type DnsServer, startDnsServer } from '../../../../test/support/dns-server.js';
+import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { DnsReader } from './dns-reader.service.js';
 import { type ExpectedRecord, RecordChecks } from './record-checks.service.js';
 import { SpfCheck } from './spf-check.service.js';

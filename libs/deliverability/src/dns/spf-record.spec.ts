@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { parseSpf } from './spf-record.js';
 import { parseTagList } from './tag-list.js';
 

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { DomainValidationError, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
-import { publishRecords } from '../../../../test/support/published-records.js';
+import { publishRecords } from '#testing/published-records';
 import { DAY, DeliverabilityFixture } from '../deliverability.fixture.js';
 import { SealedDkimKeys } from '../dkim/sealed-dkim-keys.query.js';
 import { DomainCheckRequests } from './domain-check-requests.query.js';

@@ -9,8 +9,8 @@ import {
   TopicsService,
 } from '#audience';
 import { Database, isUnavailability } from '#platform';
-import * as fc from '../../../../test/support/properties.js';
-import { WebhookReceiver } from '../../../../test/support/webhook-receiver.js';
+import * as fc from '#testing/properties';
+import { WebhookReceiver } from '#testing/webhook-receiver';
 import { MailErasureService } from '../erasure/mail-erasure.service.js';
 import { address, AutomationsFixture, PROOF } from './automations.fixture.js';
 import type { Execution } from './executions.query.js';

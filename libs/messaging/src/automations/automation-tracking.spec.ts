@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
-import { eventually } from '../../../../test/support/eventually.js';
+import { eventually } from '#testing/eventually';
 import { MailPagesService } from '../mail-pages/mail-pages.service.js';
 import { StatisticsCheckQuery } from '../reports/statistics-check.query.js';
 import { MailboxSimulator } from '../tracking/mailbox-simulator.service.js';

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { consentProof, SubscribersService, TopicsService, type TopicView } from '#audience';
 import { type EmailAddress, type Environment, parseEmailAddress, type ProjectScope } from '#kernel';
 import type { Announcer } from '#platform';
-import { prepareProject } from '../../../../test/support/system.js';
+import { prepareProject } from '#testing/system';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { AutomationFields } from './automation.js';
 import type { AutomationView } from './automations.query.js';

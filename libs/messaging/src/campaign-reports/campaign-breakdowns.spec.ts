@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import * as fc from '../../../../test/support/properties.js';
-import { prepareProject } from '../../../../test/support/system.js';
+import * as fc from '#testing/properties';
+import { prepareProject } from '#testing/system';
 import type { Campaign } from '../campaigns/campaign.js';
 import { MailErasureService } from '../erasure/mail-erasure.service.js';
 import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';

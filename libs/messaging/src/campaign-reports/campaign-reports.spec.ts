@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CreditsQuery, CreditsService } from '#billing';
 import { InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
-import { eventually } from '../../../../test/support/eventually.js';
-import { ModelServer } from '../../../../test/support/model-server.js';
-import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
-import type { SmtpSink } from '../../../../test/support/sink-rules.js';
+import { eventually } from '#testing/eventually';
+import { ModelServer } from '#testing/model-server';
+import { startRawSmtpSink } from '#testing/raw-smtp-sink';
+import type { SmtpSink } from '#testing/sink-rules';
 import type { Campaign } from '../campaigns/campaign.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { DeliveryFeedback } from '../tracking/delivery-feedback.service.js';

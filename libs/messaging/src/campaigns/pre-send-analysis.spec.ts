@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CheckCode, PreSendCheck } from '#deliverability';
 import { newId, type ProjectScope } from '#kernel';
-import { rsaKey } from '../../../../test/support/dkim-keys.js';
-import { insertSendingDomain } from '../../../../test/support/sending-domain.js';
+import { rsaKey } from '#testing/dkim-keys';
+import { insertSendingDomain } from '#testing/sending-domain';
 import { CampaignMailsService } from '../deliveries/campaign-mails.service.js';
 import { MailRendering } from '../deliveries/mail-rendering.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
-import { TOO_MUCH_STYLE, WORST_CONTENT } from '../../../../test/support/worst-content.js';
+import { TOO_MUCH_STYLE, WORST_CONTENT } from '#testing/worst-content';
 import { parseContentDocument } from '../content/content-document.js';
 import { ContentCompileError } from '../content/content-inspection.js';
 import { MergeTemplateError } from '../content/merge-template.js';

@@ -14,7 +14,7 @@ import {
   record,
   runs,
   string,
-} from '../../../../test/support/properties.js';
+} from '#testing/properties';
 import { compileWithEngine } from './merge-engine.js';
 import { compileSlots } from './merge-slots.js';
 import { templatePieces } from './merge-tags.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import PostalMime, { type Email } from 'postal-mime';
-import { array, assert, asyncProperty, runs, string } from '../../../../test/support/properties.js';
+import { array, assert, asyncProperty, runs, string } from '#testing/properties';
 import { compileMergeTemplate, type MergeValues } from './merge-template.js';
 import { buildMimeMessage, compileMimeSkeleton, type MimeMessage } from './mime-message.js';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../../test/support/eventually.js';
+import { eventually } from '#testing/eventually';
 import { CampaignArchive } from '../campaigns/campaign-archive.service.js';
 import { CampaignControlService } from '../campaigns/campaign-control.service.js';
 import { CampaignSendingService } from '../campaigns/campaign-sending.service.js';

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
-import { eventually } from '../../../../test/support/eventually.js';
-import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
-import type { SmtpSink } from '../../../../test/support/sink-rules.js';
+import { eventually } from '#testing/eventually';
+import { startRawSmtpSink } from '#testing/raw-smtp-sink';
+import type { SmtpSink } from '#testing/sink-rules';
 import type { ProjectScope } from '#kernel';
 import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';
 import { CampaignClosingService } from './campaign-closing.service.js';

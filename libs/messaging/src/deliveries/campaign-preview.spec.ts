@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CustomFieldsService } from '#audience';
 import { type EmailAddress, NotFoundError, parseEmailAddress, type ProjectScope } from '#kernel';
-import { prepareProject } from '../../../../test/support/system.js';
+import { prepareProject } from '#testing/system';
 import { CampaignSendingService } from '../campaigns/campaign-sending.service.js';
 import { CampaignsService } from '../campaigns/campaigns.service.js';
 import { PreSendRejectedError } from '../campaigns/campaign.errors.js';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../../test/support/eventually.js';
+import { eventually } from '#testing/eventually';
 import { newId } from '#kernel';
 import { UnsubscribesService } from '#audience';
 import { CampaignFailureService } from '../campaigns/campaign-failure.service.js';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import { prepareProject } from '../../../../test/support/system.js';
+import { prepareProject } from '#testing/system';
 import { CampaignSendingService } from '../campaigns/campaign-sending.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';
 import { DeliveriesQuery } from './deliveries.query.js';

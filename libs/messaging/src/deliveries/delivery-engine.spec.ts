@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { eventually } from '../../../../test/support/eventually.js';
-import { freePort } from '../../../../test/support/ports.js';
-import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
-import type { SmtpSink } from '../../../../test/support/sink-rules.js';
+import { eventually } from '#testing/eventually';
+import { freePort } from '#testing/ports';
+import { startRawSmtpSink } from '#testing/raw-smtp-sink';
+import type { SmtpSink } from '#testing/sink-rules';
 import { newId, type ProjectScope } from '#kernel';
 import { SuppressionsService, UnsubscribesService } from '#audience';
 import { CampaignControlService } from '../campaigns/campaign-control.service.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { newId, type ProjectScope } from '#kernel';
-import { eventually } from '../../../../test/support/eventually.js';
+import { eventually } from '#testing/eventually';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { ClaimedDelivery } from './delivery.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';

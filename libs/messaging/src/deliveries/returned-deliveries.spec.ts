@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SuppressionsService } from '#audience';
 import { newId, type ProjectScope } from '#kernel';
-import type { SmtpSink } from '../../../../test/support/sink-rules.js';
-import { startSmtpSink } from '../../../../test/support/smtp-sink.js';
+import type { SmtpSink } from '#testing/sink-rules';
+import { startSmtpSink } from '#testing/smtp-sink';
 import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';
 
 const DAY_MS = 24 * 60 * 60_000;

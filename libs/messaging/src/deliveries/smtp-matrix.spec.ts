@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { type RawSmtpSink, startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
-import type { SinkAction, SinkStage } from '../../../../test/support/sink-rules.js';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
+import type { SinkAction, SinkStage } from '#testing/sink-rules';
 import { MailMetrics, SmtpTransport } from '#platform';
-import { eventually } from '../../../../test/support/eventually.js';
-import { letTimeGo, stopTime, timedOut } from '../../../../test/support/time-limits.js';
+import { eventually } from '#testing/eventually';
+import { letTimeGo, stopTime, timedOut } from '#testing/time-limits';
 import { type DeliveryRow, MessagingFixture } from '../messaging.fixture.js';
 import { DeliverySources } from './delivery-engine.js';
 import { DeliveryJournal } from './delivery-journal.js';

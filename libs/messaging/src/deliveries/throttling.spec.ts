@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
-import { rsaKey } from '../../../../test/support/dkim-keys.js';
-import { eventually } from '../../../../test/support/eventually.js';
-import { startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
-import { insertSendingDomain } from '../../../../test/support/sending-domain.js';
-import type { SmtpSink } from '../../../../test/support/sink-rules.js';
+import { rsaKey } from '#testing/dkim-keys';
+import { eventually } from '#testing/eventually';
+import { startRawSmtpSink } from '#testing/raw-smtp-sink';
+import { insertSendingDomain } from '#testing/sending-domain';
+import type { SmtpSink } from '#testing/sink-rules';
 import type { ProjectScope } from '#kernel';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../messaging.fixture.js';
 import { ReportedDistrust } from './reported-distrust.service.js';

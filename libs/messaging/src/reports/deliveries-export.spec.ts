@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { eventually } from '../../../../test/support/eventually.js';
+import { eventually } from '#testing/eventually';
 import type { Campaign } from '../campaigns/campaign.js';
 import { CampaignsService } from '../campaigns/campaigns.service.js';
 import { MessagingFixture } from '../messaging.fixture.js';

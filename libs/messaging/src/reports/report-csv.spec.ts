@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { toCsv } from './report-csv.js';
 
 /** How a spreadsheet begins to compute, also behind what it skips (OWASP, CSV injection). */

@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Registry } from 'prom-client';
 import { DomainControlService } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { rsaKey } from '../../../../test/support/dkim-keys.js';
-import { eventually } from '../../../../test/support/eventually.js';
-import { insertSendingDomain } from '../../../../test/support/sending-domain.js';
-import type { SmtpSink } from '../../../../test/support/sink-rules.js';
-import { startSmtpSink } from '../../../../test/support/smtp-sink.js';
+import { rsaKey } from '#testing/dkim-keys';
+import { eventually } from '#testing/eventually';
+import { insertSendingDomain } from '#testing/sending-domain';
+import type { SmtpSink } from '#testing/sink-rules';
+import { startSmtpSink } from '#testing/smtp-sink';
 import { AutomationsFixture, address, chain, mail, trigger } from '../automations/automations.fixture.js';
 import type { Campaign } from '../campaigns/campaign.js';
 import { CampaignControlService } from '../campaigns/campaign-control.service.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, NotFoundError, type ProjectScope } from '#kernel';
-import { prepareProject } from '../../../../test/support/system.js';
+import { prepareProject } from '#testing/system';
 import { MessagingFixture } from '../messaging.fixture.js';
 import { TestInboxQuery } from './test-inbox.query.js';
 import { TrimTestInboxes } from './trim-test-inboxes.task.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { burstsOf } from './bursts.js';
 
 const sentAt = new Date('2026-11-21T09:00:00.000Z');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { compileMail } from '../campaigns/campaign-template.js';
 import { compileMergeTemplate } from '../content/merge-template.js';
 import { trackHtml } from './link-rewriting.js';

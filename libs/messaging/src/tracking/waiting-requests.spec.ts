@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TrackingTokens } from '#platform';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { AGENT_KINDS } from './tracked-event.js';
 import { type RequestBlock, type WaitingRequest, WaitingRequests } from './waiting-requests.js';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ManualClock } from '#kernel';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { Database } from '../database/database.js';
 import { DatabaseClock } from './database-clock.js';
 import { present, presentAnd } from './present.js';

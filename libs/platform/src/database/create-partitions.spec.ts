@@ -1,12 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { ManualClock } from '#kernel';
-import {
-  createTestDatabase,
-  openTestDatabase,
-  type TestDatabase,
-} from '../../../../test/support/database.js';
-import { migrateTo } from '../../../../test/support/earlier-version.js';
+import { createTestDatabase, openTestDatabase, type TestDatabase } from '#testing/database';
+import { migrateTo } from '#testing/earlier-version';
 import { createLogger } from '../logging/logger.js';
 import { CreatePartitions } from './create-partitions.task.js';
 import { Database } from './database.js';

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { createTestDatabase } from '../../../../test/support/database.js';
+import { createTestDatabase } from '#testing/database';
 import { databaseFailure } from './database-failure.js';
 
 async function failureAt(url: string): Promise<string | undefined> {

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { eventually } from '../../../../test/support/eventually.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
 import { Database } from './database.js';
 import { schemaDifference } from './migration-records.js';
 import { prepared } from './kept-statements.js';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { eventually } from '../../../../test/support/eventually.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
 import { databaseChecks } from '../operations/database-checks.js';
 import { HealthChecks } from '../operations/health-checks.js';
 import { databaseFailure } from './database-failure.js';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { Database } from './database.js';
 import { checkPool, sessionPool } from './session.js';
 

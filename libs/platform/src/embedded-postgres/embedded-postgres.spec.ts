@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client } from 'pg';
-import { eventually } from '../../../../test/support/eventually.js';
+import { eventually } from '#testing/eventually';
 import { type PostgresServer, startPostgres } from './embedded-postgres.js';
 
 const BUILT = resolve('dist/libs/platform/src/embedded-postgres/embedded-postgres.js');

@@ -1,11 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import {
-  problemIn,
-  sampleCaller,
-  type SampleApi,
-  startSampleApi,
-} from '../../../../test/support/sample-api.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
 
 describe('Who may come in', () => {
   let test: TestDatabase;

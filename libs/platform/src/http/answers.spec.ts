@@ -1,13 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { eventually } from '../../../../test/support/eventually.js';
-import { SHELVES } from '../../../../test/support/sample-conflicts.js';
-import {
-  problemIn,
-  sampleCaller,
-  type SampleApi,
-  startSampleApi,
-} from '../../../../test/support/sample-api.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { SHELVES } from '#testing/sample-conflicts';
+import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
 
 interface LogLine {
   readonly msg: string;

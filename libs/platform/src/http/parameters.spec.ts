@@ -1,13 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import {
-  problemIn,
-  sampleCaller,
-  type SampleApi,
-  startSampleApi,
-} from '../../../../test/support/sample-api.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
 
 describe('What a path and a query may look like', () => {
   let test: TestDatabase;

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { eventually } from '../../../../test/support/eventually.js';
-import { freePort } from '../../../../test/support/ports.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { freePort } from '#testing/ports';
 import { createQueueBackend, type QueueBackend } from './queue-backend.js';
 
 let test: TestDatabase;

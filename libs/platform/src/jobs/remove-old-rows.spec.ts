@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { sql } from 'kysely';
 import pg from 'pg';
 import { ManualClock } from '#kernel';
-import { createTestDatabase, type TestDatabase } from '../../../../test/support/database.js';
-import { eventually } from '../../../../test/support/eventually.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
 import { Database } from '../database/database.js';
 import { before, type OldRows, RemoveOldRows } from './remove-old-rows.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { bodyOf } from './body.js';
 
 /** What a server makes of it, RFC 5321 §4.5.2: lines up to the one that is a single dot, without the added dots. */

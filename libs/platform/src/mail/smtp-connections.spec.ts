@@ -1,10 +1,10 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../../test/support/eventually.js';
-import { freePort } from '../../../../test/support/ports.js';
-import { type RawSmtpSink, startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
-import { letTimeGo, passTime, stopTime, timedOut } from '../../../../test/support/time-limits.js';
+import { eventually } from '#testing/eventually';
+import { freePort } from '#testing/ports';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
+import { letTimeGo, passTime, stopTime, timedOut } from '#testing/time-limits';
 import type { OutgoingMessage, SendOutcome } from './mail-transport.js';
 import { SmtpTransport, type SmtpTransportOptions } from './smtp-transport.js';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type RawSmtpSink, startRawSmtpSink } from '../../../../test/support/raw-smtp-sink.js';
-import type { SinkAction, SinkStage } from '../../../../test/support/sink-rules.js';
-import { letTimeGo, stopTime, timedOut } from '../../../../test/support/time-limits.js';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
+import type { SinkAction, SinkStage } from '#testing/sink-rules';
+import { letTimeGo, stopTime, timedOut } from '#testing/time-limits';
 import type { OutgoingMessage, SendOutcome, SmtpStage } from './mail-transport.js';
 import { SmtpTransport } from './smtp-transport.js';
 

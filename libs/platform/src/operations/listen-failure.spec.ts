@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { takePort } from '../../../../test/support/ports.js';
+import { takePort } from '#testing/ports';
 import { listenFailure } from './listen-failure.js';
 
 async function errorOf(port: number, host: string): Promise<unknown> {

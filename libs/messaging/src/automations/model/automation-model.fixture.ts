@@ -1,4 +1,4 @@
-import * as fc from '../../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import type { ReEntry } from '../graph/node-config.js';
 import { contentJson, type NodeSketch, rules, trigger, where } from '../automations.fixture.js';
 

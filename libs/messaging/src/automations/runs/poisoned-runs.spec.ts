@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { WebhookReceiver } from '../../../../../test/support/webhook-receiver.js';
+import { WebhookReceiver } from '#testing/webhook-receiver';
 import { AutomationsFixture, chain, delay, mail, trigger } from '../automations.fixture.js';
 import { AutomationsCheckQuery } from './automations-check.query.js';
 import { Rests } from './rests.js';

@@ -7,7 +7,7 @@ import {
   TopicsService,
   type TopicView,
 } from '#audience';
-import { eventually } from '../../../../../test/support/eventually.js';
+import { eventually } from '#testing/eventually';
 import { TrackedLinks } from '../../tracking/tracked-links.service.js';
 import { TrackingRecorder } from '../../tracking/tracking-recorder.service.js';
 import { address, AutomationsFixture } from '../automations.fixture.js';

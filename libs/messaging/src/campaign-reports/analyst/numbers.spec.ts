@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '../../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { loadReportLocale } from '../report-locales.js';
 import type { ReportFacts } from '../report-facts.js';
 import { countsOf, factsOf } from '../report-facts.fixture.js';

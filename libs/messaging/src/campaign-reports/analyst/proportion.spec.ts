@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from '../../../../../test/support/properties.js';
+import * as fc from '#testing/properties';
 import { compare, fisher, isClearlyAbove, proportion, shareOf, wilson, zOf } from './proportion.js';
 
 const anyProportion = fc

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { assert, property, string } from '../../../../../test/support/properties.js';
+import { assert, property, string } from '#testing/properties';
 import { accepts } from './accept.js';
 import { networkOf } from './client-network.js';
 import { readCredentials } from './credentials.js';

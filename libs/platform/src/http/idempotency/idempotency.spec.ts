@@ -1,12 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
-import { eventually } from '../../../../../test/support/eventually.js';
-import {
-  problemIn,
-  sampleCaller,
-  type SampleApi,
-  startSampleApi,
-} from '../../../../../test/support/sample-api.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { eventually } from '#testing/eventually';
+import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
 import { Database } from '../../database/database.js';
 import { ExpiredIdempotencyKeysTask } from './expired-idempotency-keys.task.js';
 

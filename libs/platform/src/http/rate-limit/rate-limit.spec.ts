@@ -1,12 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { createTestDatabase, type TestDatabase } from '../../../../../test/support/database.js';
-import { startRedis, type TestRedis } from '../../../../../test/support/redis.js';
-import {
-  problemIn,
-  sampleCaller,
-  type SampleApi,
-  startSampleApi,
-} from '../../../../../test/support/sample-api.js';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { startRedis, type TestRedis } from '#testing/redis';
+import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
 import { Database } from '../../database/database.js';
 import { ExpiredRateLimitWindowsTask } from './expired-rate-limit-windows.task.js';
 import { PostgresRateLimitStore } from './postgres-rate-limit.store.js';

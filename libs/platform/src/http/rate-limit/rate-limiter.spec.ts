@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { UnavailableError } from '#kernel';
-import { letTimeGo, passTime, stopTime } from '../../../../../test/support/time-limits.js';
+import { letTimeGo, passTime, stopTime } from '#testing/time-limits';
 import { RateLimitStore, type WindowHit } from './rate-limit.js';
 import { RateLimiter } from './rate-limiter.js';
 
