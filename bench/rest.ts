@@ -19,13 +19,16 @@ const LAST_WORDS = 'Ctrl-C stops it';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const directory = await mkdtemp(join(tmpdir(), 'mailwright-bench-'));
-const postgres = await startPostgres({ directory: join(directory, 'postgres') });
+/** By the program that sent them. */
+const statements = new Map<string, number>();
+const postgres = await startPostgres({ directory: join(directory, 'postgres'), onLog: countStatement });
 try {
   await postgres.ensureDatabase('bench');
   await migrate(postgres.url('bench'));
   const system = await startSystemOn(openTestDatabase(postgres.url('bench')), {});
   try {
     await measureRest(system);
+    await measureStatements(system);
     await measureApiStart(system);
   } finally {
     await system.stop();
@@ -46,6 +49,28 @@ async function measureRest(programs: RunningSystem): Promise<void> {
     const share = (cpuSeconds(pid) - (before[index] ?? 0)) / REST_S;
     say(`${name} at rest: ${memoryMb(pid).now} MB, ${(share * 100).toFixed(2)} % of a core over ${REST_S} s`);
   });
+}
+
+function countStatement(line: string): void {
+  const [, program] = /^(\S+)\| LOG: +(?:statement|execute [^:]*): /.exec(line) ?? [];
+  if (program !== undefined) statements.set(program, (statements.get(program) ?? 0) + 1);
+}
+
+/** What each program asks of PostgreSQL while nobody asks anything of it, as PostgreSQL logs it; its queue's too. */
+async function measureStatements({ database }: RunningSystem): Promise<void> {
+  for (const [setting, value] of [
+    ['log_line_prefix', '%a| '],
+    ['log_statement', 'all'],
+  ])
+    await database.query(`alter system set ${setting} = '${value}'`);
+  await database.query('select pg_reload_conf()');
+  await pause(1_000);
+  statements.clear();
+  await pause(REST_S * 1_000);
+  for (const [program, count] of statements)
+    say(`${program} at rest: ${(count / REST_S).toFixed(1)} statements/s`);
+  await database.query('alter system reset log_statement');
+  await database.query('select pg_reload_conf()');
 }
 
 /** On a running database, until its first answer. */

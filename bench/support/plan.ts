@@ -207,6 +207,11 @@ export const BENCHMARKS: readonly PlannedBenchmark[] = [
         line: /worker at rest: .* ([\d.]+) % of a core/,
         goal: atMost(1),
       },
+      {
+        label: 'statements/s of the worker',
+        line: /worker at rest: ([\d.]+) statements/,
+        goal: atMost(10),
+      },
       { label: 'api starts, s', line: spreadAfter('api starts, s: '), goal: atMost(2.5) },
       { label: 'npm start, warm, s', line: spreadAfter('npm start, warm, s: '), goal: atMost(10) },
     ],
