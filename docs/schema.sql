@@ -1,0 +1,3043 @@
+create schema platform;
+
+create table platform.idempotency_keys (
+  environment_id bigint not null,
+  api_key_id uuid not null,
+  method text not null,
+  path text not null,
+  key text not null,
+  body_hash bytea not null,
+  status integer,
+  headers jsonb,
+  body text,
+  locked_until timestamp with time zone not null,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint idempotency_keys_pkey PRIMARY KEY (environment_id, api_key_id, method, path, key)
+);
+CREATE INDEX idempotency_keys_expiry ON platform.idempotency_keys USING btree (expires_at);
+alter table platform.idempotency_keys enable row level security;
+alter table platform.idempotency_keys force row level security;
+create policy app_rows on platform.idempotency_keys for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on platform.idempotency_keys for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on platform.idempotency_keys for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on platform.idempotency_keys to mailwright_app;
+grant delete, insert, select, update on platform.idempotency_keys to mailwright_system;
+
+create table platform.inbox (
+  id bigint not null generated always as identity,
+  event_id uuid not null,
+  handler text not null,
+  queue text not null,
+  environment_id bigint,
+  payload jsonb not null,
+  run_at timestamp with time zone not null,
+  attempts integer not null default 0,
+  failures integer not null default 0,
+  enqueued_at timestamp with time zone,
+  lease_token uuid,
+  lease_until timestamp with time zone,
+  last_error text,
+  state text not null default 'PENDING'::text,
+  created_at timestamp with time zone not null default now(),
+  finished_at timestamp with time zone,
+  constraint inbox_pkey PRIMARY KEY (id),
+  constraint inbox_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'CANCELLED'::text, 'FAILED'::text]))),
+  constraint inbox_event_id_handler_key UNIQUE (event_id, handler)
+) with (fillfactor=70);
+CREATE INDEX inbox_finished ON platform.inbox USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX inbox_open ON platform.inbox USING btree (run_at) WHERE (finished_at IS NULL);
+alter table platform.inbox enable row level security;
+alter table platform.inbox force row level security;
+create policy app_rows on platform.inbox for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on platform.inbox for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on platform.inbox for all to mailwright_system using (true) with check (true);
+grant select, update on platform.inbox to mailwright_app;
+grant delete, insert, select, update on platform.inbox to mailwright_system;
+
+create table platform.outbox (
+  id uuid not null,
+  environment_id bigint,
+  event_name text not null,
+  payload jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  constraint outbox_pkey PRIMARY KEY (id)
+);
+CREATE TRIGGER announce AFTER INSERT ON platform.outbox FOR EACH STATEMENT EXECUTE FUNCTION platform.announce_outbox();
+alter table platform.outbox enable row level security;
+alter table platform.outbox force row level security;
+create policy app_writes on platform.outbox for insert to mailwright_app with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on platform.outbox for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on platform.outbox for all to mailwright_system using (true) with check (true);
+grant insert on platform.outbox to mailwright_app;
+grant delete, insert, select, update on platform.outbox to mailwright_system;
+
+create unlogged table platform.rate_limit_windows (
+  key text not null,
+  hits integer not null,
+  window_ends_at timestamp with time zone not null,
+  constraint rate_limit_windows_pkey PRIMARY KEY (key)
+) with (fillfactor=50);
+alter table platform.rate_limit_windows enable row level security;
+alter table platform.rate_limit_windows force row level security;
+create policy owner_rows on platform.rate_limit_windows for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on platform.rate_limit_windows for all to mailwright_system using (true) with check (true);
+grant delete, select on platform.rate_limit_windows to mailwright_system;
+
+create table platform.schedule (
+  name text not null,
+  last_run_at timestamp with time zone not null,
+  constraint schedule_pkey PRIMARY KEY (name)
+);
+alter table platform.schedule enable row level security;
+alter table platform.schedule force row level security;
+create policy owner_rows on platform.schedule for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on platform.schedule for all to mailwright_system using (true) with check (true);
+grant insert, select, update on platform.schedule to mailwright_system;
+
+CREATE OR REPLACE FUNCTION platform.announce_outbox()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_notify('mailwright_outbox', '');
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION platform.ensure_month(parent regclass, month date)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+ SET lock_timeout TO '250ms'
+AS $function$
+declare
+  first date := date_trunc('month', month)::date;
+  name text := format('%I.%I',
+    (select n.nspname from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = parent),
+    (select c.relname from pg_class c where c.oid = parent) || to_char(first, '_YYYYMM'));
+  model oid;
+  settings text;
+begin
+  select c.oid, array_to_string(c.reloptions, ', ') into model, settings
+  from pg_inherits i join pg_class c on c.oid = i.inhrelid
+  where i.inhparent = parent and pg_get_expr(c.relpartbound, c.oid) <> 'DEFAULT'
+  order by c.relname ~ '_\d{6}$' desc, c.relname desc limit 1;
+  if model is null then
+    raise exception '% has no partition to go by', parent;
+  end if;
+  if to_regclass(name) is null then
+    execute format('create table %s (like %s including all) %s', name, model::regclass, 'with (' || settings || ')');
+    execute format('alter table %s attach partition %s for values from (%L) to (%L)',
+      parent, name, first, (first + interval '1 month')::date);
+  end if;
+end $function$;
+-- called by mailwright_system
+
+CREATE OR REPLACE FUNCTION platform.ensure_months(parent regclass, until date)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  earliest text := (
+    select substring(pg_get_expr(c.relpartbound, c.oid) from 'FROM \(MINVALUE\) TO \(''(\d{4}-\d\d-\d\d)')
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = parent and pg_get_expr(c.relpartbound, c.oid) like '%MINVALUE%');
+begin
+  perform platform.ensure_month(parent, month::date)
+  from generate_series(earliest::date, until, interval '1 month') month;
+end $function$;
+-- called by mailwright_system
+
+CREATE OR REPLACE FUNCTION platform.environment_id()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN (NULLIF(current_setting('mailwright.environment_id'::text, true), ''::text))::bigint;
+-- called by public
+
+CREATE OR REPLACE PROCEDURE platform.force_policies()
+ LANGUAGE plpgsql
+AS $procedure$
+declare
+  schema_owner oid := (select nspowner from pg_namespace where nspname = 'platform');
+  target regclass;
+begin
+  for target in
+    select c.oid from pg_class c
+    where c.relowner = schema_owner and c.relrowsecurity and c.relkind in ('r', 'p') and not c.relforcerowsecurity
+  loop
+    execute format('alter table %s force row level security', target);
+    execute format('create policy owner_rows on %s to mailwright_owner using (platform.is_owner_at_work()) '
+      'with check (platform.is_owner_at_work())', target);
+  end loop;
+  -- Its rows are those of its own condition. As the owner's it would be asked by a policy, under which no condition on
+  -- texts may use an index; mailwright_system's policies are `true`, which is none. Who changes it drops it and makes it
+  -- anew.
+  if (select relowner from pg_class where oid = 'audience.scoped_subscribers'::regclass) <> 'mailwright_system'::regrole then
+    grant create on schema audience to mailwright_system;
+    alter view audience.scoped_subscribers owner to mailwright_system;
+    revoke create on schema audience from mailwright_system;
+  end if;
+end $procedure$;
+
+CREATE OR REPLACE FUNCTION platform.hit_rate_limit(limit_key text, window_seconds integer, OUT hits integer, OUT window_ends_at timestamp with time zone)
+ RETURNS record
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+ SET synchronous_commit TO 'off'
+AS $function$
+  insert into platform.rate_limit_windows as w (key, hits, window_ends_at)
+  values (limit_key, 1, clock_timestamp() + make_interval(secs => window_seconds))
+  on conflict (key) do update set
+    hits = case when w.window_ends_at <= clock_timestamp() then 1 else w.hits + 1 end,
+    window_ends_at = case when w.window_ends_at <= clock_timestamp()
+      then clock_timestamp() + make_interval(secs => window_seconds) else w.window_ends_at end
+  returning w.hits, w.window_ends_at
+$function$;
+-- called by mailwright_app
+
+CREATE OR REPLACE FUNCTION platform.hit_rate_limits(limit_key text, window_seconds integer, times integer, OUT hits integer, OUT window_ends_at timestamp with time zone)
+ RETURNS record
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+ SET synchronous_commit TO 'off'
+AS $function$
+  insert into platform.rate_limit_windows as w (key, hits, window_ends_at)
+  values (limit_key, times, clock_timestamp() + make_interval(secs => window_seconds))
+  on conflict (key) do update set
+    hits = case when w.window_ends_at <= clock_timestamp() then times else w.hits + times end,
+    window_ends_at = case when w.window_ends_at <= clock_timestamp()
+      then clock_timestamp() + make_interval(secs => window_seconds) else w.window_ends_at end
+  returning w.hits, w.window_ends_at
+$function$;
+-- called by mailwright_app
+
+CREATE OR REPLACE FUNCTION platform.is_owner_at_work()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN ((current_setting('search_path'::text) = 'pg_catalog'::text) OR (COALESCE(current_setting('mailwright.owner'::text, true), ''::text) = 'on'::text));
+-- called by public
+
+CREATE OR REPLACE FUNCTION platform.new_id()
+ RETURNS uuid
+ LANGUAGE sql
+ PARALLEL SAFE
+RETURN uuidv7();
+-- called by public
+
+CREATE OR REPLACE FUNCTION platform.now()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN date_trunc('milliseconds'::text, COALESCE((NULLIF(current_setting('mailwright.now'::text, true), ''::text))::timestamp with time zone, statement_timestamp()));
+-- called by public, mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION platform.project_id()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN (NULLIF(current_setting('mailwright.project_id'::text, true), ''::text))::bigint;
+-- called by public
+
+CREATE OR REPLACE PROCEDURE platform.protect(IN target regclass, IN app_privileges text)
+ LANGUAGE plpgsql
+AS $procedure$
+begin
+  execute format('alter table %s enable row level security', target);
+  execute format(
+    'create policy app_rows on %s to mailwright_app using ((environment_id = (select platform.environment_id())) is true) '
+    'with check (environment_id = (select platform.environment_id()))', target);
+  execute format('create policy system_rows on %s to mailwright_system using (true) with check (true)', target);
+  execute format('grant %s on %s to mailwright_app', app_privileges, target);
+  execute format('grant select, insert, update, delete on %s to mailwright_system', target);
+end $procedure$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION platform.tenant_id()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN (NULLIF(current_setting('mailwright.tenant_id'::text, true), ''::text))::bigint;
+-- called by public
+
+create schema access;
+
+create table access.api_keys (
+  id uuid not null,
+  environment_id bigint not null,
+  name text not null,
+  key_hash bytea not null,
+  prefix text not null,
+  last_four text not null,
+  scopes text[] not null,
+  rate_limit_per_minute integer,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  constraint api_keys_pkey PRIMARY KEY (id),
+  constraint api_keys_rate_limit_per_minute_check CHECK ((rate_limit_per_minute > 0)),
+  constraint api_keys_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES access.project_environments(id),
+  constraint api_keys_key_hash_key UNIQUE (key_hash)
+);
+CREATE INDEX api_keys_of_environment ON access.api_keys USING btree (environment_id, created_at DESC);
+CREATE TRIGGER announce AFTER UPDATE ON access.api_keys FOR EACH ROW EXECUTE FUNCTION access.announce_api_key();
+alter table access.api_keys enable row level security;
+alter table access.api_keys force row level security;
+create policy app_rows on access.api_keys for select to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE));
+create policy owner_rows on access.api_keys for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on access.api_keys for all to mailwright_system using (true) with check (true);
+grant select on access.api_keys to mailwright_app;
+grant insert, select, update on access.api_keys to mailwright_system;
+
+create table access.project_environments (
+  id bigint not null generated always as identity,
+  project_id bigint not null,
+  environment text not null,
+  constraint project_environments_pkey PRIMARY KEY (id),
+  constraint project_environments_environment_check CHECK ((environment = ANY (ARRAY['LIVE'::text, 'TEST'::text]))),
+  constraint project_environments_project_id_fkey FOREIGN KEY (project_id) REFERENCES access.projects(id),
+  constraint project_environments_project_id_environment_key UNIQUE (project_id, environment)
+);
+alter table access.project_environments enable row level security;
+alter table access.project_environments force row level security;
+create policy app_rows on access.project_environments for select to mailwright_app using ((id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on access.project_environments for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on access.project_environments for all to mailwright_system using (true) with check (true);
+grant select on access.project_environments to mailwright_app;
+grant insert, select, update on access.project_environments to mailwright_system;
+
+create table access.projects (
+  id bigint not null generated always as identity,
+  tenant_id bigint not null,
+  project_key text not null,
+  name text not null,
+  description text,
+  sender_name text not null,
+  postal_address text not null,
+  default_from_email text,
+  ai_segment_suggestions_enabled boolean not null default false,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint projects_pkey PRIMARY KEY (id),
+  constraint projects_project_key_check CHECK ((project_key ~ '^[A-Z][A-Z0-9]{1,7}$'::text)),
+  constraint projects_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES access.tenants(id),
+  constraint projects_tenant_id_project_key_key UNIQUE (tenant_id, project_key)
+);
+CREATE TRIGGER create_key_sequences AFTER INSERT ON access.projects FOR EACH ROW EXECUTE FUNCTION access.create_key_sequences();
+alter table access.projects enable row level security;
+alter table access.projects force row level security;
+create policy app_rows on access.projects for select to mailwright_app using ((id = ( SELECT platform.project_id() AS project_id)));
+create policy owner_rows on access.projects for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on access.projects for all to mailwright_system using (true) with check (true);
+grant select on access.projects to mailwright_app;
+grant insert, select, update on access.projects to mailwright_system;
+
+create table access.tenants (
+  id bigint not null generated always as identity,
+  tenant_key text not null,
+  name text not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint tenants_pkey PRIMARY KEY (id),
+  constraint tenants_tenant_key_check CHECK ((tenant_key ~ '^[A-Z][A-Z0-9]{1,15}$'::text)),
+  constraint tenants_tenant_key_key UNIQUE (tenant_key)
+);
+alter table access.tenants enable row level security;
+alter table access.tenants force row level security;
+create policy app_rows on access.tenants for select to mailwright_app using ((id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy owner_rows on access.tenants for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on access.tenants for all to mailwright_system using (true) with check (true);
+grant select on access.tenants to mailwright_app;
+grant insert, select, update on access.tenants to mailwright_system;
+
+CREATE OR REPLACE FUNCTION access.announce_api_key()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_notify('mailwright_api_keys', encode(new.key_hash, 'hex'));
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION access.create_key_sequences()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare kind text;
+begin
+  foreach kind in array array['subscriber', 'topic', 'campaign', 'segment', 'automation'] loop
+    execute format('create sequence access.%I', 'key_' || kind || '_' || new.id);
+  end loop;
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION access.find_api_key(wanted_hash bytea)
+ RETURNS TABLE(key_id uuid, key_hash bytea, tenant_id bigint, project_id bigint, environment_id bigint, environment text, scopes text[], rate_limit_per_minute integer, expires_at timestamp with time zone, revoked_at timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select k.id, k.key_hash, p.tenant_id, p.id, e.id, e.environment, k.scopes, k.rate_limit_per_minute, k.expires_at, k.revoked_at
+  from access.api_keys k
+  join access.project_environments e on e.id = k.environment_id
+  join access.projects p on p.id = e.project_id
+  where k.key_hash = wanted_hash
+$function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION access.find_environment(wanted bigint)
+ RETURNS TABLE(tenant_id bigint, project_id bigint, environment_id bigint, environment text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select p.tenant_id, p.id, e.id, e.environment
+  from access.project_environments e join access.projects p on p.id = e.project_id
+  where e.id = wanted
+$function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION access.next_key(kind text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  project bigint := platform.project_id();
+  number bigint := nextval(format('access.%I', 'key_' || kind || '_' || project)::regclass);
+  project_key text := (select p.project_key from access.projects p where p.id = project);
+begin
+  return project_key || '-' || case when kind = 'campaign' and number < 1000 then lpad(number::text, 3, '0') else number::text end;
+end $function$;
+-- called by mailwright_app
+
+CREATE OR REPLACE FUNCTION access.next_subscriber_keys(quantity integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  project bigint := platform.project_id();
+  numbers regclass := format('access.%I', 'key_subscriber_' || project)::regclass;
+  project_key text := (select p.project_key from access.projects p where p.id = project);
+begin
+  return query select project_key || '-' || nextval(numbers)::text from generate_series(1, quantity);
+end $function$;
+-- called by mailwright_app
+
+CREATE OR REPLACE FUNCTION access.projects_of_tenant()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select count(*) from access.projects p where p.tenant_id = platform.tenant_id()
+$function$;
+-- called by mailwright_app
+
+create schema audience;
+
+create table audience.confirmations (
+  id uuid not null,
+  environment_id bigint not null,
+  subscriber_id uuid not null,
+  topic_ids uuid[] not null,
+  is_repeat boolean not null,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint confirmations_pkey PRIMARY KEY (id),
+  constraint confirmations_subscriber_id_fkey FOREIGN KEY (subscriber_id) REFERENCES audience.subscribers(id) ON DELETE CASCADE
+);
+CREATE INDEX confirmations_of_subscriber ON audience.confirmations USING btree (subscriber_id, created_at);
+alter table audience.confirmations enable row level security;
+alter table audience.confirmations force row level security;
+create policy app_rows on audience.confirmations for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.confirmations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.confirmations for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.confirmations to mailwright_app;
+grant delete, insert, select, update on audience.confirmations to mailwright_system;
+
+create table audience.consent_ledger (
+  id uuid not null,
+  occurred_at timestamp with time zone not null,
+  environment_id bigint not null,
+  subscriber_id uuid not null,
+  topic_id uuid not null,
+  from_status text,
+  to_status text not null,
+  actor text not null,
+  actor_id text,
+  source text,
+  source_url text,
+  ip_address text,
+  user_agent text,
+  consent_text text,
+  form_version text,
+  message_id text,
+  "position" bigint not null default nextval('audience.consent_ledger_position'::regclass),
+  constraint consent_ledger_actor_check CHECK ((actor = ANY (ARRAY['API_KEY'::text, 'SUBSCRIBER_PAGE'::text, 'IMPORT'::text, 'ONE_CLICK'::text, 'COMPLAINT'::text, 'BOUNCE'::text, 'OPERATOR'::text, 'EXPIRY'::text, 'AUTOMATION'::text])))
+) partition by range (occurred_at);
+CREATE INDEX consent_ledger_of_subscriber ON ONLY audience.consent_ledger USING btree (subscriber_id, occurred_at);
+alter table audience.consent_ledger enable row level security;
+alter table audience.consent_ledger force row level security;
+create policy app_rows on audience.consent_ledger for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.consent_ledger for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.consent_ledger for all to mailwright_system using (true) with check (true);
+grant insert, select on audience.consent_ledger to mailwright_app;
+grant insert, select on audience.consent_ledger to mailwright_system;
+
+create table audience.consents (
+  subscriber_id uuid not null,
+  topic_id uuid not null,
+  environment_id bigint not null,
+  status text not null,
+  granted_at timestamp with time zone,
+  confirmed_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  token_expires_at timestamp with time zone,
+  subscribed_at timestamp with time zone,
+  subscriber_status text not null,
+  subscriber_created_at timestamp with time zone not null,
+  constraint consents_pkey PRIMARY KEY (subscriber_id, topic_id),
+  constraint consents_status_check CHECK ((status = ANY (ARRAY['PENDING_CONFIRMATION'::text, 'SUBSCRIBED'::text, 'UNSUBSCRIBED'::text, 'EXPIRED'::text])))
+);
+CREATE INDEX consents_of_topic ON audience.consents USING btree (environment_id, topic_id, status, subscriber_id) INCLUDE (subscribed_at);
+CREATE INDEX consents_of_topic_newest ON audience.consents USING btree (environment_id, topic_id, subscriber_created_at DESC, subscriber_id DESC) INCLUDE (subscriber_status) WHERE (status = ANY (ARRAY['SUBSCRIBED'::text, 'PENDING_CONFIRMATION'::text]));
+CREATE INDEX consents_to_expire ON audience.consents USING btree (token_expires_at) WHERE (status = 'PENDING_CONFIRMATION'::text);
+CREATE TRIGGER count_deleted AFTER DELETE ON audience.consents REFERENCING OLD TABLE AS rows_before FOR EACH STATEMENT EXECUTE FUNCTION audience.count_consents();
+CREATE TRIGGER count_inserted AFTER INSERT ON audience.consents REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_consents();
+CREATE TRIGGER count_updated AFTER UPDATE ON audience.consents REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_consents();
+CREATE TRIGGER describe_consent BEFORE INSERT ON audience.consents FOR EACH ROW WHEN ((new.subscriber_status IS NULL)) EXECUTE FUNCTION audience.describe_consent();
+CREATE TRIGGER signal_inserted AFTER INSERT ON audience.consents REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.signal_subscribed();
+CREATE TRIGGER signal_updated AFTER UPDATE ON audience.consents REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.signal_subscribed();
+alter table audience.consents enable row level security;
+alter table audience.consents force row level security;
+create policy app_rows on audience.consents for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.consents for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.consents for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.consents to mailwright_app;
+grant delete, insert, select, update on audience.consents to mailwright_system;
+
+create table audience.counter_deltas (
+  environment_id bigint not null,
+  kind text collate "C" not null,
+  key text collate "C" not null,
+  state text collate "C" not null,
+  delta bigint not null
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=-1, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, vacuum_truncate=off);
+CREATE INDEX counter_deltas_of_counter ON audience.counter_deltas USING btree (environment_id, kind, key, state);
+alter table audience.counter_deltas enable row level security;
+alter table audience.counter_deltas force row level security;
+create policy app_rows on audience.counter_deltas for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.counter_deltas for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.counter_deltas for all to mailwright_system using (true) with check (true);
+grant insert, select on audience.counter_deltas to mailwright_app;
+grant delete, insert, select, update on audience.counter_deltas to mailwright_system;
+
+create table audience.counters (
+  environment_id bigint not null,
+  kind text collate "C" not null,
+  key text collate "C" not null,
+  state text collate "C" not null,
+  value bigint not null,
+  constraint counters_pkey PRIMARY KEY (environment_id, kind, key, state),
+  constraint counters_kind_check CHECK ((kind = ANY (ARRAY['SUBSCRIBERS'::text, 'CREATED'::text, 'SUPPRESSIONS'::text, 'SUBSCRIBED'::text, 'PENDING_CONFIRMATION'::text])))
+) with (fillfactor=50);
+alter table audience.counters enable row level security;
+alter table audience.counters force row level security;
+create policy app_rows on audience.counters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.counters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.counters for all to mailwright_system using (true) with check (true);
+grant select on audience.counters to mailwright_app;
+grant delete, insert, select, update on audience.counters to mailwright_system;
+
+create table audience.custom_fields (
+  id uuid not null,
+  environment_id bigint not null,
+  key text collate "C" not null,
+  type text not null,
+  display_name text not null,
+  description text,
+  is_required boolean not null,
+  default_value text,
+  options json not null default '[]'::json,
+  status text not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  archived_at timestamp with time zone,
+  constraint custom_fields_pkey PRIMARY KEY (id),
+  constraint custom_fields_check CHECK (((archived_at IS NULL) = (status = 'ACTIVE'::text))),
+  constraint custom_fields_key_check CHECK ((key ~ '^[a-z][a-z0-9_]{0,63}$'::text)),
+  constraint custom_fields_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'ARCHIVED'::text]))),
+  constraint custom_fields_type_check CHECK ((type = ANY (ARRAY['TEXT'::text, 'LONG_TEXT'::text, 'NUMBER'::text, 'DECIMAL'::text, 'BOOLEAN'::text, 'DATE'::text, 'DATETIME'::text, 'EMAIL'::text, 'URL'::text, 'PHONE'::text, 'SELECT'::text, 'MULTI_SELECT'::text]))),
+  constraint custom_fields_environment_id_key_key UNIQUE (environment_id, key)
+);
+CREATE INDEX custom_fields_archived ON audience.custom_fields USING btree (environment_id, key) WHERE (status = 'ARCHIVED'::text);
+alter table audience.custom_fields enable row level security;
+alter table audience.custom_fields force row level security;
+create policy app_rows on audience.custom_fields for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.custom_fields for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.custom_fields for all to mailwright_system using (true) with check (true);
+grant insert, select, update on audience.custom_fields to mailwright_app;
+grant delete, insert, select, update on audience.custom_fields to mailwright_system;
+
+create table audience.erased_suppressions (
+  environment_id bigint not null,
+  address_digest bytea not null,
+  reason text not null,
+  suppressed_at timestamp with time zone not null,
+  erased_at timestamp with time zone not null,
+  constraint erased_suppressions_pkey PRIMARY KEY (environment_id, address_digest),
+  constraint erased_suppressions_reason_check CHECK ((reason = ANY (ARRAY['GLOBAL_UNSUBSCRIBE'::text, 'SPAM_COMPLAINT'::text, 'HARD_BOUNCE'::text])))
+);
+alter table audience.erased_suppressions enable row level security;
+alter table audience.erased_suppressions force row level security;
+create policy app_rows on audience.erased_suppressions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.erased_suppressions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.erased_suppressions for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on audience.erased_suppressions to mailwright_app;
+grant delete, insert, select, update on audience.erased_suppressions to mailwright_system;
+
+create table audience.frozen_audience_members (
+  audience_id uuid not null,
+  subscriber_id uuid not null,
+  environment_id bigint not null,
+  constraint frozen_audience_members_pkey PRIMARY KEY (audience_id, subscriber_id),
+  constraint frozen_audience_members_audience_id_fkey FOREIGN KEY (audience_id) REFERENCES audience.frozen_audiences(id) ON DELETE CASCADE
+);
+alter table audience.frozen_audience_members enable row level security;
+alter table audience.frozen_audience_members force row level security;
+create policy app_rows on audience.frozen_audience_members for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.frozen_audience_members for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.frozen_audience_members for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on audience.frozen_audience_members to mailwright_app;
+grant delete, insert, select, update on audience.frozen_audience_members to mailwright_system;
+
+create table audience.frozen_audiences (
+  id uuid not null,
+  environment_id bigint not null,
+  frozen_at timestamp with time zone not null,
+  constraint frozen_audiences_pkey PRIMARY KEY (id)
+);
+alter table audience.frozen_audiences enable row level security;
+alter table audience.frozen_audiences force row level security;
+create policy app_rows on audience.frozen_audiences for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.frozen_audiences for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.frozen_audiences for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.frozen_audiences to mailwright_app;
+grant delete, insert, select, update on audience.frozen_audiences to mailwright_system;
+
+create table audience.import_errors (
+  import_id uuid not null,
+  row_number bigint not null,
+  environment_id bigint not null,
+  email text,
+  email_key text collate "C",
+  errors jsonb not null,
+  constraint import_errors_pkey PRIMARY KEY (import_id, row_number),
+  constraint import_errors_import_id_fkey FOREIGN KEY (import_id) REFERENCES audience.imports(id) ON DELETE CASCADE
+);
+CREATE INDEX import_errors_of_address ON audience.import_errors USING btree (environment_id, email_key) WHERE (email_key IS NOT NULL);
+alter table audience.import_errors enable row level security;
+alter table audience.import_errors force row level security;
+create policy app_rows on audience.import_errors for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.import_errors for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.import_errors for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on audience.import_errors to mailwright_app;
+grant delete, insert, select, update on audience.import_errors to mailwright_system;
+
+create table audience.import_rows (
+  import_id uuid not null,
+  row_number bigint not null,
+  environment_id bigint not null default platform.environment_id(),
+  email_key text collate "C",
+  cells text not null,
+  fault text,
+  email text,
+  first_name text,
+  last_name text,
+  phone text,
+  custom_fields jsonb,
+  constraint import_rows_pkey PRIMARY KEY (import_id, row_number)
+) partition by list (import_id);
+alter table audience.import_rows enable row level security;
+alter table audience.import_rows force row level security;
+create policy app_rows on audience.import_rows for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.import_rows for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.import_rows for all to mailwright_system using (true) with check (true);
+grant delete, select on audience.import_rows to mailwright_app;
+grant delete, insert, select, update on audience.import_rows to mailwright_system;
+
+create table audience.imports (
+  id uuid not null,
+  environment_id bigint not null,
+  status text not null,
+  on_conflict text not null,
+  topic_keys text[] not null,
+  proof jsonb not null,
+  columns text[] not null default '{}'::text[],
+  total bigint not null default 0,
+  created bigint not null default 0,
+  updated bigint not null default 0,
+  skipped bigint not null default 0,
+  failed bigint not null default 0,
+  failure_reason text,
+  created_at timestamp with time zone not null,
+  completed_at timestamp with time zone,
+  definitions_digest text,
+  constraint imports_pkey PRIMARY KEY (id),
+  constraint imports_on_conflict_check CHECK ((on_conflict = ANY (ARRAY['UPSERT'::text, 'SKIP'::text]))),
+  constraint imports_status_check CHECK ((status = ANY (ARRAY['RECEIVING'::text, 'QUEUED'::text, 'IN_PROGRESS'::text, 'COMPLETED'::text, 'FAILED'::text])))
+);
+CREATE INDEX imports_completed ON audience.imports USING btree (completed_at) WHERE (completed_at IS NOT NULL);
+CREATE INDEX imports_received ON audience.imports USING btree (created_at) WHERE (status = 'RECEIVING'::text);
+alter table audience.imports enable row level security;
+alter table audience.imports force row level security;
+create policy app_rows on audience.imports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.imports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.imports for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.imports to mailwright_app;
+grant delete, insert, select, update on audience.imports to mailwright_system;
+
+create table audience.segment_members (
+  subscriber_id uuid not null,
+  segment_id uuid not null,
+  environment_id bigint not null,
+  added_at timestamp with time zone not null,
+  constraint segment_members_pkey PRIMARY KEY (subscriber_id, segment_id),
+  constraint segment_members_segment_id_fkey FOREIGN KEY (segment_id) REFERENCES audience.segments(id) ON DELETE CASCADE
+);
+CREATE INDEX segment_members_newest ON audience.segment_members USING btree (segment_id, added_at DESC, subscriber_id DESC);
+alter table audience.segment_members enable row level security;
+alter table audience.segment_members force row level security;
+create policy app_rows on audience.segment_members for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.segment_members for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.segment_members for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on audience.segment_members to mailwright_app;
+grant delete, insert, select, update on audience.segment_members to mailwright_system;
+
+create table audience.segment_references (
+  segment_id uuid not null,
+  used_segment_id uuid not null,
+  environment_id bigint not null,
+  constraint segment_references_pkey PRIMARY KEY (segment_id, used_segment_id),
+  constraint segment_references_segment_id_fkey FOREIGN KEY (segment_id) REFERENCES audience.segments(id) ON DELETE CASCADE,
+  constraint segment_references_used_segment_id_fkey FOREIGN KEY (used_segment_id) REFERENCES audience.segments(id)
+);
+CREATE INDEX segment_references_of_environment ON audience.segment_references USING btree (environment_id);
+CREATE INDEX segment_references_of_used ON audience.segment_references USING btree (used_segment_id);
+alter table audience.segment_references enable row level security;
+alter table audience.segment_references force row level security;
+create policy app_rows on audience.segment_references for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.segment_references for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.segment_references for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on audience.segment_references to mailwright_app;
+grant delete, insert, select, update on audience.segment_references to mailwright_system;
+
+create table audience.segment_transitions (
+  "position" bigint not null generated always as identity,
+  written_by xid8 not null default pg_current_xact_id(),
+  environment_id bigint not null,
+  segment_id uuid not null,
+  subscriber_id uuid not null,
+  kind text not null,
+  occurred_at timestamp with time zone not null,
+  constraint segment_transitions_pkey PRIMARY KEY ("position"),
+  constraint segment_transitions_kind_check CHECK ((kind = ANY (ARRAY['ENTERED'::text, 'LEFT'::text])))
+);
+CREATE INDEX segment_transitions_of_segment ON audience.segment_transitions USING btree (segment_id, "position");
+CREATE INDEX segment_transitions_oldest ON audience.segment_transitions USING brin (occurred_at);
+CREATE TRIGGER signal_inserted AFTER INSERT ON audience.segment_transitions REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.signal_transitions();
+alter table audience.segment_transitions enable row level security;
+alter table audience.segment_transitions force row level security;
+create policy app_rows on audience.segment_transitions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.segment_transitions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.segment_transitions for all to mailwright_system using (true) with check (true);
+grant insert, select on audience.segment_transitions to mailwright_app;
+grant delete, insert, select, update on audience.segment_transitions to mailwright_system;
+
+create table audience.segments (
+  id uuid not null,
+  environment_id bigint not null,
+  segment_key text not null,
+  name text not null,
+  description text,
+  type text not null,
+  status text not null,
+  rules text,
+  condition_count integer not null default 0,
+  member_count bigint,
+  evaluated_at timestamp with time zone,
+  is_due boolean not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint segments_pkey PRIMARY KEY (id),
+  constraint segments_check CHECK (((rules IS NULL) = (type = 'STATIC'::text))),
+  constraint segments_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'INACTIVE'::text, 'ARCHIVED'::text]))),
+  constraint segments_type_check CHECK ((type = ANY (ARRAY['STATIC'::text, 'DYNAMIC'::text]))),
+  constraint segments_environment_id_segment_key_key UNIQUE (environment_id, segment_key)
+);
+CREATE INDEX segments_newest ON audience.segments USING btree (environment_id, created_at DESC, id DESC);
+CREATE INDEX segments_to_evaluate ON audience.segments USING btree (evaluated_at) WHERE (type = 'DYNAMIC'::text);
+alter table audience.segments enable row level security;
+alter table audience.segments force row level security;
+create policy app_rows on audience.segments for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.segments for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.segments for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.segments to mailwright_app;
+grant delete, insert, select, update on audience.segments to mailwright_system;
+
+create table audience.signal_watches (
+  watcher_id uuid not null,
+  environment_id bigint not null,
+  kind text collate "C" not null,
+  subject text collate "C" not null,
+  is_open boolean not null,
+  constraint signal_watches_pkey PRIMARY KEY (watcher_id),
+  constraint signal_watches_kind_check CHECK ((kind = ANY (ARRAY['SUBSCRIBED'::text, 'SEGMENT_ENTERED'::text, 'SEGMENT_LEFT'::text, 'CUSTOM_EVENT'::text])))
+);
+CREATE INDEX signal_watches_of_subject ON audience.signal_watches USING btree (environment_id, kind, subject) WHERE is_open;
+alter table audience.signal_watches enable row level security;
+alter table audience.signal_watches force row level security;
+create policy app_rows on audience.signal_watches for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.signal_watches for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.signal_watches for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.signal_watches to mailwright_app;
+grant delete, insert, select, update on audience.signal_watches to mailwright_system;
+
+create table audience.signals (
+  id bigint not null generated always as identity,
+  environment_id bigint not null,
+  watcher_id uuid not null,
+  subscriber_id uuid not null,
+  data jsonb,
+  constraint signals_pkey PRIMARY KEY (id),
+  constraint signals_watcher_id_fkey FOREIGN KEY (watcher_id) REFERENCES audience.signal_watches(watcher_id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=-1, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, vacuum_truncate=off);
+CREATE INDEX signals_of_subscriber ON audience.signals USING btree (subscriber_id);
+CREATE INDEX signals_of_watcher ON audience.signals USING btree (watcher_id, id);
+alter table audience.signals enable row level security;
+alter table audience.signals force row level security;
+create policy app_rows on audience.signals for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.signals for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.signals for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.signals to mailwright_app;
+grant delete, insert, select, update on audience.signals to mailwright_system;
+
+create table audience.subscriber_events (
+  id uuid not null,
+  occurred_at timestamp with time zone not null,
+  environment_id bigint not null,
+  subscriber_id uuid not null,
+  name text collate "C" not null,
+  properties jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint subscriber_events_pkey PRIMARY KEY (id, occurred_at),
+  constraint subscriber_events_subscriber_id_fkey FOREIGN KEY (subscriber_id) REFERENCES audience.subscribers(id) ON DELETE CASCADE
+) partition by range (occurred_at);
+CREATE INDEX subscriber_events_named ON ONLY audience.subscriber_events USING btree (environment_id, name, occurred_at) INCLUDE (subscriber_id);
+CREATE INDEX subscriber_events_of_subscriber ON ONLY audience.subscriber_events USING btree (subscriber_id, name, occurred_at);
+CREATE TRIGGER signal_inserted AFTER INSERT ON audience.subscriber_events REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.signal_events();
+alter table audience.subscriber_events enable row level security;
+alter table audience.subscriber_events force row level security;
+create policy app_rows on audience.subscriber_events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.subscriber_events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.subscriber_events for all to mailwright_system using (true) with check (true);
+grant insert, select on audience.subscriber_events to mailwright_app;
+grant delete, insert, select, update on audience.subscriber_events to mailwright_system;
+
+create table audience.subscribers (
+  id uuid not null,
+  environment_id bigint not null,
+  subscriber_key text not null,
+  email text not null,
+  email_key text collate "C" not null,
+  first_name text,
+  first_name_key text collate "C" generated always as (lower(first_name)) stored,
+  last_name text,
+  last_name_key text collate "C" generated always as (lower(last_name)) stored,
+  phone text,
+  source text not null,
+  status text not null,
+  custom_fields jsonb not null default '{}'::jsonb,
+  paused_until timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint subscribers_pkey PRIMARY KEY (id),
+  constraint subscribers_source_check CHECK ((source = ANY (ARRAY['API'::text, 'IMPORT'::text, 'FORM'::text, 'MANUAL'::text]))),
+  constraint subscribers_status_check CHECK ((status = ANY (ARRAY['SUPPRESSED'::text, 'COMPLAINED'::text, 'BOUNCED'::text, 'ACTIVE'::text, 'PENDING_CONFIRMATION'::text, 'UNSUBSCRIBED'::text])))
+);
+CREATE UNIQUE INDEX subscribers_by_address ON audience.subscribers USING btree (environment_id, email_key) INCLUDE (created_at, id);
+CREATE INDEX subscribers_by_first_name ON audience.subscribers USING btree (environment_id, first_name_key) INCLUDE (created_at, id) WHERE (first_name_key IS NOT NULL);
+CREATE INDEX subscribers_by_last_name ON audience.subscribers USING btree (environment_id, last_name_key) INCLUDE (created_at, id) WHERE (last_name_key IS NOT NULL);
+CREATE INDEX subscribers_changed ON audience.subscribers USING btree (environment_id, updated_at) INCLUDE (created_at, id);
+CREATE INDEX subscribers_in_order ON audience.subscribers USING btree (environment_id, id);
+CREATE INDEX subscribers_newest ON audience.subscribers USING btree (environment_id, created_at DESC, id DESC) INCLUDE (updated_at);
+CREATE INDEX subscribers_of_custom_value ON audience.subscribers USING gin (custom_fields jsonb_path_ops);
+CREATE INDEX subscribers_of_status ON audience.subscribers USING btree (environment_id, status, created_at DESC, id DESC) INCLUDE (updated_at);
+CREATE TRIGGER count_deleted AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS rows_before FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
+CREATE TRIGGER count_inserted AFTER INSERT ON audience.subscribers REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
+CREATE TRIGGER count_updated AFTER UPDATE ON audience.subscribers REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
+CREATE TRIGGER drop_signals AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.drop_signals();
+CREATE TRIGGER leave_segments AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.leave_segments();
+CREATE TRIGGER remove_consents AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.remove_consents();
+alter table audience.subscribers enable row level security;
+alter table audience.subscribers force row level security;
+create policy app_rows on audience.subscribers for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.subscribers for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.subscribers for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.subscribers to mailwright_app;
+grant delete, insert, select, update on audience.subscribers to mailwright_system;
+
+create table audience.suppressions (
+  environment_id bigint not null,
+  email_key text collate "C" not null,
+  email text not null,
+  reason text not null,
+  suppressed_at timestamp with time zone not null,
+  constraint suppressions_pkey PRIMARY KEY (environment_id, email_key),
+  constraint suppressions_reason_check CHECK ((reason = ANY (ARRAY['GLOBAL_UNSUBSCRIBE'::text, 'SPAM_COMPLAINT'::text, 'HARD_BOUNCE'::text])))
+);
+CREATE INDEX suppressions_newest ON audience.suppressions USING btree (environment_id, suppressed_at DESC, email_key DESC);
+CREATE INDEX suppressions_of_reason ON audience.suppressions USING btree (environment_id, reason, suppressed_at DESC, email_key DESC);
+CREATE TRIGGER count_deleted AFTER DELETE ON audience.suppressions REFERENCING OLD TABLE AS rows_before FOR EACH STATEMENT EXECUTE FUNCTION audience.count_suppressions();
+CREATE TRIGGER count_inserted AFTER INSERT ON audience.suppressions REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_suppressions();
+CREATE TRIGGER count_updated AFTER UPDATE ON audience.suppressions REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_suppressions();
+alter table audience.suppressions enable row level security;
+alter table audience.suppressions force row level security;
+create policy app_rows on audience.suppressions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.suppressions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.suppressions for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.suppressions to mailwright_app;
+grant delete, insert, select, update on audience.suppressions to mailwright_system;
+
+create table audience.topics (
+  id uuid not null,
+  environment_id bigint not null,
+  topic_key text not null,
+  name text not null,
+  description text,
+  status text not null,
+  priority text,
+  icon text,
+  double_opt_in_enabled boolean not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  deleted_at timestamp with time zone,
+  visibility text not null default 'PUBLIC'::text,
+  constraint topics_pkey PRIMARY KEY (id),
+  constraint topics_priority_check CHECK ((priority = ANY (ARRAY['URGENT'::text, 'HIGH'::text, 'MEDIUM'::text, 'LOW'::text]))),
+  constraint topics_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'INACTIVE'::text, 'ARCHIVED'::text]))),
+  constraint topics_visibility_check CHECK ((visibility = ANY (ARRAY['PUBLIC'::text, 'PRIVATE'::text]))),
+  constraint topics_environment_id_topic_key_key UNIQUE (environment_id, topic_key)
+);
+CREATE INDEX topics_newest ON audience.topics USING btree (environment_id, created_at DESC, id DESC);
+alter table audience.topics enable row level security;
+alter table audience.topics force row level security;
+create policy app_rows on audience.topics for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.topics for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.topics for all to mailwright_system using (true) with check (true);
+grant insert, select, update on audience.topics to mailwright_app;
+grant delete, insert, select, update on audience.topics to mailwright_system;
+
+CREATE OR REPLACE FUNCTION audience.count_consents()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    select environment_id, status, topic_id::text, subscriber_status, count(*)
+    from rows_after where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
+    group by environment_id, status, topic_id, subscriber_status;
+  elsif tg_op = 'DELETE' then
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    select environment_id, status, topic_id::text, subscriber_status, -count(*)
+    from rows_before where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
+    group by environment_id, status, topic_id, subscriber_status;
+  else
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    select environment_id, status, topic_id::text, subscriber_status, sum(sign) from (
+      select environment_id, status, topic_id, subscriber_status, -1 as sign from rows_before
+      union all
+      select environment_id, status, topic_id, subscriber_status, 1 from rows_after
+    ) r
+    where status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')
+    group by environment_id, status, topic_id, subscriber_status having sum(sign) <> 0;
+  end if;
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.count_subscribers()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+declare moved uuid[];
+begin
+  if tg_op = 'INSERT' then
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    select environment_id, 'SUBSCRIBERS', '', status, count(*) from rows_after group by environment_id, status
+    union all
+    select environment_id, 'CREATED', audience.day_of(created_at), status, count(*)
+    from rows_after group by environment_id, audience.day_of(created_at), status;
+  elsif tg_op = 'DELETE' then
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    select environment_id, 'SUBSCRIBERS', '', status, -count(*) from rows_before group by environment_id, status
+    union all
+    select environment_id, 'CREATED', audience.day_of(created_at), status, -count(*)
+    from rows_before group by environment_id, audience.day_of(created_at), status;
+  else
+    moved := array(
+      select id
+      from (select id, status, created_at from rows_before union all select id, status, created_at from rows_after) r
+      group by id having min(status) <> max(status) or min(created_at) <> max(created_at)
+    );
+    if moved = '{}' then return null; end if;
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    select environment_id, kind, key, state, sum(sign) from (
+      select environment_id, 'SUBSCRIBERS' as kind, '' as key, status as state, -1 as sign from rows_before
+      union all
+      select environment_id, 'SUBSCRIBERS', '', status, 1 from rows_after
+      union all
+      select environment_id, 'CREATED', audience.day_of(created_at), status, -1 from rows_before
+      union all
+      select environment_id, 'CREATED', audience.day_of(created_at), status, 1 from rows_after
+    ) r
+    group by environment_id, kind, key, state having sum(sign) <> 0;
+    update audience.consents c
+    set (subscriber_status, subscriber_created_at) =
+      (select b.status, b.created_at from audience.subscribers b where b.id = c.subscriber_id)
+    where c.subscriber_id = any (moved);
+  end if;
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.count_suppressions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    select environment_id, 'SUPPRESSIONS', '', reason, count(*) from rows_after group by environment_id, reason;
+  elsif tg_op = 'DELETE' then
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    select environment_id, 'SUPPRESSIONS', '', reason, -count(*) from rows_before group by environment_id, reason;
+  else
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    select environment_id, 'SUPPRESSIONS', '', reason, sum(sign) from (
+      select environment_id, reason, -1 as sign from rows_before
+      union all
+      select environment_id, reason, 1 from rows_after
+    ) r
+    group by environment_id, reason having sum(sign) <> 0;
+  end if;
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.day_of(at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN to_char((at AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD'::text);
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.depersonalise_ledger(erased_subscriber uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+begin
+  if exists (select from audience.subscribers b where b.id = erased_subscriber) then
+    raise exception 'The subscriber is not erased.';
+  end if;
+  update audience.consent_ledger l
+  set source_url = null, ip_address = null, user_agent = null, consent_text = null
+  where l.environment_id = platform.environment_id() and l.subscriber_id = erased_subscriber;
+end $function$;
+-- called by mailwright_app
+
+CREATE OR REPLACE FUNCTION audience.derived_status(wanted_environment bigint, wanted_key text, wanted_subscriber uuid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+AS $function$
+  select coalesce(
+    (select case s.reason when 'GLOBAL_UNSUBSCRIBE' then 'SUPPRESSED' when 'SPAM_COMPLAINT' then 'COMPLAINED' else 'BOUNCED' end
+     from audience.suppressions s where s.environment_id = wanted_environment and s.email_key = wanted_key),
+    (select case when bool_or(c.status = 'SUBSCRIBED') then 'ACTIVE'
+       when bool_or(c.status = 'PENDING_CONFIRMATION') then 'PENDING_CONFIRMATION' else 'UNSUBSCRIBED' end
+     from audience.consents c where c.subscriber_id = wanted_subscriber))
+$function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.describe_consent()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  select b.status, b.created_at into new.subscriber_status, new.subscriber_created_at
+  from audience.subscribers b where b.id = new.subscriber_id;
+  return new;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.drop_signals()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  delete from audience.signals s using erased e where s.subscriber_id = e.id;
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.fold_counters(most integer)
+ RETURNS bigint
+ LANGUAGE sql
+AS $function$
+  with taken as (
+    delete from audience.counter_deltas
+    where ctid = any (array(select ctid from audience.counter_deltas limit most for update skip locked))
+    returning environment_id, kind, key, state, delta
+  ), folded as (
+    insert into audience.counters as c (environment_id, kind, key, state, value)
+    select environment_id, kind, key, state, sum(delta) from taken
+    group by environment_id, kind, key, state having sum(delta) <> 0
+    order by environment_id, kind, key, state
+    on conflict (environment_id, kind, key, state) do update set value = c.value + excluded.value
+  )
+  select count(*) from taken
+$function$;
+-- called by mailwright_system
+
+CREATE OR REPLACE FUNCTION audience.folded(value text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN casefold((value COLLATE pg_c_utf8));
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.leave_segments()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  -- The segments before their members, as an evaluation does.
+  perform from audience.segments s
+  where s.id in (select m.segment_id from audience.segment_members m join erased e on m.subscriber_id = e.id)
+  order by s.id for no key update;
+  with gone as (
+    delete from audience.segment_members m using erased e where m.subscriber_id = e.id returning m.segment_id
+  )
+  update audience.segments s set member_count = s.member_count - g.quantity
+  from (select segment_id, count(*) as quantity from gone group by segment_id) g
+  where s.id = g.segment_id;
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.live_subscribers_of_tenant()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select coalesce(sum(v.value), 0)::bigint
+  from access.projects p
+  join access.project_environments e on e.project_id = p.id and e.environment = 'LIVE'
+  join audience.counter_values v on v.environment_id = e.id and v.kind = 'SUBSCRIBERS'
+  where p.tenant_id = platform.tenant_id()
+$function$;
+-- called by mailwright_app
+
+CREATE OR REPLACE FUNCTION audience.remove_consents()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  delete from audience.consents c where c.subscriber_id in (select e.id from erased e);
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.repair_counters()
+ RETURNS bigint
+ LANGUAGE sql
+AS $function$
+  with corrections as (
+    insert into audience.counter_deltas (environment_id, kind, key, state, delta)
+    select environment_id, kind, key, state, sum(n.difference) from (
+      select environment_id, kind, key, state, value as difference from audience.recounted_values
+      union all
+      select environment_id, kind, key, state, -value from audience.counter_values
+    ) n
+    group by environment_id, kind, key, state having sum(n.difference) <> 0
+    returning 1
+  )
+  select count(*) from corrections
+$function$;
+-- called by mailwright_system
+
+CREATE OR REPLACE FUNCTION audience.reserve_subscribers(wanted integer, most bigint, room bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  limit_lock bigint := hashtextextended('subscribers of tenant ' || platform.tenant_id(), 0);
+begin
+  if most > room then
+    begin
+      perform pg_advisory_xact_lock_shared(limit_lock);
+      if audience.live_subscribers_of_tenant() + room < most then return wanted; end if;
+      -- what is undone with this block is the lock
+      raise exception using errcode = 'MW001';
+    exception when sqlstate 'MW001' then null;
+    end;
+  end if;
+  perform pg_advisory_xact_lock(limit_lock);
+  return least(wanted, greatest(0, most - audience.live_subscribers_of_tenant()));
+end $function$;
+-- called by mailwright_app
+
+CREATE OR REPLACE FUNCTION audience.signal_events()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  insert into audience.signals (environment_id, watcher_id, subscriber_id, data)
+  select a.environment_id, w.watcher_id, a.subscriber_id, a.properties
+  from rows_after a
+  join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'CUSTOM_EVENT'
+    and w.subject = a.name and w.is_open;
+  if found then perform pg_notify('mailwright_signals', ''); end if;
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.signal_subscribed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  if not exists (select from audience.signal_watches where kind = 'SUBSCRIBED' and is_open) then return null; end if;
+  if tg_op = 'INSERT' then
+    insert into audience.signals (environment_id, watcher_id, subscriber_id)
+    select a.environment_id, w.watcher_id, a.subscriber_id
+    from rows_after a
+    join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
+      and w.subject = a.topic_id::text and w.is_open
+    where a.status = 'SUBSCRIBED';
+  else
+    insert into audience.signals (environment_id, watcher_id, subscriber_id)
+    select a.environment_id, w.watcher_id, a.subscriber_id
+    -- As a set, which is sorted or hashed: a join might compare them row by row.
+    from (
+      select environment_id, subscriber_id, topic_id from rows_after where status = 'SUBSCRIBED'
+      except
+      select environment_id, subscriber_id, topic_id from rows_before where status = 'SUBSCRIBED'
+    ) a
+    join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
+      and w.subject = a.topic_id::text and w.is_open;
+  end if;
+  if found then perform pg_notify('mailwright_signals', ''); end if;
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION audience.signal_transitions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  insert into audience.signals (environment_id, watcher_id, subscriber_id)
+  select a.environment_id, w.watcher_id, a.subscriber_id
+  from rows_after a
+  join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'SEGMENT_' || a.kind
+    and w.subject = a.segment_id::text and w.is_open;
+  if found then perform pg_notify('mailwright_signals', ''); end if;
+  return null;
+end $function$;
+-- called by public
+
+create schema billing;
+
+create table billing.campaign_usage (
+  tenant_id bigint not null,
+  period_start timestamp with time zone not null,
+  campaigns integer not null,
+  constraint campaign_usage_pkey PRIMARY KEY (tenant_id, period_start),
+  constraint campaign_usage_campaigns_check CHECK ((campaigns > 0))
+) with (fillfactor=50);
+alter table billing.campaign_usage enable row level security;
+alter table billing.campaign_usage force row level security;
+create policy app_rows on billing.campaign_usage for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy owner_rows on billing.campaign_usage for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.campaign_usage for all to mailwright_system using (true) with check (true);
+grant insert, select, update on billing.campaign_usage to mailwright_app;
+grant insert, select, update on billing.campaign_usage to mailwright_system;
+
+create table billing.credit_accounts (
+  tenant_id bigint not null,
+  balance bigint not null default 0,
+  monthly bigint not null default 0,
+  monthly_until timestamp with time zone,
+  month_start timestamp with time zone,
+  month_credits bigint not null default 0,
+  transactions bigint not null default 0,
+  short_of bigint,
+  depleted_at timestamp with time zone,
+  updated_at timestamp with time zone,
+  constraint credit_accounts_pkey PRIMARY KEY (tenant_id),
+  constraint credits_never_negative CHECK (((monthly >= 0) AND (balance >= monthly)))
+) with (fillfactor=50);
+CREATE INDEX credit_accounts_lapsing ON billing.credit_accounts USING btree (monthly_until) WHERE (monthly > 0);
+CREATE TRIGGER follows_the_ledger BEFORE UPDATE OF balance, monthly, transactions ON billing.credit_accounts FOR EACH ROW WHEN ((pg_trigger_depth() = 0)) EXECUTE FUNCTION billing.refuse_ledger_change();
+alter table billing.credit_accounts enable row level security;
+alter table billing.credit_accounts force row level security;
+create policy app_rows on billing.credit_accounts for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy owner_rows on billing.credit_accounts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.credit_accounts for all to mailwright_system using (true) with check (true);
+grant insert, select, update on billing.credit_accounts to mailwright_app;
+grant insert, select, update on billing.credit_accounts to mailwright_system;
+
+create table billing.credit_reservations (
+  id uuid not null,
+  tenant_id bigint not null,
+  credits bigint not null,
+  monthly bigint not null,
+  monthly_until timestamp with time zone,
+  reference_id uuid not null,
+  expires_at timestamp with time zone not null,
+  constraint credit_reservations_pkey PRIMARY KEY (id),
+  constraint credit_reservations_check CHECK (((monthly >= 0) AND (monthly <= credits))),
+  constraint credit_reservations_credits_check CHECK ((credits > 0))
+);
+CREATE INDEX credit_reservations_expiry ON billing.credit_reservations USING btree (expires_at);
+alter table billing.credit_reservations enable row level security;
+alter table billing.credit_reservations force row level security;
+create policy app_rows on billing.credit_reservations for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy owner_rows on billing.credit_reservations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.credit_reservations for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on billing.credit_reservations to mailwright_app;
+grant delete, insert, select, update on billing.credit_reservations to mailwright_system;
+
+create table billing.credit_transactions (
+  id uuid not null,
+  tenant_id bigint not null,
+  sequence bigint not null,
+  type text not null,
+  amount bigint not null,
+  monthly bigint not null,
+  balance_after bigint not null,
+  reference_id uuid,
+  description text,
+  once_key text,
+  created_at timestamp with time zone not null,
+  constraint credit_transactions_pkey PRIMARY KEY (id),
+  constraint credit_transactions_amount_check CHECK ((amount <> 0)),
+  constraint credit_transactions_balance_after_check CHECK ((balance_after >= 0)),
+  constraint credit_transactions_check CHECK (
+CASE
+    WHEN (type = ANY (ARRAY['CONSUMPTION'::text, 'EXPIRATION'::text])) THEN (amount < 0)
+    WHEN (type = 'ADJUSTMENT'::text) THEN true
+    ELSE (amount > 0)
+END),
+  constraint credit_transactions_type_check CHECK ((type = ANY (ARRAY['GRANT'::text, 'PURCHASE'::text, 'CONSUMPTION'::text, 'REFUND'::text, 'ADJUSTMENT'::text, 'EXPIRATION'::text]))),
+  constraint credit_transactions_tenant_id_sequence_key UNIQUE (tenant_id, sequence)
+);
+CREATE UNIQUE INDEX credit_transactions_once ON billing.credit_transactions USING btree (tenant_id, once_key) WHERE (once_key IS NOT NULL);
+CREATE INDEX credit_transactions_use ON billing.credit_transactions USING btree (tenant_id, created_at) INCLUDE (type, amount) WHERE (type = ANY (ARRAY['CONSUMPTION'::text, 'REFUND'::text]));
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE ON billing.credit_transactions FOR EACH ROW EXECUTE FUNCTION billing.refuse_ledger_change();
+CREATE TRIGGER book BEFORE INSERT ON billing.credit_transactions FOR EACH ROW EXECUTE FUNCTION billing.book_credits();
+CREATE TRIGGER never_emptied BEFORE TRUNCATE ON billing.credit_transactions FOR EACH STATEMENT EXECUTE FUNCTION billing.refuse_ledger_change();
+alter table billing.credit_transactions enable row level security;
+alter table billing.credit_transactions force row level security;
+create policy app_rows on billing.credit_transactions for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy owner_rows on billing.credit_transactions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.credit_transactions for all to mailwright_system using (true) with check (true);
+grant insert, select on billing.credit_transactions to mailwright_app;
+grant insert, select on billing.credit_transactions to mailwright_system;
+
+create table billing.email_settlements (
+  id bigint not null generated always as identity,
+  tenant_id bigint not null,
+  period_start timestamp with time zone not null,
+  used bigint not null,
+  released bigint not null,
+  constraint email_settlements_pkey PRIMARY KEY (id),
+  constraint email_settlements_released_check CHECK ((released >= 0)),
+  constraint email_settlements_used_check CHECK ((used >= 0))
+);
+CREATE INDEX email_settlements_of_period ON billing.email_settlements USING btree (tenant_id, period_start);
+alter table billing.email_settlements enable row level security;
+alter table billing.email_settlements force row level security;
+create policy app_rows on billing.email_settlements for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy owner_rows on billing.email_settlements for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.email_settlements for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on billing.email_settlements to mailwright_app;
+grant delete, insert, select on billing.email_settlements to mailwright_system;
+
+create table billing.email_usage (
+  tenant_id bigint not null,
+  period_start timestamp with time zone not null,
+  reserved bigint not null default 0,
+  used bigint not null default 0,
+  constraint email_usage_pkey PRIMARY KEY (tenant_id, period_start),
+  constraint email_usage_reserved_check CHECK ((reserved >= 0)),
+  constraint email_usage_used_check CHECK ((used >= 0))
+) with (fillfactor=50);
+alter table billing.email_usage enable row level security;
+alter table billing.email_usage force row level security;
+create policy app_rows on billing.email_usage for all to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id))) with check ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy owner_rows on billing.email_usage for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.email_usage for all to mailwright_system using (true) with check (true);
+grant insert, select, update on billing.email_usage to mailwright_app;
+grant insert, select, update on billing.email_usage to mailwright_system;
+
+create table billing.invoice_lines (
+  invoice_id bigint not null,
+  "position" integer not null,
+  tenant_id bigint not null,
+  description text not null,
+  amount_cents bigint not null,
+  period_start timestamp with time zone not null,
+  period_end timestamp with time zone not null,
+  constraint invoice_lines_pkey PRIMARY KEY (invoice_id, "position"),
+  constraint invoice_lines_position_check CHECK (("position" > 0)),
+  constraint invoice_lines_invoice_id_fkey FOREIGN KEY (invoice_id) REFERENCES billing.invoices(id)
+);
+alter table billing.invoice_lines enable row level security;
+alter table billing.invoice_lines force row level security;
+create policy app_rows on billing.invoice_lines for select to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy owner_rows on billing.invoice_lines for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.invoice_lines for all to mailwright_system using (true) with check (true);
+grant select on billing.invoice_lines to mailwright_app;
+grant insert, select on billing.invoice_lines to mailwright_system;
+
+create table billing.invoice_numbers (
+  tenant_id bigint not null,
+  year integer not null,
+  last_number integer not null,
+  constraint invoice_numbers_pkey PRIMARY KEY (tenant_id, year),
+  constraint invoice_numbers_last_number_check CHECK ((last_number > 0))
+);
+alter table billing.invoice_numbers enable row level security;
+alter table billing.invoice_numbers force row level security;
+create policy owner_rows on billing.invoice_numbers for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.invoice_numbers for all to mailwright_system using (true) with check (true);
+grant insert, select, update on billing.invoice_numbers to mailwright_system;
+
+create table billing.invoices (
+  id bigint not null generated always as identity,
+  public_id uuid not null,
+  tenant_id bigint not null,
+  subscription_id bigint not null,
+  external_id text,
+  status text not null,
+  billing_reason text not null,
+  currency text not null,
+  subtotal_cents bigint not null,
+  tax_rate_bp integer not null,
+  tax_cents bigint not null,
+  amount_cents bigint not null,
+  number_year integer,
+  number integer,
+  invoice_number text,
+  seller jsonb not null,
+  buyer jsonb not null,
+  issued_at timestamp with time zone,
+  due_at timestamp with time zone,
+  paid_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint invoices_pkey PRIMARY KEY (id),
+  constraint invoices_billing_reason_check CHECK ((billing_reason = ANY (ARRAY['subscription_create'::text, 'subscription_cycle'::text, 'subscription_update'::text, 'credits_purchase'::text]))),
+  constraint invoices_check CHECK ((amount_cents = (subtotal_cents + tax_cents))),
+  constraint invoices_check1 CHECK (((status = 'DRAFT'::text) OR ((number IS NOT NULL) AND (number_year IS NOT NULL) AND (invoice_number IS NOT NULL) AND (issued_at IS NOT NULL) AND (due_at IS NOT NULL)))),
+  constraint invoices_check2 CHECK (((status = 'PAID'::text) = (paid_at IS NOT NULL))),
+  constraint invoices_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint invoices_status_check CHECK ((status = ANY (ARRAY['DRAFT'::text, 'OPEN'::text, 'PAID'::text, 'UNCOLLECTIBLE'::text, 'VOID'::text]))),
+  constraint invoices_tax_rate_bp_check CHECK (((tax_rate_bp >= 0) AND (tax_rate_bp <= 10000))),
+  constraint invoices_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES billing.subscriptions(id),
+  constraint invoices_external_id_key UNIQUE (external_id),
+  constraint invoices_invoice_number_key UNIQUE (invoice_number),
+  constraint invoices_public_id_key UNIQUE (public_id),
+  constraint invoices_tenant_id_number_year_number_key UNIQUE (tenant_id, number_year, number)
+);
+CREATE INDEX invoices_of_tenant ON billing.invoices USING btree (tenant_id, created_at DESC, id DESC);
+CREATE INDEX invoices_unpaid ON billing.invoices USING btree (subscription_id, due_at) WHERE (status = 'OPEN'::text);
+alter table billing.invoices enable row level security;
+alter table billing.invoices force row level security;
+create policy app_rows on billing.invoices for select to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy owner_rows on billing.invoices for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.invoices for all to mailwright_system using (true) with check (true);
+grant select on billing.invoices to mailwright_app;
+grant insert, select, update on billing.invoices to mailwright_system;
+
+create table billing.plan_prices (
+  plan_variant_id bigint not null,
+  currency text not null,
+  monthly_cents bigint not null,
+  yearly_cents bigint not null,
+  constraint plan_prices_pkey PRIMARY KEY (plan_variant_id, currency),
+  constraint plan_prices_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint plan_prices_monthly_cents_check CHECK ((monthly_cents >= 0)),
+  constraint plan_prices_yearly_cents_check CHECK ((yearly_cents >= 0)),
+  constraint plan_prices_plan_variant_id_fkey FOREIGN KEY (plan_variant_id) REFERENCES billing.plan_variants(id)
+);
+grant select on billing.plan_prices to mailwright_app;
+grant select on billing.plan_prices to mailwright_system;
+
+create table billing.plan_variants (
+  id bigint not null generated always as identity,
+  plan_version_id bigint not null,
+  ai_credits integer not null,
+  constraint plan_variants_pkey PRIMARY KEY (id),
+  constraint plan_variants_ai_credits_check CHECK ((ai_credits >= 0)),
+  constraint plan_variants_plan_version_id_fkey FOREIGN KEY (plan_version_id) REFERENCES billing.plan_versions(id),
+  constraint plan_variants_plan_version_id_ai_credits_key UNIQUE (plan_version_id, ai_credits)
+);
+grant select on billing.plan_variants to mailwright_app;
+grant select on billing.plan_variants to mailwright_system;
+
+create table billing.plan_versions (
+  id bigint not null generated always as identity,
+  tier text not null,
+  version integer not null,
+  name text not null,
+  description text not null,
+  limits jsonb not null,
+  content jsonb not null,
+  created_at timestamp with time zone not null default now(),
+  retired_at timestamp with time zone,
+  constraint plan_versions_pkey PRIMARY KEY (id),
+  constraint plan_versions_tier_check CHECK ((tier = ANY (ARRAY['FREE'::text, 'STANDARD'::text, 'PRO'::text]))),
+  constraint plan_versions_version_check CHECK ((version > 0)),
+  constraint plan_versions_tier_version_key UNIQUE (tier, version)
+);
+CREATE UNIQUE INDEX plan_versions_on_offer ON billing.plan_versions USING btree (tier) WHERE (retired_at IS NULL);
+grant select on billing.plan_versions to mailwright_app;
+grant select on billing.plan_versions to mailwright_system;
+
+create table billing.stripe_cancellations (
+  external_id text not null,
+  tenant_id bigint not null,
+  requested_at timestamp with time zone not null,
+  attempts integer not null default 0,
+  retry_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  last_error text,
+  constraint stripe_cancellations_pkey PRIMARY KEY (external_id)
+);
+alter table billing.stripe_cancellations enable row level security;
+alter table billing.stripe_cancellations force row level security;
+create policy owner_rows on billing.stripe_cancellations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.stripe_cancellations for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on billing.stripe_cancellations to mailwright_system;
+
+create table billing.stripe_events (
+  id text not null,
+  type text not null,
+  object_id text not null,
+  occurred_at timestamp with time zone not null,
+  received_at timestamp with time zone not null default now(),
+  attempts integer not null default 0,
+  retry_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  last_error text,
+  processed_at timestamp with time zone,
+  constraint stripe_events_pkey PRIMARY KEY (id)
+);
+CREATE INDEX stripe_events_open ON billing.stripe_events USING btree (retry_at) WHERE (processed_at IS NULL);
+CREATE INDEX stripe_events_processed ON billing.stripe_events USING btree (processed_at) WHERE (processed_at IS NOT NULL);
+alter table billing.stripe_events enable row level security;
+alter table billing.stripe_events force row level security;
+create policy owner_rows on billing.stripe_events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.stripe_events for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on billing.stripe_events to mailwright_system;
+
+create table billing.subscriptions (
+  id bigint not null generated always as identity,
+  tenant_id bigint not null,
+  plan_tier text not null,
+  status text not null,
+  billing_interval text not null,
+  anchored_at timestamp with time zone not null,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  plan_version_id bigint,
+  ai_credits integer,
+  currency text not null default 'USD'::text,
+  current_period_start timestamp with time zone,
+  current_period_end timestamp with time zone,
+  trial_ends_at timestamp with time zone,
+  pending_plan_version_id bigint,
+  pending_currency text,
+  pending_plan_tier text,
+  pending_ai_credits integer,
+  pending_billing_interval text,
+  cancel_at_period_end boolean not null default false,
+  cancelled_at timestamp with time zone,
+  cancellation_reason text,
+  past_due_since timestamp with time zone,
+  restricted_since timestamp with time zone,
+  ended_at timestamp with time zone,
+  buyer_name text,
+  buyer_address text,
+  buyer_tax_id text,
+  provider text not null default 'MANUAL'::text,
+  external_customer_id text,
+  external_id text,
+  announced_month timestamp with time zone,
+  announced_credits integer,
+  next_due_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  constraint subscriptions_pkey PRIMARY KEY (id),
+  constraint subscriptions_ai_credits_check CHECK ((ai_credits >= 0)),
+  constraint subscriptions_billing_interval_check CHECK ((billing_interval = ANY (ARRAY['MONTHLY'::text, 'YEARLY'::text]))),
+  constraint subscriptions_check CHECK (((current_period_start IS NULL) = (current_period_end IS NULL))),
+  constraint subscriptions_check1 CHECK ((current_period_end > current_period_start)),
+  constraint subscriptions_check2 CHECK ((num_nulls(pending_plan_tier, pending_plan_version_id, pending_ai_credits, pending_billing_interval, pending_currency) = ANY (ARRAY[0, 5]))),
+  constraint subscriptions_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint subscriptions_pending_ai_credits_check CHECK ((pending_ai_credits >= 0)),
+  constraint subscriptions_pending_billing_interval_check CHECK ((pending_billing_interval = ANY (ARRAY['MONTHLY'::text, 'YEARLY'::text]))),
+  constraint subscriptions_pending_currency_check CHECK ((pending_currency ~ '^[A-Z]{3}$'::text)),
+  constraint subscriptions_pending_plan_tier_check CHECK ((pending_plan_tier = ANY (ARRAY['FREE'::text, 'STANDARD'::text, 'PRO'::text]))),
+  constraint subscriptions_plan_tier_check CHECK ((plan_tier = ANY (ARRAY['FREE'::text, 'STANDARD'::text, 'PRO'::text]))),
+  constraint subscriptions_provider_check CHECK ((provider = ANY (ARRAY['MANUAL'::text, 'STRIPE'::text]))),
+  constraint subscriptions_status_check CHECK ((status = ANY (ARRAY['TRIALING'::text, 'ACTIVE'::text, 'PAST_DUE'::text, 'RESTRICTED'::text, 'CANCELLED'::text, 'EXPIRED'::text]))),
+  constraint subscriptions_pending_plan_version_id_fkey FOREIGN KEY (pending_plan_version_id) REFERENCES billing.plan_versions(id),
+  constraint subscriptions_plan_version_id_fkey FOREIGN KEY (plan_version_id) REFERENCES billing.plan_versions(id),
+  constraint subscriptions_external_id_key UNIQUE (external_id),
+  constraint subscriptions_tenant_id_key UNIQUE (tenant_id)
+);
+CREATE INDEX subscriptions_due ON billing.subscriptions USING btree (next_due_at);
+alter table billing.subscriptions enable row level security;
+alter table billing.subscriptions force row level security;
+create policy app_rows on billing.subscriptions for select to mailwright_app using ((tenant_id = ( SELECT platform.tenant_id() AS tenant_id)));
+create policy owner_rows on billing.subscriptions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on billing.subscriptions for all to mailwright_system using (true) with check (true);
+grant select on billing.subscriptions to mailwright_app;
+grant insert, select, update on billing.subscriptions to mailwright_system;
+
+CREATE OR REPLACE FUNCTION billing.book_credits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare account billing.credit_accounts;
+begin
+  insert into billing.credit_accounts (tenant_id) values (new.tenant_id) on conflict do nothing;
+  select * into account from billing.credit_accounts a where a.tenant_id = new.tenant_id for update;
+  new.monthly := coalesce(new.monthly, case when new.amount < 0 then -least(-new.amount, account.monthly) else 0 end);
+  new.sequence := account.transactions + 1;
+  new.balance_after := account.balance + new.amount;
+  update billing.credit_accounts a set balance = new.balance_after, monthly = a.monthly + new.monthly,
+    transactions = new.sequence, updated_at = new.created_at,
+    short_of = case when new.balance_after < coalesce(a.short_of, 1) then a.short_of end,
+    depleted_at = case when new.balance_after < coalesce(a.short_of, 1) then a.depleted_at end
+  where a.tenant_id = new.tenant_id;
+  return new;
+end $function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION billing.expire_monthly_credits(account billing.credit_accounts, at timestamp with time zone)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog'
+AS $function$
+  insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, description, created_at)
+  select platform.new_id(), account.tenant_id, 'EXPIRATION', -account.monthly, -account.monthly, 'Monthly credits that were not used', at
+  where account.monthly > 0
+$function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION billing.fold_settlements(tenant bigint, period timestamp with time zone, now_used bigint, now_released bigint)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO 'pg_catalog'
+AS $function$
+  with waiting as (
+    delete from billing.email_settlements s where s.tenant_id = tenant and s.period_start = period
+    returning s.used, s.released
+  ), settled as (
+    select coalesce(sum(w.used), 0)::bigint + now_used as used, coalesce(sum(w.released), 0)::bigint + now_released as released
+    from waiting w
+  )
+  update billing.email_usage u
+  set reserved = greatest(0, u.reserved - s.used - s.released), used = u.used + s.used
+  from settled s
+  where u.tenant_id = tenant and u.period_start = period and s.used + s.released > 0
+$function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION billing.grant_monthly_credits(tenant bigint, credits bigint, started timestamp with time zone, ends timestamp with time zone, at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  account billing.credit_accounts := billing.lock_credits(tenant, at);
+  missing bigint;
+begin
+  if ends <= at or account.month_start > started then
+    return 0;
+  end if;
+  if account.month_start is distinct from started then
+    perform billing.expire_monthly_credits(account, at);
+    missing := credits;
+  else
+    missing := greatest(0, credits - account.month_credits);
+  end if;
+  update billing.credit_accounts a set month_start = started, monthly_until = ends,
+    month_credits = case when a.month_start = started then greatest(a.month_credits, credits) else credits end
+  where a.tenant_id = tenant;
+  if missing > 0 then
+    insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, description, created_at)
+    values (platform.new_id(), tenant, 'GRANT', missing, missing, 'Monthly credits', at);
+  end if;
+  return missing;
+end $function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION billing.lock_credits(tenant bigint, at timestamp with time zone)
+ RETURNS billing.credit_accounts
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare account billing.credit_accounts;
+begin
+  insert into billing.credit_accounts (tenant_id) values (tenant) on conflict do nothing;
+  select * into account from billing.credit_accounts a where a.tenant_id = tenant for update;
+  if account.monthly > 0 and account.monthly_until <= at then
+    perform billing.expire_monthly_credits(account, at);
+    select * into account from billing.credit_accounts a where a.tenant_id = tenant;
+  end if;
+  return account;
+end $function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION billing.plan_version_of(tier text, version_id bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select coalesce(
+    (select v.id from billing.plan_versions v where v.id = version_id and v.tier = plan_version_of.tier),
+    (select v.id from billing.plan_versions v where v.tier = plan_version_of.tier and v.retired_at is null))
+$function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION billing.receive_stripe_event(event_id text, event_type text, object_id text, occurred_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+begin
+  insert into billing.stripe_events (id, type, object_id, occurred_at)
+  values (event_id, event_type, object_id, occurred_at) on conflict do nothing;
+  return found;
+end $function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION billing.refuse_ledger_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'The credit ledger is only ever added to.' using errcode = 'insufficient_privilege';
+end $function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION billing.reserve_credits(reservation uuid, tenant bigint, credits bigint, reference uuid, about text, most_requests bigint, month_start timestamp with time zone, at timestamp with time zone, expires timestamp with time zone, OUT outcome text, OUT newly_depleted boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  account billing.credit_accounts := billing.lock_credits(tenant, at);
+  taken_monthly bigint;
+begin
+  newly_depleted := false;
+  if account.balance < credits then
+    outcome := 'credits';
+    newly_depleted := account.depleted_at is null;
+    update billing.credit_accounts a set short_of = credits, depleted_at = coalesce(a.depleted_at, at) where a.tenant_id = tenant;
+  elsif most_requests <= (select count(*) from billing.credit_transactions t
+      where t.tenant_id = tenant and t.type = 'CONSUMPTION' and t.created_at >= month_start) then
+    outcome := 'requests';
+  else
+    outcome := 'reserved';
+    insert into billing.credit_transactions (id, tenant_id, type, amount, reference_id, description, created_at)
+    values (platform.new_id(), tenant, 'CONSUMPTION', -credits, reference, about, at)
+    returning -monthly into taken_monthly;
+    insert into billing.credit_reservations (id, tenant_id, credits, monthly, monthly_until, reference_id, expires_at)
+    values (reservation, tenant, credits, taken_monthly, account.monthly_until, reference, expires);
+  end if;
+end $function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION billing.reserve_emails(tenant bigint, period timestamp with time zone, emails bigint, quota bigint, OUT granted boolean, OUT committed bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+begin
+  insert into billing.email_usage (tenant_id, period_start) values (tenant, period) on conflict do nothing;
+  perform from billing.email_usage u where u.tenant_id = tenant and u.period_start = period for update;
+  perform billing.fold_settlements(tenant, period, 0, 0);
+  update billing.email_usage u set reserved = u.reserved + emails
+  where u.tenant_id = tenant and u.period_start = period and (quota is null or u.reserved + u.used + emails <= quota);
+  granted := found;
+  select u.reserved + u.used into committed from billing.email_usage u where u.tenant_id = tenant and u.period_start = period;
+end $function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION billing.seed_plans(catalogue jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  plan jsonb;
+  variant jsonb;
+  version_id bigint;
+  variant_id bigint;
+  next_version int;
+begin
+  for plan in select * from jsonb_array_elements(catalogue -> 'plans') loop
+    continue when exists (select from billing.plan_versions v
+      where v.tier = plan ->> 'tier' and v.retired_at is null and v.content = plan);
+    update billing.plan_versions v set retired_at = now() where v.tier = plan ->> 'tier' and v.retired_at is null;
+    next_version := coalesce((select max(v.version) from billing.plan_versions v where v.tier = plan ->> 'tier'), 0) + 1;
+    insert into billing.plan_versions (tier, version, name, description, limits, content)
+    values (plan ->> 'tier', next_version, plan ->> 'name', plan ->> 'description', plan -> 'limits', plan)
+    returning id into version_id;
+    for variant in select * from jsonb_array_elements(plan -> 'variants') loop
+      insert into billing.plan_variants (plan_version_id, ai_credits)
+      values (version_id, (variant ->> 'aiCredits')::int) returning id into variant_id;
+      insert into billing.plan_prices (plan_variant_id, currency, monthly_cents, yearly_cents)
+      select variant_id, p.key, (p.value ->> 'monthly')::bigint, (p.value ->> 'yearly')::bigint
+      from jsonb_each(variant -> 'prices') p;
+    end loop;
+    -- Subscriptions from before there were versions were made with what is now the first.
+    if next_version = 1 then
+      update billing.subscriptions s set plan_version_id = version_id
+      where s.plan_tier = plan ->> 'tier' and s.plan_version_id is null;
+    end if;
+  end loop;
+end $function$;
+
+CREATE OR REPLACE FUNCTION billing.settle_credits(reservation uuid, tenant bigint, cost bigint, about text, at timestamp with time zone, OUT settled boolean, OUT newly_depleted boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  account billing.credit_accounts := billing.lock_credits(tenant, at);
+  held billing.credit_reservations;
+  unused bigint;
+  unused_monthly bigint;
+begin
+  delete from billing.credit_reservations r where r.id = reservation and r.tenant_id = tenant returning * into held;
+  settled := found;
+  newly_depleted := false;
+  if not settled then
+    return;
+  end if;
+  unused := held.credits - least(cost, held.credits);
+  unused_monthly := greatest(0, held.monthly - least(cost, held.credits));
+  if unused > 0 then
+    insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, reference_id, description, created_at)
+    values (platform.new_id(), tenant, 'REFUND', unused, unused_monthly, held.reference_id, about, at);
+  end if;
+  if unused_monthly > 0 and (held.monthly_until is distinct from account.monthly_until or held.monthly_until <= at) then
+    insert into billing.credit_transactions (id, tenant_id, type, amount, monthly, description, created_at)
+    values (platform.new_id(), tenant, 'EXPIRATION', -unused_monthly, -unused_monthly, 'Monthly credits that were not used', at);
+  end if;
+  update billing.credit_accounts a set depleted_at = at where a.tenant_id = tenant and a.balance = 0 and a.depleted_at is null;
+  newly_depleted := found;
+end $function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION billing.settle_emails(tenant bigint, period timestamp with time zone, used bigint, released bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+begin
+  perform from billing.email_usage u where u.tenant_id = tenant and u.period_start = period for update skip locked;
+  if not found then
+    insert into billing.email_settlements (tenant_id, period_start, used, released) values (tenant, period, used, released);
+  elsif exists (select from billing.email_settlements s where s.tenant_id = tenant and s.period_start = period) then
+    perform billing.fold_settlements(tenant, period, used, released);
+  else
+    update billing.email_usage u
+    set reserved = greatest(0, u.reserved - settle_emails.used - settle_emails.released), used = u.used + settle_emails.used
+    where u.tenant_id = tenant and u.period_start = period and settle_emails.used + settle_emails.released > 0;
+  end if;
+end $function$;
+-- called by mailwright_app, mailwright_system
+
+create schema messaging;
+
+create table messaging.automation_counters (
+  automation_number bigint not null,
+  writer smallint not null,
+  environment_id bigint not null,
+  entered bigint not null default 0,
+  completed bigint not null default 0,
+  ended bigint not null default 0,
+  constraint automation_counters_pkey PRIMARY KEY (automation_number, writer)
+) with (fillfactor=50);
+alter table messaging.automation_counters enable row level security;
+alter table messaging.automation_counters force row level security;
+create policy app_rows on messaging.automation_counters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.automation_counters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.automation_counters for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.automation_counters to mailwright_app;
+grant delete, insert, select, update on messaging.automation_counters to mailwright_system;
+
+create table messaging.automation_run_data (
+  run_id uuid not null,
+  environment_id bigint not null,
+  data jsonb not null,
+  constraint automation_run_data_pkey PRIMARY KEY (run_id)
+);
+alter table messaging.automation_run_data enable row level security;
+alter table messaging.automation_run_data force row level security;
+create policy app_rows on messaging.automation_run_data for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.automation_run_data for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.automation_run_data for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.automation_run_data to mailwright_app;
+grant delete, insert, select, update on messaging.automation_run_data to mailwright_system;
+
+create table messaging.automation_runs (
+  environment_id bigint not null,
+  automation_number bigint not null,
+  version_id bigint not null,
+  wake_at timestamp with time zone,
+  entered_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  id uuid not null,
+  subscriber_id uuid,
+  "position" smallint not null,
+  attempts smallint not null default 0,
+  is_waiting boolean not null default false,
+  is_calling boolean not null default false,
+  status text not null default 'ACTIVE'::text,
+  constraint automation_runs_pkey PRIMARY KEY (id),
+  constraint automation_runs_check CHECK (((wake_at IS NULL) = (status <> 'ACTIVE'::text))),
+  constraint automation_runs_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'COMPLETED'::text, 'CONVERTED'::text, 'FAILED'::text, 'CANCELLED'::text])))
+) with (fillfactor=90);
+CREATE INDEX automation_runs_due ON messaging.automation_runs USING btree (version_id, is_calling, wake_at) WHERE (wake_at IS NOT NULL);
+CREATE INDEX automation_runs_newest ON messaging.automation_runs USING btree (automation_number, id);
+CREATE INDEX automation_runs_of_subscriber ON messaging.automation_runs USING btree (subscriber_id, automation_number) WHERE (subscriber_id IS NOT NULL);
+CREATE TRIGGER count_inserted AFTER INSERT ON messaging.automation_runs REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION messaging.count_runs();
+CREATE TRIGGER count_updated AFTER UPDATE ON messaging.automation_runs REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION messaging.count_runs();
+alter table messaging.automation_runs enable row level security;
+alter table messaging.automation_runs force row level security;
+create policy app_rows on messaging.automation_runs for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.automation_runs for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.automation_runs for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.automation_runs to mailwright_app;
+grant delete, insert, select, update on messaging.automation_runs to mailwright_system;
+
+create table messaging.automation_secrets (
+  environment_id bigint not null,
+  project_id bigint not null,
+  secret text not null,
+  constraint automation_secrets_pkey PRIMARY KEY (environment_id)
+);
+alter table messaging.automation_secrets enable row level security;
+alter table messaging.automation_secrets force row level security;
+create policy app_rows on messaging.automation_secrets for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.automation_secrets for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.automation_secrets for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.automation_secrets to mailwright_app;
+grant delete, insert, select, update on messaging.automation_secrets to mailwright_system;
+
+create table messaging.automation_steps (
+  environment_id bigint not null,
+  at timestamp with time zone not null,
+  entered_on date not null,
+  "position" smallint not null,
+  run_id uuid not null,
+  status text not null,
+  detail text,
+  constraint automation_steps_pkey PRIMARY KEY (run_id, "position", entered_on),
+  constraint automation_steps_status_check CHECK ((status = ANY (ARRAY['DONE'::text, 'SKIPPED'::text, 'FAILED'::text])))
+) partition by range (entered_on);
+alter table messaging.automation_steps enable row level security;
+alter table messaging.automation_steps force row level security;
+create policy app_rows on messaging.automation_steps for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.automation_steps for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.automation_steps for all to mailwright_system using (true) with check (true);
+grant insert, select on messaging.automation_steps to mailwright_app;
+grant delete, insert, select, update on messaging.automation_steps to mailwright_system;
+
+create table messaging.automation_versions (
+  id bigint not null generated always as identity,
+  environment_id bigint not null,
+  automation_id uuid not null,
+  version integer not null,
+  trigger_type text not null,
+  trigger_topic_id uuid,
+  nodes text not null,
+  edges text not null,
+  mail_topic_ids uuid[] not null,
+  topic_ids uuid[] not null,
+  segment_ids uuid[] not null,
+  created_at timestamp with time zone not null,
+  constraint automation_versions_pkey PRIMARY KEY (id),
+  constraint automation_versions_automation_id_fkey FOREIGN KEY (automation_id) REFERENCES messaging.automations(id) ON DELETE CASCADE,
+  constraint automation_versions_automation_id_version_key UNIQUE (automation_id, version)
+);
+alter table messaging.automation_versions enable row level security;
+alter table messaging.automation_versions force row level security;
+create policy app_rows on messaging.automation_versions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.automation_versions for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.automation_versions for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.automation_versions to mailwright_app;
+grant delete, insert, select, update on messaging.automation_versions to mailwright_system;
+
+create table messaging.automations (
+  id uuid not null,
+  number bigint not null generated always as identity,
+  environment_id bigint not null,
+  automation_key text not null,
+  name text not null,
+  description text,
+  status text not null,
+  trigger_type text,
+  trigger_topic_id uuid,
+  nodes text,
+  edges text,
+  node_count integer,
+  version_id bigint,
+  is_revised boolean not null default true,
+  is_closing boolean not null default false,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  deleted_at timestamp with time zone,
+  constraint automations_pkey PRIMARY KEY (id),
+  constraint automations_status_check CHECK ((status = ANY (ARRAY['DRAFT'::text, 'ACTIVE'::text, 'PAUSED'::text, 'ARCHIVED'::text]))),
+  constraint automations_trigger_type_check CHECK ((trigger_type = ANY (ARRAY['subscriber_joins_list'::text, 'segment_entered'::text, 'segment_left'::text, 'custom_event'::text, 'manual'::text]))),
+  constraint automations_environment_id_automation_key_key UNIQUE (environment_id, automation_key),
+  constraint automations_number_key UNIQUE (number)
+);
+CREATE INDEX automations_active ON messaging.automations USING btree (id) WHERE (status = 'ACTIVE'::text);
+CREATE INDEX automations_closing ON messaging.automations USING btree (id) WHERE is_closing;
+CREATE INDEX automations_newest ON messaging.automations USING btree (environment_id, created_at DESC, id DESC) WHERE (deleted_at IS NULL);
+alter table messaging.automations enable row level security;
+alter table messaging.automations force row level security;
+create policy app_rows on messaging.automations for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.automations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.automations for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on messaging.automations to mailwright_app;
+grant delete, insert, select, update on messaging.automations to mailwright_system;
+
+create table messaging.breakdowns_due (
+  campaign_id uuid not null,
+  environment_id bigint not null,
+  due_at timestamp with time zone not null,
+  earliest_at timestamp with time zone not null,
+  constraint breakdowns_due_pkey PRIMARY KEY (campaign_id),
+  constraint breakdowns_due_campaign_id_fkey FOREIGN KEY (campaign_id) REFERENCES messaging.campaigns(id) ON DELETE CASCADE
+);
+CREATE INDEX breakdowns_due_next ON messaging.breakdowns_due USING btree (due_at);
+alter table messaging.breakdowns_due enable row level security;
+alter table messaging.breakdowns_due force row level security;
+create policy app_rows on messaging.breakdowns_due for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.breakdowns_due for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.breakdowns_due for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on messaging.breakdowns_due to mailwright_app;
+grant delete, insert, select, update on messaging.breakdowns_due to mailwright_system;
+
+create table messaging.campaign_breakdowns (
+  campaign_id uuid not null,
+  environment_id bigint not null,
+  version text not null,
+  links jsonb not null,
+  providers jsonb not null,
+  counted_at timestamp with time zone not null,
+  milliseconds integer not null,
+  constraint campaign_breakdowns_pkey PRIMARY KEY (campaign_id),
+  constraint campaign_breakdowns_campaign_id_fkey FOREIGN KEY (campaign_id) REFERENCES messaging.campaigns(id) ON DELETE CASCADE
+);
+alter table messaging.campaign_breakdowns enable row level security;
+alter table messaging.campaign_breakdowns force row level security;
+create policy app_rows on messaging.campaign_breakdowns for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.campaign_breakdowns for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.campaign_breakdowns for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on messaging.campaign_breakdowns to mailwright_app;
+grant delete, insert, select, update on messaging.campaign_breakdowns to mailwright_system;
+
+create table messaging.campaign_counters (
+  campaign_id uuid not null,
+  writer smallint not null,
+  environment_id bigint not null,
+  sent bigint not null default 0,
+  hard_bounced bigint not null default 0,
+  soft_bounced bigint not null default 0,
+  opened bigint not null default 0,
+  unique_opens bigint not null default 0,
+  clicked bigint not null default 0,
+  unique_clicks bigint not null default 0,
+  unsubscribed bigint not null default 0,
+  complained bigint not null default 0,
+  first_sent_at timestamp with time zone,
+  last_sent_at timestamp with time zone,
+  last_event_at timestamp with time zone,
+  constraint campaign_counters_pkey PRIMARY KEY (campaign_id, writer)
+) with (fillfactor=50);
+alter table messaging.campaign_counters enable row level security;
+alter table messaging.campaign_counters force row level security;
+create policy app_rows on messaging.campaign_counters for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.campaign_counters for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.campaign_counters for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.campaign_counters to mailwright_app;
+grant delete, insert, select, update on messaging.campaign_counters to mailwright_system;
+
+create table messaging.campaign_minutes (
+  campaign_id uuid not null,
+  minute timestamp with time zone not null,
+  writer smallint not null,
+  environment_id bigint not null,
+  sent bigint not null default 0,
+  delivered bigint not null default 0,
+  opened bigint not null default 0,
+  clicked bigint not null default 0,
+  bounced bigint not null default 0,
+  hard_bounced bigint not null default 0,
+  hard_refused bigint not null default 0,
+  complained bigint not null default 0,
+  sender_refused bigint not null default 0,
+  sender_bounced bigint not null default 0,
+  constraint campaign_minutes_pkey PRIMARY KEY (campaign_id, minute, writer)
+) with (fillfactor=70);
+CREATE INDEX campaign_minutes_sender_refused ON messaging.campaign_minutes USING btree (minute, environment_id) WHERE ((sender_refused + sender_bounced) > 0);
+alter table messaging.campaign_minutes enable row level security;
+alter table messaging.campaign_minutes force row level security;
+create policy app_rows on messaging.campaign_minutes for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.campaign_minutes for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.campaign_minutes for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.campaign_minutes to mailwright_app;
+grant delete, insert, select, update on messaging.campaign_minutes to mailwright_system;
+
+create table messaging.campaign_reports (
+  id uuid not null,
+  environment_id bigint not null,
+  campaign_id uuid not null,
+  version integer not null,
+  status text not null,
+  content text,
+  locale text not null,
+  ai_model_id text,
+  failure_reason text,
+  attempt integer not null default 0,
+  reservation_id uuid,
+  generated_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint campaign_reports_pkey PRIMARY KEY (id),
+  constraint campaign_reports_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'GENERATING'::text, 'GENERATED'::text, 'FAILED'::text]))),
+  constraint campaign_reports_version_check CHECK ((version > 0)),
+  constraint campaign_reports_campaign_id_fkey FOREIGN KEY (campaign_id) REFERENCES messaging.campaigns(id) ON DELETE CASCADE,
+  constraint campaign_reports_campaign_id_version_key UNIQUE (campaign_id, version)
+);
+alter table messaging.campaign_reports enable row level security;
+alter table messaging.campaign_reports force row level security;
+create policy app_rows on messaging.campaign_reports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.campaign_reports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.campaign_reports for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on messaging.campaign_reports to mailwright_app;
+grant delete, insert, select, update on messaging.campaign_reports to mailwright_system;
+
+create table messaging.campaign_tests (
+  id uuid not null,
+  environment_id bigint not null,
+  campaign_id uuid not null,
+  emails integer not null,
+  created_at timestamp with time zone not null,
+  constraint campaign_tests_pkey PRIMARY KEY (id),
+  constraint campaign_tests_emails_check CHECK ((emails > 0)),
+  constraint campaign_tests_campaign_id_fkey FOREIGN KEY (campaign_id) REFERENCES messaging.campaigns(id) ON DELETE CASCADE
+);
+CREATE INDEX campaign_tests_newest ON messaging.campaign_tests USING btree (environment_id, created_at);
+CREATE INDEX campaign_tests_of_campaign ON messaging.campaign_tests USING btree (campaign_id);
+alter table messaging.campaign_tests enable row level security;
+alter table messaging.campaign_tests force row level security;
+create policy app_rows on messaging.campaign_tests for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.campaign_tests for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.campaign_tests for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.campaign_tests to mailwright_app;
+grant delete, insert, select, update on messaging.campaign_tests to mailwright_system;
+
+create table messaging.campaigns (
+  id uuid not null,
+  environment_id bigint not null,
+  campaign_key text not null,
+  name text not null,
+  subject text not null,
+  preview_text text,
+  content_json text,
+  content_text text,
+  from_email text,
+  from_name text,
+  topic_ids uuid[] not null default '{}'::uuid[],
+  segment_ids uuid[] not null default '{}'::uuid[],
+  send_strategy text,
+  scheduled_at timestamp with time zone,
+  status text not null,
+  failure_reason text,
+  ambiguous_policy text not null default 'RESEND'::text,
+  estimated_recipient_count bigint,
+  pre_send_score integer,
+  pre_send_status text,
+  queued_at timestamp with time zone,
+  expansion_cursor uuid,
+  expanded_at timestamp with time zone,
+  usage_period timestamp with time zone,
+  reserved_emails bigint not null default 0,
+  expanded_emails bigint not null default 0,
+  completed_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  audience_at timestamp with time zone,
+  closing_since timestamp with time zone,
+  retry_from timestamp with time zone,
+  retry_emails bigint not null default 0,
+  deleted_at timestamp with time zone,
+  reply_to text,
+  estimated_at timestamp with time zone,
+  constraint campaigns_pkey PRIMARY KEY (id),
+  constraint campaigns_ambiguous_policy_check CHECK ((ambiguous_policy = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
+  constraint campaigns_pre_send_score_check CHECK (((pre_send_score >= 0) AND (pre_send_score <= 100))),
+  constraint campaigns_pre_send_status_check CHECK ((pre_send_status = ANY (ARRAY['PENDING'::text, 'PASSED'::text, 'WARNING'::text, 'FAILED'::text]))),
+  constraint campaigns_send_strategy_check CHECK ((send_strategy = ANY (ARRAY['DRAFT'::text, 'IMMEDIATE'::text, 'SCHEDULED'::text]))),
+  constraint campaigns_status_check CHECK ((status = ANY (ARRAY['DRAFT'::text, 'SCHEDULED'::text, 'QUEUED_FOR_SENDING'::text, 'SENDING'::text, 'PAUSED'::text, 'SENT'::text, 'CANCELLED'::text, 'FAILED'::text, 'ARCHIVED'::text]))),
+  constraint campaigns_environment_id_campaign_key_key UNIQUE (environment_id, campaign_key)
+);
+CREATE INDEX campaigns_newest ON messaging.campaigns USING btree (environment_id, created_at DESC, id DESC);
+CREATE INDEX campaigns_queued ON messaging.campaigns USING btree (environment_id, queued_at DESC) WHERE (queued_at IS NOT NULL);
+CREATE INDEX campaigns_scheduled ON messaging.campaigns USING btree (scheduled_at) WHERE (status = 'SCHEDULED'::text);
+CREATE INDEX campaigns_sent ON messaging.campaigns USING btree (completed_at) WHERE (status = ANY (ARRAY['SENT'::text, 'ARCHIVED'::text]));
+CREATE INDEX campaigns_under_way ON messaging.campaigns USING btree (status) WHERE (status = ANY (ARRAY['QUEUED_FOR_SENDING'::text, 'SENDING'::text]));
+alter table messaging.campaigns enable row level security;
+alter table messaging.campaigns force row level security;
+create policy app_rows on messaging.campaigns for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.campaigns for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.campaigns for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on messaging.campaigns to mailwright_app;
+grant delete, insert, select, update on messaging.campaigns to mailwright_system;
+
+create table messaging.deliveries (
+  id uuid not null,
+  queued_on date not null,
+  environment_id bigint not null,
+  kind text not null,
+  source_id uuid not null,
+  subscriber_id uuid,
+  address text not null,
+  address_key text not null,
+  message_id text not null,
+  state text not null,
+  reason text,
+  lease_token uuid,
+  lease_until timestamp with time zone,
+  attempt integer not null default 0,
+  next_attempt_at timestamp with time zone not null,
+  possible_duplicate boolean not null default false,
+  last_error text,
+  sent_at timestamp with time zone,
+  bounced_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  bounce_type text,
+  lease_era bigint,
+  bounce_class text,
+  due_since timestamp with time zone,
+  constraint deliveries_pkey PRIMARY KEY (id, queued_on),
+  constraint deliveries_bounce_class_check CHECK ((bounce_class = ANY (ARRAY['hard'::text, 'mailbox'::text, 'policy'::text, 'sender'::text, 'content'::text, 'network'::text, 'unknown'::text]))),
+  constraint deliveries_bounce_type_check CHECK ((bounce_type = ANY (ARRAY['HARD'::text, 'SOFT'::text]))),
+  constraint deliveries_kind_check CHECK ((kind = ANY (ARRAY['OPT_IN'::text, 'CAMPAIGN'::text, 'AUTOMATION'::text, 'TEST'::text]))),
+  constraint deliveries_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'CLAIMED'::text, 'SENDING'::text, 'SENT'::text, 'DEFERRED'::text, 'FAILED'::text, 'AMBIGUOUS'::text, 'SKIPPED'::text, 'CANCELLED'::text]))),
+  constraint deliveries_source_id_address_key_queued_on_key UNIQUE (source_id, address_key, queued_on),
+  constraint deliveries_source_id_subscriber_id_queued_on_key UNIQUE (source_id, subscriber_id, queued_on)
+) partition by range (queued_on);
+CREATE INDEX deliveries_exceptional ON ONLY messaging.deliveries USING btree (source_id, subscriber_id, queued_on) WHERE (reason IS NOT NULL);
+CREATE INDEX deliveries_of_subscriber ON ONLY messaging.deliveries USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
+CREATE INDEX deliveries_of_tests ON ONLY messaging.deliveries USING btree (environment_id) WHERE (kind = 'TEST'::text);
+CREATE INDEX deliveries_open ON ONLY messaging.deliveries USING btree (source_id, next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = 'CAMPAIGN'::text));
+CREATE INDEX deliveries_open_automation ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = 'AUTOMATION'::text));
+CREATE INDEX deliveries_open_single ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = ANY (ARRAY['OPT_IN'::text, 'TEST'::text])));
+CREATE INDEX deliveries_sent ON ONLY messaging.deliveries USING brin (sent_at);
+CREATE INDEX deliveries_single_ended ON ONLY messaging.deliveries USING btree (environment_id, finished_at) WHERE ((kind <> 'CAMPAIGN'::text) AND (finished_at IS NOT NULL));
+CREATE INDEX deliveries_single_refused ON ONLY messaging.deliveries USING btree (finished_at, environment_id) WHERE ((kind <> 'CAMPAIGN'::text) AND ((reason = 'sender'::text) OR (bounce_class = 'sender'::text)));
+alter table messaging.deliveries enable row level security;
+alter table messaging.deliveries force row level security;
+create policy app_rows on messaging.deliveries for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.deliveries for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.deliveries for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.deliveries to mailwright_app;
+grant delete, insert, select, update on messaging.deliveries to mailwright_system;
+
+create table messaging.delivery_engagement (
+  delivery_id uuid not null,
+  queued_on date not null,
+  environment_id bigint not null,
+  campaign_id uuid not null,
+  opens integer not null default 0,
+  clicks integer not null default 0,
+  first_opened_at timestamp with time zone,
+  first_clicked_at timestamp with time zone,
+  constraint delivery_engagement_pkey PRIMARY KEY (delivery_id, queued_on)
+) partition by range (queued_on);
+alter table messaging.delivery_engagement enable row level security;
+alter table messaging.delivery_engagement force row level security;
+create policy app_rows on messaging.delivery_engagement for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.delivery_engagement for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.delivery_engagement for all to mailwright_system using (true) with check (true);
+grant select on messaging.delivery_engagement to mailwright_app;
+grant delete, insert, select, update on messaging.delivery_engagement to mailwright_system;
+
+create table messaging.delivery_events (
+  id uuid not null,
+  occurred_at timestamp with time zone not null,
+  environment_id bigint not null,
+  campaign_id uuid,
+  delivery_id uuid not null,
+  subscriber_id uuid,
+  type text not null,
+  url text,
+  link_number integer,
+  classification text not null default 'human'::text,
+  agent text,
+  bounce_type text,
+  constraint delivery_events_pkey PRIMARY KEY (id, occurred_at),
+  constraint delivery_events_bounce_type_check CHECK ((bounce_type = ANY (ARRAY['HARD'::text, 'SOFT'::text]))),
+  constraint delivery_events_classification_check CHECK ((classification = ANY (ARRAY['human'::text, 'proxy'::text, 'scanner'::text]))),
+  constraint delivery_events_type_check CHECK ((type = ANY (ARRAY['OPENED'::text, 'CLICKED'::text, 'UNSUBSCRIBED'::text, 'COMPLAINED'::text, 'BOUNCED'::text])))
+) partition by range (occurred_at);
+CREATE INDEX delivery_events_in_window ON ONLY messaging.delivery_events USING btree (environment_id, type, occurred_at) INCLUDE (subscriber_id, campaign_id) WHERE (classification = 'human'::text);
+CREATE INDEX delivery_events_of_delivery ON ONLY messaging.delivery_events USING btree (campaign_id, delivery_id, type, occurred_at);
+CREATE INDEX delivery_events_of_subscriber ON ONLY messaging.delivery_events USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
+alter table messaging.delivery_events enable row level security;
+alter table messaging.delivery_events force row level security;
+create policy app_rows on messaging.delivery_events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.delivery_events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.delivery_events for all to mailwright_system using (true) with check (true);
+grant insert, select on messaging.delivery_events to mailwright_app;
+grant delete, insert, select, update on messaging.delivery_events to mailwright_system;
+
+create table messaging.export_parts (
+  export_id uuid not null,
+  part integer not null,
+  environment_id bigint not null,
+  content text not null,
+  constraint export_parts_pkey PRIMARY KEY (export_id, part),
+  constraint export_parts_export_id_fkey FOREIGN KEY (export_id) REFERENCES messaging.exports(id) ON DELETE CASCADE
+);
+alter table messaging.export_parts enable row level security;
+alter table messaging.export_parts force row level security;
+create policy app_rows on messaging.export_parts for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.export_parts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.export_parts for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.export_parts to mailwright_app;
+grant delete, insert, select, update on messaging.export_parts to mailwright_system;
+
+create table messaging.exports (
+  id uuid not null,
+  environment_id bigint not null,
+  campaign_id uuid not null,
+  kind text not null,
+  state text not null default 'PENDING'::text,
+  created_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  taken_at timestamp with time zone,
+  cursor text,
+  parts integer not null default 0,
+  constraint exports_pkey PRIMARY KEY (id),
+  constraint exports_kind_check CHECK ((kind = ANY (ARRAY['STATISTICS'::text, 'DELIVERIES'::text]))),
+  constraint exports_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'FAILED'::text]))),
+  constraint exports_campaign_id_fkey FOREIGN KEY (campaign_id) REFERENCES messaging.campaigns(id) ON DELETE CASCADE
+);
+CREATE INDEX exports_oldest ON messaging.exports USING btree (created_at);
+CREATE INDEX exports_open ON messaging.exports USING btree (campaign_id, kind) WHERE (taken_at IS NULL);
+alter table messaging.exports enable row level security;
+alter table messaging.exports force row level security;
+create policy app_rows on messaging.exports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.exports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.exports for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on messaging.exports to mailwright_app;
+grant delete, insert, select, update on messaging.exports to mailwright_system;
+
+create table messaging.link_sets (
+  id bigint not null generated always as identity,
+  environment_id bigint not null,
+  campaign_id uuid,
+  queued_on date not null,
+  urls text[] not null,
+  signature bytea not null,
+  created_at timestamp with time zone not null,
+  version_id bigint,
+  place smallint,
+  constraint link_sets_pkey PRIMARY KEY (id),
+  constraint link_sets_owner CHECK ((((campaign_id IS NULL) = (version_id IS NOT NULL)) AND ((version_id IS NULL) = (place IS NULL)))),
+  constraint link_sets_campaign_id_queued_on_signature_key UNIQUE (campaign_id, queued_on, signature)
+);
+CREATE UNIQUE INDEX link_sets_of_step ON messaging.link_sets USING btree (version_id, place, queued_on, signature) WHERE (version_id IS NOT NULL);
+alter table messaging.link_sets enable row level security;
+alter table messaging.link_sets force row level security;
+create policy app_rows on messaging.link_sets for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.link_sets for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.link_sets for all to mailwright_system using (true) with check (true);
+grant insert, select on messaging.link_sets to mailwright_app;
+grant delete, insert, select, update on messaging.link_sets to mailwright_system;
+
+create table messaging.mailbox_simulations (
+  delivery_id uuid not null,
+  environment_id bigint not null,
+  behaviour text not null,
+  created_at timestamp with time zone not null,
+  constraint mailbox_simulations_pkey PRIMARY KEY (delivery_id),
+  constraint mailbox_simulations_behaviour_check CHECK ((behaviour = ANY (ARRAY['bounced'::text, 'soft-bounced'::text, 'complained'::text, 'opened'::text, 'clicked'::text, 'unsubscribed'::text])))
+);
+CREATE INDEX mailbox_simulations_oldest ON messaging.mailbox_simulations USING btree (created_at);
+alter table messaging.mailbox_simulations enable row level security;
+alter table messaging.mailbox_simulations force row level security;
+create policy app_rows on messaging.mailbox_simulations for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.mailbox_simulations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.mailbox_simulations for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.mailbox_simulations to mailwright_app;
+grant delete, insert, select, update on messaging.mailbox_simulations to mailwright_system;
+
+create table messaging.sender_stops (
+  environment_id bigint not null,
+  stopped_at timestamp with time zone not null,
+  constraint sender_stops_pkey PRIMARY KEY (environment_id)
+);
+alter table messaging.sender_stops enable row level security;
+alter table messaging.sender_stops force row level security;
+create policy app_rows on messaging.sender_stops for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.sender_stops for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.sender_stops for all to mailwright_system using (true) with check (true);
+grant select on messaging.sender_stops to mailwright_app;
+grant delete, insert, select, update on messaging.sender_stops to mailwright_system;
+
+create table messaging.sending_stops (
+  environment_id bigint not null,
+  reason text not null,
+  stopped_at timestamp with time zone not null,
+  resumed_at timestamp with time zone,
+  constraint sending_stops_pkey PRIMARY KEY (environment_id)
+);
+alter table messaging.sending_stops enable row level security;
+alter table messaging.sending_stops force row level security;
+create policy app_rows on messaging.sending_stops for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.sending_stops for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.sending_stops for all to mailwright_system using (true) with check (true);
+grant insert, select, update on messaging.sending_stops to mailwright_app;
+grant delete, insert, select, update on messaging.sending_stops to mailwright_system;
+
+create unlogged table messaging.server_era (
+  only_one boolean not null default true,
+  era bigint not null,
+  constraint server_era_pkey PRIMARY KEY (only_one),
+  constraint server_era_only_one_check CHECK (only_one)
+);
+grant insert, select on messaging.server_era to mailwright_app;
+grant insert, select on messaging.server_era to mailwright_system;
+
+create table messaging.test_inbox_messages (
+  id uuid not null,
+  environment_id bigint not null,
+  delivery_id uuid not null,
+  kind text not null,
+  to_address text not null,
+  to_key text not null,
+  from_address text not null,
+  subject text not null,
+  links jsonb not null,
+  raw bytea not null,
+  received_at timestamp with time zone not null,
+  constraint test_inbox_messages_pkey PRIMARY KEY (id),
+  constraint test_inbox_messages_kind_check CHECK ((kind = ANY (ARRAY['OPT_IN'::text, 'CAMPAIGN'::text, 'AUTOMATION'::text, 'TEST'::text])))
+);
+CREATE INDEX test_inbox_newest ON messaging.test_inbox_messages USING btree (environment_id, received_at DESC, id DESC);
+CREATE UNIQUE INDEX test_inbox_once ON messaging.test_inbox_messages USING btree (delivery_id);
+alter table messaging.test_inbox_messages enable row level security;
+alter table messaging.test_inbox_messages force row level security;
+create policy app_rows on messaging.test_inbox_messages for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on messaging.test_inbox_messages for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on messaging.test_inbox_messages for all to mailwright_system using (true) with check (true);
+grant delete, insert, select on messaging.test_inbox_messages to mailwright_app;
+grant delete, insert, select, update on messaging.test_inbox_messages to mailwright_system;
+
+CREATE OR REPLACE FUNCTION messaging.count_runs()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_nestloop TO 'off'
+AS $function$
+begin
+  if tg_op = 'INSERT' then
+    insert into messaging.automation_counters as c (automation_number, writer, environment_id, entered)
+    select automation_number, pg_backend_pid() % 32, environment_id, count(*)
+    from rows_after group by automation_number, environment_id order by automation_number
+    on conflict (automation_number, writer) do update set entered = c.entered + excluded.entered;
+  else
+    insert into messaging.automation_counters as c (automation_number, writer, environment_id, completed, ended)
+    select a.automation_number, pg_backend_pid() % 32, a.environment_id,
+      count(*) filter (where a.status in ('COMPLETED', 'CONVERTED')),
+      count(*) filter (where a.status not in ('COMPLETED', 'CONVERTED'))
+    from rows_after a join rows_before b on b.id = a.id
+    where b.status = 'ACTIVE' and a.status <> 'ACTIVE'
+    group by a.automation_number, a.environment_id order by a.automation_number
+    on conflict (automation_number, writer) do update
+    set completed = c.completed + excluded.completed, ended = c.ended + excluded.ended;
+  end if;
+  return null;
+end $function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION messaging.current_era()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  current bigint;
+begin
+  select e.era into current from messaging.server_era e;
+  if not found then
+    insert into messaging.server_era (era) values ((extract(epoch from clock_timestamp()) * 1000000)::bigint)
+    on conflict do nothing;
+    select e.era into current from messaging.server_era e;
+  end if;
+  return current;
+end $function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION messaging.new_run_id()
+ RETURNS uuid
+ LANGUAGE sql
+ PARALLEL SAFE
+RETURN (encode(set_byte(uuid_send(platform.new_id()), 15, 0), 'hex'::text))::uuid;
+-- called by public
+
+CREATE OR REPLACE FUNCTION messaging.place_of_step(step uuid)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (get_byte(uuid_send(step), 15) - 1);
+-- called by public
+
+CREATE OR REPLACE FUNCTION messaging.run_of_step(step uuid)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (encode(set_byte(uuid_send(step), 15, 0), 'hex'::text))::uuid;
+-- called by public
+
+CREATE OR REPLACE FUNCTION messaging.step_id(run uuid, place integer)
+ RETURNS uuid
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (encode(set_byte(uuid_send(run), 15, (place + 1)), 'hex'::text))::uuid;
+-- called by public
+
+create schema deliverability;
+
+create unlogged table deliverability.destination_budgets (
+  destination text not null,
+  mails double precision not null,
+  refilled_at timestamp with time zone not null,
+  constraint destination_budgets_pkey PRIMARY KEY (destination)
+) with (fillfactor=50);
+alter table deliverability.destination_budgets enable row level security;
+alter table deliverability.destination_budgets force row level security;
+create policy owner_rows on deliverability.destination_budgets for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.destination_budgets for all to mailwright_system using (true) with check (true);
+grant delete, select on deliverability.destination_budgets to mailwright_system;
+
+create unlogged table deliverability.destination_lines (
+  line text not null,
+  destination text not null,
+  ends_at timestamp with time zone not null,
+  constraint destination_lines_pkey PRIMARY KEY (line, destination)
+) with (fillfactor=50);
+CREATE INDEX destination_lines_ended ON deliverability.destination_lines USING btree (ends_at);
+alter table deliverability.destination_lines enable row level security;
+alter table deliverability.destination_lines force row level security;
+create policy owner_rows on deliverability.destination_lines for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.destination_lines for all to mailwright_system using (true) with check (true);
+grant delete, select on deliverability.destination_lines to mailwright_system;
+
+create table deliverability.distrust_reports (
+  delivery_id uuid not null,
+  destination text not null,
+  reported_at timestamp with time zone not null,
+  constraint distrust_reports_pkey PRIMARY KEY (delivery_id)
+);
+CREATE INDEX distrust_reports_of_destination ON deliverability.distrust_reports USING btree (destination, reported_at);
+CREATE INDEX distrust_reports_oldest ON deliverability.distrust_reports USING btree (reported_at);
+alter table deliverability.distrust_reports enable row level security;
+alter table deliverability.distrust_reports force row level security;
+create policy owner_rows on deliverability.distrust_reports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.distrust_reports for all to mailwright_system using (true) with check (true);
+grant delete, select on deliverability.distrust_reports to mailwright_system;
+
+create table deliverability.dkim_keys (
+  id bigint not null generated always as identity,
+  environment_id bigint not null,
+  domain_id bigint not null,
+  selector text not null,
+  algorithm text not null,
+  public_key text not null,
+  private_key_box text not null,
+  state text not null,
+  created_at timestamp with time zone not null,
+  retired_at timestamp with time zone,
+  constraint dkim_keys_pkey PRIMARY KEY (id),
+  constraint dkim_keys_algorithm_check CHECK ((algorithm = ANY (ARRAY['rsa-sha256'::text, 'ed25519-sha256'::text]))),
+  constraint dkim_keys_state_check CHECK ((state = ANY (ARRAY['NEXT'::text, 'ACTIVE'::text, 'RETIRED'::text]))),
+  constraint dkim_keys_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES deliverability.sending_domains(id) ON DELETE CASCADE,
+  constraint dkim_keys_domain_id_selector_key UNIQUE (domain_id, selector)
+);
+CREATE INDEX dkim_keys_of_environment ON deliverability.dkim_keys USING btree (environment_id);
+CREATE INDEX dkim_keys_retired ON deliverability.dkim_keys USING btree (retired_at) WHERE (retired_at IS NOT NULL);
+alter table deliverability.dkim_keys enable row level security;
+alter table deliverability.dkim_keys force row level security;
+create policy app_rows on deliverability.dkim_keys for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on deliverability.dkim_keys for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.dkim_keys for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on deliverability.dkim_keys to mailwright_app;
+grant delete, insert, select, update on deliverability.dkim_keys to mailwright_system;
+
+create table deliverability.dns_records (
+  id bigint not null generated always as identity,
+  environment_id bigint not null,
+  domain_id bigint not null,
+  dkim_key_id bigint,
+  purpose text not null,
+  record_type text not null,
+  host text not null,
+  expected_value text not null,
+  actual_value text,
+  status text not null default 'PENDING'::text,
+  failure_reason text,
+  note text,
+  failures integer not null default 0,
+  failing_since timestamp with time zone,
+  last_checked_at timestamp with time zone,
+  constraint dns_records_pkey PRIMARY KEY (id),
+  constraint dns_records_purpose_check CHECK ((purpose = ANY (ARRAY['OWNERSHIP'::text, 'DKIM'::text, 'SPF'::text, 'MX'::text, 'DMARC'::text]))),
+  constraint dns_records_record_type_check CHECK ((record_type = ANY (ARRAY['TXT'::text, 'CNAME'::text, 'MX'::text]))),
+  constraint dns_records_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'VERIFIED'::text, 'FAILED'::text]))),
+  constraint dns_records_dkim_key_id_fkey FOREIGN KEY (dkim_key_id) REFERENCES deliverability.dkim_keys(id) ON DELETE CASCADE,
+  constraint dns_records_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES deliverability.sending_domains(id) ON DELETE CASCADE
+) with (fillfactor=80);
+CREATE INDEX dns_records_of_domain ON deliverability.dns_records USING btree (domain_id);
+alter table deliverability.dns_records enable row level security;
+alter table deliverability.dns_records force row level security;
+create policy app_rows on deliverability.dns_records for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on deliverability.dns_records for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.dns_records for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on deliverability.dns_records to mailwright_app;
+grant delete, insert, select, update on deliverability.dns_records to mailwright_system;
+
+create table deliverability.domain_checks (
+  id uuid not null,
+  environment_id bigint not null,
+  domain_id bigint not null,
+  asked_by text not null,
+  state text not null default 'PENDING'::text,
+  created_at timestamp with time zone not null,
+  constraint domain_checks_pkey PRIMARY KEY (id),
+  constraint domain_checks_asked_by_check CHECK ((asked_by = ANY (ARRAY['CLIENT'::text, 'SCHEDULE'::text]))),
+  constraint domain_checks_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DONE'::text]))),
+  constraint domain_checks_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES deliverability.sending_domains(id) ON DELETE CASCADE
+);
+CREATE INDEX domain_checks_created ON deliverability.domain_checks USING btree (created_at);
+CREATE INDEX domain_checks_of_domain ON deliverability.domain_checks USING btree (domain_id);
+alter table deliverability.domain_checks enable row level security;
+alter table deliverability.domain_checks force row level security;
+create policy app_rows on deliverability.domain_checks for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on deliverability.domain_checks for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.domain_checks for all to mailwright_system using (true) with check (true);
+grant insert, select, update on deliverability.domain_checks to mailwright_app;
+grant delete, insert, select, update on deliverability.domain_checks to mailwright_system;
+
+create table deliverability.reports (
+  delivery_id uuid not null,
+  kind text not null,
+  environment_id bigint not null,
+  bounce_class text,
+  basic_code integer,
+  enhanced_code text,
+  excerpt text,
+  names_message boolean,
+  reported_at timestamp with time zone not null,
+  constraint reports_pkey PRIMARY KEY (delivery_id, kind),
+  constraint reports_bounce_class_check CHECK ((bounce_class = ANY (ARRAY['hard'::text, 'mailbox'::text, 'policy'::text, 'sender'::text, 'content'::text, 'network'::text, 'unknown'::text]))),
+  constraint reports_check CHECK (((kind = 'BOUNCE'::text) = (bounce_class IS NOT NULL))),
+  constraint reports_kind_check CHECK ((kind = ANY (ARRAY['BOUNCE'::text, 'COMPLAINT'::text])))
+);
+CREATE INDEX reports_oldest ON deliverability.reports USING btree (reported_at);
+alter table deliverability.reports enable row level security;
+alter table deliverability.reports force row level security;
+create policy app_rows on deliverability.reports for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on deliverability.reports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.reports for all to mailwright_system using (true) with check (true);
+grant insert, select on deliverability.reports to mailwright_app;
+grant delete, insert, select, update on deliverability.reports to mailwright_system;
+
+create table deliverability.sending_domains (
+  id bigint not null generated always as identity,
+  environment_id bigint not null,
+  project_id bigint not null,
+  tenant_id bigint not null,
+  domain_name text not null,
+  domain_type text not null,
+  status text not null,
+  sending_allowed boolean not null,
+  return_path_host text not null,
+  revision integer not null default 1,
+  health_score integer,
+  suspension_reason text,
+  verification_attempts integer not null default 0,
+  checks_started_at timestamp with time zone not null,
+  last_checked_at timestamp with time zone,
+  next_check_at timestamp with time zone,
+  verified_at timestamp with time zone,
+  expires_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint sending_domains_pkey PRIMARY KEY (id),
+  constraint sending_domains_domain_type_check CHECK ((domain_type = ANY (ARRAY['CUSTOM'::text, 'SYSTEM'::text]))),
+  constraint sending_domains_health_score_check CHECK (((health_score >= 0) AND (health_score <= 100))),
+  constraint sending_domains_status_check CHECK ((status = ANY (ARRAY['PENDING_VERIFICATION'::text, 'ACTIVE'::text, 'VERIFICATION_FAILED'::text, 'DEGRADED'::text, 'SUSPENDED'::text, 'BLOCKED'::text, 'EXPIRED'::text]))),
+  constraint sending_domains_environment_id_key UNIQUE (environment_id)
+) with (fillfactor=80);
+CREATE INDEX sending_domains_due ON deliverability.sending_domains USING btree (next_check_at) WHERE (next_check_at IS NOT NULL);
+CREATE INDEX sending_domains_named ON deliverability.sending_domains USING btree (domain_name);
+alter table deliverability.sending_domains enable row level security;
+alter table deliverability.sending_domains force row level security;
+create policy app_rows on deliverability.sending_domains for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on deliverability.sending_domains for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.sending_domains for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on deliverability.sending_domains to mailwright_app;
+grant delete, insert, select, update on deliverability.sending_domains to mailwright_system;
+
+create table deliverability.slowed_destinations (
+  destination text not null,
+  slowed_at timestamp with time zone not null,
+  slow_until timestamp with time zone not null,
+  constraint slowed_destinations_pkey PRIMARY KEY (destination)
+);
+alter table deliverability.slowed_destinations enable row level security;
+alter table deliverability.slowed_destinations force row level security;
+create policy owner_rows on deliverability.slowed_destinations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.slowed_destinations for all to mailwright_system using (true) with check (true);
+grant delete, select on deliverability.slowed_destinations to mailwright_system;
+
+create table deliverability.warm_up_days (
+  environment_id bigint not null,
+  domain_id bigint not null,
+  starts_at timestamp with time zone not null,
+  mails integer not null,
+  constraint warm_up_days_pkey PRIMARY KEY (domain_id, starts_at),
+  constraint warm_up_days_mails_check CHECK ((mails >= 0)),
+  constraint warm_up_days_domain_id_fkey FOREIGN KEY (domain_id) REFERENCES deliverability.sending_domains(id) ON DELETE CASCADE
+) with (fillfactor=50);
+CREATE INDEX warm_up_days_of_environment ON deliverability.warm_up_days USING btree (environment_id);
+alter table deliverability.warm_up_days enable row level security;
+alter table deliverability.warm_up_days force row level security;
+create policy app_rows on deliverability.warm_up_days for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on deliverability.warm_up_days for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.warm_up_days for all to mailwright_system using (true) with check (true);
+grant insert, select, update on deliverability.warm_up_days to mailwright_app;
+grant delete, insert, select, update on deliverability.warm_up_days to mailwright_system;
+
+CREATE OR REPLACE FUNCTION deliverability.is_verified_elsewhere(wanted text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('sending domain ' || wanted, 0));
+  return exists (
+    select from deliverability.sending_domains d
+    where d.domain_name = wanted and d.tenant_id <> platform.tenant_id()
+      and d.verified_at is not null and d.status <> 'EXPIRED'
+  );
+end $function$;
+-- called by mailwright_app
+
+CREATE OR REPLACE FUNCTION deliverability.line_place(start timestamp with time zone, place integer, rate double precision, slow_until timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select case
+    when place <= s.slow then start + place * interval '1 minute'
+    else greatest(start, slow_until) + make_interval(secs => coalesce((place - s.slow) / rate, 0))
+  end
+  from (select coalesce(greatest(floor(extract(epoch from slow_until - start) / 60), 0), 0)::int as slow) s
+$function$;
+-- called by public
+
+CREATE OR REPLACE FUNCTION deliverability.report_distrust(of_delivery uuid, distrusting text, at timestamp with time zone, since timestamp with time zone, enough integer, until timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  reports int;
+begin
+  insert into deliverability.distrust_reports (delivery_id, destination, reported_at) values (of_delivery, distrusting, at)
+  on conflict (delivery_id) do nothing;
+  select count(*) into reports from (
+    select from deliverability.distrust_reports r
+    where r.destination = distrusting and r.reported_at > since limit enough
+  ) r;
+  return reports >= enough and deliverability.slow_destination(distrusting, at, until);
+end $function$;
+-- called by mailwright_app
+
+CREATE OR REPLACE FUNCTION deliverability.slow_destination(slowed text, at timestamp with time zone, until timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  was_slow boolean;
+begin
+  select s.slow_until > at into was_slow from deliverability.slowed_destinations s
+  where s.destination = slowed for update;
+  insert into deliverability.slowed_destinations as s (destination, slowed_at, slow_until) values (slowed, at, until)
+  on conflict (destination) do update set slow_until = greatest(s.slow_until, excluded.slow_until),
+    slowed_at = case when s.slow_until > at then s.slowed_at else at end;
+  if was_slow then
+    return false;
+  end if;
+  insert into deliverability.destination_budgets (destination, mails, refilled_at) values (slowed, 0, at)
+  on conflict (destination) do update set mails = 0, refilled_at = excluded.refilled_at;
+  perform pg_notify('mailwright_slow_downs', jsonb_build_object('destination', slowed, 'until', until)::text);
+  return true;
+end $function$;
+-- called by mailwright_app, mailwright_system
+
+CREATE OR REPLACE FUNCTION deliverability.slowed_now(at timestamp with time zone)
+ RETURNS TABLE(destination text, slow_until timestamp with time zone)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select s.destination, s.slow_until from deliverability.slowed_destinations s where s.slow_until > at
+$function$;
+-- called by mailwright_app
+
+CREATE OR REPLACE FUNCTION deliverability.take_budgets(line_name text, requests jsonb, at timestamp with time zone)
+ RETURNS TABLE(destination text, granted integer, places timestamp with time zone[], slow_until timestamp with time zone)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+ SET synchronous_commit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  if not exists (
+    select from jsonb_to_recordset(requests) as r(destination text, rate double precision)
+    where r.rate is not null
+      or exists (select from deliverability.slowed_destinations s where s.destination = r.destination and s.slow_until > at)
+  ) then
+    return;
+  end if;
+  insert into deliverability.destination_budgets (destination, mails, refilled_at)
+  select r.destination, case when s.destination is null then r.burst else 1 end, at
+  from jsonb_to_recordset(requests) as r(destination text, rate double precision, burst double precision)
+  left join deliverability.slowed_destinations s on s.destination = r.destination and s.slow_until > at
+  where (r.rate is not null or s.destination is not null)
+    and not exists (select from deliverability.destination_budgets b where b.destination = r.destination)
+  order by r.destination
+  on conflict do nothing;
+  -- The statement after this one sees what those had written that were waited for.
+  perform from deliverability.destination_budgets b
+  where b.destination in (select r.destination from jsonb_to_recordset(requests) as r(destination text))
+  order by b.destination for update;
+  return query
+  with asked as (
+    select r.destination, r.wanted, r.rate as usual_rate, s.slow_until,
+      case when s.destination is null then r.rate else 1 / 60.0::double precision end as rate,
+      case when s.destination is null then r.burst else 1 end as burst,
+      case when s.destination is null then r.kept else 0 end as kept
+    from jsonb_to_recordset(requests)
+      as r(destination text, wanted int, rate double precision, burst double precision, kept double precision)
+    left join deliverability.slowed_destinations s on s.destination = r.destination and s.slow_until > at
+    where r.rate is not null or s.destination is not null
+  ), filled as (
+    select a.*, greatest(b.refilled_at, at) as refilled_at, least(a.burst,
+        b.mails + greatest(extract(epoch from at - b.refilled_at), 0)::double precision * a.rate) as mails
+    from asked a join deliverability.destination_budgets b on b.destination = a.destination
+  ), counted as materialized (
+    -- The little more makes up for what rounding takes.
+    select f.*, greatest(least(f.wanted, floor(f.mails - f.kept + 0.000001)::int), 0) as granted from filled f
+  ), paid as (
+    update deliverability.destination_budgets b set mails = c.mails - c.granted, refilled_at = c.refilled_at
+    from counted c where b.destination = c.destination
+  ), waiting as materialized (
+    select c.*, c.wanted - c.granted as more, greatest(l.ends_at, at) as starts_at
+    from counted c
+    left join deliverability.destination_lines l on l.line = line_name and l.destination = c.destination
+    where c.wanted > c.granted
+  ), lined_up as (
+    insert into deliverability.destination_lines as l (line, destination, ends_at)
+    select line_name, w.destination, deliverability.line_place(w.starts_at, w.more, w.usual_rate, w.slow_until)
+    from waiting w
+    on conflict (line, destination) do update set ends_at = excluded.ends_at
+  )
+  select c.destination, c.granted, array(
+      select deliverability.line_place(w.starts_at, n, w.usual_rate, w.slow_until)
+      from waiting w cross join generate_series(1, w.more) n
+      where w.destination = c.destination order by n
+    ), c.slow_until
+  from counted c;
+end $function$;
+-- called by mailwright_app
+
+create schema webhooks;
+
+create table webhooks.attempts (
+  delivery_id uuid not null,
+  environment_id bigint not null,
+  attempt integer not null,
+  at timestamp with time zone not null,
+  duration_ms integer not null,
+  status integer,
+  error text,
+  constraint attempts_pkey PRIMARY KEY (delivery_id, attempt),
+  constraint attempts_delivery_id_fkey FOREIGN KEY (delivery_id) REFERENCES webhooks.deliveries(id) ON DELETE CASCADE
+);
+alter table webhooks.attempts enable row level security;
+alter table webhooks.attempts force row level security;
+create policy app_rows on webhooks.attempts for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on webhooks.attempts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on webhooks.attempts for all to mailwright_system using (true) with check (true);
+grant select on webhooks.attempts to mailwright_app;
+grant delete, insert, select, update on webhooks.attempts to mailwright_system;
+
+create table webhooks.deliveries (
+  id uuid not null,
+  environment_id bigint not null,
+  endpoint_id uuid not null,
+  event_id uuid not null,
+  state text not null default 'PENDING'::text,
+  attempts integer not null default 0,
+  next_attempt_at timestamp with time zone not null,
+  last_status integer,
+  last_error text,
+  created_at timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  constraint deliveries_pkey PRIMARY KEY (id),
+  constraint deliveries_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DELIVERED'::text, 'FAILED'::text]))),
+  constraint deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhooks.endpoints(id) ON DELETE CASCADE,
+  constraint deliveries_event_id_fkey FOREIGN KEY (event_id) REFERENCES webhooks.events(id) ON DELETE CASCADE
+) with (fillfactor=70);
+CREATE INDEX deliveries_of_endpoint ON webhooks.deliveries USING btree (endpoint_id, created_at DESC, id DESC);
+CREATE INDEX deliveries_of_event ON webhooks.deliveries USING btree (event_id);
+CREATE INDEX deliveries_open ON webhooks.deliveries USING btree (next_attempt_at) WHERE (finished_at IS NULL);
+CREATE INDEX deliveries_open_of_endpoint ON webhooks.deliveries USING btree (endpoint_id, next_attempt_at) WHERE (state = 'PENDING'::text);
+alter table webhooks.deliveries enable row level security;
+alter table webhooks.deliveries force row level security;
+create policy app_rows on webhooks.deliveries for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on webhooks.deliveries for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on webhooks.deliveries for all to mailwright_system using (true) with check (true);
+grant insert, select, update on webhooks.deliveries to mailwright_app;
+grant delete, insert, select, update on webhooks.deliveries to mailwright_system;
+
+create table webhooks.endpoints (
+  id uuid not null,
+  environment_id bigint not null,
+  project_id bigint not null,
+  url text not null,
+  description text,
+  event_types text[] not null default '{}'::text[],
+  secret text not null,
+  previous_secret text,
+  previous_secret_until timestamp with time zone,
+  status text not null,
+  disabled_reason text,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint endpoints_pkey PRIMARY KEY (id),
+  constraint endpoints_status_check CHECK ((status = ANY (ARRAY['ENABLED'::text, 'DISABLED'::text])))
+);
+CREATE INDEX endpoints_of_environment ON webhooks.endpoints USING btree (environment_id, id);
+alter table webhooks.endpoints enable row level security;
+alter table webhooks.endpoints force row level security;
+create policy app_rows on webhooks.endpoints for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on webhooks.endpoints for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on webhooks.endpoints for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on webhooks.endpoints to mailwright_app;
+grant delete, insert, select, update on webhooks.endpoints to mailwright_system;
+
+create table webhooks.events (
+  id uuid not null,
+  environment_id bigint not null,
+  type text not null,
+  subscriber_id uuid,
+  data jsonb,
+  occurred_at timestamp with time zone not null,
+  constraint events_pkey PRIMARY KEY (id)
+);
+CREATE INDEX events_of_subscriber ON webhooks.events USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
+CREATE INDEX events_oldest ON webhooks.events USING btree (occurred_at);
+alter table webhooks.events enable row level security;
+alter table webhooks.events force row level security;
+create policy app_rows on webhooks.events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on webhooks.events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on webhooks.events for all to mailwright_system using (true) with check (true);
+grant insert, select, update on webhooks.events to mailwright_app;
+grant delete, insert, select, update on webhooks.events to mailwright_system;
+
+CREATE OR REPLACE FUNCTION webhooks.listeners()
+ RETURNS TABLE(environment_id bigint, event_types text[])
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select e.environment_id, e.event_types from webhooks.endpoints e where e.status = 'ENABLED'
+$function$;
+-- called by mailwright_app, mailwright_system
