@@ -2,10 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, isUuid, type ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
+import { type Consent, isUnconfirmed } from '../consents/consent.js';
+import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { TopicsQuery } from '../topics/topics.query.js';
 import { type Confirmation, confirmationState, type ConfirmationState, coveredBy } from './confirmation.js';
-import type { Consent } from './consent.js';
-import { ConsentRepository } from './consent.repository.js';
 
 /** What a confirmation mail says, and to whom. */
 export interface ConfirmationMail {
@@ -39,7 +39,7 @@ type Row = Confirmation & ConfirmationStanding['subscriber'] & { readonly suppre
 export class ConfirmationsQuery {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(ConsentRepository) private readonly consents: ConsentRepository,
+    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -50,10 +50,7 @@ export class ConfirmationsQuery {
     if (standing?.state !== 'open') return null;
     const { confirmation, subscriber, consents } = standing;
     const { subscriberId, expiresAt } = confirmation;
-    const topicNames = await this.topicNames(
-      scope,
-      consents.filter((consent) => consent.isUnconfirmed),
-    );
+    const topicNames = await this.topicNames(scope, consents.filter(isUnconfirmed));
     return { confirmationId, subscriberId, ...subscriber, topicNames, expiresAt };
   }
 
@@ -63,7 +60,7 @@ export class ConfirmationsQuery {
       const row = await this.#find(scope, confirmationId);
       if (row === null) return null;
       const { email, emailKey, firstName, suppressed, ...confirmation } = row;
-      const all = (await this.consents.ofSubscriber(scope, confirmation.subscriberId)).all;
+      const all = await this.consents.ofSubscriber(scope, confirmation.subscriberId);
       const consents = coveredBy(confirmation, all);
       const state = suppressed ? 'gone' : confirmationState(confirmation, consents, this.clock.now());
       return { confirmation, subscriber: { email, emailKey, firstName }, state, consents };

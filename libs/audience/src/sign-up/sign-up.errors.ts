@@ -1,10 +1,20 @@
 import { DomainError } from '#kernel';
+import type { ConsentStatus } from '../consents/consent.js';
+
+/** Another subscriber of the project has the address. */
+export class SubscriberExistsError extends DomainError {
+  override readonly code = 'already-exists';
+
+  constructor() {
+    super('A subscriber with this e-mail address exists already.');
+  }
+}
 
 /** The consent stands already, or waits for its confirmation. */
 export class ConsentExistsError extends DomainError {
   override readonly code = 'already-exists';
 
-  constructor(status: 'SUBSCRIBED' | 'PENDING_CONFIRMATION') {
+  constructor(status: ConsentStatus) {
     super(
       status === 'SUBSCRIBED'
         ? 'The subscriber has consented to this topic already.'

@@ -1,7 +1,7 @@
 import type { ProjectScope } from '#kernel';
 
-/** How many subscribers there may be. Whoever knows the plan of a tenant says so; without one there is no limit. */
-export abstract class SubscriberAllowance {
+/** The limit of subscribers of a tenant's plan. Whoever knows the plan says it; without one there is no limit. */
+export abstract class SubscriberLimit {
   /** For the live environments of all the tenant's projects together; −1 is unlimited. */
   abstract max(scope: ProjectScope): Promise<number>;
 }
@@ -10,7 +10,7 @@ export abstract class SubscriberAllowance {
 export const UNLIMITED = -1;
 
 /**
- * Up to this far from the limit newcomers don't wait for each other: more than there are transactions at one
+ * Up to this far from the limit new subscribers don't wait for each other: more than there are transactions at one
  * moment, and so more than can be on their way past a count.
  */
 export const ROOM_FOR_ALL = 1_000;

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, type ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
+import { consentProof, type ConsentProof } from '../consents/consent-proof.js';
+import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
-import { ConsentChanges } from './consent-changes.service.js';
-import { consentProof, type ConsentProof } from './consent-proof.js';
 
-/** Who leaves, and through which mail. */
-export interface LeavingPerson {
+/** Who unsubscribes, and through which mail. */
+export interface UnsubscribingPerson {
   readonly actor: 'SUBSCRIBER_PAGE' | 'ONE_CLICK';
   readonly ipAddress: string | null;
   readonly userAgent: string | null;
@@ -21,8 +21,7 @@ export class UnsubscribesService {
   constructor(
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
     @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
-    @Inject(ConsentChanges) private readonly changes: ConsentChanges,
-    @Inject(Clock) private readonly clock: Clock,
+    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
   ) {}
 
   /** Revokes the consents to these topics; returns how many changed. */
@@ -30,25 +29,21 @@ export class UnsubscribesService {
     scope: ProjectScope,
     subscriberId: string,
     topicIds: readonly string[],
-    by: LeavingPerson,
+    by: UnsubscribingPerson,
   ): Promise<number> {
     return this.subscribers.whileHeld(scope, subscriberId, async () => {
-      const occasion = { at: this.clock.now(), proof: proofOf(by) };
-      const revoked = await this.changes.apply(scope, subscriberId, occasion, (consents) =>
-        consents.all
-          .filter(({ topicId }) => topicIds.includes(topicId))
-          .filter((consent) => consent.revoke(occasion.at)),
-      );
-      return revoked.length;
+      const order = { subscriberIds: [subscriberId], action: 'revoke', topicIds } as const;
+      const outcomes = await this.consents.change(scope, order, proofOf(by));
+      return outcomes.filter(({ isDone }) => isDone).length;
     });
   }
 
   /** Revokes all consents and suppresses the address. Nothing is left to do for a subscriber who was erased. */
-  async everything(scope: ProjectScope, subscriberId: string, by: LeavingPerson): Promise<void> {
+  async everything(scope: ProjectScope, subscriberId: string, by: UnsubscribingPerson): Promise<void> {
     await this.suppressions.suppressSubscriber(scope, subscriberId, 'GLOBAL_UNSUBSCRIBE', proofOf(by));
   }
 }
 
-function proofOf({ actor, deliveryId, ...details }: LeavingPerson): ConsentProof {
+function proofOf({ actor, deliveryId, ...details }: UnsubscribingPerson): ConsentProof {
   return consentProof(actor, deliveryId, details);
 }

@@ -3,8 +3,8 @@ import { DomainValidationError, InvalidStateError, NotFoundError } from '#kernel
 import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
 import { SuppressedError } from '../suppressions/suppression.errors.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
-import { ConsentExistsError, ResendTooSoonError } from './consent.errors.js';
-import { consentProof } from './consent-proof.js';
+import { ConsentExistsError, ResendTooSoonError } from './sign-up.errors.js';
+import { consentProof } from '../consents/consent-proof.js';
 import { ConsentsService } from './consents.service.js';
 
 const ADA = 'ada@example.com';

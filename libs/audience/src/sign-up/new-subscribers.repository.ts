@@ -2,33 +2,32 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared, type Sql } from '#platform';
-import type { Consent, ConsentState } from '../consents/consent.js';
-import type { ConsentOccasion } from '../consents/consent-changes.service.js';
-import { recorded } from '../consents/ledger.repository.js';
+import { addressLock } from '../addresses/address-lock.query.js';
+import type { ConsentOccasion } from '../consents/consent-proof.js';
+import { requestMails } from '../consents/consent-writer.repository.js';
+import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { definitionsLock } from '../custom-fields/custom-field.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { type GrantableTopic, isTopicKey } from '../topics/topic.js';
-import type { Subscriber, SubscriberFields, SubscriberSource, SubscriberStatus } from './subscriber.js';
-import { addressLock, subscriberColumns } from './subscriber.repository.js';
+import type { Subscriber, SubscriberFields, SubscriberSource } from '../subscribers/subscriber.js';
+import { subscriberColumns } from '../subscribers/subscriber.repository.js';
 
-/** Who wants to become a subscriber. */
-export interface Newcomer extends SubscriberFields {
+export interface NewSubscriber extends SubscriberFields {
   readonly id: string;
   readonly address: { readonly value: string; readonly key: string };
   readonly source: SubscriberSource;
-  readonly status: SubscriberStatus;
 }
 
-/** What is asked to be decided: an address, and what is to be written with it. */
-export interface Arrival {
+/** Who signs up: an address, and what is to be written with it. */
+export interface SignUp {
   readonly emailKey: string;
   readonly topicKeys: readonly string[];
   readonly writesCustomFields: boolean;
 }
 
-/** What a newcomer is decided by, as it stays until the transaction ends. */
-export interface Reception {
+/** What a sign-up is decided by, as it stays until the transaction ends. */
+export interface SignUpTerms {
   readonly isSubscriber: boolean;
   readonly isSuppressed: boolean;
   /** Those of the keys that are topics, in the order of their ids. */
@@ -42,33 +41,29 @@ export interface Reception {
  * that writes the subscriber, the consents and their record.
  */
 @Injectable()
-export class Newcomers {
+export class NewSubscribers {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
   ) {}
 
   /** Runs `work` in a transaction that alone decides about the address. */
-  whileReceived<T>(
-    scope: ProjectScope,
-    arrival: Arrival,
-    work: (reception: Reception) => Promise<T>,
-  ): Promise<T> {
+  whileLocked<T>(scope: ProjectScope, signUp: SignUp, work: (terms: SignUpTerms) => Promise<T>): Promise<T> {
     return this.database.transaction(scope, async ({ db }) => {
-      const locks = sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, arrival.emailKey)})`;
+      const locks = sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, signUp.emailKey)})`;
       await (
-        arrival.writesCustomFields
+        signUp.writesCustomFields
           ? sql`${locks}, pg_advisory_xact_lock_shared(${definitionsLock(scope)})`
           : locks
       ).execute(db);
       // A statement of its own: it sees what those did who had the locks before.
-      return work(await this.#receive(db, scope, arrival));
+      return work(await this.#terms(db, scope, signUp));
     });
   }
 
-  async #receive(db: Sql, scope: ProjectScope, { emailKey, topicKeys }: Arrival): Promise<Reception> {
+  async #terms(db: Sql, scope: ProjectScope, { emailKey, topicKeys }: SignUp): Promise<SignUpTerms> {
     const keys = [...new Set(topicKeys)].filter(isTopicKey);
-    const { rows } = await sql<Reception>`${prepared}
+    const { rows } = await sql<SignUpTerms>`${prepared}
       with named as (
         select t.id, t.topic_key as "topicKey", t.status, t.double_opt_in_enabled as "doubleOptInEnabled"
         from audience.topics t
@@ -92,45 +87,28 @@ export class Newcomers {
     return rows[0]!;
   }
 
-  /** Makes a subscriber with the first consents, as they were granted, and the consent record. */
+  /** Makes a subscriber with the first consents, the consent record and the mail that asks to confirm those that need it. */
   insert(
     scope: ProjectScope,
-    { id, address, firstName, lastName, phone, customFields, source, status }: Newcomer,
-    consents: readonly Consent[],
-    { at, proof }: ConsentOccasion,
+    { id, address, firstName, lastName, phone, customFields, source }: NewSubscriber,
+    first: FirstConsents,
+    occasion: ConsentOccasion,
   ): Promise<Subscriber> {
-    const entries = consents.flatMap(({ topicId, changes }) =>
-      changes.map((change) => ({
-        environmentId: scope.environmentId,
-        subscriberId: id,
-        topicId,
-        ...change,
-      })),
-    );
-    const column = (field: keyof ConsentState) => consents.map(({ state }) => state?.[field] ?? null);
+    const { at } = occasion;
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Subscriber>`${prepared}
+      const { rows } = await sql<Subscriber & { readonly confirmationId: string | null }>`${prepared}
         with made as (
           insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name,
             last_name, phone, custom_fields, source, status, created_at, updated_at)
           values (${id}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key},
-            ${firstName}, ${lastName}, ${phone}, ${JSON.stringify(customFields)}::jsonb, ${source}, ${status}, ${at}, ${at})
-          returning ${subscriberColumns}
-        ), granted as (
-          insert into audience.consents (subscriber_id, environment_id, subscriber_status, subscriber_created_at, topic_id,
-            status, granted_at, token_expires_at, subscribed_at)
-          select ${id}::uuid, ${scope.environmentId}::bigint, ${status}::text, ${at}::timestamptz, c.*
-          from unnest(
-            ${consents.map(({ topicId }) => topicId)}::uuid[],
-            ${column('status')}::text[],
-            ${column('grantedAt')}::timestamptz[],
-            ${column('tokenExpiresAt')}::timestamptz[],
-            ${column('subscribedAt')}::timestamptz[]
-          ) c
-        ), recorded as (${recorded(entries, proof, at)})
-        select * from made
+            ${firstName}, ${lastName}, ${phone}, ${JSON.stringify(customFields)}::jsonb, ${source}, ${first.status}, ${at}, ${at})
+          returning *
+        ), ${written(selectedForMade(first), 'new', occasion)}
+        select ${subscriberColumns}, (select a.id from asked a) as "confirmationId" from made b
       `.execute(db);
-      return rows[0]!;
+      const { confirmationId, ...subscriber } = rows[0]!;
+      await requestMails(db, scope, confirmationId === null ? [] : [confirmationId]);
+      return subscriber;
     });
   }
 }

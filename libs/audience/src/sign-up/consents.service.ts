@@ -1,11 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
+import { DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
+import type { ConsentStatus } from '../consents/consent.js';
+import type { ConsentProof } from '../consents/consent-proof.js';
+import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
+import { SuppressionsService } from '../suppressions/suppressions.service.js';
+import { grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
-import type { ConsentStatus } from './consent.js';
-import { ConsentChanges } from './consent-changes.service.js';
-import type { ConsentProof } from './consent-proof.js';
-import { OptIns } from './opt-ins.service.js';
+import { ConfirmationRepeats } from './confirmation-repeats.service.js';
+import { ConsentExistsError } from './sign-up.errors.js';
 
 /** A consent as it stands after it was granted. */
 export interface GrantedConsent {
@@ -22,10 +25,10 @@ export interface GrantedConsent {
 export class ConsentsService {
   constructor(
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
+    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
     @Inject(TopicRepository) private readonly topics: TopicRepository,
-    @Inject(OptIns) private readonly optIns: OptIns,
-    @Inject(ConsentChanges) private readonly changes: ConsentChanges,
-    @Inject(Clock) private readonly clock: Clock,
+    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
+    @Inject(ConfirmationRepeats) private readonly repeats: ConfirmationRepeats,
   ) {}
 
   /** Throws NotFoundError, DomainValidationError, SuppressedError, ConsentExistsError. */
@@ -35,13 +38,16 @@ export class ConsentsService {
     topicKey: string,
     proof: ConsentProof,
   ): Promise<GrantedConsent> {
-    return this.subscribers.whileLocked(scope, address.key, async (id) => {
-      const { topics, faults } = await this.optIns.choose(scope, [topicKey]);
-      if (faults[0] != null) throw new DomainValidationError({ topicKey: faults[0] });
-      await this.optIns.refuseSuppressed(scope, address.key);
-      const occasion = { at: this.clock.now(), proof };
-      const [consent] = await this.optIns.grant(scope, id, topics, occasion);
-      const { status, grantedAt, confirmedAt, tokenExpiresAt } = consent!.state!;
+    return this.subscribers.whileLocked(scope, address.key, async (subscriberId) => {
+      const topic = (await this.topics.named(scope, [topicKey])).get(topicKey);
+      const fault = grantFault(topic);
+      if (topic === undefined || fault !== null) throw new DomainValidationError({ topicKey: fault ?? '' });
+      await this.suppressions.refuseSuppressed(scope, address.key);
+      const order = { subscriberIds: [subscriberId], action: 'grant', topics: [topic] } as const;
+      const [outcome] = await this.consents.change(scope, order, proof);
+      const { isDone, consent } = outcome!;
+      const { status, grantedAt, confirmedAt, tokenExpiresAt } = consent!;
+      if (!isDone) throw new ConsentExistsError(status);
       const requiresConfirmation = status === 'PENDING_CONFIRMATION';
       return { topicKey, status, requiresConfirmation, grantedAt, confirmedAt, tokenExpiresAt };
     });
@@ -55,11 +61,9 @@ export class ConsentsService {
     proof: ConsentProof,
   ): Promise<void> {
     await this.subscribers.whileLocked(scope, address.key, async (subscriberId) => {
-      const topicId = await this.#topicId(scope, topicKey);
-      const occasion = { at: this.clock.now(), proof };
-      await this.changes.apply(scope, subscriberId, occasion, (consents) =>
-        [consents.to(topicId)].filter((consent) => consent.revoke(occasion.at)),
-      );
+      const topicIds = [await this.#topicId(scope, topicKey)];
+      const order = { subscriberIds: [subscriberId], action: 'revoke', topicIds } as const;
+      await this.consents.change(scope, order, proof);
     });
   }
 
@@ -72,14 +76,9 @@ export class ConsentsService {
   ): Promise<void> {
     await this.subscribers.whileLocked(scope, address.key, async (subscriberId) => {
       const topicId = await this.#topicId(scope, topicKey);
-      const occasion = { at: this.clock.now(), proof };
-      await this.optIns.askAgain(scope, subscriberId, occasion, async (consents) => {
-        const consent = consents.to(topicId);
-        if (consent.status === null) throw new NotFoundError();
-        consent.resend(occasion.at);
-        await this.optIns.refuseSuppressed(scope, address.key);
-        return [consent];
-      });
+      await this.repeats.refuseUnlessPending(scope, subscriberId, topicId);
+      await this.suppressions.refuseSuppressed(scope, address.key);
+      await this.repeats.send(scope, subscriberId, [topicId], proof);
     });
   }
 

@@ -1,12 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, type ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
+import { isUnconfirmed } from '../consents/consent.js';
+import { consentProof } from '../consents/consent-proof.js';
+import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
-import { type ConfirmationState, coveredBy } from './confirmation.js';
+import type { ConfirmationState } from './confirmation.js';
+import { ConfirmationRepeats } from './confirmation-repeats.service.js';
 import { ConfirmationsQuery, type ConfirmationStanding } from './confirmations.query.js';
-import { ConsentChanges } from './consent-changes.service.js';
-import { ResendTooSoonError } from './consent.errors.js';
-import { consentProof } from './consent-proof.js';
-import { OptIns } from './opt-ins.service.js';
+import { ResendTooSoonError } from './sign-up.errors.js';
 
 export interface ConfirmationDescription {
   /** `gone`: no such request, or nothing that it could confirm. */
@@ -28,9 +29,8 @@ export class ConfirmationsService {
   constructor(
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
     @Inject(ConfirmationsQuery) private readonly query: ConfirmationsQuery,
-    @Inject(ConsentChanges) private readonly changes: ConsentChanges,
-    @Inject(OptIns) private readonly optIns: OptIns,
-    @Inject(Clock) private readonly clock: Clock,
+    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
+    @Inject(ConfirmationRepeats) private readonly repeats: ConfirmationRepeats,
   ) {}
 
   /** What the link's page shows. Changes nothing. */
@@ -38,8 +38,8 @@ export class ConfirmationsService {
     const standing = await this.query.standing(scope, confirmationId);
     if (standing === null || standing.state === 'gone') return { state: 'gone', email: '', topicNames: [] };
     const { state, subscriber, consents } = standing;
-    const shown = consents.filter(({ isUnconfirmed, status }) =>
-      state === 'confirmed' ? status === 'SUBSCRIBED' : isUnconfirmed,
+    const shown = consents.filter((consent) =>
+      state === 'confirmed' ? consent.status === 'SUBSCRIBED' : isUnconfirmed(consent),
     );
     return { state, email: subscriber.email, topicNames: await this.query.topicNames(scope, shown) };
   }
@@ -53,16 +53,12 @@ export class ConfirmationsService {
     return this.#whileHeld(scope, confirmationId, async (standing) => {
       if (standing === null || standing.state === 'gone') return 'gone';
       if (standing.state === 'expired') return 'expired';
-      const { confirmation } = standing;
-      const at = this.clock.now();
+      const subscriberIds = [standing.confirmation.subscriberId];
+      const topicIds = standing.consents.map(({ topicId }) => topicId);
       const proof = consentProof('SUBSCRIBER_PAGE', confirmationId, by);
-      const confirmed = await this.changes.apply(
-        scope,
-        confirmation.subscriberId,
-        { at, proof },
-        (consents) => coveredBy(confirmation, consents.all).filter((consent) => consent.confirm(at)),
-      );
-      return confirmed.length > 0 ? 'confirmed' : 'already-confirmed';
+      const order = { subscriberIds, action: 'confirm', topicIds } as const;
+      const outcomes = await this.consents.change(scope, order, proof);
+      return outcomes.some(({ isDone }) => isDone) ? 'confirmed' : 'already-confirmed';
     });
   }
 
@@ -77,13 +73,10 @@ export class ConfirmationsService {
     try {
       return await this.#whileHeld(scope, confirmationId, async (standing) => {
         if (standing?.state !== 'open' && standing?.state !== 'expired') return 'not-needed';
-        const { confirmation } = standing;
-        const at = this.clock.now();
-        const occasion = { at, proof: consentProof('SUBSCRIBER_PAGE', confirmationId) };
-        const asked = await this.optIns.askAgain(scope, confirmation.subscriberId, occasion, (consents) =>
-          coveredBy(confirmation, consents.all).filter((consent) => consent.askAgain(at)),
-        );
-        return asked ? 'sent' : 'not-needed';
+        const proof = consentProof('SUBSCRIBER_PAGE', confirmationId);
+        const { subscriberId } = standing.confirmation;
+        const topicIds = standing.consents.filter(isUnconfirmed).map(({ topicId }) => topicId);
+        return (await this.repeats.send(scope, subscriberId, topicIds, proof)) ? 'sent' : 'not-needed';
       });
     } catch (error) {
       if (error instanceof ResendTooSoonError) return 'too-soon';

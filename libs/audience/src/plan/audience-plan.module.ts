@@ -1,10 +1,10 @@
 import { type DynamicModule, Global, Module, type Type } from '@nestjs/common';
-import { AudienceFeatures } from '../features/audience-features.js';
-import { SubscriberAllowance } from './subscriber-allowance.js';
+import { AudienceFeatures } from './audience-features.js';
+import { SubscriberLimit } from './subscriber-limit.js';
 
 /** Who answers for tenants' plans. */
 interface PlanPorts {
-  readonly allowance: Type<SubscriberAllowance>;
+  readonly subscriberLimit: Type<SubscriberLimit>;
   readonly features: Type<AudienceFeatures>;
 }
 
@@ -13,15 +13,15 @@ interface PlanPorts {
 @Module({})
 export class AudiencePlanModule {
   /** By services that a module exports: whoever puts the contexts together knows both, and they not each other. */
-  static by(module: Type, { allowance, features }: PlanPorts): DynamicModule {
+  static by(module: Type, { subscriberLimit, features }: PlanPorts): DynamicModule {
     return {
       module: AudiencePlanModule,
       imports: [module],
       providers: [
-        { provide: SubscriberAllowance, useExisting: allowance },
+        { provide: SubscriberLimit, useExisting: subscriberLimit },
         { provide: AudienceFeatures, useExisting: features },
       ],
-      exports: [AudienceFeatures, SubscriberAllowance],
+      exports: [AudienceFeatures, SubscriberLimit],
     };
   }
 }

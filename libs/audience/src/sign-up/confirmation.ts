@@ -1,4 +1,4 @@
-import type { Consent } from './consent.js';
+import { type Consent, isUnconfirmed } from '../consents/consent.js';
 
 /** One request to confirm: a mail whose link covers the topics of one grant. */
 export interface Confirmation {
@@ -13,12 +13,10 @@ export type ConfirmationState = 'open' | 'confirmed' | 'expired' | 'gone';
 
 /** Its consents as they stand, without those that were revoked and granted anew since: they have a request of their own. */
 export function coveredBy(confirmation: Confirmation, consents: readonly Consent[]): readonly Consent[] {
-  return consents.filter(({ topicId, state }) => {
-    const grantedAt = state?.grantedAt ?? null;
-    return (
-      confirmation.topicIds.includes(topicId) && grantedAt !== null && grantedAt <= confirmation.createdAt
-    );
-  });
+  const { topicIds, createdAt } = confirmation;
+  return consents.filter(
+    ({ topicId, grantedAt }) => topicIds.includes(topicId) && grantedAt !== null && grantedAt <= createdAt,
+  );
 }
 
 /**
@@ -30,7 +28,7 @@ export function confirmationState(
   consents: readonly Consent[],
   now: Date,
 ): ConfirmationState {
-  if (!consents.some((consent) => consent.isUnconfirmed)) {
+  if (!consents.some(isUnconfirmed)) {
     return consents.some(({ status }) => status === 'SUBSCRIBED') ? 'confirmed' : 'gone';
   }
   return expiresAt > now ? 'open' : 'expired';

@@ -2,7 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { sql } from 'kysely';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 import { Database, prepared } from '#platform';
-import { ROOM_FOR_ALL, ROOM_FOR_IMPORTS, SubscriberAllowance, UNLIMITED } from './subscriber-allowance.js';
+import { ROOM_FOR_ALL, ROOM_FOR_IMPORTS, SubscriberLimit, UNLIMITED } from './subscriber-limit.js';
 
 interface Reservation {
   readonly granted: number;
@@ -15,10 +15,10 @@ interface Reservation {
  * has no limit.
  */
 @Injectable()
-export class SubscriberLimit {
+export class SubscriberLimitService {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Optional() @Inject(SubscriberAllowance) private readonly allowance: SubscriberAllowance | undefined,
+    @Optional() @Inject(SubscriberLimit) private readonly limit: SubscriberLimit | undefined,
   ) {}
 
   /** Lets one more be made in the caller's transaction. Throws DomainValidationError. */
@@ -38,9 +38,8 @@ export class SubscriberLimit {
   }
 
   async #reserve(scope: ProjectScope, wanted: number): Promise<Reservation> {
-    if (scope.environment !== 'LIVE' || this.allowance === undefined)
-      return { granted: wanted, max: UNLIMITED };
-    const max = await this.allowance.max(scope);
+    if (scope.environment !== 'LIVE' || this.limit === undefined) return { granted: wanted, max: UNLIMITED };
+    const max = await this.limit.max(scope);
     if (max === UNLIMITED) return { granted: wanted, max };
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<{ granted: number }>`${prepared}
