@@ -45,7 +45,7 @@ import { SegmentsQuery } from './segments/segments.query.js';
 import { SegmentsService } from './segments/segments.service.js';
 import { SubscriberRules } from './segments/subscriber-rules.service.js';
 import { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
-import { Signals } from './triggers/triggers.service.js';
+import { Triggers } from './triggers/triggers.service.js';
 import { RecipientsQuery } from './recipients/recipients.query.js';
 import { NewSubscribers } from './sign-up/new-subscribers.repository.js';
 import { SubscriberLimitService } from './plan/subscriber-limit.service.js';
@@ -62,7 +62,7 @@ import { TopicsQuery } from './topics/topics.query.js';
 import { TopicsService } from './topics/topics.service.js';
 import { UsageCatalogue } from './usage/usage-catalogue.js';
 
-const door = [
+const exported = [
   ActivityCatalogue,
   AddressDigests,
   AutomatedConsents,
@@ -91,7 +91,7 @@ const door = [
   SegmentsQuery,
   SegmentsService,
   SignUpService,
-  Signals,
+  Triggers,
   SubscriberEventsService,
   LiveSubscribersQuery,
   SubscriberRules,
@@ -110,7 +110,7 @@ const door = [
 /** Subscribers, topics, consents and suppressions of a project. Needs the PlatformModule. */
 @Module({
   providers: [
-    ...door,
+    ...exported,
     ConfirmationRepeats,
     ConsentPublisher,
     ConsentWriter,
@@ -132,6 +132,6 @@ const door = [
     SuppressionRepository,
     TopicRepository,
   ],
-  exports: door,
+  exports: exported,
 })
 export class AudienceModule {}

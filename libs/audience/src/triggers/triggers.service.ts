@@ -4,10 +4,10 @@ import type { ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
 
 /** NOTIFY channel on which it is told that something was noted. */
-export const SIGNALS_CHANNEL = 'mailwright_signals';
+export const TRIGGERS_CHANNEL = 'mailwright_signals';
 
 /** What one can wait for, and of what: the id of a topic or segment, or the name of an event. */
-export interface AwaitedSignal {
+export interface AwaitedTrigger {
   readonly kind: 'SUBSCRIBED' | 'SEGMENT_ENTERED' | 'SEGMENT_LEFT' | 'CUSTOM_EVENT';
   readonly subject: string;
 }
@@ -17,11 +17,11 @@ export interface AwaitedSignal {
  * that makes it happen (triggers do it), so that nothing is missed or told twice. A waiter has an id of its own.
  */
 @Injectable()
-export class Signals {
+export class Triggers {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** From when the caller's transaction commits, this is noted, and nothing else. What was noted before stays. */
-  watch(scope: ProjectScope, watcherId: string, { kind, subject }: AwaitedSignal): Promise<unknown> {
+  watch(scope: ProjectScope, watcherId: string, { kind, subject }: AwaitedTrigger): Promise<unknown> {
     return this.database.transaction(scope, ({ db }) =>
       sql`
         insert into audience.signal_watches (watcher_id, environment_id, kind, subject, is_open)
