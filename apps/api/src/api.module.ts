@@ -28,7 +28,10 @@ const STATEMENT_TIMEOUT_MS = 20_000;
 /** The contexts over HTTP. */
 const EDGES = [
   AccessApiModule,
-  AudiencePlanModule.by(BillingModule, { allowance: SubscriberLimitQuery, features: PlanFeaturesQuery }),
+  AudiencePlanModule.by(BillingModule, {
+    subscriberLimit: SubscriberLimitQuery,
+    features: PlanFeaturesQuery,
+  }),
   AudienceApiModule,
   MessagingApiModule,
   DomainPortsModule,

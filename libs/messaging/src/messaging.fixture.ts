@@ -15,7 +15,7 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
 import { prepareProject, SECRETS } from '#testing/system';
-import { consentProof, SubscribersService, TopicsService } from '#audience';
+import { consentProof, SignUpService, TopicsService } from '#audience';
 import { AutomationsWorkerModule } from './automations/automations.module.js';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
@@ -175,7 +175,7 @@ export class MessagingFixture {
     if ('fault' in parsed) throw new Error(parsed.fault);
     const topic = await this.get(TopicsService).create(scope, { name: 'Art', doubleOptInEnabled: true });
     const input = { address: parsed.address, topicKeys: [topic.topicKey], source: 'API' } as const;
-    await this.get(SubscribersService).create(scope, input, consentProof('API_KEY', 'key'));
+    await this.get(SignUpService).create(scope, input, consentProof('API_KEY', 'key'));
     const database = this.context.get<Database>(Database, { strict: false });
     for (const { id } of await this.test.query<{ id: string }>('select id from audience.confirmations'))
       await database.transaction(scope, (tx) => this.get(OptInDeliveriesService).add(scope, tx, id));

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import * as fc from '#testing/properties';
 import { AudienceFixture } from '../audience.fixture.js';
-import { SUBSCRIBER_STATUSES } from '../subscribers/subscriber.js';
+import { SUBSCRIBER_STATUSES, SUPPRESSION_REASONS } from '../consents/subscriber-status.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
-import { SUPPRESSION_REASONS } from '../suppressions/suppression.js';
 import { SuppressionsQuery } from '../suppressions/suppressions.query.js';
 import { TopicsQuery } from '../topics/topics.query.js';
 import {
