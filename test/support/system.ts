@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { displayParts, hashApiKey, makeApiKey } from '../../libs/access/src/api-keys/api-key.js';
 import { API_SCOPES, type Environment, newId, type ProjectScope } from '../../libs/kernel/src/index.js';
 import { ApiClient } from './api-client.js';
-import { createTestDatabase, openTestDatabase, type TestDatabase } from './database.js';
+import { advanceTime, createTestDatabase, openTestDatabase, type TestDatabase } from './database.js';
 import { createProject, type TestProject } from './fixtures.js';
 import { askHouse, type SharedSystemPlace } from './house-client.js';
 import { type Environment as Variables, type RunningProgram, startProgram } from './program.js';
@@ -31,6 +31,8 @@ export interface System {
 export interface RunningSystem extends System {
   readonly api: RunningProgram;
   worker: RunningProgram;
+  /** Moves the clock of its database and programs, which goes on from there. */
+  advanceClock(milliseconds: number): Promise<void>;
 }
 
 /** The api and worker that all files share which need no variables of their own and stop nothing. */
@@ -77,6 +79,10 @@ export async function startSystemOn(
     variables: forWorker,
     worker,
     project: (projectKey) => prepareProject(database, baseUrl, projectKey),
+    advanceClock: async (milliseconds) => {
+      await advanceTime(database, milliseconds);
+      await Promise.all([api.readClock(), system.worker.readClock()]);
+    },
     stop: async () => {
       await Promise.all([system.worker.stop(), api.stop()]);
       await database.drop();
