@@ -1,11 +1,15 @@
 import { DatabaseClock } from '../../libs/platform/src/clock/database-clock.js';
+import type { Database } from '../../libs/platform/src/database/database.js';
 
 /**
  * Loaded before the api or the worker that a test starts, by `--import`: asked by the test, its clock reads the time of
  * the database again, at once instead of within seconds. The programs themselves have no part in it, so that nobody can
  * ask them in production.
  */
-const follow = DatabaseClock.prototype.follow;
+const follow = Object.getOwnPropertyDescriptor(DatabaseClock.prototype, 'follow')?.value as (
+  this: DatabaseClock,
+  database: Database,
+) => Promise<void>;
 
 DatabaseClock.prototype.follow = async function (this: DatabaseClock, database) {
   process.on('message', (message: { readonly type?: string }) => {
