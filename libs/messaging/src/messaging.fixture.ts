@@ -1,5 +1,6 @@
+import { afterAll } from '@jest/globals';
 import type { INestApplicationContext, Type } from '@nestjs/common';
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import { ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
@@ -21,6 +22,7 @@ import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campai
 import { CampaignSchema } from './campaigns/campaign.schema.js';
 import { CampaignSendingService } from './campaigns/campaign-sending.service.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
+import { ContentPools } from './content-processes/content-processes.service.js';
 import { CampaignClosingService } from './deliveries/campaign-closing.service.js';
 import { CampaignExpansionService } from './deliveries/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
@@ -68,6 +70,24 @@ const DRAFT: CampaignDraft = {
   sendStrategy: null,
   scheduledAt: null,
 };
+
+/** For all contexts of a test file: a process that compiles content takes most of a second to start. */
+class SharedPools extends ContentPools {
+  override close(): void {
+    // A context that ends leaves them to the others.
+  }
+
+  end(): void {
+    super.close();
+  }
+}
+
+const pools = new SharedPools();
+afterAll(() => pools.end());
+
+@Global()
+@Module({ providers: [{ provide: ContentPools, useValue: pools }], exports: [ContentPools] })
+class SharedPoolsModule {}
 
 /** What the context runs on. */
 interface Surroundings {
@@ -121,7 +141,14 @@ export class MessagingFixture {
       applicationName: 'spec',
       announcer,
     };
-    @Module({ imports: [PlatformModule.register(options), AutomationsWorkerModule, MessagingWorkerModule] })
+    @Module({
+      imports: [
+        PlatformModule.register(options),
+        SharedPoolsModule,
+        AutomationsWorkerModule,
+        MessagingWorkerModule,
+      ],
+    })
     class Root {}
     const context = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
     await context.get(Notifications).start();

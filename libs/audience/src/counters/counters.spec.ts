@@ -16,7 +16,7 @@ import {
 import { CounterCheckService } from './counter-check.service.js';
 import { FoldCounters } from './fold-counters.task.js';
 
-const OPERATIONS = 2_000;
+const OPERATIONS = fc.runs(500);
 const PEOPLE = 25;
 const WRITERS = 20;
 
