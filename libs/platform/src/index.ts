@@ -15,6 +15,7 @@ export { migrate } from './database/migrations.js';
 export { Notifications } from './database/notifications.js';
 export { runtimeUrl } from './database/runtime-url.js';
 export { SQL_STATE, sqlStateOf } from './database/sql-state.js';
+export type { Tables } from './database/tables.js';
 export { UnfitDatabaseError } from './database/unfit-database.error.js';
 export {
   cancel,
