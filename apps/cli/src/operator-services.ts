@@ -3,6 +3,7 @@ import { type INestApplicationContext, Module, type ModuleMetadata } from '@nest
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import {
+  accessEntities,
   AccessModule,
   ApiKeysQuery,
   ApiKeysService,
@@ -90,7 +91,7 @@ function start(env: Variables, more: readonly ContextModule[]): Promise<INestApp
   const platform = PlatformModule.register({
     config,
     logger,
-    entities: [],
+    entities: accessEntities,
     applicationName: 'mailwright-cli',
     announcer: WebhookAnnouncer,
   });

@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
+import { accessEntities } from '#access';
 import { CampaignSchema, loadReportLocale } from '#messaging';
 import {
   collectProcessMetrics,
@@ -45,7 +46,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   const options = {
     config,
     logger,
-    entities: [CampaignSchema],
+    entities: [...accessEntities, CampaignSchema],
     applicationName: 'mailwright-worker',
     announcer: WebhookAnnouncer,
   };
