@@ -11,7 +11,7 @@ import {
   ProjectsService,
   TenantsService,
 } from '#access';
-import { BillingModule, ProjectAllowance, SubscriptionsService } from '#billing';
+import { billingEntities, BillingModule, ProjectAllowance, SubscriptionsService } from '#billing';
 import { Clock } from '#kernel';
 import {
   ConfigurationError,
@@ -91,7 +91,7 @@ function start(env: Variables, more: readonly ContextModule[]): Promise<INestApp
   const platform = PlatformModule.register({
     config,
     logger,
-    entities: accessEntities,
+    entities: [...accessEntities, ...billingEntities],
     applicationName: 'mailwright-cli',
     announcer: WebhookAnnouncer,
   });

@@ -3,6 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { accessEntities } from '#access';
+import { billingEntities } from '#billing';
 import { CampaignSchema, loadReportLocale } from '#messaging';
 import {
   collectProcessMetrics,
@@ -46,7 +47,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   const options = {
     config,
     logger,
-    entities: [...accessEntities, CampaignSchema],
+    entities: [...accessEntities, ...billingEntities, CampaignSchema],
     applicationName: 'mailwright-worker',
     announcer: WebhookAnnouncer,
   };

@@ -34,7 +34,7 @@ export class ApiKeysQuery {
   list(projectId?: number): Promise<ApiKeySummary[]> {
     const now = this.clock.now();
     return this.database.system(async () => {
-      const keys = await this.database
+      const keys = this.database
         .tables<AccessTables>()
         .selectFrom('access.api_keys as k')
         .innerJoin('access.project_environments as e', 'e.id', 'k.environmentId')
@@ -42,11 +42,10 @@ export class ApiKeysQuery {
         .innerJoin('access.tenants as t', 't.id', 'p.tenantId')
         .select(['k.id', 't.tenantKey', 'p.projectKey', 'e.environment', 'k.name', 'k.prefix', 'k.lastFour'])
         .select(['k.scopes', 'k.rateLimitPerMinute', 'k.createdAt', 'k.expiresAt', 'k.revokedAt'])
-        .$if(projectId !== undefined, (query) => query.where('p.id', '=', projectId ?? 0))
         .orderBy('k.createdAt', 'desc')
-        .orderBy('k.id', 'desc')
-        .execute();
-      return keys.map((key) => ({ ...key, status: statusOf(key, now) }));
+        .orderBy('k.id', 'desc');
+      const chosen = projectId === undefined ? keys : keys.where('p.id', '=', projectId);
+      return (await chosen.execute()).map((key) => ({ ...key, status: statusOf(key, now) }));
     });
   }
 }
