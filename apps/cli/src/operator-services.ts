@@ -22,7 +22,7 @@ import {
   refuseUnfitDatabase,
   UnfitDatabaseError,
 } from '#platform';
-import { WebhookAnnouncer } from '#webhooks';
+import { WebhookAnnouncer, webhookEntities } from '#webhooks';
 import { OperatorError } from './failures.js';
 
 type ContextModule = NonNullable<ModuleMetadata['imports']>[number];
@@ -91,7 +91,7 @@ function start(env: Variables, more: readonly ContextModule[]): Promise<INestApp
   const platform = PlatformModule.register({
     config,
     logger,
-    entities: [...accessEntities, ...billingEntities],
+    entities: [...accessEntities, ...billingEntities, ...webhookEntities],
     applicationName: 'mailwright-cli',
     announcer: WebhookAnnouncer,
   });

@@ -22,7 +22,7 @@ import {
   type QueueBackend,
   refuseUnfitDatabase,
 } from '#platform';
-import { WebhookAnnouncer } from '#webhooks';
+import { WebhookAnnouncer, webhookEntities } from '#webhooks';
 import { BounceServer } from './deliverability/bounce-server.js';
 import { QUEUE_BACKEND } from './queue.providers.js';
 import { WorkerStartError } from './worker-start.error.js';
@@ -47,7 +47,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   const options = {
     config,
     logger,
-    entities: [...accessEntities, ...billingEntities, CampaignSchema],
+    entities: [...accessEntities, ...billingEntities, ...webhookEntities, CampaignSchema],
     applicationName: 'mailwright-worker',
     announcer: WebhookAnnouncer,
   };

@@ -28,7 +28,7 @@ describe('What is written of billing is read as it was', () => {
     of: object,
   ): Promise<Entity> => {
     billing.database.em.clear();
-    return { ...(await billing.database.em.findOneOrFail(type, of)) };
+    return billing.database.em.findOneOrFail(type, of);
   };
 
   it('a subscription, and an invoice with its lines', () =>
@@ -63,7 +63,7 @@ describe('What is written of billing is read as it was', () => {
       subscription.externalCustomerId = 'cus_1';
       subscription.updatedAt = LATER;
       await em.flush();
-      expect(await readAgain(Subscription, { tenantId })).toEqual({ ...subscription });
+      expect(await readAgain(Subscription, { tenantId })).toEqual(subscription);
 
       const about = {
         tenantId,
@@ -86,7 +86,7 @@ describe('What is written of billing is read as it was', () => {
       const line = { description: 'Pro', amountCents: 2_700, periodStart: NOW, periodEnd: LATER };
       const invoices = billing.get(InvoiceRepository, { strict: false });
       await invoices.add(invoice, [line]);
-      expect(await readAgain(Invoice, { publicId })).toEqual({ ...invoice });
+      expect(await readAgain(Invoice, { publicId })).toEqual(invoice);
     }));
 
   it('a plan, with its variants and prices', () =>

@@ -51,12 +51,8 @@ export {
   SubscriptionReportQuery,
 } from './subscriptions/subscription-report.query.js';
 export { SubscriptionPeriodStarted } from './subscriptions/subscription.events.js';
-export {
-  type BuyerDetails,
-  type CurrentSubscription as Subscription,
-  SUBSCRIPTION_STATUSES,
-  type SubscriptionStatus,
-} from './subscriptions/subscription.js';
+export { SUBSCRIPTION_STATUSES, type SubscriptionStatus } from './subscriptions/subscription-status.js';
+export type { BuyerDetails, CurrentSubscription as Subscription } from './subscriptions/subscription.js';
 export { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 export { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 export { CampaignAllowance } from './usage/campaign-allowance.service.js';

@@ -36,14 +36,16 @@ export class ExpireCredits extends PeriodicTask {
       .limit(AT_ONCE);
     const rows = await tables
       .selectFrom(abandoned.as('r'))
-      .select(({ fn, val }) =>
-        fn('billing.settle_credits', [
-          'r.id',
-          'r.tenantId',
-          val(0),
-          val('The work did not come to its end'),
-          val(now),
-        ]).as('settled'),
+      .select((eb) =>
+        eb
+          .fn('billing.settle_credits', [
+            'r.id',
+            'r.tenantId',
+            eb.val(0),
+            eb.val('The work did not come to its end'),
+            eb.val(now),
+          ])
+          .as('settled'),
       )
       .execute();
     return rows.length;
@@ -61,7 +63,7 @@ export class ExpireCredits extends PeriodicTask {
       .limit(AT_ONCE);
     const rows = await tables
       .selectFrom(over.as('a'))
-      .select(({ fn, val }) => fn('billing.lock_credits', ['a.tenantId', val(now)]).as('account'))
+      .select((eb) => eb.fn('billing.lock_credits', ['a.tenantId', eb.val(now)]).as('account'))
       .execute();
     return rows.length;
   }

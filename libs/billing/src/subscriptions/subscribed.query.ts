@@ -11,10 +11,11 @@ export function subscribed(tables: Kysely<AccessTables & BillingTables>) {
         eb('v.id', '=', fn<number>('billing.plan_version_of', ['s.planTier', 's.planVersionId'])),
       ),
     )
-    .select(({ fn, lit, selectFrom }) => {
-      const fewest = selectFrom('billing.plan_variants as pv')
-        .select((eb) => eb.fn.min('pv.aiCredits').as('aiCredits'))
+    .select((eb) => {
+      const fewest = eb
+        .selectFrom('billing.plan_variants as pv')
+        .select(({ fn }) => fn.min('pv.aiCredits').as('aiCredits'))
         .whereRef('pv.planVersionId', '=', 'v.id');
-      return fn.coalesce('s.aiCredits', fewest, lit(0)).as('aiCredits');
+      return eb.fn.coalesce('s.aiCredits', fewest, eb.lit(0)).as('aiCredits');
     });
 }

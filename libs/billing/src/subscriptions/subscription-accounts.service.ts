@@ -6,7 +6,8 @@ import { billingPeriod } from './billing-period.js';
 import type { SubscriptionAccount } from './subscription-account.js';
 import { type OpenSubscription, SubscriptionEffects } from './subscription-effects.service.js';
 import { SubscriptionRepository } from './subscription.repository.js';
-import { allowsSending, type Subscription } from './subscription.js';
+import { allowsSending } from './subscription-status.js';
+import type { Subscription } from './subscription.js';
 
 /** How long to wait for a tenant's first project, without which nobody can be told of a new month. */
 const NO_PROJECT_MS = 600_000;

@@ -8,7 +8,8 @@ import { billingPeriod } from './billing-period.js';
 import { StripeCancellations } from './stripe-cancellations.repository.js';
 import type { SubscriptionAccount } from './subscription-account.js';
 import { SubscriptionPeriodStarted } from './subscription.events.js';
-import { allowsSending, type Subscription } from './subscription.js';
+import { allowsSending } from './subscription-status.js';
+import type { Subscription } from './subscription.js';
 
 /** A subscription in the middle of a change, which the open transaction keeps from others. */
 export interface OpenSubscription {

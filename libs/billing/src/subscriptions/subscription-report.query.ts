@@ -3,7 +3,8 @@ import { Database } from '#platform';
 import type { PlanTier } from '../plans/plan.js';
 import type { BillingInterval } from './billing-period.js';
 import { subscribed } from './subscribed.query.js';
-import type { PaymentProviderName, SubscriptionStatus } from './subscription.js';
+import type { SubscriptionStatus } from './subscription-status.js';
+import type { PaymentProviderName } from './subscription.js';
 
 /** What the operator wants to know of a subscription. */
 export interface SubscriptionReport {
@@ -50,9 +51,10 @@ export class SubscriptionReportQuery {
         ])
         .select(['s.cancelledAt', 's.cancellationReason', 's.pastDueSince', 's.restrictedSince', 's.endedAt'])
         .select(['s.provider'])
-        .select(({ selectFrom, fn }) =>
-          selectFrom('billing.invoices as i')
-            .select(fn.countAll<number>().as('count'))
+        .select((eb) =>
+          eb
+            .selectFrom('billing.invoices as i')
+            .select(eb.fn.countAll<number>().as('count'))
             .whereRef('i.subscriptionId', '=', 's.id')
             .where('i.status', '=', 'OPEN')
             .$asScalar()

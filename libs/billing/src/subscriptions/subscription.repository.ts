@@ -98,7 +98,7 @@ export class SubscriptionRepository {
     await this.database
       .tables<BillingTables>()
       .updateTable('billing.subscriptions')
-      .set(({ fn, ref, val }) => ({ nextDueAt: fn('least', [ref('nextDueAt'), val(now)]) }))
+      .set((eb) => ({ nextDueAt: eb.fn('least', ['nextDueAt', eb.val(now)]) }))
       .where('tenantId', '=', tenantId)
       .where('announcedMonth', 'is', null)
       .execute();

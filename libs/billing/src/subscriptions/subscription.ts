@@ -2,17 +2,8 @@ import type { InvoiceParty } from '../invoices/invoice.js';
 import type { PlanLimits, PlanTier } from '../plans/plan.js';
 import type { AccountState } from './account-state.js';
 import { type BillingInterval, type BillingPeriod, billingPeriod } from './billing-period.js';
+import type { SubscriptionStatus } from './subscription-status.js';
 import type { Terms } from './terms.js';
-
-export const SUBSCRIPTION_STATUSES = [
-  'TRIALING',
-  'ACTIVE',
-  'PAST_DUE',
-  'RESTRICTED',
-  'CANCELLED',
-  'EXPIRED',
-] as const;
-export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
 
 /** What a tenant has subscribed to, as of now. */
 export interface CurrentSubscription {
@@ -38,11 +29,6 @@ export interface CurrentSubscription {
   readonly currentPeriod: BillingPeriod;
   readonly createdAt: Date;
   readonly updatedAt: Date;
-}
-
-/** Whether mail may be sent: until the grace of a missed payment is over. */
-export function allowsSending(status: SubscriptionStatus): boolean {
-  return status === 'TRIALING' || status === 'ACTIVE' || status === 'PAST_DUE';
 }
 
 export type PaymentProviderName = 'MANUAL' | 'STRIPE';

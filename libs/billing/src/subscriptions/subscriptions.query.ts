@@ -3,7 +3,8 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database, prepared } from '#platform';
 import { billingPeriod } from './billing-period.js';
 import { subscribed } from './subscribed.query.js';
-import { allowsSending, type CurrentSubscription } from './subscription.js';
+import { allowsSending } from './subscription-status.js';
+import type { CurrentSubscription } from './subscription.js';
 
 type SubscriptionRow = Omit<CurrentSubscription, 'isSendingAllowed' | 'currentPeriod'> & {
   readonly periodStart: Date | null;

@@ -18,10 +18,10 @@ export class SubscriptionsService {
       this.database
         .tables<BillingTables>()
         .insertInto('billing.subscriptions')
-        .values(({ fn, val }) => ({
+        .values((eb) => ({
           tenantId,
           planTier: 'FREE',
-          planVersionId: fn<number>('billing.plan_version_of', [val('FREE'), val(null)]),
+          planVersionId: eb.fn<number>('billing.plan_version_of', [eb.val('FREE'), eb.val(null)]),
           status: 'ACTIVE',
           billingInterval: 'MONTHLY',
           anchoredAt: now,

@@ -49,12 +49,13 @@ export class EmailQuota {
         .tables<BillingTables>()
         .selectFrom('billing.email_usage as u')
         .select(['u.reserved', 'u.used'])
-        .select(({ fn, lit, selectFrom }) => {
-          const settled = selectFrom('billing.email_settlements as s')
-            .select((eb) => eb.fn.sum('s.released').as('released'))
+        .select((eb) => {
+          const settled = eb
+            .selectFrom('billing.email_settlements as s')
+            .select(({ fn }) => fn.sum('s.released').as('released'))
             .whereRef('s.tenantId', '=', 'u.tenantId')
             .whereRef('s.periodStart', '=', 'u.periodStart');
-          return fn.coalesce(settled, lit(0)).as('released');
+          return eb.fn.coalesce(settled, eb.lit(0)).as('released');
         })
         .where('u.tenantId', '=', scope.tenantId)
         .where('u.periodStart', '=', periodStart)

@@ -46,15 +46,16 @@ export class UsageQuery {
   #counted({ tenantId }: ProjectScope, start: Date): Promise<{ campaigns: number; projects: number }> {
     return this.database
       .tables<BillingTables>()
-      .selectNoFrom(({ fn, lit, selectFrom }) => [
-        fn<number>('access.projects_of_tenant').as('projects'),
-        fn
+      .selectNoFrom((eb) => [
+        eb.fn<number>('access.projects_of_tenant').as('projects'),
+        eb.fn
           .coalesce(
-            selectFrom('billing.campaign_usage')
+            eb
+              .selectFrom('billing.campaign_usage')
               .select('campaigns')
               .where('tenantId', '=', tenantId)
               .where('periodStart', '=', start),
-            lit(0),
+            eb.lit(0),
           )
           .as('campaigns'),
       ])
