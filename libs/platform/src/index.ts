@@ -4,6 +4,7 @@ export { present, presentAnd } from './clock/present.js';
 export { type Config, ConfigurationError, loadConfig } from './config/config.js';
 export { environmentVariables } from './config/environment-variables.js';
 export { ArrayColumn } from './database/array-column.js';
+export { CompiledOnce } from './database/compiled-once.js';
 export { CreatePartitions } from './database/create-partitions.task.js';
 export { Database, type Sql, type Transaction } from './database/database.js';
 export { databaseFailure } from './database/database-failure.js';

@@ -1,8 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Kysely } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { CompiledOnce, Database } from '#platform';
 import type { AccessTables } from '../access-tables.js';
 import type { ProjectProfile, ProjectWithEnvironments } from './project.js';
+
+/** Asked for with each page and each webhook of an automation. */
+const OF_SCOPE = new CompiledOnce((tables: Kysely<AccessTables>, projectId: number) =>
+  tables
+    .selectFrom('access.projects')
+    .select(['id', 'projectKey', 'name', 'description', 'senderName', 'postalAddress', 'defaultFromEmail'])
+    .select(['aiSegmentSuggestionsEnabled', 'createdAt', 'updatedAt'])
+    .where('id', '=', projectId),
+);
 
 /** Reads projects. */
 @Injectable()
@@ -12,21 +22,7 @@ export class ProjectsQuery {
   /** The project of `scope`, or null when it is gone. */
   ofScope(scope: ProjectScope): Promise<ProjectProfile | null> {
     return this.database.transaction(scope, async () => {
-      const project = await this.database
-        .tables<AccessTables>()
-        .selectFrom('access.projects')
-        .select([
-          'id',
-          'projectKey',
-          'name',
-          'description',
-          'senderName',
-          'postalAddress',
-          'defaultFromEmail',
-        ])
-        .select(['aiSegmentSuggestionsEnabled', 'createdAt', 'updatedAt'])
-        .where('id', '=', scope.projectId)
-        .executeTakeFirst();
+      const [project] = await OF_SCOPE.run(this.database.tables(), scope.projectId);
       return project === undefined ? null : { ...project, environment: scope.environment };
     });
   }

@@ -1,6 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Kysely } from 'kysely';
+import type { AccessTables } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, prepared } from '#platform';
+import { CompiledOnce, Database, prepared } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
 import { billingPeriod } from './billing-period.js';
 import { subscribed } from './subscribed.query.js';
 import { allowsSending } from './subscription-status.js';
@@ -10,6 +13,17 @@ type SubscriptionRow = Omit<CurrentSubscription, 'isSendingAllowed' | 'currentPe
   readonly periodStart: Date | null;
   readonly periodEnd: Date | null;
 };
+
+/** Asked for whenever a plan's limit is. */
+const OF_TENANT = new CompiledOnce((tables: Kysely<AccessTables & BillingTables>, tenantId: number) =>
+  subscribed(tables)
+    .modifyFront(prepared)
+    .select(['s.id', 's.planTier', 's.status', 's.billingInterval', 's.currency', 's.pendingPlanTier'])
+    .select(['s.pendingAiCredits', 's.cancelledAt', 's.cancellationReason', 's.cancelAtPeriodEnd'])
+    .select(['v.limits', 's.anchoredAt', 's.createdAt', 's.updatedAt'])
+    .select(['s.currentPeriodStart as periodStart', 's.currentPeriodEnd as periodEnd'])
+    .where('s.tenantId', '=', tenantId),
+);
 
 /** Reads what a tenant has subscribed to. */
 @Injectable()
@@ -22,14 +36,7 @@ export class SubscriptionsQuery {
   /** The subscription of the scope's tenant, or null when it has none. */
   ofTenant(scope: ProjectScope): Promise<CurrentSubscription | null> {
     return this.database.transaction(scope, async () => {
-      const row = await subscribed(this.database.tables())
-        .modifyFront(prepared)
-        .select(['s.id', 's.planTier', 's.status', 's.billingInterval', 's.currency', 's.pendingPlanTier'])
-        .select(['s.pendingAiCredits', 's.cancelledAt', 's.cancellationReason', 's.cancelAtPeriodEnd'])
-        .select(['v.limits', 's.anchoredAt', 's.createdAt', 's.updatedAt'])
-        .select(['s.currentPeriodStart as periodStart', 's.currentPeriodEnd as periodEnd'])
-        .where('s.tenantId', '=', scope.tenantId)
-        .executeTakeFirst();
+      const [row] = await OF_TENANT.run(this.database.tables(), scope.tenantId);
       return row === undefined ? null : complete(row, this.clock.now());
     });
   }

@@ -1,9 +1,10 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
+import { CompiledOnce } from './compiled-once.js';
 import { Database } from './database.js';
 import { schemaDifference } from './migration-records.js';
 import { prepared } from './kept-statements.js';
@@ -239,6 +240,31 @@ describe('Database', () => {
     expect(kept).toContainEqual(
       expect.stringMatching(/^select \/\* prepared \*\/ "name" from "audience"."topics"/),
     );
+  });
+
+  it('compiles a query once, and runs it with the values of each time', async () => {
+    let compiled = 0;
+    const named = new CompiledOnce((tables: Kysely<TopicTables>, environmentId: number, name: string) => {
+      compiled += 1;
+      const topics = tables.selectFrom('audience.topics').select('topicKey').where('status', '=', 'ACTIVE');
+      return topics.where('name', '=', name).where('environmentId', '=', environmentId);
+    });
+    const keys = await database.transaction(scopeOf(95), async () => {
+      for (const [key, name] of Object.entries({ 'T-1': 'News', 'T-2': 'Offers' })) {
+        const topic = new Topic(newId(), 95, key);
+        topic.name = name;
+        await database.em.persist(topic).flush();
+      }
+      const tables = database.tables<TopicTables>();
+      return [await named.run(tables, 95, 'Offers'), await named.run(tables, 95, 'News')];
+    });
+    expect(keys).toEqual([[{ topicKey: 'T-2' }], [{ topicKey: 'T-1' }]]);
+    expect(compiled).toBe(1);
+    // @ts-expect-error a column that is not there does not compile
+    const unknown = () => database.tables<TopicTables>().selectFrom('audience.topics').select('colour');
+    // @ts-expect-error neither does a value of another type
+    const mistyped = () => database.tables<TopicTables>().selectFrom('audience.topics').where('name', '=', 1);
+    expect([unknown, mistyped].map((query) => typeof query)).toEqual(['function', 'function']);
   });
 
   it('does not let the app change or delete the consent ledger', async () => {

@@ -31,7 +31,8 @@ export interface DatabaseOptions extends PoolOptions {
 
 interface OpenTransaction extends Transaction {
   readonly scope: ProjectScope | 'system';
-  readonly tables: Sql;
+  /** Once they are asked for. */
+  tables?: Sql;
 }
 
 /** For statements of their own; see `statement` and `list`. */
@@ -103,7 +104,9 @@ export class Database {
 
   /** SQL of the open transaction, on the tables of one or several contexts (`Tables`). Throws outside of a transaction. */
   tables<DB>(): Kysely<DB> {
-    return this.#open().tables as Kysely<DB>;
+    const open = this.#open();
+    open.tables ??= open.db.withPlugin(camelCaseColumns);
+    return open.tables as Kysely<DB>;
   }
 
   /** The same outside of a transaction and without a scope: row-level security shows it no rows. */
@@ -231,7 +234,7 @@ export class Database {
       em.transactional((inner) => {
         const db = inner.getTransactionContext<Sql>();
         if (db === undefined) throw new Error('The transaction did not start.');
-        const tx: OpenTransaction = { em: inner, db, tables: db.withPlugin(camelCaseColumns), scope };
+        const tx: OpenTransaction = { em: inner, db, scope };
         return this.#current.run(tx, () => work(tx));
       }),
     );
