@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { displayParts, hashApiKey, isWellFormedApiKey, makeApiKey } from './api-key.js';
+import { displayParts, hashApiKey, isWellFormedApiKey, makeApiKey } from './api-key-text.js';
 
 describe('API key', () => {
   it('says which environment it is for', () => {
