@@ -19,10 +19,7 @@ export function registerFormParsers(fastify: FastifyInstance): void {
   });
   fastify.addContentTypeParser(FORM_TYPES, async (request: FastifyRequest, payload: Readable) => {
     if (hasNoBody(request)) return undefined;
-    if (!FORM_ROUTES.has(request.routeOptions.url)) {
-      request.bodyFault = new ProblemError('unsupported-media-type', REFUSAL);
-      return undefined;
-    }
+    if (!FORM_ROUTES.has(request.routeOptions.url)) throw new ProblemError('unsupported-media-type', REFUSAL);
     return fieldsOf(request.headers['content-type'] ?? '', await readAll(payload));
   });
 }

@@ -7,7 +7,6 @@ import { AccessHook } from './authentication/access.hook.js';
 import { ApiKeyAuthenticator } from './authentication/api-key-authenticator.js';
 import { clientAddressReader } from './authentication/trusted-proxy.js';
 import { IdempotencyGuard } from './idempotency/idempotency.guard.js';
-import { ReplayFilter } from './idempotency/replay.filter.js';
 import { API_PREFIX } from './operation/api-controller.decorator.js';
 import { isPage, linkHeader } from './pagination/link-header.js';
 import type { Pagination } from './pagination/page.js';
@@ -29,7 +28,7 @@ import { RequestValidationPipe } from './validation/request-validation.pipe.js';
 export function useHttpKit(app: NestFastifyApplication): void {
   const fastify: FastifyInstance = app.getHttpAdapter().getInstance();
   app.useGlobalPipes(new RequestValidationPipe());
-  app.useGlobalFilters(app.get(ProblemFilter), new ReplayFilter());
+  app.useGlobalFilters(app.get(ProblemFilter));
   decorateRequests(fastify, app.get<Config>(CONFIG));
   registerBodyParsers(fastify);
   ignoreUnknownExpectations(fastify.server);

@@ -9,9 +9,8 @@ import { hashedStream } from '../parsing/hashed-stream.js';
 import { invalidRequest, ProblemError } from '../problems/problem-error.js';
 import { type Acquisition, type IdempotencyKeysQuery, UNKNOWN_HASH } from './idempotency-keys.query.js';
 import { identityOf, isIdempotencyKey, meaningOf, requestHash, sha256 } from './request-identity.js';
-import { Replay } from './replay.filter.js';
 import { RunningRequest } from './running-request.js';
-import { AnswerSeal, type MasterKeys } from './sealed-answer.js';
+import { AnswerSeal, type MasterKeys, type StoredAnswer } from './sealed-answer.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -32,14 +31,15 @@ export class IdempotencyGuard implements CanActivate {
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
     const key = request.headers['idempotency-key'];
     const { caller } = request;
     if (key === undefined || caller === null || request.method !== 'POST') return true;
     if (typeof key !== 'string' || !isIdempotencyKey(key)) {
       throw invalidRequest({ 'Idempotency-Key': 'must be 1 to 255 printable ASCII characters' });
     }
-    return this.#take(request, caller, key);
+    return this.#take(request, caller, key, http.getResponse());
   }
 
   /** The request took too long while its handler goes on. */
@@ -67,8 +67,13 @@ export class IdempotencyGuard implements CanActivate {
     }
   }
 
-  /** Takes the key; throws the stored answer, or why there is none. */
-  async #take(request: FastifyRequest, caller: AuthenticatedCaller, key: string): Promise<true> {
+  /** Takes the key, answers from the store, or refuses. False: Nest's own refusal finds the request answered. */
+  async #take(
+    request: FastifyRequest,
+    caller: AuthenticatedCaller,
+    key: string,
+    reply: FastifyReply,
+  ): Promise<boolean> {
     hashStream(request);
     const seal = new AnswerSeal(this.masterKeys, caller.keyId, key);
     const known = knownHash(request);
@@ -80,13 +85,22 @@ export class IdempotencyGuard implements CanActivate {
     const hash = acquired.kind === 'answered' ? await completeHash(request, known) : known;
     refuseAnother(acquired, hash);
     if (acquired.kind === 'running') throw new ProblemError('idempotency-in-flight');
-    throw new Replay(seal.open(acquired.sealedAnswer));
+    await replay(reply, seal.open(acquired.sealedAnswer));
+    return false;
   }
 }
 
 function refuseAnother({ bodyHash }: Exclude<Acquisition, { kind: 'acquired' }>, hash: Buffer): void {
   const isComparable = bodyHash.length > 0 && hash.length > 0;
   if (isComparable && !bodyHash.equals(hash)) throw new ProblemError('idempotency-key-reused');
+}
+
+async function replay(reply: FastifyReply, answer: StoredAnswer): Promise<void> {
+  await reply
+    .code(answer.status)
+    .headers({ ...answer.headers, 'idempotency-replayed': 'true' })
+    // Bytes, since Fastify would add a charset to text; an empty body must not become one of 204.
+    .send(answer.body === '' ? undefined : Buffer.from(answer.body));
 }
 
 function hashStream(request: FastifyRequest): void {

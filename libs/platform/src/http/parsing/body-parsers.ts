@@ -2,13 +2,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalidRequest, ProblemError } from '../problems/problem-error.js';
 import { prototypeMembers } from './prototype-members.js';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Why the body could not be read: for a guard to say, behind those that look at the key. */
-    bodyFault: ProblemError | null;
-  }
-}
-
 /** RFC 8259 and RFC 6839 §3.1: JSON itself and what is written in it. */
 const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i;
 
