@@ -10,7 +10,7 @@ import { trackedRequestOf } from './tracked-request.js';
 
 /** The image at the end of a mail by which it is seen that it was opened. */
 @PublicPage('o')
-@SkipThrottle({ page: true })
+@SkipThrottle()
 export class OpenPixelController {
   constructor(@Inject(TrackedLinks) private readonly links: TrackedLinks) {}
 

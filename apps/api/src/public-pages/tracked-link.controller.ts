@@ -9,7 +9,7 @@ import { trackedRequestOf } from './tracked-request.js';
 
 /** A link of a mail: leads on to the address that was signed for it, and to no other. */
 @PublicPage('l')
-@SkipThrottle({ page: true })
+@SkipThrottle()
 export class TrackedLinkController {
   constructor(@Inject(TrackedLinks) private readonly links: TrackedLinks) {}
 

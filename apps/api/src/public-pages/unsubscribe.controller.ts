@@ -48,7 +48,7 @@ export class UnsubscribeController {
    * refused: mailbox providers post for all of their users from few addresses.
    */
   @Post(':token')
-  @SkipThrottle({ page: true })
+  @SkipThrottle()
   async unsubscribe(
     @Param('token') token: string,
     @Req() request: FastifyRequest,

@@ -13,9 +13,9 @@ import { LimitClients } from './rate-limits.js';
 export class RateLimitGuard extends ThrottlerGuard {
   declare protected readonly storageService: RateLimitStorage;
 
-  /** The same for a request that reaches no controller. */
+  /** The same for a request that reaches no controller, for which this class stands. */
   async checkUnrouted(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    await this.canActivate(new ExecutionContextHost([request, reply], RateLimitGuard, this.checkUnrouted));
+    await this.canActivate(new ExecutionContextHost([request, reply], RateLimitGuard, RateLimitGuard));
   }
 
   protected override async handleRequest(check: ThrottlerRequest): Promise<boolean> {
@@ -32,14 +32,13 @@ export class RateLimitGuard extends ThrottlerGuard {
 
   /** Null for a page that cannot be counted: no reader is refused for that. */
   async #count(request: FastifyRequest, check: ThrottlerRequest): Promise<RateLimitRecord | null> {
-    const { context, limit, ttl, throttler, getTracker, generateKey } = check;
-    const { name = '' } = throttler;
+    const { context, limit, ttl, getTracker, generateKey } = check;
     try {
-      const key = generateKey(context, await getTracker(request, context), name);
+      const key = generateKey(context, await getTracker(request, context), 'default');
       return await this.storageService.increment(key, ttl, limit);
     } catch (error) {
       const isAway = error instanceof UnavailableError || isUnavailability(error);
-      if (isAway && name === 'page') return null;
+      if (isAway && this.reflector.get(LimitClients, context.getClass()) === 'page') return null;
       throw error;
     }
   }

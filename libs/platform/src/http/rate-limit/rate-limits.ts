@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { minutes, normalizeIp, type ThrottlerModuleOptions, type ThrottlerOptions } from '@nestjs/throttler';
+import { minutes, normalizeIp, type ThrottlerModuleOptions } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config/config.js';
 import type { RateLimitStorage } from './rate-limit.storage.js';
@@ -17,30 +17,26 @@ export function rateLimits(
   storage: RateLimitStorage,
   reflector: Reflector,
 ): ThrottlerModuleOptions {
-  const limitOf = (context: ExecutionContext) =>
-    callerOf(context)?.rateLimitPerMinute ?? RATE_LIMIT_PER_MINUTE;
-  const clients = (name: 'page' | 'client', limit: number): ThrottlerOptions => ({
-    name,
-    ttl: minutes(1),
-    limit,
-    skipIf: (context) =>
-      callerOf(context) !== null || reflector.get(LimitClients, context.getClass()) !== name,
-  });
+  const limits = { key: RATE_LIMIT_PER_MINUTE, page: PAGE_LIMIT_PER_MINUTE, client: FAILURES_PER_MINUTE };
+  const kindOf = (context: ExecutionContext) =>
+    requestOf(context).caller === null ? reflector.get(LimitClients, context.getClass()) : 'key';
   return {
     storage,
-    getTracker: (_request, context) => trackerOf(context.switchToHttp().getRequest()),
-    // Not by handler, as it is by default.
-    generateKey: (_context, tracker, name) => `${name}:${tracker}`,
     throttlers: [
-      { name: 'key', ttl: minutes(1), limit: limitOf, skipIf: (context) => callerOf(context) === null },
-      clients('page', PAGE_LIMIT_PER_MINUTE),
-      clients('client', FAILURES_PER_MINUTE),
+      {
+        ttl: minutes(1),
+        limit: (context) => requestOf(context).caller?.rateLimitPerMinute ?? limits[kindOf(context)],
+        skipIf: (context) => kindOf(context) === undefined,
+      },
     ],
+    getTracker: (_request, context) => trackerOf(requestOf(context)),
+    // Not by handler, as it is by default.
+    generateKey: (context, tracker) => `${kindOf(context)}:${tracker}`,
   };
 }
 
-function callerOf(context: ExecutionContext) {
-  return context.switchToHttp().getRequest<FastifyRequest>().caller;
+function requestOf(context: ExecutionContext): FastifyRequest {
+  return context.switchToHttp().getRequest<FastifyRequest>();
 }
 
 /** An IPv6 address counts as its first 64 bits, which one subscriber line has (RFC 6177 §2). */
