@@ -1,7 +1,11 @@
+import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { describeError } from '../../logging/redact.js';
+import type { AuthenticatedCaller } from '../authentication/authenticated-caller.js';
+import { hashedStream } from '../parsing/hashed-stream.js';
 import { invalidRequest, ProblemError } from '../problems/problem-error.js';
 import { type Acquisition, type IdempotencyKeysQuery, UNKNOWN_HASH } from './idempotency-keys.query.js';
 import { identityOf, isIdempotencyKey, meaningOf, requestHash, sha256 } from './request-identity.js';
@@ -19,32 +23,23 @@ const KEPT_HEADERS = ['location', 'content-type'] as const;
 const NOT_KEPT = new Set([400, 401, 403, 429]);
 
 /** `Idempotency-Key` on POST: the first request runs, each repetition gets its answer. */
-export class IdempotencyHook {
+export class IdempotencyGuard implements CanActivate {
   constructor(
     private readonly keys: IdempotencyKeysQuery,
     private readonly masterKeys: MasterKeys,
     private readonly logger: Logger,
   ) {}
 
-  /** Before the handler: takes the key, answers from the store, or refuses. */
-  async begin(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
     const key = request.headers['idempotency-key'];
     const { caller } = request;
-    if (key === undefined || caller === null || request.method !== 'POST') return;
+    if (key === undefined || caller === null || request.method !== 'POST') return true;
     if (typeof key !== 'string' || !isIdempotencyKey(key)) {
       throw invalidRequest({ 'Idempotency-Key': 'must be 1 to 255 printable ASCII characters' });
     }
-    const seal = new AnswerSeal(this.masterKeys, caller.keyId, key);
-    const known = knownHash(request);
-    const acquired = await this.keys.acquire(identityOf(request, caller, key), known);
-    if (acquired.kind === 'acquired') {
-      request.idempotentRun = new RunningRequest(this.keys, seal, acquired.lease, known);
-      return;
-    }
-    const hash = acquired.kind === 'answered' ? await completeHash(request, known) : known;
-    refuseAnother(acquired, hash);
-    if (acquired.kind === 'running') throw new ProblemError('idempotency-in-flight');
-    await replay(reply, seal.open(acquired.sealedAnswer));
+    return this.#take(request, caller, key, http.getResponse());
   }
 
   /** The request took too long while its handler goes on. */
@@ -71,6 +66,28 @@ export class IdempotencyHook {
       );
     }
   }
+
+  /** Takes the key, answers from the store, or refuses. False: Nest's own refusal finds the request answered. */
+  async #take(
+    request: FastifyRequest,
+    caller: AuthenticatedCaller,
+    key: string,
+    reply: FastifyReply,
+  ): Promise<boolean> {
+    hashStream(request);
+    const seal = new AnswerSeal(this.masterKeys, caller.keyId, key);
+    const known = knownHash(request);
+    const acquired = await this.keys.acquire(identityOf(request, caller, key), known);
+    if (acquired.kind === 'acquired') {
+      request.idempotentRun = new RunningRequest(this.keys, seal, acquired.lease, known);
+      return true;
+    }
+    const hash = acquired.kind === 'answered' ? await completeHash(request, known) : known;
+    refuseAnother(acquired, hash);
+    if (acquired.kind === 'running') throw new ProblemError('idempotency-in-flight');
+    await replay(reply, seal.open(acquired.sealedAnswer));
+    return false;
+  }
 }
 
 function refuseAnother({ bodyHash }: Exclude<Acquisition, { kind: 'acquired' }>, hash: Buffer): void {
@@ -84,6 +101,13 @@ async function replay(reply: FastifyReply, answer: StoredAnswer): Promise<void> 
     .headers({ ...answer.headers, 'idempotency-replayed': 'true' })
     // Bytes, since Fastify would add a charset to text; an empty body must not become one of 204.
     .send(answer.body === '' ? undefined : Buffer.from(answer.body));
+}
+
+function hashStream(request: FastifyRequest): void {
+  if (!(request.body instanceof Readable)) return;
+  const { stream, hash } = hashedStream(request.body);
+  request.body = stream;
+  request.bodyHash = hash;
 }
 
 function knownHash(request: FastifyRequest): Buffer {

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { sessionPool } from '../../database/session.js';
-import { RateLimitStore, type WindowHit } from './rate-limit.js';
+import { RateLimitStorage } from './rate-limit.storage.js';
+import type { WindowHit } from './shared-hits.js';
 
 interface HitRow {
   readonly hits: number;
@@ -22,7 +23,7 @@ const CONNECTIONS = 2;
  * Counts in an unlogged table of PostgreSQL, over connections of its own: a burst of requests that wait for
  * each other in the database must not make the limit unavailable.
  */
-export class PostgresRateLimitStore extends RateLimitStore {
+export class PostgresRateLimitStorage extends RateLimitStorage {
   private readonly pool: pg.Pool;
 
   constructor(databaseUrl: string) {
@@ -39,8 +40,8 @@ export class PostgresRateLimitStore extends RateLimitStore {
     this.pool.on('error', () => undefined);
   }
 
-  override async hit(key: string, windowSeconds: number, times: number): Promise<WindowHit> {
-    const { rows } = await this.pool.query<HitRow>({ ...HIT, values: [key, windowSeconds, times] });
+  protected override async count(key: string, windowMs: number, times: number): Promise<WindowHit> {
+    const { rows } = await this.pool.query<HitRow>({ ...HIT, values: [key, windowMs / 1000, times] });
     const [row] = rows;
     if (row === undefined) throw new Error('The rate limit was not counted.');
     return { hits: row.hits, endsAtMs: row.ends_at_ms, remainingMs: row.remaining_ms };

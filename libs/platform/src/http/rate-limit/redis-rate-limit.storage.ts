@@ -1,7 +1,8 @@
 import { Redis } from 'ioredis';
 import { UnavailableError } from '#kernel';
 import { Outage, type OutageListener } from '../../lifecycle/outage.js';
-import { RateLimitStore, type WindowHit } from './rate-limit.js';
+import { RateLimitStorage } from './rate-limit.storage.js';
+import type { WindowHit } from './shared-hits.js';
 
 const KEY_PREFIX = 'mailwright:rate-limit:';
 
@@ -20,7 +21,7 @@ return { hits, tonumber(redis.call('HGET', KEYS[1], 'ends')), now }`;
 const SILENCE_MS = 5_000;
 
 /** Counts in Redis. While it is away, nobody waits for it. */
-export class RedisRateLimitStore extends RateLimitStore {
+export class RedisRateLimitStorage extends RateLimitStorage {
   readonly #redis: Redis;
   #isAway = false;
 
@@ -41,15 +42,9 @@ export class RedisRateLimitStore extends RateLimitStore {
     });
   }
 
-  override async hit(key: string, windowSeconds: number, times: number): Promise<WindowHit> {
+  protected override async count(key: string, windowMs: number, times: number): Promise<WindowHit> {
     this.#refuseWhileAway();
-    const reply = await this.#redis.eval(
-      HIT,
-      1,
-      KEY_PREFIX + key,
-      String(windowSeconds * 1000),
-      String(times),
-    );
+    const reply = await this.#redis.eval(HIT, 1, KEY_PREFIX + key, String(windowMs), String(times));
     const [hits = 0, endsAtMs = 0, nowMs = 0] = (reply as unknown[]).map(Number);
     return { hits, endsAtMs, remainingMs: endsAtMs - nowMs };
   }
