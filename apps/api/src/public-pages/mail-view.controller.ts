@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Param, Res, UseFilters, UseGuards } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { MailPagesService } from '#messaging';
+import { MailViewService } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
 import { PageFailures } from './page-failures.filter.js';
 import { PageLimit } from './page-limit.guard.js';
@@ -16,7 +16,7 @@ import { sendMail, sendPage } from './page-reply.js';
 export class MailViewController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
-    @Inject(MailPagesService) private readonly mails: MailPagesService,
+    @Inject(MailViewService) private readonly mails: MailViewService,
   ) {}
 
   @Get(':token')
