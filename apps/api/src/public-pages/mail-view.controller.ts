@@ -1,6 +1,6 @@
 import { Get, Inject, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { MailPagesService } from '#messaging';
+import { MailViewService } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
 import { PageLinks } from './page-links.service.js';
 import { sendMail, sendPage } from './page-reply.js';
@@ -11,7 +11,7 @@ import { PublicPage } from './public-page.decorator.js';
 export class MailViewController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
-    @Inject(MailPagesService) private readonly mails: MailPagesService,
+    @Inject(MailViewService) private readonly mails: MailViewService,
   ) {}
 
   @Get(':token')

@@ -156,28 +156,11 @@ describe('Database', () => {
     expect(await database.holds('is-there', isThere)).toBe(true);
   });
 
-  it('reads a page once for those who ask while it is read, with what was written before, and never for another scope', async () => {
+  it('reads a page of a list within its scope', async () => {
     await topicIn(81);
-    await topicIn(82);
-    const page = sql<{
-      count: number;
-    }>`select count(*) from audience.topics where pg_advisory_xact_lock_shared(81)::text = ''`;
-    const waiting = () =>
-      test.query(
-        `select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()`,
-      );
-    const { first, late } = await database.transaction(scopeOf(81), async ({ db }) => {
-      await sql`select pg_advisory_xact_lock(81)`.execute(db);
-      const before = [81, 82].map((environmentId) => database.list(scopeOf(environmentId), page));
-      await eventually('both are under way', async () => (await waiting()).length === 2);
-      await test.query(
-        `insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
-         values (gen_random_uuid(), 81, 'T-2', 'More news', 'ACTIVE', true, now(), now())`,
-      );
-      return { first: before, late: [database.list(scopeOf(81), page), database.list(scopeOf(81), page)] };
-    });
-    expect(await Promise.all([...first, ...late])).toEqual([1, 1, 2, 2].map((count) => [{ count }]));
-    expect(await late[0]).toBe(await late[1]);
+    const page = sql<{ count: number }>`select count(*) from audience.topics`;
+    const lists = [81, 82].map((environmentId) => database.list(scopeOf(environmentId), page));
+    expect(await Promise.all(lists)).toEqual([[{ count: 1 }], [{ count: 0 }]]);
   });
 
   it('refuses to write into another scope', async () => {

@@ -11,7 +11,6 @@ import { PreparedStatements } from './prepared-statements.js';
 import { clockPreamble, lasting, scopePreamble, SYSTEM_PREAMBLE } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 import { checkPool } from './session.js';
-import { SharedReads } from './shared-reads.js';
 import { camelCaseColumns } from './tables.js';
 
 /** SQL bound to one transaction, without types: `Database.tables` has them. */
@@ -54,7 +53,6 @@ export class Database {
   readonly #prepared: PreparedStatements;
   readonly #lists: PreparedStatements;
   #compiler: Sql | undefined;
-  readonly #sharedLists = new SharedReads();
   readonly #asked = new AskedTogether((name, statement) => this.systemStatement(name, statement));
 
   private constructor(
@@ -156,16 +154,12 @@ export class Database {
 
   /**
    * The same for a SELECT of a page, on connections of its own: a page far down a list may take as long as hundreds of
-   * look-ups. Values are parameters of it, so that lists of one kind have one text. The rows may be others' too, who ask
-   * for the same page at the same time (SharedReads).
+   * look-ups. Values are parameters of it, so that lists of one kind have one text.
    */
-  list<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<readonly Row[]> {
+  list<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<Row[]> {
     const compiled = this.#compiled(statement);
     const settings = this.#lasting(scopePreamble(scope));
-    const key = JSON.stringify([scope.environmentId, compiled.values, compiled.text]);
-    return this.#sharedLists.run(key, () =>
-      this.#lists.run<Row>(settings, { name: nameOf(compiled.text), ...compiled }),
-    );
+    return this.#lists.run<Row>(settings, { name: nameOf(compiled.text), ...compiled });
   }
 
   /**
