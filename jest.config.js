@@ -15,7 +15,7 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
-  setupFilesAfterEnv: ['<rootDir>/test/support/jest.ending.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/jest.nest.ts', '<rootDir>/test/support/jest.ending.ts'],
   testTimeout: 300_000,
   maxWorkers: 3,
   // A worker that has run a hundred files takes its time to give a gigabyte back, with nothing left open.
