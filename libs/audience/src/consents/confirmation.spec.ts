@@ -42,7 +42,7 @@ describe('the link of a confirmation mail', () => {
     );
 
   it('covers what it was sent for, and nothing that was never given or given anew since', () => {
-    const [before, meanwhile] = [
+    const covered = [
       consentTo('news', 'PENDING_CONFIRMATION', ago(2 * HOUR)),
       consentTo('offers', 'PENDING_CONFIRMATION', ago(HOUR)),
     ];
@@ -52,7 +52,8 @@ describe('the link of a confirmation mail', () => {
       consentTo('news', 'UNSUBSCRIBED', null),
       new Consent('offers', null),
     ];
-    expect(coveredBy(confirmation, [before, meanwhile, ...others])).toEqual([before, meanwhile]);
+    const found = coveredBy(confirmation, [...others, ...covered]);
+    expect(found.map((consent) => covered.indexOf(consent))).toEqual([0, 1]);
   });
 
   it.each([

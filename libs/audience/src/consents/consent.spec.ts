@@ -148,6 +148,12 @@ describe('Consent', () => {
     expect(consent.state).toMatchObject({ tokenExpiresAt: later(CONFIRMATION_VALID_MS) });
   });
 
+  it('that waits without an end does not run out', () => {
+    const times = { grantedAt: start, confirmedAt: null, revokedAt: null, subscribedAt: null };
+    const consent = new Consent('t', { ...times, status: 'PENDING_CONFIRMATION', tokenExpiresAt: null });
+    expect(consent.expire(later(10 * CONFIRMATION_VALID_MS))).toBe(false);
+  });
+
   it('has no link that is sent again once its 48 hours are over, or before it is given', () => {
     const refusal = (currentState: string) =>
       expect.objectContaining({

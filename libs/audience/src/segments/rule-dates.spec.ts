@@ -90,15 +90,15 @@ describe('days and moments of a rule', () => {
     });
   });
 
-  const [day, moment] = [{ day: '2026-02-28' }, { moment: new Date('2026-02-28T12:00:00Z') }];
+  const [someDay, someMoment] = [{ day: '2026-02-28' }, { moment: new Date('2026-02-28T12:00:00Z') }];
   const bound = (text: string, inclusive = false) => ({ value: new Date(text), inclusive });
   it.each([
-    ['before', moment, null, bound('2026-02-28T12:00:00Z')],
-    ['after', moment, bound('2026-02-28T12:00:00Z'), null],
-    ['before', day, null, bound('2026-02-28T00:00:00Z')],
-    ['after', day, bound('2026-03-01T00:00:00Z', true), null],
-    ['on', day, bound('2026-02-28T00:00:00Z', true), bound('2026-03-01T00:00:00Z')],
-    ['on', moment, bound('2026-02-28T00:00:00Z', true), bound('2026-03-01T00:00:00Z')],
+    ['before', someMoment, null, bound('2026-02-28T12:00:00Z')],
+    ['after', someMoment, bound('2026-02-28T12:00:00Z'), null],
+    ['before', someDay, null, bound('2026-02-28T00:00:00Z')],
+    ['after', someDay, bound('2026-03-01T00:00:00Z', true), null],
+    ['on', someDay, bound('2026-02-28T00:00:00Z', true), bound('2026-03-01T00:00:00Z')],
+    ['on', someMoment, bound('2026-02-28T00:00:00Z', true), bound('2026-03-01T00:00:00Z')],
   ] as const)('%s %j are the moments from %j to %j', (is, than, from, to) => {
     expect(momentsOf({ test: 'calendar', of: 'moment', is, than }, NOW)).toEqual({ from, to });
   });

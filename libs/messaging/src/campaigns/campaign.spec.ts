@@ -173,6 +173,13 @@ describe('Campaign', () => {
     expect(campaign).toMatchObject({ ...changes, preSendScore: 100, preSendStatus: 'PASSED' });
   });
 
+  it('keeps its audience when a change says nothing of it', () => {
+    const campaign = campaignIn('DRAFT');
+    campaign.revise({ segmentIds: ['s1'] }, now);
+    campaign.revise({ name: 'Other' }, later);
+    expect(campaign).toMatchObject({ topicIds: ['t1'], segmentIds: ['s1'] });
+  });
+
   it('is left as it is by an empty change', () => {
     const campaign = campaignIn('DRAFT');
     campaign.judge({ score: 100, status: 'PASSED', recipients: 3 }, now);
@@ -225,6 +232,7 @@ describe('Campaign', () => {
       usagePeriod: period,
       queuedAt: later,
       audienceAt: later,
+      ambiguousPolicy: 'RESEND',
     });
     expect(() => campaign.queue({ recipients: 5, usagePeriod: period }, later)).toThrow(InvalidStateError);
   });
