@@ -169,8 +169,8 @@ describe('an attempt', () => {
 
   it.each([
     ['where nothing in doubt is sent again', 'HOLD', {}, false],
-    ['that was the second', 'RESEND', { possibleDuplicate: true }, true],
-    ['after one that was interrupted', 'RESEND', { interrupted: true }, true],
+    ['when it was the second', 'RESEND', { possibleDuplicate: true }, true],
+    ['when the one before was interrupted', 'RESEND', { interrupted: true }, true],
   ] as const)('without a final reply stays in doubt %s', (_, policy, differences, possibleDuplicate) => {
     const delivery = claimed(differences);
     expect(outcomeOf(delivery, NO_REPLY, policy, after(1), inTheMiddle)).toEqual({
