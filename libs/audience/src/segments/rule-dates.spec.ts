@@ -64,6 +64,45 @@ describe('days and moments of a rule', () => {
     expect([next.from?.value, next.to?.value]).toEqual(['2026-11-21', '2026-11-22']);
   });
 
+  it.each([
+    ['before', null, { value: '2026-01-01', inclusive: false }],
+    ['after', { value: '2026-01-01', inclusive: false }, null],
+    ['on', { value: '2026-01-01', inclusive: true }, { value: '2026-01-01', inclusive: true }],
+  ] as const)('take the days %s a day, and those of a moment’s day alike', (is, from, to) => {
+    for (const than of [{ day: '2026-01-01' }, { moment: new Date('2025-12-31T23:00:00-02:00') }])
+      expect(daysOf({ test: 'calendar', of: 'date', is, than }, NOW)).toEqual({ from, to });
+  });
+
+  it('include both ends of a window', () => {
+    const test = { test: 'relative', of: 'moment', is: 'inLast', duration: duration('PT12H') } as const;
+    const included = <Value>(value: Value) => ({ value, inclusive: true });
+    expect(momentsOf(test, NOW)).toEqual({
+      from: included(new Date('2026-11-20T18:00:00Z')),
+      to: included(NOW),
+    });
+    expect(momentsOf({ ...test, is: 'inNext' }, NOW)).toEqual({
+      from: included(NOW),
+      to: included(new Date('2026-11-21T18:00:00Z')),
+    });
+    expect(daysOf({ ...test, of: 'date' }, NOW)).toEqual({
+      from: included('2026-11-20'),
+      to: included('2026-11-21'),
+    });
+  });
+
+  const [someDay, someMoment] = [{ day: '2026-02-28' }, { moment: new Date('2026-02-28T12:00:00Z') }];
+  const bound = (text: string, inclusive = false) => ({ value: new Date(text), inclusive });
+  it.each([
+    ['before', someMoment, null, bound('2026-02-28T12:00:00Z')],
+    ['after', someMoment, bound('2026-02-28T12:00:00Z'), null],
+    ['before', someDay, null, bound('2026-02-28T00:00:00Z')],
+    ['after', someDay, bound('2026-03-01T00:00:00Z', true), null],
+    ['on', someDay, bound('2026-02-28T00:00:00Z', true), bound('2026-03-01T00:00:00Z')],
+    ['on', someMoment, bound('2026-02-28T00:00:00Z', true), bound('2026-03-01T00:00:00Z')],
+  ] as const)('%s %j are the moments from %j to %j', (is, than, from, to) => {
+    expect(momentsOf({ test: 'calendar', of: 'moment', is, than }, NOW)).toEqual({ from, to });
+  });
+
   it('put a moment on its day in UTC', () => {
     const moment = new Date('2026-01-01T23:30:00-02:00');
     const on = momentsOf({ test: 'calendar', of: 'moment', is: 'on', than: { moment } }, NOW);

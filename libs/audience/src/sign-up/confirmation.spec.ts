@@ -1,11 +1,85 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import { secondsUntilRepeat } from './confirmation.js';
+import { Consent, type ConsentState, type ConsentStatus } from './consent.js';
+import {
+  type Confirmation,
+  confirmationState,
+  coveredBy,
+  repeatsCountSince,
+  secondsUntilRepeat,
+} from './confirmation.js';
 
 const now = new Date('2026-11-21T06:00:00.000Z');
 const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
 
+const HOUR = 3_600;
+
+function consentTo(topicId: string, status: ConsentStatus, grantedAt: Date | null): Consent {
+  const state: ConsentState = {
+    status,
+    grantedAt,
+    confirmedAt: null,
+    revokedAt: null,
+    tokenExpiresAt: null,
+    subscribedAt: null,
+  };
+  return new Consent(topicId, state);
+}
+
+describe('the link of a confirmation mail', () => {
+  const confirmation: Confirmation = {
+    confirmationId: 'c',
+    subscriberId: 's',
+    topicIds: ['news', 'offers'],
+    createdAt: ago(HOUR),
+    expiresAt: ago(-47 * HOUR),
+  };
+  const state = (statuses: readonly ConsentStatus[], at = now) =>
+    confirmationState(
+      confirmation,
+      statuses.map((status) => consentTo('news', status, ago(HOUR))),
+      at,
+    );
+
+  it('covers what it was sent for, and nothing that was never given or given anew since', () => {
+    const covered = [
+      consentTo('news', 'PENDING_CONFIRMATION', ago(2 * HOUR)),
+      consentTo('offers', 'PENDING_CONFIRMATION', ago(HOUR)),
+    ];
+    const others = [
+      consentTo('events', 'PENDING_CONFIRMATION', ago(2 * HOUR)),
+      consentTo('news', 'PENDING_CONFIRMATION', ago(HOUR - 1)),
+      consentTo('news', 'UNSUBSCRIBED', null),
+      new Consent('offers', null),
+    ];
+    const found = coveredBy(confirmation, [...others, ...covered]);
+    expect(found.map((consent) => covered.indexOf(consent))).toEqual([0, 1]);
+  });
+
+  it.each([
+    [['PENDING_CONFIRMATION'], 'open'],
+    [['SUBSCRIBED', 'PENDING_CONFIRMATION'], 'open'],
+    [['SUBSCRIBED', 'UNSUBSCRIBED'], 'confirmed'],
+    [['UNSUBSCRIBED', 'UNSUBSCRIBED'], 'gone'],
+    [[], 'gone'],
+  ] as const)('with consents that are %j is %s', (statuses, expected) => {
+    expect(state(statuses)).toBe(expected);
+  });
+
+  it('expires after its time, while a consent waits for it', () => {
+    const late = confirmation.expiresAt;
+    expect(state(['PENDING_CONFIRMATION'], new Date(late.getTime() - 1))).toBe('open');
+    expect(state(['PENDING_CONFIRMATION'], late)).toBe('expired');
+    expect(state(['EXPIRED', 'SUBSCRIBED'], late)).toBe('expired');
+    expect(state(['SUBSCRIBED'], late)).toBe('confirmed');
+  });
+});
+
 describe('repeating a confirmation mail', () => {
+  it('counts what was repeated within a day', () => {
+    expect(repeatsCountSince(now)).toEqual(ago(24 * HOUR));
+  });
+
   it('is free at first', () => {
     expect(secondsUntilRepeat([], now)).toBe(0);
   });

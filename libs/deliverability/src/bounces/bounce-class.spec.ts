@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { classifyRefusal } from './bounce-class.js';
+import { BOUNCE_CONSEQUENCES, classifyRefusal } from './bounce-class.js';
 
 /** What real servers say, one line each: basic code, enhanced code, text, class. */
 const SAMPLES: readonly [number, string | null, string, string][] = [
@@ -55,10 +55,42 @@ const SAMPLES: readonly [number, string | null, string, string][] = [
   [550, null, 'unknown or illegal user: ada', 'hard'],
   [550, null, 'This account has been disabled or discontinued', 'hard'],
   [550, null, 'The mailbox is closed', 'hard'],
+  [550, null, 'user doesn’t exist', 'hard'],
+  [550, null, 'No \r\n such user', 'hard'],
+  // The enhanced code says for how long, and both it and the basic one may be missing.
+  [550, '4.9.9', 'No such user here', 'unknown'],
+  [0, '5.9.9', 'No such user here', 'hard'],
+  [0, null, 'No such user here', 'unknown'],
+  // Names of hosts, addresses and codes say nothing.
+  [550, null, 'host blacklist.example[192.0.2.1] said: sorry', 'unknown'],
+  [550, null, 'Host BLACKLIST.example [2001:db8::1]: sorry', 'unknown'],
+  [550, null, 'host mx.example[192.0.2.1] said: client blocked by blacklist.example', 'policy'],
+  [550, null, 'no-such-user@blacklist.example: sorry', 'unknown'],
+  [550, null, 'blacklist.a@mx.example: sorry', 'unknown'],
+  [550, null, 'ada@my-blacklist.example: sorry', 'unknown'],
+  [550, null, '<ada@blacklist.example>: No such user here', 'hard'],
+  [550, null, "5.1.0 - Unknown address error '550 sorry'", 'unknown'],
+  [550, null, "4.4.0 - Unknown Address error '450 sorry'", 'unknown'],
+  [550, null, '5.1.0 - Unknown address error 550 sorry', 'hard'],
+  [550, null, "5.1.0 - Unknown address error '550 Message blocked as spam'", 'policy'],
 ];
 
 describe('classifyRefusal', () => {
   it.each(SAMPLES)('reads %s %s "%s" as %s', (code, enhancedCode, text, expected) => {
     expect(classifyRefusal({ code, enhancedCode, text })).toBe(expected);
+  });
+});
+
+describe('an address whose mail was refused', () => {
+  it.each([
+    ['hard', 'suppress'],
+    ['mailbox', 'suppress-after-streak'],
+    ['policy', 'keep'],
+    ['sender', 'keep'],
+    ['content', 'keep'],
+    ['network', 'keep'],
+    ['unknown', 'keep'],
+  ] as const)('as %s is treated by: %s', (found, consequence) => {
+    expect(BOUNCE_CONSEQUENCES[found]).toBe(consequence);
   });
 });

@@ -31,4 +31,10 @@ describe('nextAttemptAt', () => {
     const late = new Date(start.getTime() + GIVE_UP_AFTER_MS - 60_000);
     expect(nextAttemptAt(9, start, late, () => 0.5)).toBeNull();
   });
+
+  it('tries a last time when that is 48 hours after the first to the millisecond', () => {
+    const late = new Date(start.getTime() + GIVE_UP_AFTER_MS - 4 * 3_600_000);
+    expect(nextAttemptAt(9, start, late, () => 0.5)).toEqual(new Date(start.getTime() + GIVE_UP_AFTER_MS));
+    expect(nextAttemptAt(9, start, new Date(late.getTime() + 1), () => 0.5)).toBeNull();
+  });
 });

@@ -65,6 +65,86 @@ describe('Campaign', () => {
     });
   });
 
+  it.each([
+    ['change', 'SENT', 'cannot be changed while it is SENT'],
+    ['delete', 'SENDING', 'cannot be deleted while it is SENDING'],
+    ['schedule', 'PAUSED', 'cannot be scheduled while it is PAUSED'],
+    ['send', 'SENT', 'cannot be sent while it is SENT'],
+    ['cancel', 'DRAFT', 'cannot be cancelled while it is DRAFT'],
+    ['pause', 'DRAFT', 'cannot be paused while it is DRAFT'],
+    ['resume', 'DRAFT', 'cannot be resumed while it is DRAFT'],
+    ['retryFailed', 'DRAFT', 'has nothing that could be sent again while it is DRAFT'],
+    ['test', 'ARCHIVED', 'cannot be tested while it is ARCHIVED'],
+    ['archive', 'DRAFT', 'cannot be archived while it is DRAFT'],
+  ] as const)('says what %s cannot do in %s: the campaign %s', (action, status, refusal) => {
+    expect(() => campaignIn(status).refuseUnlessAllowed(action)).toThrow(`The campaign ${refusal}.`);
+  });
+
+  it.each([
+    ['test', CAMPAIGN_STATUSES.filter((status) => status !== 'ARCHIVED')],
+    ['archive', ['SENT', 'CANCELLED', 'FAILED']],
+    ['pause', ['SENDING']],
+  ] as const)('tells that %s is allowed in %j alone', (action, allowed) => {
+    expect(CAMPAIGN_STATUSES.filter((status) => campaignIn(status).allows(action))).toEqual(allowed);
+  });
+
+  it('begins as a draft of what its author wrote, with each topic and segment once', () => {
+    const draft = {
+      name: 'News',
+      subject: 'Hello',
+      previewText: 'Look',
+      contentJson: '{}',
+      contentText: 'Hello.',
+      fromEmail: 'news@example.com',
+      fromName: 'Ada',
+      replyTo: 'ada@example.com',
+      topicIds: ['t1', 't2', 't1'],
+      segmentIds: ['s1', 's1'],
+      sendStrategy: 'IMMEDIATE',
+      scheduledAt: later,
+    } as const;
+    const identity = { id: 'c', environmentId: 1, campaignKey: 'APIT-001' };
+    expect(new Campaign(identity, draft, now)).toMatchObject({
+      ...identity,
+      ...draft,
+      topicIds: ['t1', 't2'],
+      segmentIds: ['s1'],
+      status: 'DRAFT',
+      ambiguousPolicy: 'RESEND',
+      createdAt: now,
+      updatedAt: now,
+    });
+  });
+
+  it.each([
+    [{ topicIds: ['t2', 't2'] }, { topicIds: ['t2'], segmentIds: [] }],
+    [{ segmentIds: ['s1', 's1'] }, { topicIds: ['t1'], segmentIds: ['s1'] }],
+  ])('forgets how many would get it when its audience changes: %j', (changes, audience) => {
+    const campaign = campaignIn('DRAFT');
+    campaign.judge({ score: 100, status: 'PASSED', recipients: 3 }, now);
+    campaign.revise(changes, later);
+    expect(campaign).toMatchObject({ ...audience, estimatedRecipientCount: null, estimatedAt: null });
+  });
+
+  it('still knows how many would get it when only its content changes', () => {
+    const campaign = campaignIn('DRAFT');
+    campaign.judge({ score: 90, status: 'WARNING', recipients: 3 }, now);
+    campaign.revise({ subject: 'Other' }, later);
+    expect(campaign).toMatchObject({ estimatedRecipientCount: 3, estimatedAt: now });
+  });
+
+  it.each([
+    { previewText: 'Look' },
+    { contentJson: '{}' },
+    { fromEmail: 'ada@example.com' },
+    { segmentIds: ['s1'] },
+  ])('is analysed anew when its %j changes', (changes) => {
+    const campaign = campaignIn('DRAFT');
+    campaign.judge({ score: 100, status: 'PASSED', recipients: 3 }, now);
+    campaign.revise(changes, later);
+    expect(campaign).toMatchObject({ preSendScore: null, preSendStatus: null });
+  });
+
   it.each([{ subject: 'Other' }, { topicIds: ['t2'] }, { contentText: 'Other.' }, { fromName: 'Ada' }])(
     'forgets the analysis of what stood before: %j',
     (changes) => {
@@ -93,6 +173,13 @@ describe('Campaign', () => {
     expect(campaign).toMatchObject({ ...changes, preSendScore: 100, preSendStatus: 'PASSED' });
   });
 
+  it('keeps its audience when a change says nothing of it', () => {
+    const campaign = campaignIn('DRAFT');
+    campaign.revise({ segmentIds: ['s1'] }, now);
+    campaign.revise({ name: 'Other' }, later);
+    expect(campaign).toMatchObject({ topicIds: ['t1'], segmentIds: ['s1'] });
+  });
+
   it('is left as it is by an empty change', () => {
     const campaign = campaignIn('DRAFT');
     campaign.judge({ score: 100, status: 'PASSED', recipients: 3 }, now);
@@ -112,6 +199,27 @@ describe('Campaign', () => {
     expect(() => campaign.schedule(now)).toThrow(ScheduleMissingError);
   });
 
+  it('is scheduled for a time to come', () => {
+    const campaign = campaignIn('DRAFT');
+    campaign.schedule(new Date(later.getTime() - 1));
+    expect(campaign).toMatchObject({ status: 'SCHEDULED', updatedAt: new Date(later.getTime() - 1) });
+    expect(() => campaignIn('DRAFT').schedule(later)).toThrow(
+      expect.objectContaining({
+        code: 'schedule-missing',
+        message: 'The campaign has no scheduledAt in the future.',
+      }),
+    );
+  });
+
+  it('stays as it is when a schedule is cleared that did not count', () => {
+    const campaign = campaignIn('FAILED');
+    campaign.revise({ scheduledAt: null }, later);
+    expect(campaign.status).toBe('FAILED');
+    const scheduled = campaignIn('SCHEDULED');
+    scheduled.revise({ name: 'Other' }, later);
+    expect(scheduled.status).toBe('SCHEDULED');
+  });
+
   it('is queued once, with the e-mails of the period that are set aside for it', () => {
     const campaign = campaignIn('FAILED');
     campaign.failureReason = 'missed';
@@ -124,8 +232,72 @@ describe('Campaign', () => {
       usagePeriod: period,
       queuedAt: later,
       audienceAt: later,
+      ambiguousPolicy: 'RESEND',
     });
     expect(() => campaign.queue({ recipients: 5, usagePeriod: period }, later)).toThrow(InvalidStateError);
+  });
+
+  it('sets nothing aside where e-mails are not counted, and begins its audience anew', () => {
+    const campaign = campaignIn('FAILED');
+    Object.assign(campaign, { expansionCursor: 'x', expandedAt: now, expandedEmails: 3, reservedEmails: 3 });
+    campaign.queue({ recipients: 5, usagePeriod: null }, later, 'HOLD');
+    expect(campaign).toMatchObject({
+      ambiguousPolicy: 'HOLD',
+      usagePeriod: null,
+      reservedEmails: 0,
+      expandedEmails: 0,
+      expansionCursor: null,
+      expandedAt: null,
+      estimatedAt: later,
+      updatedAt: later,
+    });
+  });
+
+  it('rests and goes on', () => {
+    const campaign = campaignIn('SENDING');
+    campaign.pause(later);
+    expect(campaign).toMatchObject({ status: 'PAUSED', updatedAt: later });
+    campaign.failureReason = 'missed';
+    campaign.updatedAt = now;
+    campaign.resume(later);
+    expect(campaign).toMatchObject({ status: 'SENDING', failureReason: null, updatedAt: later });
+  });
+
+  it.each([
+    [period, 7],
+    [null, 0],
+  ])('puts its failed deliveries back, counted for the period %s as %d', (usagePeriod, retryEmails) => {
+    const campaign = campaignIn('SENT');
+    campaign.completedAt = now;
+    campaign.retryFailed({ recipients: 7, usagePeriod }, later);
+    expect(campaign).toMatchObject({
+      status: 'SENDING',
+      usagePeriod,
+      retryFrom: later,
+      retryEmails,
+      completedAt: null,
+      updatedAt: later,
+    });
+    const unbound = campaign.cancel(later);
+    expect(unbound).toEqual({ usagePeriod, emails: retryEmails });
+    expect(campaign).toMatchObject({ retryFrom: null, retryEmails: 0 });
+  });
+
+  it('gives back nothing where e-mails are not counted, nor more than was set aside', () => {
+    const uncounted = campaignIn('SENDING');
+    Object.assign(uncounted, { usagePeriod: null, reservedEmails: 100, expandedEmails: 30, retryEmails: 5 });
+    expect(uncounted.cancel(later)).toEqual({ usagePeriod: null, emails: 0 });
+    expect(uncounted).toMatchObject({ reservedEmails: 0, updatedAt: later });
+    const grown = campaignIn('SENDING');
+    Object.assign(grown, { usagePeriod: period, reservedEmails: 30, expandedEmails: 40 });
+    expect(grown.cancel(later)).toEqual({ usagePeriod: period, emails: 0 });
+  });
+
+  it('gives back nothing when it fails before its time, whatever was counted for an earlier sending', () => {
+    const campaign = campaignIn('SCHEDULED');
+    Object.assign(campaign, { usagePeriod: period, reservedEmails: 30, retryEmails: 2 });
+    expect(campaign.fail('missed', later)).toEqual({ usagePeriod: null, emails: 0 });
+    expect(campaign).toMatchObject({ reservedEmails: 30, retryEmails: 2, closingSince: null });
   });
 
   it('gives back what is bound to no delivery when it is cancelled', () => {
@@ -160,7 +332,9 @@ describe('Campaign', () => {
     const campaign = campaignIn('DRAFT');
     campaign.queue({ recipients: 5, usagePeriod: null }, now);
     campaign.fail('broken', now);
-    expect(() => campaign.queue({ recipients: 5, usagePeriod: null }, later)).toThrow(UnavailableError);
+    const attempt = () => campaign.queue({ recipients: 5, usagePeriod: null }, later);
+    expect(attempt).toThrow(UnavailableError);
+    expect(attempt).toThrow('The failed sending is still being ended.');
     campaign.closingSince = null;
     campaign.queue({ recipients: 5, usagePeriod: null }, later);
     expect(campaign).toMatchObject({ queuedAt: now, audienceAt: later, expandedAt: null });

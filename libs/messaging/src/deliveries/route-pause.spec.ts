@@ -48,4 +48,12 @@ describe('RoutePause', () => {
     pause.after(down, 4_000);
     expect(pause.seconds).toBe(1);
   });
+
+  it('rests longer still after a mail that the relay answered without accepting it', () => {
+    const pause = new RoutePause();
+    pause.after(down, 0);
+    expect(pause.after(busy, 2_000)).toBe(false);
+    pause.after(down, 3_000);
+    expect(pause.seconds).toBe(2);
+  });
 });

@@ -16,7 +16,7 @@ export class UnflushedOutcomes<Work> {
 
   /** Takes note of works that were written in this era. Resolves to those that a crash may have undone. */
   written(era: number, works: readonly Work[], at: number): Work[] {
-    const lost = this.#era === null || this.#era === era ? [] : this.#works.map(({ work }) => work);
+    const lost = this.#era === era ? [] : this.#works.map(({ work }) => work);
     if (lost.length > 0) this.#works = [];
     this.#era = era;
     for (const work of works) this.#works.push({ work, at });

@@ -1,0 +1,30 @@
+import everyday from './jest.config.js';
+
+const { globalSetup: _setup, globalTeardown: _teardown, setupFiles: _nest, ...plain } = everyday;
+const SPECS = {
+  'libs/audience/src/consents': ['confirmation', 'consent', 'consent-proof'],
+  'libs/audience/src/segments': [
+    'case-folding',
+    'rule-conditions',
+    'rule-dates',
+    'rule-field-condition',
+    'rule-nodes',
+    'rule-reader',
+    'segment',
+    'segment-graph',
+  ],
+  'libs/billing/src/credits': ['credit'],
+  'libs/deliverability/src/bounces': ['bounce-class', 'bounce-table', 'retry-schedule'],
+  'libs/messaging/src/campaigns': ['campaign', 'campaign-draft', 'campaign.errors', 'sender-identity'],
+  'libs/messaging/src/deliveries': ['delivery-outcome', 'route-pause', 'unflushed-outcomes'],
+};
+
+/** What `npm run test:mutation` runs: units that need neither PostgreSQL nor programs. @type {import('jest').Config} */
+export default {
+  ...plain,
+  roots: Object.keys(SPECS).map((folder) => `<rootDir>/${folder}`),
+  testMatch: Object.entries(SPECS).flatMap(([folder, names]) =>
+    names.map((name) => `<rootDir>/${folder}/${name}.spec.ts`),
+  ),
+  setupFilesAfterEnv: [],
+};

@@ -1,0 +1,25 @@
+/** Changes the rules of five domains, one place at a time, and looks whether a test fails: docs/testing.md. */
+export default {
+  mutate: [
+    'libs/audience/src/consents/{confirmation,consent,consent-proof,consent.errors}.ts',
+    'libs/audience/src/segments/{rule-*,segment,segment-graph,segment-rules,text-folding}.ts',
+    'libs/billing/src/credits/credit.ts',
+    'libs/deliverability/src/bounces/{bounce-class,retry-schedule}.ts',
+    'libs/messaging/src/campaigns/{campaign,campaign-draft,campaign-status,campaign.errors,sender-identity}.ts',
+    'libs/messaging/src/deliveries/{delivery-outcome,route-pause,unflushed-outcomes}.ts',
+    '!**/*.{query,spec}.ts',
+  ],
+  testRunner: 'jest',
+  testRunnerNodeArgs: ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'],
+  jest: { configFile: 'jest.mutation.config.js' },
+  coverageAnalysis: 'perTest',
+  concurrency: 2,
+  // Endless loops are ended by counting their steps; a slow machine must not pass for one.
+  timeoutMS: 120_000,
+  disableTypeChecks: false,
+  ignorePatterns: ['/.data', '/assets', '/bench', '/deploy', '/dist', '/docs', '/packages', '/reports'],
+  reporters: ['clear-text', 'json', 'progress-append-only'],
+  clearTextReporter: { allowColor: false, allowEmojis: false, reportTests: false },
+  warnings: { slow: false },
+  thresholds: { high: 95, low: 85, break: 85 },
+};
