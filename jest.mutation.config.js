@@ -1,8 +1,9 @@
 import everyday from './jest.config.js';
 
-const { globalSetup: _setup, globalTeardown: _teardown, setupFiles: _nest, ...plain } = everyday;
+const { globalSetup: _setup, globalTeardown: _teardown, ...plain } = everyday;
 const SPECS = {
-  'libs/audience/src/consents': ['confirmation', 'consent', 'consent-proof'],
+  'libs/audience/src/consents': ['consent', 'consent-proof', 'subscriber-status'],
+  'libs/audience/src/sign-up': ['confirmation', 'sign-up.errors'],
   'libs/audience/src/segments': [
     'case-folding',
     'rule-conditions',

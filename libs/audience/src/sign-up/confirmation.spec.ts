@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import { Consent, type ConsentState, type ConsentStatus } from './consent.js';
+import type { Consent, ConsentStatus } from '../consents/consent.js';
 import {
   type Confirmation,
   confirmationState,
@@ -15,15 +15,8 @@ const ago = (seconds: number) => new Date(now.getTime() - seconds * 1_000);
 const HOUR = 3_600;
 
 function consentTo(topicId: string, status: ConsentStatus, grantedAt: Date | null): Consent {
-  const state: ConsentState = {
-    status,
-    grantedAt,
-    confirmedAt: null,
-    revokedAt: null,
-    tokenExpiresAt: null,
-    subscribedAt: null,
-  };
-  return new Consent(topicId, state);
+  const times = { grantedAt, confirmedAt: null, revokedAt: null, tokenExpiresAt: null, subscribedAt: null };
+  return { topicId, status, ...times };
 }
 
 describe('the link of a confirmation mail', () => {
@@ -41,7 +34,7 @@ describe('the link of a confirmation mail', () => {
       at,
     );
 
-  it('covers what it was sent for, and nothing that was never given or given anew since', () => {
+  it('covers what it was sent for, and nothing that was not given before it', () => {
     const covered = [
       consentTo('news', 'PENDING_CONFIRMATION', ago(2 * HOUR)),
       consentTo('offers', 'PENDING_CONFIRMATION', ago(HOUR)),
@@ -50,7 +43,6 @@ describe('the link of a confirmation mail', () => {
       consentTo('events', 'PENDING_CONFIRMATION', ago(2 * HOUR)),
       consentTo('news', 'PENDING_CONFIRMATION', ago(HOUR - 1)),
       consentTo('news', 'UNSUBSCRIBED', null),
-      new Consent('offers', null),
     ];
     const found = coveredBy(confirmation, [...others, ...covered]);
     expect(found.map((consent) => covered.indexOf(consent))).toEqual([0, 1]);
