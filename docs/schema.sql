@@ -1,4 +1,6 @@
 create schema platform;
+grant usage on schema platform to mailwright_app;
+grant usage on schema platform to mailwright_system;
 
 create table platform.idempotency_keys (
   environment_id bigint not null,
@@ -268,6 +270,8 @@ RETURN (NULLIF(current_setting('mailwright.tenant_id'::text, true), ''::text))::
 -- called by public
 
 create schema access;
+grant usage on schema access to mailwright_app;
+grant usage on schema access to mailwright_system;
 
 create table access.api_keys (
   id uuid not null,
@@ -449,6 +453,11 @@ $function$;
 -- called by mailwright_app
 
 create schema audience;
+grant usage on schema audience to mailwright_app;
+grant usage on schema audience to mailwright_system;
+create sequence audience.consent_ledger_position;
+grant usage on sequence audience.consent_ledger_position to mailwright_app;
+grant usage on sequence audience.consent_ledger_position to mailwright_system;
 
 create table audience.confirmations (
   id uuid not null,
@@ -680,6 +689,7 @@ create policy owner_rows on audience.import_rows for all to mailwright_owner usi
 create policy system_rows on audience.import_rows for all to mailwright_system using (true) with check (true);
 grant delete, select on audience.import_rows to mailwright_app;
 grant delete, insert, select, update on audience.import_rows to mailwright_system;
+grant update (cells, custom_fields, email, email_key, fault, first_name, last_name, phone) on audience.import_rows to mailwright_app;
 
 create table audience.imports (
   id uuid not null,
@@ -952,6 +962,82 @@ create policy owner_rows on audience.topics for all to mailwright_owner using (p
 create policy system_rows on audience.topics for all to mailwright_system using (true) with check (true);
 grant insert, select, update on audience.topics to mailwright_app;
 grant delete, insert, select, update on audience.topics to mailwright_system;
+
+create view audience.counter_values with (security_invoker=true) as
+ SELECT counters.environment_id,
+    counters.kind,
+    counters.key,
+    counters.state,
+    counters.value
+   FROM audience.counters
+UNION ALL
+ SELECT counter_deltas.environment_id,
+    counter_deltas.kind,
+    counter_deltas.key,
+    counter_deltas.state,
+    counter_deltas.delta AS value
+   FROM audience.counter_deltas;
+grant select on audience.counter_values to mailwright_app;
+grant select on audience.counter_values to mailwright_system;
+
+create view audience.recounted_values with (security_invoker=true) as
+ SELECT environment_id,
+    (kind COLLATE "C") AS kind,
+    (key COLLATE "C") AS key,
+    (state COLLATE "C") AS state,
+    value
+   FROM ( SELECT subscribers.environment_id,
+            'SUBSCRIBERS'::text AS kind,
+            ''::text AS key,
+            subscribers.status AS state,
+            count(*) AS value
+           FROM audience.subscribers
+          GROUP BY subscribers.environment_id, subscribers.status
+        UNION ALL
+         SELECT subscribers.environment_id,
+            'CREATED'::text,
+            audience.day_of(subscribers.created_at) AS day_of,
+            subscribers.status,
+            count(*) AS count
+           FROM audience.subscribers
+          GROUP BY subscribers.environment_id, (audience.day_of(subscribers.created_at)), subscribers.status
+        UNION ALL
+         SELECT suppressions.environment_id,
+            'SUPPRESSIONS'::text,
+            ''::text,
+            suppressions.reason,
+            count(*) AS count
+           FROM audience.suppressions
+          GROUP BY suppressions.environment_id, suppressions.reason
+        UNION ALL
+         SELECT c.environment_id,
+            c.status,
+            (c.topic_id)::text AS topic_id,
+            b.status,
+            count(*) AS count
+           FROM (audience.consents c
+             JOIN audience.subscribers b ON ((b.id = c.subscriber_id)))
+          WHERE (c.status = ANY (ARRAY['SUBSCRIBED'::text, 'PENDING_CONFIRMATION'::text]))
+          GROUP BY c.environment_id, c.status, c.topic_id, b.status) n;
+grant select on audience.recounted_values to mailwright_system;
+
+create view audience.scoped_subscribers as
+ SELECT id,
+    environment_id,
+    email,
+    email_key,
+    first_name,
+    last_name,
+    phone,
+    status,
+    source,
+    custom_fields,
+    paused_until,
+    created_at
+   FROM audience.subscribers b
+  WHERE (environment_id = ( SELECT platform.environment_id() AS environment_id));
+alter view audience.scoped_subscribers owner to mailwright_system;
+grant select on audience.scoped_subscribers to mailwright_app;
 
 CREATE OR REPLACE FUNCTION audience.count_consents()
  RETURNS trigger
@@ -1287,6 +1373,8 @@ end $function$;
 -- called by public
 
 create schema billing;
+grant usage on schema billing to mailwright_app;
+grant usage on schema billing to mailwright_system;
 
 create table billing.campaign_usage (
   tenant_id bigint not null,
@@ -1906,6 +1994,8 @@ end $function$;
 -- called by mailwright_app, mailwright_system
 
 create schema messaging;
+grant usage on schema messaging to mailwright_app;
+grant usage on schema messaging to mailwright_system;
 
 create table messaging.automation_counters (
   automation_number bigint not null,
@@ -2356,6 +2446,7 @@ create policy owner_rows on messaging.delivery_events for all to mailwright_owne
 create policy system_rows on messaging.delivery_events for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.delivery_events to mailwright_app;
 grant delete, insert, select, update on messaging.delivery_events to mailwright_system;
+grant update (subscriber_id) on messaging.delivery_events to mailwright_app;
 
 create table messaging.export_parts (
   export_id uuid not null,
@@ -2574,6 +2665,8 @@ RETURN (encode(set_byte(uuid_send(run), 15, (place + 1)), 'hex'::text))::uuid;
 -- called by public
 
 create schema deliverability;
+grant usage on schema deliverability to mailwright_app;
+grant usage on schema deliverability to mailwright_system;
 
 create unlogged table deliverability.destination_budgets (
   destination text not null,
@@ -2938,6 +3031,8 @@ end $function$;
 -- called by mailwright_app
 
 create schema webhooks;
+grant usage on schema webhooks to mailwright_app;
+grant usage on schema webhooks to mailwright_system;
 
 create table webhooks.attempts (
   delivery_id uuid not null,
@@ -2957,6 +3052,7 @@ create policy owner_rows on webhooks.attempts for all to mailwright_owner using 
 create policy system_rows on webhooks.attempts for all to mailwright_system using (true) with check (true);
 grant select on webhooks.attempts to mailwright_app;
 grant delete, insert, select, update on webhooks.attempts to mailwright_system;
+grant update (error) on webhooks.attempts to mailwright_app;
 
 create table webhooks.deliveries (
   id uuid not null,
