@@ -15,7 +15,6 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
-  setupFiles: ['<rootDir>/test/support/jest.setup.ts'],
   setupFilesAfterEnv: ['<rootDir>/test/support/jest.ending.ts'],
   testTimeout: 300_000,
   maxWorkers: 3,

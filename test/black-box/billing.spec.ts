@@ -275,6 +275,23 @@ describe('billing', () => {
     expect((await basic.post('/custom-fields', field)).status).toBe(201);
   });
 
+  it('refuses a sending domain where the plan does not include one', async () => {
+    const basic = await (await system.project('NODOM')).client('LIVE');
+    const include = (included: boolean) =>
+      system.database.query(
+        `update billing.plan_versions set limits = limits || jsonb_build_object('customDomainEnabled', $1::boolean)`,
+        [included],
+      );
+    await include(false);
+    const answer = await basic.post('/sending-domain', { domainName: 'news.acme.example' });
+    await include(true);
+    expect([answer.status, answer.at('type'), answer.at('errors')]).toEqual([
+      422,
+      expect.stringMatching(/\/domain-validation$/),
+      { plan: 'the plan does not include a sending domain' },
+    ]);
+  });
+
   it('refuses to send while nobody has paid', async () => {
     const debtor = await system.project('DEBTOR');
     const test = await debtor.client('TEST');

@@ -7,35 +7,26 @@ import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { runCli, runCliForJson } from '#testing/operator-cli';
 import { startProgram } from '#testing/program';
-import type { SmtpSink } from '#testing/sink-rules';
+import { allowLiveMail } from '#testing/sending-domain';
 import { SmtpClient } from '#testing/smtp-client';
-import { startSmtpSink } from '#testing/smtp-sink';
-import { type RunningSystem, SECRETS, startSystem, type SystemProject } from '#testing/system';
+import { SECRETS, type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
 
 const sample = (name: string) =>
   readFileSync(join(projectRoot(), 'libs/deliverability/src/bounces/samples', `${name}.eml`), 'latin1');
 
 describe('mail that comes back', () => {
-  let sink: SmtpSink;
-  let system: RunningSystem;
+  let system: SharedSystem;
   let project: SystemProject;
   let client: ApiClient;
   const paths = new ReturnPaths(SECRETS.TOKEN_SECRET);
 
   beforeAll(async () => {
-    sink = await startSmtpSink();
-    system = await startSystem({
-      SMTP_URL: sink.url,
-      REQUIRE_VERIFIED_DOMAIN: 'false',
-      BOUNCE_PORT: '0',
-    });
+    system = await sharedSystem();
     project = await system.project();
+    await allowLiveMail(system.database, project.live, 'acme.example');
     client = await project.client('LIVE');
   });
-  afterAll(async () => {
-    await system?.stop();
-    await sink?.stop();
-  });
+  afterAll(() => system?.stop());
 
   /** A campaign to these people, sent; its key and the return paths of its mails, by the readers' addresses. */
   async function send(emails: readonly string[]) {
@@ -67,7 +58,7 @@ describe('mail that comes back', () => {
   }
 
   async function submit(to: string, message: string): Promise<string> {
-    const smtp = await SmtpClient.open(system.worker.bouncePort ?? 0);
+    const smtp = await SmtpClient.open(system.bouncePort);
     const reply = await smtp.send('', [to], message);
     smtp.close();
     return reply;
@@ -103,9 +94,11 @@ describe('mail that comes back', () => {
       totalDelivered: 0,
     });
     expect(await statusOf('bob@example.com')).toBe('ACTIVE');
-    expect(await runCliForJson(system.variables, ['check:statistics'])).toEqual({
-      discrepancies: [],
-    });
+    const { id } = (await client.get(`/campaigns/${campaignKey}`)).body as { id: string };
+    const { stdout, stderr } = await runCli(system.variables, ['check:statistics']);
+    // Those of other projects may differ, whose tests change rows by hand.
+    expect(stdout + stderr).toMatch(/All counters are what the rows say|Counters differ/);
+    expect(stderr).not.toContain(id);
   });
 
   it('with a complaint suppresses the reader and counts once', async () => {
@@ -125,7 +118,10 @@ describe('mail that comes back', () => {
   it('for our reputation slows its destination down when several mails do, and suppresses nobody', async () => {
     const readers = ['fay@slow.example', 'gus@slow.example', 'hal@slow.example'];
     const { campaignKey, pathOf } = await send(readers);
-    const slowed = () => system.database.query('select destination from deliverability.slowed_destinations');
+    const slowed = () =>
+      system.database.query(
+        `select destination from deliverability.slowed_destinations where destination = 'slow.example'`,
+      );
     for (const [at, email] of readers.entries()) {
       expect(await slowed()).toEqual([]);
       expect(await submit(pathOf(email), sample('postfix-spamhaus'))).toMatch(/^250 /);
@@ -146,7 +142,7 @@ describe('mail that comes back', () => {
     const claims = paths.read(pathOf('ivy@example.com'));
     const address = new UnsubscribeAddresses(SECRETS.TOKEN_SECRET).addressOf(claims!, 'bounces.acme.example');
     for (const _ of [1, 2]) {
-      const smtp = await SmtpClient.open(system.worker.bouncePort ?? 0);
+      const smtp = await SmtpClient.open(system.bouncePort);
       expect(await smtp.send('ivy@example.com', [address], 'Subject: unsubscribe\r\n\r\n')).toMatch(/^250 /);
       smtp.close();
     }
@@ -159,7 +155,8 @@ describe('mail that comes back', () => {
     expect(await statusOf('jon@example.com')).toBe('ACTIVE');
     const ledger = await system.database.query(
       `select l.actor, l.ip_address, l.message_id from audience.consent_ledger l join audience.subscribers b on b.id = l.subscriber_id
-       where b.email_key = 'ivy@example.com' and l.to_status = 'UNSUBSCRIBED'`,
+       where b.email_key = 'ivy@example.com' and l.to_status = 'UNSUBSCRIBED' and b.environment_id = $1`,
+      [project.live.environmentId],
     );
     expect(ledger).toEqual([
       {
@@ -202,7 +199,10 @@ describe('mail that comes back', () => {
   });
 
   it('leaves no address in what is kept of it', async () => {
-    const kept = await system.database.query<{ delivery_id: string }>('select * from deliverability.reports');
+    const kept = await system.database.query<{ delivery_id: string }>(
+      'select * from deliverability.reports where environment_id = $1',
+      [project.live.environmentId],
+    );
     expect(kept.length).toBeGreaterThanOrEqual(4);
     // A UUID is no name, though one of its groups may well end in "ada".
     const words = kept.map((row) => ({ ...row, delivery_id: null }));
@@ -210,18 +210,22 @@ describe('mail that comes back', () => {
   });
 
   it('has not stopped the project, which an operator is told', async () => {
-    const failed = await runCli(system.variables, ['project:resume-sending', '--project', 'APIT']);
+    const failed = await runCli(system.variables, ['project:resume-sending', '--project', project.name]);
     expect(failed).toMatchObject({ exitCode: 1 });
     await system.database.query(
       "insert into messaging.sending_stops (environment_id, reason, stopped_at) values ($1, 'Too many.', now())",
       [project.live.environmentId],
     );
-    const resumed = await runCliForJson(system.variables, ['project:resume-sending', '--project', 'APIT']);
+    const resumed = await runCliForJson(system.variables, [
+      'project:resume-sending',
+      '--project',
+      project.name,
+    ]);
     expect(resumed).toEqual({ resumed: true });
   });
 
   it('cannot be taken when another program has the port: the worker ends and says so', async () => {
-    const BOUNCE_PORT = String(system.worker.bouncePort);
+    const BOUNCE_PORT = String(system.bouncePort);
     const second = startProgram('worker', { ...system.variables, BOUNCE_PORT });
     await expect(second).rejects.toThrow(
       /ended with 1:[^]*cannot listen on 127\.0\.0\.1:\d+ \(BOUNCE_PORT\)/,

@@ -10,7 +10,8 @@ import { startSmtpSink } from '#testing/smtp-sink';
 import { insertSubscribers } from '#testing/subscribers';
 import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
-/** A killed worker's lease on its job runs out after 30 s; then another goes on. */
+/** Of a killed worker on its job: then another may go on. */
+const LEASE_MS = 30_000;
 
 describe('Reports on campaigns and AI credits', () => {
   let model: ModelServer;
@@ -210,6 +211,7 @@ describe('Reports on campaigns and AI credits', () => {
     await system.worker.kill();
     model.behave({ answer: 'Written after all.' });
     system.worker = await startProgram('worker', system.variables);
+    await system.advanceClock(LEASE_MS);
     expect((await report(live, path, 'GENERATED')).at('content')).toBe('Written after all.\n');
     expect(model.calls).toHaveLength(1);
     expect(await balance()).toBe(before - 3);

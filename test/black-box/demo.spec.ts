@@ -6,20 +6,24 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { walkthrough } from '../../apps/launcher/src/walkthrough.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { addKey, type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { type RunningProgram, startProgram } from '#testing/program';
+import { addKey, prepareProject, type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
 
 const ALL_STEPS = 23;
 /** The confirmation mail is the first thing that a worker is needed for. */
 const FIRST_WORKER_STEP = 5;
 
 describe('whoever tries Mailwright for the first time', () => {
-  let system: RunningSystem;
+  let system: SharedSystem;
   let project: SystemProject;
+  let database: TestDatabase;
+  let api: RunningProgram;
   let directory: string;
   let testKey: string;
 
   beforeAll(async () => {
-    [system, directory] = await Promise.all([startSystem(), mkdtemp(join(tmpdir(), 'mailwright-demo-'))]);
+    [system, directory] = await Promise.all([sharedSystem(), mkdtemp(join(tmpdir(), 'mailwright-demo-'))]);
     project = await system.project('DEMO');
     const client = await project.client('TEST');
     for (const [name, doubleOptInEnabled] of [
@@ -31,11 +35,12 @@ describe('whoever tries Mailwright for the first time', () => {
     // The demo project's keys have no limit of their own either: 60 requests a minute.
     testKey = await addKey(system.database, project.test, { rateLimitPerMinute: null });
     await mkdir(join(directory, '.data'));
-    const demoFile = { baseUrl: system.baseUrl, projectKey: 'DEMO', testKey, liveKey: 'mw_live_x' };
-    await writeFile(join(directory, '.data', 'demo.json'), JSON.stringify(demoFile));
+    await writeDemoFile(system.baseUrl);
   });
 
   afterAll(async () => {
+    await api?.stop();
+    await database?.drop();
     await system?.stop();
     await rm(directory, { recursive: true, force: true });
   });
@@ -97,9 +102,18 @@ describe('whoever tries Mailwright for the first time', () => {
   });
 
   it('is told which step did not hold while no worker runs', async () => {
-    await system.worker.stop();
-    const key = (await project.client('TEST')).key ?? '';
-    const { exitCode, stdout } = await demo('--key', key, '--patience', '1');
+    const baseUrl = await startLoneApi();
+    const tester = await (await prepareProject(database, baseUrl, 'DEMO')).client('TEST');
+    await tester.post('/topics', { name: 'Product news', doubleOptInEnabled: true });
+    await tester.post('/topics', { name: 'Release notes', doubleOptInEnabled: false });
+    const { exitCode, stdout } = await demo(
+      '--base-url',
+      baseUrl,
+      '--key',
+      tester.key ?? '',
+      '--patience',
+      '1',
+    );
 
     expect(exitCode).toBe(1);
     expect(stdout).toContain(
@@ -122,13 +136,13 @@ describe('whoever tries Mailwright for the first time', () => {
   });
 
   it('is told what to do when nothing runs', async () => {
-    await system.api.stop();
+    const baseUrl = `http://127.0.0.1:${api.port}`;
+    await api.stop();
+    await writeDemoFile(baseUrl);
     const { exitCode, stdout, stderr } = await demo();
 
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(
-      `Mailwright is not running: ${system.baseUrl} does not answer (ECONNREFUSED).\n`,
-    );
+    expect(stderr).toContain(`Mailwright is not running: ${baseUrl} does not answer (ECONNREFUSED).\n`);
     expect(stderr).toContain('Start it with `npm start` in another terminal');
     expect(stdout).not.toContain('Summary');
   });
@@ -141,6 +155,19 @@ describe('whoever tries Mailwright for the first time', () => {
     expect(stderr).toContain('There is no demo project yet');
     expect(stderr).toContain('Start Mailwright with `npm start` in another terminal');
   });
+
+  const writeDemoFile = (baseUrl: string) =>
+    writeFile(
+      join(directory, '.data', 'demo.json'),
+      JSON.stringify({ baseUrl, projectKey: 'DEMO', testKey, liveKey: 'mw_live_x' }),
+    );
+
+  /** An api without a worker, on a database of its own. */
+  async function startLoneApi(): Promise<string> {
+    database = await createTestDatabase();
+    api = await startProgram('api', { DATABASE_URL: database.url });
+    return `http://127.0.0.1:${api.port}`;
+  }
 
   /** Runs the built demo program in `directory`. */
   function demo(...args: string[]): Promise<{ exitCode: number | null; stdout: string; stderr: string }> {

@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { startProgram } from '#testing/program';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
 
 const PAGES = 5;
 const consent = { source: 'signup-form' };
 
 describe('what comes from outside', () => {
-  let system: RunningSystem;
+  let system: SharedSystem;
+  let project: SystemProject;
   let client: ApiClient;
   let topicKey: string;
   let people = 0;
 
   beforeAll(async () => {
-    system = await startSystem({
-      TRUST_PROXY: '127.0.0.1, 10.0.0.0/8',
-      PAGE_LIMIT_PER_MINUTE: String(PAGES),
-    });
-    client = await (await system.project()).client('TEST');
+    system = await sharedSystem();
+    project = await system.project();
+    client = await project.client('TEST');
     topicKey = (await client.post('/topics', { name: 'News', doubleOptInEnabled: false })).at('topicKey');
   });
   afterAll(() => system?.stop());
@@ -29,7 +29,9 @@ describe('what comes from outside', () => {
   /** What the consent record keeps of the last change. */
   const recorded = async () => {
     const [row] = await system.database.query<Record<string, string | null>>(
-      `select ip_address, user_agent, source_url from audience.consent_ledger order by occurred_at desc, id desc limit 1`,
+      `select ip_address, user_agent, source_url from audience.consent_ledger where environment_id = $1
+       order by occurred_at desc, id desc limit 1`,
+      [project.test.environmentId],
     );
     return row;
   };
@@ -138,9 +140,11 @@ describe('what comes from outside', () => {
   });
 
   it('is many pages of one client: then it waits, but whoever unsubscribes does not', async () => {
+    const api = await startProgram('api', { ...system.variables, PAGE_LIMIT_PER_MINUTE: String(PAGES) });
+    const baseUrl = `http://127.0.0.1:${api.port}`;
     const from = { 'x-forwarded-for': '203.0.113.200' };
     const open = (path: string, init: RequestInit = {}) =>
-      fetch(`${system.baseUrl}${path}`, { ...init, headers: from });
+      fetch(`${baseUrl}${path}`, { ...init, headers: from });
     for (let n = 0; n < PAGES; n += 1) expect((await open('/p/forged')).status).toBe(404);
     for (const path of ['/c/forged', '/u/forged', '/p/forged', '/v/forged', '/r/forged', '/i/forged']) {
       const page = await open(path);
@@ -149,7 +153,9 @@ describe('what comes from outside', () => {
     }
     expect((await open('/u/forged', { method: 'POST' })).status).toBe(404);
     for (const path of ['/o/forged', '/l/forged']) expect((await open(path)).status).toBe(404);
-    const other = await fetch(`${system.baseUrl}/p/forged?utm_source=mail`);
+    const elsewhere = { 'x-forwarded-for': '203.0.113.201' };
+    const other = await fetch(`${baseUrl}/p/forged?utm_source=mail`, { headers: elsewhere });
     expect(other.status).toBe(404);
+    await api.stop();
   });
 });

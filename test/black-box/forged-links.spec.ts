@@ -133,7 +133,7 @@ describe('a link that is not ours', () => {
     for (const { environmentId, why } of strange) {
       const signed = tracking.sign(
         { environmentId, linkSet: claims?.linkSet ?? 0, deliveryId: claims?.deliveryId ?? UNKNOWN_ID },
-        1,
+        2,
       );
       await expectRefused('l', signed[1] ?? '', why, true);
     }

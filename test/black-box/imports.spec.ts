@@ -4,21 +4,18 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
-import { startProgram } from '#testing/program';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
 
-/** Rows of the import in whose middle the worker is killed. */
-const ROWS = Number(process.env['IMPORT_KILL_ROWS'] ?? 20_000);
 const CONSENT = 'consent.source=old-system';
 
 describe('importing subscribers', () => {
-  let system: RunningSystem;
+  let system: SharedSystem;
   let project: SystemProject;
   let client: ApiClient;
   let topicKey: string;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
     project = await system.project();
     client = await project.client('TEST');
     topicKey = (await client.post('/topics', { name: 'News', doubleOptInEnabled: false })).at('topicKey');
@@ -224,10 +221,21 @@ describe('importing subscribers', () => {
   });
 
   it('leaves nothing of a file whose sender goes away', async () => {
+    const mine = [project.test.environmentId];
     const imports = async () =>
-      (await system.database.query(`select from audience.imports where status <> 'COMPLETED'`)).length;
+      (
+        await system.database.query(
+          `select from audience.imports where status <> 'COMPLETED' and environment_id = $1`,
+          mine,
+        )
+      ).length;
     const stored = async () =>
-      (await system.database.query('select from audience.import_rows limit 1')).length;
+      (
+        await system.database.query(
+          'select from audience.import_rows where environment_id = $1 limit 1',
+          mine,
+        )
+      ).length;
     await eventually(
       'all imports before are done',
       async () => (await imports()) === 0 && (await stored()) === 0,
@@ -259,59 +267,10 @@ describe('importing subscribers', () => {
     await ended(id);
     const mails = () =>
       system.database.query<{ address: string }>(
-        `select address from messaging.deliveries where kind = 'OPT_IN' and address like 'asked-%'`,
+        `select address from messaging.deliveries where kind = 'OPT_IN' and address like 'asked-%' and environment_id = $1`,
+        [project.test.environmentId],
       );
     await eventually('all mails are on their way', async () => (await mails()).length >= people.length);
     expect((await mails()).map(({ address }) => address).sort()).toEqual(people.toSorted());
-  });
-
-  it('does every row once when the worker is killed in the middle', async () => {
-    const doubleOptIn = (await client.post('/topics', { name: 'Offers' })).at('topicKey');
-    await importCsv(
-      `email\n${Array.from({ length: 50 }, (_, index) => `there-${index}@example.com`).join('\n')}`,
-    );
-    const rows = Array.from({ length: ROWS }, (_, index) => {
-      if (index % 100 === 1) return `faulty-${index}`;
-      if (index % 100 === 2) return 'twice@example.com';
-      return index < 50 ? `there-${index}@example.com` : `kill-${index}@example.com`;
-    });
-    // Statistics of a project that was small a moment ago: no plan may read all rows again for each.
-    await system.database.query('analyze');
-    const faulty = rows.filter((row) => row.startsWith('faulty')).length;
-    const repeated = rows.filter((row) => row.startsWith('twice')).length - 1;
-    const updated = rows.filter((row) => row.startsWith('there')).length;
-    const { id } = (await importCsv(`email\n${rows.join('\n')}`, `&topicKeys=${doubleOptIn}`)).body as {
-      id: string;
-    };
-    await eventually(
-      'a part is done',
-      async () => (await client.get(`/subscriber-imports/${id}`)).at<number>('counts', 'created') > 0,
-    );
-    await system.worker.kill();
-    const half = await client.get(`/subscriber-imports/${id}`);
-    expect(half.at('status')).toBe('IN_PROGRESS');
-    system.worker = await startProgram('worker', system.variables);
-    const created = ROWS - faulty - repeated - updated;
-    expect((await ended(id)).at('counts')).toEqual({
-      total: ROWS,
-      created,
-      updated,
-      skipped: repeated,
-      failed: faulty,
-    });
-    expect(
-      (await client.get(`/subscriber-imports/${id}/errors?size=1`)).at('pagination', 'totalElements'),
-    ).toBe(faulty + repeated);
-    const [kept] = await system.database.query(
-      `select (select count(*)::int from audience.subscribers where email_key ~ '^(kill|twice)') as people,
-         (select count(*)::int from audience.consent_ledger where actor_id = $1) as recorded,
-         (select count(*)::int from audience.confirmations f join audience.topics t on t.id = any(f.topic_ids) where t.topic_key = $2) as asked`,
-      [id, doubleOptIn],
-    );
-    expect(kept).toEqual({
-      people: created,
-      recorded: 2 * created + updated,
-      asked: created + updated,
-    });
   });
 });

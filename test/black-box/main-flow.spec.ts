@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
-import { startRedis, type TestRedis } from '#testing/redis';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { type SharedSystem, sharedSystem } from '#testing/system';
 
 const contentJson = JSON.stringify({
   blocks: [
@@ -14,24 +13,19 @@ const contentJson = JSON.stringify({
 });
 
 describe.each(['postgres', 'redis'] as const)('the main flow with the queue on %s', (backend) => {
-  let redis: TestRedis | undefined;
-  let system: RunningSystem;
+  let system: SharedSystem;
   let client: ApiClient;
   const topics = { confirmed: '', simple: '' };
   const topicIds: Record<string, string> = {};
 
   beforeAll(async () => {
-    redis = backend === 'redis' ? await startRedis() : undefined;
-    system = await startSystem(redis === undefined ? {} : { REDIS_URL: redis.url });
+    system = await sharedSystem(backend);
     client = await (await system.project()).client('TEST');
     topics.confirmed = await makeTopic('Product news', true);
     topics.simple = await makeTopic('Release notes', false);
   });
 
-  afterAll(async () => {
-    await system?.stop();
-    await redis?.stop();
-  });
+  afterAll(() => system?.stop());
 
   async function makeTopic(name: string, doubleOptInEnabled: boolean): Promise<string> {
     const created = await client.post('/topics', { name, doubleOptInEnabled });
@@ -97,7 +91,7 @@ describe.each(['postgres', 'redis'] as const)('the main flow with the queue on %
     expect(opened.at('text')).toContain('Hello Ada!');
     const [byWeb, byMail] = opened.at('headers', 'List-Unsubscribe').split(', ');
     expect(byWeb).toBe(`<${opened.at('links', 'unsubscribe')}>`);
-    expect(byMail).toMatch(/^<mailto:u\+[a-z2-7]{36}\.[a-z2-7]{21}@bounces\.mailwright\.test>$/);
+    expect(byMail).toMatch(/^<mailto:u\+[a-z2-7]{36}\.[a-z2-7]{21}@bounces\.sender\.example>$/);
     expect(opened.at('headers', 'List-Unsubscribe-Post')).toBe('List-Unsubscribe=One-Click');
     const raw = await client.get(`/test-inbox/messages/${inbox.at('data', 0, 'id')}/raw`);
     expect((await PostalMime.parse(raw.text)).subject).toBe('Autumn for Ada');

@@ -4,7 +4,7 @@ import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { ApiClient as Client } from '#testing/api-client';
 import { openApiDocument } from '#testing/openapi-validation';
 import { expectProblem, timelessProblem } from '#testing/problems';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
 
 const SLUGS = [
   'malformed-json',
@@ -73,13 +73,13 @@ const HOSTILE_REQUESTS: readonly (readonly [method: string, path: string, body?:
 const UNKNOWN_ID = '019aa3b5-0000-7000-8000-000000000000';
 
 describe('problems', () => {
-  let system: RunningSystem;
+  let system: SharedSystem;
   let project: SystemProject;
   let client: ApiClient;
   let topicKey: string;
 
   beforeAll(async () => {
-    system = await startSystem({ TRUST_PROXY: 'true' });
+    system = await sharedSystem();
     project = await system.project();
     client = await project.client('TEST');
     topicKey = (await client.post('/topics', { name: 'News', doubleOptInEnabled: false })).at('topicKey');
@@ -109,9 +109,10 @@ describe('problems', () => {
     };
     const statusOf = async (change: string): Promise<ApiAnswer> => {
       const revoked = await project.client('TEST');
-      await system.database.query(`update access.api_keys set ${change} where last_four = $1`, [
-        revoked.key?.slice(-4),
-      ]);
+      await system.database.query(
+        `update access.api_keys set ${change} where last_four = $1 and environment_id = $2`,
+        [revoked.key?.slice(-4), project.test.environmentId],
+      );
       return revoked.get('/project');
     };
 
@@ -407,8 +408,8 @@ describe('problems', () => {
         'topicKeys[0]': expect.any(String),
       });
       const campaign = await client.post('/campaigns', { name: 'Old', subject: 'Old' });
-      await system.database.query(`update messaging.campaigns set status = 'SENT' where campaign_key = $1`, [
-        campaign.at('campaignKey'),
+      await system.database.query(`update messaging.campaigns set status = 'SENT' where id = $1`, [
+        campaign.at('id'),
       ]);
       const patch = await client.patch(`/campaigns/${campaign.at('campaignKey')}`, {
         topicIds: [UNKNOWN_ID],

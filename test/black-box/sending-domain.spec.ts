@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
-import { eventually } from '#testing/eventually';
-import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { runCli, runCliForJson } from '#testing/operator-cli';
-import { startProgram } from '#testing/program';
-import { publishRecords, type RecordToPublish } from '#testing/published-records';
-import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
+import type { RecordToPublish } from '#testing/published-records';
+import { sharedDns } from '#testing/shared-system-client';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
 
 interface ShownRecord extends RecordToPublish {
   readonly status: string;
@@ -14,35 +12,23 @@ interface ShownRecord extends RecordToPublish {
 }
 
 describe('the sending domain', () => {
-  let dns: DnsServer;
-  let system: RunningSystem;
+  let system: SharedSystem;
   let project: SystemProject;
   let client: ApiClient;
 
   beforeAll(async () => {
-    dns = await startDnsServer();
-    system = await startSystem({
-      DNS_SERVERS: dns.address,
-      BOUNCE_HOST: 'bounces.sender.example',
-      SPF_INCLUDE: 'spf.sender.example',
-    });
+    system = await sharedSystem();
     project = await system.project();
     client = await project.client('LIVE');
   });
-  afterAll(async () => {
-    await system?.stop();
-    await dns?.stop();
-  });
+  afterAll(() => system?.stop());
 
   const recordsOf = (answer: ApiAnswer, name = 'dnsRecords') => answer.at<ShownRecord[]>(name);
   const cli = (...args: string[]) =>
-    runCliForJson(system.variables, [...args, '--project', 'APIT', '--env', 'live']);
+    runCliForJson(system.variables, [...args, '--project', project.name, '--env', 'live']);
 
-  const setStatus = (campaignKey: string, status: string) =>
-    system.database.query(`update messaging.campaigns set status = $1 where campaign_key = $2`, [
-      status,
-      campaignKey,
-    ]);
+  const setStatus = (campaignId: string, status: string) =>
+    system.database.query(`update messaging.campaigns set status = $1 where id = $2`, [status, campaignId]);
 
   it('is not there at first', async () => {
     for (const answer of [
@@ -68,22 +54,6 @@ describe('the sending domain', () => {
       const answer = await client.post('/sending-domain', body);
       expect([answer.status, answer.at('errors', 'domainName')]).toEqual([status, fault]);
     }
-  });
-
-  it('is refused by a plan without one', async () => {
-    const include = (included: boolean) =>
-      system.database.query(
-        `update billing.plan_versions set limits = limits || jsonb_build_object('customDomainEnabled', $1::boolean)`,
-        [included],
-      );
-    await include(false);
-    const answer = await client.post('/sending-domain', { domainName: 'news.acme.example' });
-    await include(true);
-    expect([answer.status, answer.at('type'), answer.at('errors')]).toEqual([
-      422,
-      expect.stringMatching(/\/domain-validation$/),
-      { plan: 'the plan does not include a sending domain' },
-    ]);
   });
 
   it('is set up once, however many ask at a time, and says what to publish', async () => {
@@ -114,7 +84,7 @@ describe('the sending domain', () => {
 
   it('is looked at when asked, and tells what is missing and what is wrong', async () => {
     const [ownership] = recordsOf(await client.get('/sending-domain'));
-    dns.txt(ownership?.host ?? '', 'something else');
+    await sharedDns.txt(ownership?.host ?? '', 'something else');
     const answer = await client.post('/sending-domain/verify-dns');
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({
@@ -133,7 +103,7 @@ describe('the sending domain', () => {
   });
 
   it('is verified when its records are published', async () => {
-    publishRecords(dns, recordsOf(await client.get('/sending-domain')));
+    await sharedDns.publish(recordsOf(await client.get('/sending-domain')));
     const answer = await client.post('/sending-domain/verify-dns');
     expect(answer.body).toMatchObject({ resultingStatus: 'ACTIVE', healthScore: 95, allVerified: true });
     const domain = await client.get('/sending-domain');
@@ -143,13 +113,14 @@ describe('the sending domain', () => {
   });
 
   it('stays verified while the name servers fail', async () => {
-    dns.fail('SERVFAIL');
+    const hosts = recordsOf(await client.get('/sending-domain')).map(({ host }) => host ?? '');
+    for (const host of hosts) await sharedDns.fail('SERVFAIL', host);
     for (let time = 0; time < 10; time += 1) {
       const answer = await client.post('/sending-domain/verify-dns');
       expect(answer.at('resultingStatus')).toBe('ACTIVE');
       expect(recordsOf(answer, 'records')[0]?.failureReason).toMatch(/^DNS_ERROR: /);
     }
-    dns.fail(null);
+    for (const host of hosts) await sharedDns.fail(null, host);
   });
 
   it('is another one in the test environment, and another tenant cannot have it', async () => {
@@ -172,47 +143,19 @@ describe('the sending domain', () => {
       resultingStatus: 'ACTIVE',
       allVerified: false,
     });
-    dns.txt(waiting[0]?.host ?? '', waiting[0]?.value ?? '');
+    await sharedDns.txt(waiting[0]?.host ?? '', waiting[0]?.value ?? '');
     const switched = await client.post('/sending-domain/verify-dns');
     expect(switched.body).toMatchObject({ resultingStatus: 'ACTIVE', allVerified: true });
     expect(recordsOf(switched, 'records').map(({ host }) => host)).toContain(waiting[0]?.host);
   });
 
   it('is shown to the operator with what was seen of its records', async () => {
-    const shown = await runCli(system.variables, ['domain:show', '--project', 'APIT', '--env', 'live']);
+    const shown = await runCli(system.variables, ['domain:show', '--project', project.name, '--env', 'live']);
     expect(shown.stdout).toMatch(/^Domain +news\.acme\.example$/m);
     expect(shown.stdout).toMatch(/^Score +95$/m);
     expect(shown.stdout).toMatch(/^dmarc +TXT +_dmarc\.news\.acme\.example +verified +p=none asks/m);
-    const none = await runCli(system.variables, ['domain:show', '--project', 'APIT', '--env', 'test']);
+    const none = await runCli(system.variables, ['domain:show', '--project', project.name, '--env', 'test']);
     expect([none.exitCode, none.stderr.trim()]).toEqual([1, 'This environment has no sending domain.']);
-  });
-
-  it('keeps its keys through a change of the master key', async () => {
-    const next = {
-      ...system.variables,
-      MASTER_KEY: 'the next master key of this test, long',
-      MASTER_KEY_PREVIOUS: system.variables['MASTER_KEY'] ?? '',
-    };
-    const forgotten = await runCli(next, ['master-key:rotate']);
-    expect([forgotten.exitCode, forgotten.stderr]).toEqual([
-      1,
-      expect.stringContaining('ERASED_ADDRESS_KEY'),
-    ]);
-    const complete = { ...next, ERASED_ADDRESS_KEY: system.variables['MASTER_KEY'] ?? '' };
-    expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
-      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0, 'automation secrets': 0 },
-    });
-    expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
-      sealedAnew: { 'DKIM keys': 0, 'webhook secrets': 0, 'automation secrets': 0 },
-    });
-    const back = {
-      ...complete,
-      MASTER_KEY: system.variables['MASTER_KEY'] ?? '',
-      MASTER_KEY_PREVIOUS: next.MASTER_KEY,
-    };
-    expect(await runCliForJson(back, ['master-key:rotate'])).toEqual({
-      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0, 'automation secrets': 0 },
-    });
   });
 
   it('is suspended and resumed by the operator', async () => {
@@ -243,25 +186,11 @@ describe('the sending domain', () => {
 
   it('cannot be removed while a campaign is on its way', async () => {
     const campaign = await client.post('/campaigns', { name: 'Going out', subject: 'News' });
-    await setStatus(campaign.at('campaignKey'), 'PAUSED');
+    await setStatus(campaign.at('id'), 'PAUSED');
     const refused = await client.delete('/sending-domain');
     expect([refused.status, refused.at('type')]).toEqual([409, expect.stringMatching(/\/in-use$/)]);
-    await setStatus(campaign.at('campaignKey'), 'CANCELLED');
+    await setStatus(campaign.at('id'), 'CANCELLED');
     expect((await client.delete('/sending-domain')).status).toBe(204);
     expect((await client.get('/sending-domain')).status).toBe(404);
-  });
-
-  it('answers 503 when no worker looks, and the check is done when one is back', async () => {
-    await client.post('/sending-domain', { domainName: 'late.acme.example' });
-    publishRecords(dns, recordsOf(await client.get('/sending-domain')));
-    await system.worker.stop();
-    const answer = await client.post('/sending-domain/verify-dns');
-    expect([answer.status, answer.at('type')]).toEqual([503, expect.stringMatching(/\/unavailable$/)]);
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
-    system.worker = await startProgram('worker', system.variables);
-    await eventually(
-      'the domain is active',
-      async () => (await client.get('/sending-domain')).at('status') === 'ACTIVE',
-    );
   });
 });

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
-import { runCliForJson } from '#testing/operator-cli';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { runCli } from '#testing/operator-cli';
+import { startProgram } from '#testing/program';
+import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
 
 const HUMAN = { 'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) Gecko/20100101 Firefox/140.0' };
 const TARGETS = ['one?utm_source=mail&utm_campaign=may', 'two', 'three'].map(
@@ -24,12 +25,14 @@ interface Mail {
 }
 
 describe('tracking', () => {
-  let system: RunningSystem;
+  let system: SharedSystem;
+  let project: SystemProject;
   let client: ApiClient;
 
   beforeAll(async () => {
-    system = await startSystem();
-    client = await (await system.project()).client('TEST');
+    system = await sharedSystem();
+    project = await system.project();
+    client = await project.client('TEST');
   });
   afterAll(async () => {
     await system?.stop();
@@ -62,13 +65,12 @@ describe('tracking', () => {
     return { html, text, links, pixel, ...list.at<Pick<Mail, 'view' | 'unsubscribe'>>('data', 0, 'links') };
   }
 
-  /** Until then everything that looks at a mail is taken for a scanner. */
+  /** As if the mails had been sent earlier: what looks at a mail in its first two seconds is taken for a scanner. */
   async function whenPeopleLook(): Promise<void> {
-    const [row] = await system.database.query<{ at: Date }>(
-      `select max(sent_at) as at from messaging.deliveries`,
+    await system.database.query(
+      `update messaging.deliveries set sent_at = sent_at - interval '2 s' where environment_id = $1`,
+      [project.test.environmentId],
     );
-    const from = (row?.at.getTime() ?? 0) + 2_000;
-    await eventually('two seconds have passed', () => Date.now() > from);
   }
 
   const look = (url: string, init: RequestInit = {}) =>
@@ -130,8 +132,8 @@ describe('tracking', () => {
         uniqueOpens: 1,
         totalOpened: 2,
       });
-      expect(await (await fetch(`${system.baseUrl}/metrics`)).text()).toContain(
-        'mailwright_http_requests_total{method="GET",route="/l/:token",status="302"} 1',
+      expect(await (await fetch(`${system.baseUrl}/metrics`)).text()).toMatch(
+        /^mailwright_http_requests_total\{method="GET",route="\/l\/:token",status="302"\} [1-9]/m,
       );
     });
 
@@ -141,7 +143,8 @@ describe('tracking', () => {
     ])('answers a browser that fetches ahead (%s: %s), and counts it not', async (name, value) => {
       const scanned = async () => {
         const [row] = await system.database.query<{ n: number }>(
-          `select count(*)::int as n from messaging.delivery_events where classification = 'scanner'`,
+          `select count(*)::int as n from messaging.delivery_events where classification = 'scanner' and environment_id = $1`,
+          [project.test.environmentId],
         );
         return row?.n ?? 0;
       };
@@ -167,7 +170,8 @@ describe('tracking', () => {
       expect(answers.map((answer) => answer.headers.get('location'))).toEqual(TARGETS);
       await eventually('all are written down', async () => {
         const [row] = await system.database.query<{ n: number }>(
-          `select count(*)::int as n from messaging.delivery_events where classification <> 'human'`,
+          `select count(*)::int as n from messaging.delivery_events where classification <> 'human' and environment_id = $1`,
+          [project.test.environmentId],
         );
         return row?.n === 9;
       });
@@ -264,29 +268,32 @@ describe('tracking', () => {
       const consents = await client.get('/subscribers/unsubscribed%2Btag%40example.org/consents');
       expect(consents.at('consents', 0, 'status')).toBe('UNSUBSCRIBED');
       const [left] = await system.database.query(
-        `select count(*)::int as n from messaging.mailbox_simulations`,
+        `select count(*)::int as n from messaging.mailbox_simulations where environment_id = $1`,
+        [project.test.environmentId],
       );
       expect(left).toEqual({ n: 0 });
     });
   });
 
   it('has counters that are what the rows say', async () => {
-    const checked = await runCliForJson({ ...system.variables, PATH: process.env['PATH'] ?? '' }, [
-      'check:statistics',
-    ]);
-    expect(checked).toEqual({ discrepancies: [] });
+    const campaigns = await client.get('/campaigns');
+    const { stdout, stderr } = await runCli(system.variables, ['check:statistics']);
+    // Those of other projects may differ, whose tests change rows by hand.
+    expect(stdout + stderr).toMatch(/All counters are what the rows say|Counters differ/);
+    for (const { id } of campaigns.at<{ id: string }[]>('data')) expect(stderr).not.toContain(id);
   });
 
   it('writes what it still holds when it is told to stop', async () => {
     const campaignKey = await send(['last@example.net']);
     const mail = await mailTo('last@example.net');
     await whenPeopleLook();
-    await look(mail.links[1]!);
-    await system.api.stop();
+    const api = await startProgram('api', system.variables);
+    await look(mail.links[1]!.replace(system.baseUrl, `http://127.0.0.1:${api.port}`));
+    expect(await api.stop()).toBe(0);
     const [row] = await system.database.query<{ n: number }>(
       `select sum(k.unique_clicks)::int as n from messaging.campaign_counters k join messaging.campaigns c on c.id = k.campaign_id
-       where c.campaign_key = $1`,
-      [campaignKey],
+       where c.campaign_key = $1 and c.environment_id = $2`,
+      [campaignKey, project.test.environmentId],
     );
     expect(row?.n).toBe(1);
   });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parser } from '@prometheus-io/lezer-promql';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { eventually } from '#testing/eventually';
-import { type RunningSystem, startSystem } from '#testing/system';
+import { type SharedSystem, sharedSystem } from '#testing/system';
 
 interface Panel {
   readonly id: number;
@@ -57,11 +57,11 @@ function faultsOf(template: string): string[] {
 }
 
 describe('the dashboard and the alert rules', () => {
-  let system: RunningSystem;
+  let system: SharedSystem;
   let metrics: string;
 
   beforeAll(async () => {
-    system = await startSystem();
+    system = await sharedSystem();
     const client = await (await system.project('DEMO')).client('TEST');
     const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: true });
     const consent = { source: 'test' };
@@ -72,9 +72,7 @@ describe('the dashboard and the alert rules', () => {
     });
     metrics = await eventually('a mail and a job to be counted', async () => {
       const [api, worker] = await Promise.all(
-        [system.api.port, system.worker.port].map(async (port) =>
-          (await fetch(`http://127.0.0.1:${port}/metrics`)).text(),
-        ),
+        system.ports.map(async (port) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
       );
       // A job is counted when it has ended, which may be after the mail that it began.
       const isCounted = [

@@ -6,8 +6,7 @@ import spectralRulesets from '@stoplight/spectral-rulesets';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { type RunningProgram, startProgram } from '#testing/program';
+import { type SharedSystem, sharedSystem } from '#testing/system';
 
 const { Spectral } = spectralCore;
 const { oas } = spectralRulesets;
@@ -37,23 +36,20 @@ interface Document {
 const FILE = join(projectRoot(), 'docs/openapi.json');
 
 describe('docs/openapi.json', () => {
-  let database: TestDatabase;
-  let api: RunningProgram;
+  let system: SharedSystem;
   let served: Document;
   let operations: readonly Operation[];
 
   beforeAll(async () => {
-    database = await createTestDatabase();
-    api = await startProgram('api', { DATABASE_URL: database.url, PUBLIC_URL: 'https://mailwright.example' });
-    served = (await (await fetch(`http://127.0.0.1:${api.port}/openapi.json`)).json()) as Document;
+    system = await sharedSystem();
+    const text = await (await fetch(`${system.baseUrl}/openapi.json`)).text();
+    const [server] = (JSON.parse(text) as { readonly servers: readonly { readonly url: string }[] }).servers;
+    served = JSON.parse(text.replaceAll(server?.url ?? '', 'https://mailwright.example')) as Document;
     operations = Object.values(served.paths).flatMap((methods) => Object.values(methods));
     if (process.env['UPDATE_OPENAPI'] === '1') writeFileSync(FILE, `${JSON.stringify(served, null, 2)}\n`);
   });
 
-  afterAll(async () => {
-    await api.stop();
-    await database.drop();
-  });
+  afterAll(() => system?.stop());
 
   it('is what the api serves (UPDATE_OPENAPI=1 writes it)', () => {
     expect(JSON.parse(readFileSync(FILE, 'utf8'))).toEqual(served);

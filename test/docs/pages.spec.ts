@@ -2,21 +2,18 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { createTestDatabase, type TestDatabase } from '#testing/database';
-import { type RunningProgram, startProgram } from '#testing/program';
+import { type SharedSystem, sharedSystem } from '#testing/system';
 
 const ROOT = projectRoot();
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const NAMES = [...globSync('docs/*.md', { cwd: ROOT }).map((file) => basename(file, '.md')), 'sdk'].sort();
 
 describe('the documentation as the api shows it', () => {
-  let database: TestDatabase;
-  let api: RunningProgram;
+  let system: SharedSystem;
   const pages = new Map<string, string>();
 
   beforeAll(async () => {
-    database = await createTestDatabase();
-    api = await startProgram('api', { DATABASE_URL: database.url });
+    system = await sharedSystem();
     for (const path of ['/docs', '/docs/reference', ...NAMES.map((name) => `/docs/${name}`)]) {
       const answer = await get(path);
       expect([path, answer.status, answer.headers.get('content-type')]).toEqual([
@@ -28,12 +25,9 @@ describe('the documentation as the api shows it', () => {
     }
   });
 
-  afterAll(async () => {
-    await api?.stop();
-    await database?.drop();
-  });
+  afterAll(() => system?.stop());
 
-  const get = (path: string) => fetch(`http://127.0.0.1:${api.port}${path}`);
+  const get = (path: string) => fetch(`${system.baseUrl}${path}`);
 
   it('lists every page in llms.txt, with what it is about', async () => {
     const contents = await (await get('/llms.txt')).text();

@@ -30,7 +30,7 @@ const programs = run.filter(({ language }) => language === 'ts');
 const json = run.filter(({ language }) => language === 'json');
 const sql = run.filter(({ language }) => language === 'sql');
 
-/** A failing request or command ends the script; `npm run cli` runs in the house, which has loaded the program. */
+/** A failing request or command ends the script; `npm run cli` runs in the shared system, which has loaded the program. */
 const STRICT = `set -euo pipefail
 curl() { command curl --fail-with-body "$@"; }
 npm() {

@@ -10,7 +10,7 @@ import { prepareProject, SECRETS } from '#testing/system';
 const CLIENTS = 10;
 const ROUNDS = Number(process.env['ROLLING_RESTARTS'] ?? 1);
 /** Well above the 50 ms after which the balancer asks again, and what a busy machine makes of them. */
-const DELAY_MS = 4_000;
+const DELAY_MS = 15_000;
 
 interface Answered {
   readonly status: number;

@@ -8,6 +8,9 @@ export interface ApiRequest {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Whom the limit could not count in time, it lets through another time: nothing was done yet. */
+const NOT_COUNTED = /rate limit .* in time/;
+
 /** Speaks to the api as a client program does, and holds every answer against the OpenAPI document. */
 export class ApiClient {
   constructor(
@@ -32,7 +35,8 @@ export class ApiClient {
   }
 
   /** `path` is below /api/v1. */
-  async request(method: string, path: string, { body, headers = {} }: ApiRequest): Promise<ApiAnswer> {
+  async request(method: string, path: string, request: ApiRequest): Promise<ApiAnswer> {
+    const { body, headers = {} } = request;
     const response = await fetch(`${this.baseUrl}/api/v1${path}`, {
       method,
       headers: {
@@ -44,7 +48,8 @@ export class ApiClient {
     });
     const answer = await readAnswer(response);
     await validateAnswer(this.baseUrl, method, `/api/v1${path}`, answer);
-    return answer;
+    const isCounted = answer.status !== 503 || !NOT_COUNTED.test(answer.text);
+    return isCounted ? answer : this.request(method, path, request);
   }
 }
 

@@ -25,6 +25,15 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return { ...database, url: asLogin(database.adminUrl) };
 }
 
+/** Lets the time of a database be later by so much: what its programs go by when they have read it again. */
+export async function advanceTime(database: TestDatabase, milliseconds: number): Promise<void> {
+  const [row] = await database.query<{ now: string }>(
+    `select pg_get_functiondef('platform.now'::regproc) as now`,
+  );
+  const later = `statement_timestamp() + interval '${milliseconds} milliseconds'`;
+  await database.query(row!.now.replace('statement_timestamp()', later));
+}
+
 /** A database that is there already, where the programs have one login for all; `remove` is called when it is dropped. */
 export function openTestDatabase(
   adminUrl: string,

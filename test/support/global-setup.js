@@ -6,18 +6,18 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../dist/libs/platform/src/database/migrations.js';
 import { startPostgres } from '../../dist/libs/platform/src/embedded-postgres/embedded-postgres.js';
-import { openHouse } from '../../dist/test/support/house.js';
+import { openSharedSystem } from '../../dist/test/support/shared-system.js';
 
-/** One PostgreSQL for all test files, a migrated template from which each makes its own database, and the house. */
+/** One PostgreSQL for all test files, a migrated template from which each makes its own database, and the shared system. */
 export default async function globalSetup() {
   drawSeed();
   const directory = await mkdtemp(join(await placeForDatabases(), 'mailwright-test-'));
   await chmod(directory, 0o711); // PostgreSQL runs as another user when the tests run as root
   const server = await startPostgres({ directory: join(directory, 'postgres'), ephemeral: true });
-  const house = await openHouse();
-  process.env.MAILWRIGHT_TEST_HOUSE = house.url;
+  const shared = await openSharedSystem();
+  process.env.MAILWRIGHT_TEST_SHARED_SYSTEM = shared.url;
   globalThis.endTestRun = async () => {
-    await house.close();
+    await shared.close();
     await server.stop();
     await rm(directory, { recursive: true, force: true });
   };

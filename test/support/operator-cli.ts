@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
-import { askHouse } from './house-client.js';
+import { askSharedSystem } from './shared-system-client.js';
 
 export interface CliOutcome {
   readonly exitCode: number;
@@ -18,7 +18,7 @@ export async function runCli(
   environment: Readonly<Record<string, string>>,
   args: readonly string[],
 ): Promise<CliOutcome> {
-  return askHouse<CliOutcome>('/cli', { environment, args });
+  return askSharedSystem<CliOutcome>('/cli', { environment, args });
 }
 
 /** Runs the built operator's program to its end as a process of its own. */

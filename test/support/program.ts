@@ -15,6 +15,8 @@ export interface RunningProgram {
   kill(): Promise<void>;
   /** SIGTERM; resolves to the exit code. */
   stop(): Promise<number | null>;
+  /** Resolves when its clock tells the time that the database tells; at once when it has ended. */
+  readClock(): Promise<void>;
 }
 
 type Ports = Pick<RunningProgram, 'port' | 'bouncePort'>;
@@ -23,6 +25,8 @@ export type Environment = Readonly<Record<string, string>>;
 
 /** Only ends a hang: it takes 2 s on two free cores. */
 const START_MS = 5 * 60_000;
+
+const FOLLOWED_CLOCK = './dist/test/support/followed-clock.js';
 
 const running = new Set<ChildProcess>();
 let over = false;
@@ -36,7 +40,8 @@ export async function endPrograms(): Promise<void> {
 /** Starts a built program and waits until it listens. Its environment is `environment` and PATH alone. */
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
   if (over) throw new Error(`The tests were over before the ${program} began.`);
-  const child = spawn(process.execPath, [...programFlags(program), `dist/apps/${program}/src/main.js`], {
+  const flags = [...programFlags(program), '--import', FOLLOWED_CLOCK];
+  const child = spawn(process.execPath, [...flags, `dist/apps/${program}/src/main.js`], {
     cwd: projectRoot(),
     env: {
       PATH: process.env['PATH'],
@@ -63,7 +68,21 @@ export async function startProgram(program: Program, environment: Environment): 
       await ended(child, 'SIGKILL');
     },
     stop: () => ended(child, 'SIGTERM'),
+    readClock: () => clockRead(child),
   };
+}
+
+function clockRead(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (!child.connected) return resolve();
+    const read = (message: { readonly type?: string }) => {
+      if (message.type !== 'clock-read') return;
+      child.off('message', read);
+      resolve();
+    };
+    child.on('message', read).once('exit', () => resolve());
+    child.send({ type: 'read-clock' });
+  });
 }
 
 function listening(child: ChildProcess, program: Program, output: () => string): Promise<Ports> {

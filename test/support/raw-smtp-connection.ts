@@ -212,13 +212,15 @@ export class RawConnection {
 
   #act(action: SinkAction, answer: (reply: string) => void, usual: string): void {
     if (typeof action === 'object' && 'reply' in action) return answer(action.reply);
-    if (typeof action === 'object' && 'delayMs' in action) {
+    if (typeof action === 'object' && ('delayMs' in action || 'hold' in action)) {
       this.#silent = true;
-      setTimeout(() => {
+      const answerNow = () => {
         this.#silent = false;
         answer(usual);
         this.#proceed();
-      }, action.delayMs);
+      };
+      if ('hold' in action) action.hold(answerNow);
+      else setTimeout(answerNow, action.delayMs);
       return;
     }
     this.#silent = true;

@@ -11,7 +11,7 @@ import {
   HttpKitModule,
   useHttpKit,
 } from '#platform/http';
-import { ParcelsController, SampleWork } from './sample-parcels.controller.js';
+import { ParcelsController, SampleWork, ShelfController } from './sample-parcels.controller.js';
 
 /** Knows the keys that a test has handed out. */
 export class SampleKeys extends ApiKeyAuthenticator {
@@ -70,7 +70,7 @@ export async function startSampleApi(
       PlatformModule.register({ config, logger, entities: [], applicationName: 'sample-api', clock }),
       HttpKitModule,
     ],
-    controllers: [ParcelsController],
+    controllers: [ParcelsController, ShelfController],
     providers: [SampleWork, { provide: ApiKeyAuthenticator, useValue: keys }],
   })
   class SampleModule {}

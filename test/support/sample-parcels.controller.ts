@@ -1,5 +1,18 @@
 import { Readable } from 'node:stream';
-import { Body, Delete, Get, Inject, Injectable, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Inject,
+  Injectable,
+  Param,
+  Patch,
+  Post,
+  Query,
+  Req,
+  Res,
+} from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -19,6 +32,7 @@ import {
   emailField,
   emailParam,
   int64,
+  LimitClients,
   Operation,
   pageOf,
   pageQuery,
@@ -263,4 +277,14 @@ export class ParcelsController {
     response: { status: 204 },
   })
   delete(): void {}
+}
+
+/** A page for readers, who have no key. */
+@LimitClients('page')
+@Controller('shelf')
+export class ShelfController {
+  @Get(':number')
+  show(@Param('number') number: string): string {
+    return number;
+  }
 }

@@ -51,7 +51,7 @@ export async function openRoom(
   await writeFile(join(directory, '.data/demo.json'), JSON.stringify({ baseUrl: system.baseUrl, testKey }));
   const environment = {
     ...operator,
-    MAILWRIGHT_TEST_HOUSE: process.env['MAILWRIGHT_TEST_HOUSE'] ?? '',
+    MAILWRIGHT_TEST_SHARED_SYSTEM: process.env['MAILWRIGHT_TEST_SHARED_SYSTEM'] ?? '',
     // The names of the samples lead nowhere here.
     OUTGOING_PRIVATE_ADDRESSES: 'true',
     PATH: `${dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,

@@ -2,7 +2,7 @@ import { dkimSecret } from '../../libs/deliverability/src/dkim/dkim-secret.js';
 import type { ProjectScope } from '../../libs/kernel/src/index.js';
 import { SecretBox } from '../../libs/platform/src/index.js';
 import type { TestDatabase } from './database.js';
-import type { PublishedKey } from './dkim-keys.js';
+import { ed25519Key, type PublishedKey } from './dkim-keys.js';
 import type { DnsServer } from './dns-server.js';
 import { SECRETS } from './system.js';
 
@@ -55,6 +55,19 @@ export async function insertSendingDomain(
      values ($1, $2, 'DMARC', 'TXT', $3, 'v=DMARC1; p=none', 'VERIFIED', $4)`,
     [scope.environmentId, row!.id, `_dmarc.${domainName}`, dmarcNote],
   );
+}
+
+/** Lets a project send live mail from `news@<domainName>`. */
+export async function allowLiveMail(
+  database: TestDatabase,
+  scope: ProjectScope,
+  domainName: string,
+): Promise<void> {
+  await insertSendingDomain(database, scope, { domainName, keys: [ed25519Key('one')] });
+  await database.query('update access.projects set default_from_email = $1 where id = $2', [
+    `news@${domainName}`,
+    scope.projectId,
+  ]);
 }
 
 /** What its owner publishes for mail that leaves from 127.0.0.1. */

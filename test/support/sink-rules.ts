@@ -18,7 +18,8 @@ export type SinkStage =
 /**
  * What it does there instead of the usual: give this reply (`550 5.1.1 No such user`), give it and end the
  * connection, end the connection without a reply, or with a TCP reset, say nothing for ever, give an octet of a reply
- * now and then without ever ending it, or answer as usual but later. `reset` and `trickle` need startRawSmtpSink.
+ * now and then without ever ending it, or answer as usual but later, after a while or when the test calls `answer`.
+ * `reset` and `trickle` need startRawSmtpSink.
  */
 export type SinkAction =
   | { readonly reply: string }
@@ -27,7 +28,8 @@ export type SinkAction =
   | 'reset'
   | 'hang'
   | 'trickle'
-  | { readonly delayMs: number };
+  | { readonly delayMs: number }
+  | { readonly hold: (answer: () => void) => void };
 
 /** The transaction that a rule is asked about. */
 export interface SinkTransaction {

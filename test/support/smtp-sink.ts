@@ -157,6 +157,7 @@ class ServerSink implements SmtpSink {
     if (action === null) done();
     else if (action === 'drop') this.#socketOf(session)?.destroy();
     else if (action === 'hang' || action === 'reset' || action === 'trickle') return;
+    else if ('hold' in action) action.hold(() => done());
     else if ('delayMs' in action) setTimeout(() => done(), action.delayMs);
     else if ('reply' in action) answerWith(action.reply, done);
     else {

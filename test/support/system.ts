@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { displayParts, hashApiKey, makeApiKey } from '../../libs/access/src/api-keys/api-key.js';
+import { displayParts, hashApiKey, makeApiKey } from '../../libs/access/src/api-keys/api-key-text.js';
 import { API_SCOPES, type Environment, newId, type ProjectScope } from '../../libs/kernel/src/index.js';
 import { ApiClient } from './api-client.js';
-import { createTestDatabase, openTestDatabase, type TestDatabase } from './database.js';
+import { advanceTime, createTestDatabase, openTestDatabase, type TestDatabase } from './database.js';
 import { createProject, type TestProject } from './fixtures.js';
-import { askHouse, type SharedSystemPlace } from './house-client.js';
 import { type Environment as Variables, type RunningProgram, startProgram } from './program.js';
+import { askSharedSystem, type Queue, type SharedSystemPlace } from './shared-system-client.js';
 
 export interface KeyOptions {
   readonly scopes?: readonly string[];
@@ -33,12 +33,19 @@ export interface System {
 export interface RunningSystem extends System {
   readonly api: RunningProgram;
   worker: RunningProgram;
+  /** Moves the clock of its database and programs, which goes on from there. */
+  advanceClock(milliseconds: number): Promise<void>;
 }
 
-/** The api and worker that all files share which need no variables of their own and stop nothing. */
-export async function sharedSystem(): Promise<System & { readonly ports: readonly number[] }> {
-  const { databaseUrl, adminUrl, apiPort, workerPort, variables } =
-    await askHouse<SharedSystemPlace>('/system');
+/** The system that all files share which need no variables of their own and stop nothing. */
+export interface SharedSystem extends System {
+  readonly ports: readonly number[];
+  readonly bouncePort: number;
+}
+
+export async function sharedSystem(queue: Queue = 'postgres'): Promise<SharedSystem> {
+  const { databaseUrl, adminUrl, apiPort, workerPort, bouncePort, variables } =
+    await askSharedSystem<SharedSystemPlace>('/system', { queue });
   const database = { ...openTestDatabase(adminUrl), url: databaseUrl };
   const baseUrl = `http://127.0.0.1:${apiPort}`;
   return {
@@ -46,6 +53,7 @@ export async function sharedSystem(): Promise<System & { readonly ports: readonl
     baseUrl,
     variables,
     ports: [apiPort, workerPort],
+    bouncePort,
     project: (projectKey) => prepareProject(database, baseUrl, projectKey),
     stop: () => database.drop(),
   };
@@ -79,6 +87,10 @@ export async function startSystemOn(
     variables: forWorker,
     worker,
     project: (projectKey) => prepareProject(database, baseUrl, projectKey),
+    advanceClock: async (milliseconds) => {
+      await advanceTime(database, milliseconds);
+      await Promise.all([api.readClock(), system.worker.readClock()]);
+    },
     stop: async () => {
       await Promise.all([system.worker.stop(), api.stop()]);
       await database.drop();

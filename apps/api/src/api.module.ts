@@ -1,7 +1,8 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import type { EntitySchema } from '@mikro-orm/postgresql';
 import { AudiencePlanModule } from '#audience';
-import { BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
+import { accessEntities } from '#access';
+import { billingEntities, BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
 import { CampaignSchema } from '#messaging';
 import { type Config, PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
@@ -20,7 +21,7 @@ import { HealthController, MetricsController } from './operations/operations.con
 import { PublicPagesModule } from './public-pages/public-pages.module.js';
 
 /** The tables that the contexts map as aggregates. */
-const ENTITIES: readonly EntitySchema[] = [CampaignSchema];
+const ENTITIES: readonly EntitySchema[] = [...accessEntities, ...billingEntities, CampaignSchema];
 
 /** Shorter than the 30 s that a request may take. */
 const STATEMENT_TIMEOUT_MS = 20_000;
@@ -28,7 +29,10 @@ const STATEMENT_TIMEOUT_MS = 20_000;
 /** The contexts over HTTP. */
 const EDGES = [
   AccessApiModule,
-  AudiencePlanModule.by(BillingModule, { allowance: SubscriberLimitQuery, features: PlanFeaturesQuery }),
+  AudiencePlanModule.by(BillingModule, {
+    subscriberLimit: SubscriberLimitQuery,
+    features: PlanFeaturesQuery,
+  }),
   AudienceApiModule,
   MessagingApiModule,
   DomainPortsModule,

@@ -26,14 +26,6 @@ describe('The api’s process', () => {
   const getProject = ({ port }: RunningProgram) =>
     fetch(`http://127.0.0.1:${port}/api/v1/project`, { headers: { 'x-api-key': key } });
 
-  it('says where it listens to who started it, and uses that address in its answers', async () => {
-    const api = await start();
-    expect(api.output()).toBe('');
-    const answer = await fetch(`http://127.0.0.1:${api.port}/api/v1/project`);
-    expect(await answer.json()).toMatchObject({ type: `http://localhost:${api.port}/problems/unauthorized` });
-    expect(await api.stop()).toBe(0);
-  });
-
   it('says at the terminal where it listens when it was started by hand', async () => {
     const program = spawn(process.execPath, ['dist/apps/api/src/main.js'], {
       env: { DATABASE_URL: test.url, PORT: '0', LOG_LEVEL: 'warn' },
@@ -49,8 +41,11 @@ describe('The api’s process', () => {
     }
   });
 
-  it('finishes the requests that run when it is told to stop', async () => {
+  it('says where it listens to who started it, and uses that address in its answers; told to stop, it finishes the requests that run', async () => {
     const api = await start({ SHUTDOWN_TIMEOUT_MS: '300000' });
+    expect(api.output()).toBe('');
+    const answer = await fetch(`http://127.0.0.1:${api.port}/api/v1/project`);
+    expect(await answer.json()).toMatchObject({ type: `http://localhost:${api.port}/problems/unauthorized` });
     await withLockedProjects(test, async (release) => {
       const running = getProject(api);
       await eventually('the request waits', () => isWaiting(test));

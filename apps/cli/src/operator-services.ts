@@ -3,6 +3,7 @@ import { type INestApplicationContext, Module, type ModuleMetadata } from '@nest
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import {
+  accessEntities,
   AccessModule,
   ApiKeysQuery,
   ApiKeysService,
@@ -10,7 +11,7 @@ import {
   ProjectsService,
   TenantsService,
 } from '#access';
-import { BillingModule, ProjectAllowance, SubscriptionsService } from '#billing';
+import { billingEntities, BillingModule, ProjectAllowance, SubscriptionsService } from '#billing';
 import { Clock } from '#kernel';
 import {
   ConfigurationError,
@@ -21,7 +22,7 @@ import {
   refuseUnfitDatabase,
   UnfitDatabaseError,
 } from '#platform';
-import { WebhookAnnouncer } from '#webhooks';
+import { WebhookAnnouncer, webhookEntities } from '#webhooks';
 import { OperatorError } from './failures.js';
 
 type ContextModule = NonNullable<ModuleMetadata['imports']>[number];
@@ -90,7 +91,7 @@ function start(env: Variables, more: readonly ContextModule[]): Promise<INestApp
   const platform = PlatformModule.register({
     config,
     logger,
-    entities: [],
+    entities: [...accessEntities, ...billingEntities, ...webhookEntities],
     applicationName: 'mailwright-cli',
     announcer: WebhookAnnouncer,
   });

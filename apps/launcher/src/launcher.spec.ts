@@ -102,6 +102,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** Those that need a PostgreSQL run in one directory, one after the other: it takes long to make. */
 describe('the launcher', () => {
   it('starts all of it, shows new keys once, and keeps data, keys and secrets for the next start', async () => {
     const first = await launch('kept');
@@ -146,7 +147,7 @@ describe('the launcher', () => {
   });
 
   it('stops everything on Ctrl-C, even a worker that does not heed', async () => {
-    const launcher = await launch('stop', { STUBBORN: 'worker' });
+    const launcher = await launch('kept', { STUBBORN: 'worker' });
     await launcher.ready();
     const pids = await allPids(launcher.cwd);
     expect(pids.map(isAlive)).toEqual([true, true, true]);
@@ -156,7 +157,7 @@ describe('the launcher', () => {
   });
 
   it('ends everything when Ctrl-C is pressed again', async () => {
-    const launcher = await launch('impatient', { STUBBORN: 'worker' });
+    const launcher = await launch('kept', { STUBBORN: 'worker' });
     await launcher.ready();
     const pids = await allPids(launcher.cwd);
     await eventually(
@@ -167,14 +168,14 @@ describe('the launcher', () => {
   });
 
   it('leaves no process behind when it is killed, and starts again on the same data', async () => {
-    const launcher = await launch('killed');
+    const launcher = await launch('kept');
     await launcher.ready();
     const pids = await allPids(launcher.cwd);
     const demo = await demoOf(launcher.cwd);
     launcher.child.kill('SIGKILL');
     await launcher.exited;
 
-    const next = await launch('killed');
+    const next = await launch('kept');
     await next.ready();
     await eventually('the old processes are gone', () => !pids.some(isAlive));
     expect(await demoOf(next.cwd)).toMatchObject({ testKey: demo['testKey'] });

@@ -2,6 +2,8 @@ import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
+import { accessEntities } from '#access';
+import { billingEntities } from '#billing';
 import { CampaignSchema, loadReportLocale } from '#messaging';
 import {
   collectProcessMetrics,
@@ -20,7 +22,7 @@ import {
   type QueueBackend,
   refuseUnfitDatabase,
 } from '#platform';
-import { WebhookAnnouncer } from '#webhooks';
+import { WebhookAnnouncer, webhookEntities } from '#webhooks';
 import { BounceServer } from './deliverability/bounce-server.js';
 import { QUEUE_BACKEND } from './queue.providers.js';
 import { WorkerStartError } from './worker-start.error.js';
@@ -45,7 +47,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   const options = {
     config,
     logger,
-    entities: [CampaignSchema],
+    entities: [...accessEntities, ...billingEntities, ...webhookEntities, CampaignSchema],
     applicationName: 'mailwright-worker',
     announcer: WebhookAnnouncer,
   };

@@ -18,7 +18,7 @@ export class WorkerModule {
       imports: [
         PlatformModule.register(options),
         AudiencePlanModule.by(BillingModule, {
-          allowance: SubscriberLimitQuery,
+          subscriberLimit: SubscriberLimitQuery,
           features: PlanFeaturesQuery,
         }),
         AudienceModule,

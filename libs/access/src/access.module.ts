@@ -1,10 +1,13 @@
 import { Module } from '@nestjs/common';
+import { ApiKeyRepository } from './api-keys/api-key.repository.js';
 import { ApiKeysQuery } from './api-keys/api-keys.query.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { KeyAuthenticator } from './api-keys/key-authenticator.js';
 import { EnvironmentsQuery } from './projects/environments.query.js';
+import { ProjectRepository } from './projects/project.repository.js';
 import { ProjectsQuery } from './projects/projects.query.js';
 import { ProjectsService } from './projects/projects.service.js';
+import { TenantRepository } from './tenants/tenant.repository.js';
 import { TenantsQuery } from './tenants/tenants.query.js';
 import { TenantsService } from './tenants/tenants.service.js';
 
@@ -20,5 +23,8 @@ const services = [
 ];
 
 /** Tenants, projects with their environments, and API keys. */
-@Module({ providers: services, exports: services })
+@Module({
+  providers: [...services, ApiKeyRepository, ProjectRepository, TenantRepository],
+  exports: services,
+})
 export class AccessModule {}

@@ -1,10 +1,17 @@
 export { AccessModule } from './access.module.js';
-export { ApiKeysQuery, type ApiKeyStatus, type ApiKeySummary } from './api-keys/api-keys.query.js';
-export { ApiKeysService, type CreatedApiKey, type NewApiKey } from './api-keys/api-keys.service.js';
+export { accessEntities, type AccessTables } from './access-tables.js';
+export type { ApiKeyStatus, NewApiKey } from './api-keys/api-key.js';
+export { ApiKeysQuery, type ApiKeySummary } from './api-keys/api-keys.query.js';
+export { ApiKeysService, type CreatedApiKey } from './api-keys/api-keys.service.js';
 export { KeyAuthenticator } from './api-keys/key-authenticator.js';
 export { EnvironmentsQuery } from './projects/environments.query.js';
 export { ProjectAlreadyExistsError } from './projects/project.errors.js';
-export type { NewProject, Project, ProjectChanges, ProjectWithEnvironments } from './projects/project.js';
+export type {
+  NewProject,
+  ProjectChanges,
+  ProjectProfile as Project,
+  ProjectWithEnvironments,
+} from './projects/project.js';
 export { ProjectsQuery } from './projects/projects.query.js';
 export { type CreatedProject, ProjectsService } from './projects/projects.service.js';
 export { TenantAlreadyExistsError } from './tenants/tenant.errors.js';

@@ -9,7 +9,7 @@ import { ConsentsQuery } from './consents/consents.query.js';
 import { consentProof } from './consents/consent-proof.js';
 import type { Subscriber } from './subscribers/subscriber.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
-import { SubscribersService } from './subscribers/subscribers.service.js';
+import { SignUpService } from './sign-up/sign-up.service.js';
 import type { NewTopic } from './topics/topics.service.js';
 import { TopicsService } from './topics/topics.service.js';
 import type { TopicView } from './topics/topics.query.js';
@@ -77,7 +77,7 @@ export class AudienceFixture {
 
   subscribe(scope: ProjectScope, email: string, ...topics: readonly TopicView[]): Promise<Subscriber> {
     const topicKeys = topics.map(({ topicKey }) => topicKey);
-    return this.get(SubscribersService).create(
+    return this.get(SignUpService).create(
       scope,
       { address: address(email), topicKeys, source: 'API' },
       PROOF,
@@ -97,7 +97,7 @@ export class AudienceFixture {
   /** The consent record of a subscriber as `from → to (actor)`, oldest first. */
   async ledger(subscriberId: string): Promise<string[]> {
     const rows = await this.test.query<{ from_status: string | null; to_status: string; actor: string }>(
-      'select from_status, to_status, actor from audience.consent_ledger where subscriber_id = $1 order by occurred_at, id',
+      'select from_status, to_status, actor from audience.consent_ledger where subscriber_id = $1 order by position',
       [subscriberId],
     );
     return rows.map((row) => `${row.from_status ?? 'none'} → ${row.to_status} (${row.actor})`);

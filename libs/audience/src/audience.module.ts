@@ -1,22 +1,21 @@
 import { Module } from '@nestjs/common';
-import { AudienceAnnouncements } from './announcements/audience-announcements.service.js';
-import { AutomatedConsents } from './consents/automated-consents.service.js';
-import { ConfirmationRepository } from './consents/confirmation.repository.js';
-import { ConfirmationsQuery } from './consents/confirmations.query.js';
-import { ConfirmationsService } from './consents/confirmations.service.js';
-import { ConsentChanges } from './consents/consent-changes.service.js';
-import { ConsentRepository } from './consents/consent.repository.js';
+import { AutomatedConsents } from './sign-up/automated-consents.service.js';
+import { ConsentPublisher } from './consents/consent-publisher.service.js';
+import { ConsentWriter } from './consents/consent-writer.repository.js';
+import { ConfirmationRepeats } from './sign-up/confirmation-repeats.service.js';
+import { SignUpService } from './sign-up/sign-up.service.js';
+import { ConfirmationsQuery } from './sign-up/confirmations.query.js';
+import { ConfirmationsService } from './sign-up/confirmations.service.js';
 import { ConsentsQuery } from './consents/consents.query.js';
-import { ConsentsService } from './consents/consents.service.js';
-import { ExpireConfirmations } from './consents/expire-confirmations.task.js';
-import { OptIns } from './consents/opt-ins.service.js';
-import { UnsubscribesService } from './consents/unsubscribes.service.js';
+import { ConsentsService } from './sign-up/consents.service.js';
+import { ExpireConfirmations } from './sign-up/expire-confirmations.task.js';
+import { UnsubscribesService } from './preferences/unsubscribes.service.js';
 import { CounterCheckService } from './counters/counter-check.service.js';
 import { FoldCounters } from './counters/fold-counters.task.js';
 import { CustomFieldRepository } from './custom-fields/custom-field.repository.js';
 import { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
 import { CustomFieldsService } from './custom-fields/custom-fields.service.js';
-import { AddressDigests } from './erasure/address-digests.service.js';
+import { AddressDigests } from './addresses/address-digests.service.js';
 import { ErasureRepository } from './erasure/erasure.repository.js';
 import { ErasureService } from './erasure/erasure.service.js';
 import { PersonalDataQuery } from './erasure/personal-data.query.js';
@@ -27,8 +26,7 @@ import { ImportChunks } from './imports/import-chunks.service.js';
 import { ImportTermsService } from './imports/import-terms.service.js';
 import { ImportRepository } from './imports/import.repository.js';
 import { ImportRuns } from './imports/import-runs.service.js';
-import { ImportedConsents } from './imports/imported-consents.repository.js';
-import { ImportedNewcomers } from './imports/imported-newcomers.repository.js';
+import { ImportedSubscribers } from './imports/imported-subscribers.repository.js';
 import { ImportedPeople } from './imports/imported-people.repository.js';
 import { ImportedRows } from './imports/imported-rows.service.js';
 import { ImportsQuery } from './imports/imports.query.js';
@@ -47,12 +45,12 @@ import { SegmentsQuery } from './segments/segments.query.js';
 import { SegmentsService } from './segments/segments.service.js';
 import { SubscriberRules } from './segments/subscriber-rules.service.js';
 import { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
-import { Signals } from './signals/signals.service.js';
-import { RecipientsQuery } from './subscribers/recipients.query.js';
-import { Newcomers } from './subscribers/newcomers.repository.js';
-import { SubscriberLimit } from './subscribers/subscriber-limit.service.js';
+import { Triggers } from './triggers/triggers.service.js';
+import { RecipientsQuery } from './recipients/recipients.query.js';
+import { NewSubscribers } from './sign-up/new-subscribers.repository.js';
+import { SubscriberLimitService } from './plan/subscriber-limit.service.js';
 import { SubscriberRepository } from './subscribers/subscriber.repository.js';
-import { LiveSubscribersQuery } from './subscribers/live-subscribers.query.js';
+import { LiveSubscribersQuery } from './plan/live-subscribers.query.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SubscribersService } from './subscribers/subscribers.service.js';
 import { SuppressionRepository } from './suppressions/suppression.repository.js';
@@ -64,7 +62,7 @@ import { TopicsQuery } from './topics/topics.query.js';
 import { TopicsService } from './topics/topics.service.js';
 import { UsageCatalogue } from './usage/usage-catalogue.js';
 
-const door = [
+const exported = [
   ActivityCatalogue,
   AddressDigests,
   AutomatedConsents,
@@ -92,9 +90,9 @@ const door = [
   SegmentMembersService,
   SegmentsQuery,
   SegmentsService,
-  Signals,
+  SignUpService,
+  Triggers,
   SubscriberEventsService,
-  SubscriberLimit,
   LiveSubscribersQuery,
   SubscriberRules,
   SubscribersQuery,
@@ -112,22 +110,20 @@ const door = [
 /** Subscribers, topics, consents and suppressions of a project. Needs the PlatformModule. */
 @Module({
   providers: [
-    ...door,
-    AudienceAnnouncements,
-    ConfirmationRepository,
-    ConsentChanges,
-    ConsentRepository,
+    ...exported,
+    ConfirmationRepeats,
+    ConsentPublisher,
+    ConsentWriter,
+    SubscriberLimitService,
     CustomFieldRepository,
     ErasureRepository,
     ImportChunks,
     ImportTermsService,
     ImportRepository,
-    ImportedConsents,
-    ImportedNewcomers,
+    ImportedSubscribers,
     ImportedPeople,
     ImportedRows,
-    Newcomers,
-    OptIns,
+    NewSubscribers,
     RuleCatalogueQuery,
     SegmentPredicates,
     SegmentRepository,
@@ -136,6 +132,6 @@ const door = [
     SuppressionRepository,
     TopicRepository,
   ],
-  exports: door,
+  exports: exported,
 })
 export class AudienceModule {}

@@ -1,11 +1,11 @@
 export { AudienceModule } from './audience.module.js';
-export { AutomatedConsents, type ConsentOutcomes } from './consents/automated-consents.service.js';
-export { ConfirmationsQuery, type ConfirmationMail } from './consents/confirmations.query.js';
+export { AutomatedConsents, type ConsentOutcomes } from './sign-up/automated-consents.service.js';
+export { ConfirmationsQuery, type ConfirmationMail } from './sign-up/confirmations.query.js';
 export {
   type ConfirmationDescription,
   ConfirmationsService,
   type ConfirmingPerson,
-} from './consents/confirmations.service.js';
+} from './sign-up/confirmations.service.js';
 export { CONSENT_STATUSES, type ConsentStatus } from './consents/consent.js';
 export { ConfirmationRequested, ConfirmationsRequested } from './consents/consent.events.js';
 export {
@@ -15,9 +15,9 @@ export {
   type ConsentProof,
 } from './consents/consent-proof.js';
 export { type ConsentPreference, type ConsentPreferences, ConsentsQuery } from './consents/consents.query.js';
-export { ConsentsService, type GrantedConsent } from './consents/consents.service.js';
-export { ExpireConfirmations } from './consents/expire-confirmations.task.js';
-export { type LeavingPerson, UnsubscribesService } from './consents/unsubscribes.service.js';
+export { ConsentsService, type GrantedConsent } from './sign-up/consents.service.js';
+export { ExpireConfirmations } from './sign-up/expire-confirmations.task.js';
+export { type UnsubscribingPerson, UnsubscribesService } from './preferences/unsubscribes.service.js';
 export { type CounterCheck, CounterCheckService } from './counters/counter-check.service.js';
 export { FoldCounters } from './counters/fold-counters.task.js';
 export {
@@ -45,7 +45,7 @@ export {
   CustomFieldsService,
   type NewCustomField,
 } from './custom-fields/custom-fields.service.js';
-export { AddressDigests } from './erasure/address-digests.service.js';
+export { AddressDigests } from './addresses/address-digests.service.js';
 export { SubscriberErased } from './erasure/erasure.events.js';
 export { ErasureService } from './erasure/erasure.service.js';
 export { type AudiencePersonalData, PersonalDataQuery } from './erasure/personal-data.query.js';
@@ -90,32 +90,25 @@ export { type NamedSegment, SegmentsQuery } from './segments/segments.query.js';
 export { SegmentsService } from './segments/segments.service.js';
 export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.service.js';
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
-export { type AwaitedSignal, Signals, SIGNALS_CHANNEL } from './signals/signals.service.js';
-export type {
-  AudienceBreakdown,
-  AudienceSurvey,
-  ChosenAudience,
-  Recipient,
-} from './subscribers/recipient.js';
-export { RecipientsQuery } from './subscribers/recipients.query.js';
+export { type AwaitedTrigger, Triggers, TRIGGERS_CHANNEL } from './triggers/triggers.service.js';
+export type { AudienceBreakdown, AudienceSurvey, ChosenAudience, Recipient } from './recipients/recipient.js';
+export { RecipientsQuery } from './recipients/recipients.query.js';
 export {
-  type Subscriber,
   SUBSCRIBER_STATUSES,
-  type SubscriberSource,
   type SubscriberStatus,
-} from './subscribers/subscriber.js';
-export { AudienceFeatures } from './features/audience-features.js';
-export { LiveSubscribersQuery } from './subscribers/live-subscribers.query.js';
-export { SubscriberAllowance } from './subscribers/subscriber-allowance.js';
-export { AudiencePlanModule } from './subscribers/audience-plan.module.js';
+  SUPPRESSION_REASONS,
+  type SuppressionReason,
+} from './consents/subscriber-status.js';
+export type { Subscriber, SubscriberSource } from './subscribers/subscriber.js';
+export { AudienceFeatures } from './plan/audience-features.js';
+export { LiveSubscribersQuery } from './plan/live-subscribers.query.js';
+export { SubscriberLimit } from './plan/subscriber-limit.js';
+export { AudiencePlanModule } from './plan/audience-plan.module.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
-export {
-  type NewSubscriberInput,
-  type SubscriberPatch,
-  SubscribersService,
-} from './subscribers/subscribers.service.js';
+export { type NewSubscriberInput, SignUpService } from './sign-up/sign-up.service.js';
+export { type SubscriberPatch, SubscribersService } from './subscribers/subscribers.service.js';
 export { UnsuppressUnconfirmedError } from './suppressions/suppression.errors.js';
-export { type Suppression, SUPPRESSION_REASONS, type SuppressionReason } from './suppressions/suppression.js';
+export type { Suppression } from './suppressions/suppression.js';
 export {
   type SuppressionFilter,
   SuppressionsQuery,

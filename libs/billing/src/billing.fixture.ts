@@ -1,9 +1,11 @@
 import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
 import { pino } from 'pino';
+import { accessEntities } from '#access';
 import { ManualClock } from '#kernel';
 import { Database, loadConfig, PlatformModule } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { billingEntities } from './billing-tables.js';
 import { BillingModule } from './billing.module.js';
 
 /** The billing context on a database of its own, with a clock that the test moves. */
@@ -36,7 +38,7 @@ export async function startBilling(
     const platform = PlatformModule.register({
       config,
       logger,
-      entities: [],
+      entities: [...accessEntities, ...billingEntities],
       applicationName: 'spec',
       clock,
     });

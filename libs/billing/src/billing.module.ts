@@ -7,22 +7,24 @@ import { MonthlyCreditsService } from './credits/monthly-credits.service.js';
 import { AccessModule } from '#access';
 import { InvoiceIssuing } from './invoices/invoice-issuing.service.js';
 import { InvoiceLinks } from './invoices/invoice-links.service.js';
-import { InvoicePayments } from './invoices/invoice-payments.service.js';
 import { InvoiceRepository } from './invoices/invoice.repository.js';
 import { InvoicesQuery } from './invoices/invoices.query.js';
 import { OperatorInvoicesQuery } from './invoices/operator-invoices.query.js';
+import { PlanRepository } from './plans/plan.repository.js';
 import { PlansQuery } from './plans/plans.query.js';
 import { ApplyStripeEvents } from './stripe/apply-stripe-events.task.js';
 import { CancelExpiredAtStripe } from './stripe/cancel-expired-at-stripe.task.js';
-import { StripeCancellations } from './stripe/stripe-cancellations.repository.js';
 import { stripeClient } from './stripe/stripe-client.provider.js';
 import { StripeEvents } from './stripe/stripe-events.service.js';
 import { StripeInvoices } from './stripe/stripe-invoices.repository.js';
 import { StripeSubscriptions } from './stripe/stripe-subscriptions.service.js';
 import { StripeSync } from './stripe/stripe-sync.service.js';
 import { AdvanceSubscriptions } from './subscriptions/advance-subscriptions.task.js';
+import { InvoicePayments } from './subscriptions/invoice-payments.service.js';
+import { StripeCancellations } from './subscriptions/stripe-cancellations.repository.js';
 import { SubscriptionAccounts } from './subscriptions/subscription-accounts.service.js';
 import { SubscriptionChanges } from './subscriptions/subscription-changes.service.js';
+import { SubscriptionEffects } from './subscriptions/subscription-effects.service.js';
 import { SubscriptionReportQuery } from './subscriptions/subscription-report.query.js';
 import { SubscriptionRepository } from './subscriptions/subscription.repository.js';
 import { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
@@ -32,14 +34,12 @@ import { EmailQuota } from './usage/email-quota.service.js';
 import { PlanFeaturesQuery } from './usage/plan-features.query.js';
 import { ProjectAllowance } from './usage/project-allowance.service.js';
 import { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
-import { AiCreditUsage } from './usage/usage-sources.js';
 import { UsageQuery } from './usage/usage.query.js';
 
 const services = [
   CreditCheckQuery,
   CreditsQuery,
   CreditsService,
-  { provide: AiCreditUsage, useExisting: CreditsQuery },
   ExpireCredits,
   MonthlyCreditsService,
   AdvanceSubscriptions,
@@ -71,11 +71,13 @@ const services = [
     ...services,
     InvoiceIssuing,
     InvoiceRepository,
+    PlanRepository,
     stripeClient,
     StripeCancellations,
     StripeInvoices,
     StripeSync,
     SubscriptionAccounts,
+    SubscriptionEffects,
     SubscriptionRepository,
   ],
   exports: services,

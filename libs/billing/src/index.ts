@@ -1,4 +1,5 @@
 export { BillingModule } from './billing.module.js';
+export { billingEntities, type BillingTables } from './billing-tables.js';
 export { type CreditDiscrepancy, CreditCheckQuery } from './credits/credit-check.query.js';
 export {
   CREDIT_TRANSACTION_TYPES,
@@ -14,14 +15,14 @@ export { MonthlyCreditsService } from './credits/monthly-credits.service.js';
 export {
   BILLING_REASONS,
   INVOICE_STATUSES,
-  type Invoice,
+  type InvoiceDocument as Invoice,
   type InvoiceLine,
   type InvoiceParty,
   type InvoiceSummary,
 } from './invoices/invoice.js';
 export { InvoiceLinks } from './invoices/invoice-links.service.js';
 export { type ListedInvoice, OperatorInvoicesQuery } from './invoices/operator-invoices.query.js';
-export { InvoicePayments } from './invoices/invoice-payments.service.js';
+export { InvoicePayments } from './subscriptions/invoice-payments.service.js';
 export { InvoicesQuery } from './invoices/invoices.query.js';
 export { isCurrency } from './plans/currency.js';
 export {
@@ -41,7 +42,6 @@ export { StripeSubscriptions } from './stripe/stripe-subscriptions.service.js';
 export { AdvanceSubscriptions } from './subscriptions/advance-subscriptions.task.js';
 export { type BillingInterval, type BillingPeriod, billingPeriod } from './subscriptions/billing-period.js';
 export {
-  type BuyerDetails,
   type ChangeOutcome,
   SubscriptionChanges,
   type WantedSubscription,
@@ -51,11 +51,8 @@ export {
   SubscriptionReportQuery,
 } from './subscriptions/subscription-report.query.js';
 export { SubscriptionPeriodStarted } from './subscriptions/subscription.events.js';
-export {
-  SUBSCRIPTION_STATUSES,
-  type Subscription,
-  type SubscriptionStatus,
-} from './subscriptions/subscription.js';
+export { SUBSCRIPTION_STATUSES, type SubscriptionStatus } from './subscriptions/subscription-status.js';
+export type { BuyerDetails, CurrentSubscription as Subscription } from './subscriptions/subscription.js';
 export { SubscriptionsQuery } from './subscriptions/subscriptions.query.js';
 export { SubscriptionsService } from './subscriptions/subscriptions.service.js';
 export { CampaignAllowance } from './usage/campaign-allowance.service.js';
@@ -63,6 +60,6 @@ export { EmailQuota, type EmailReservation } from './usage/email-quota.service.j
 export { PlanFeaturesQuery } from './usage/plan-features.query.js';
 export { ProjectAllowance } from './usage/project-allowance.service.js';
 export { SubscriberLimitQuery } from './usage/subscriber-limit.query.js';
-export { AiCreditUsage, SubscriberCount } from './usage/usage-sources.js';
+export { SubscriberCount } from './usage/usage-sources.js';
 export { percentOf, type UsageSummary } from './usage/usage.js';
 export { UsageQuery } from './usage/usage.query.js';

@@ -64,6 +64,7 @@ export {
 } from './erasure/mail-personal-data.query.js';
 export { TestMailsService } from './deliveries/test-mails.service.js';
 export { type DescribedMail, MailPagesService, type Unsubscriber } from './mail-pages/mail-pages.service.js';
+export { MailViewService } from './mail-pages/mail-view.service.js';
 export { MailPersonalDataModule, MessagingModule } from './messaging.module.js';
 export { MessagingWorkerModule } from './messaging-worker.module.js';
 export { type CampaignStatistics } from './reports/campaign-statistics.js';

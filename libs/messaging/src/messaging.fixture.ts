@@ -1,5 +1,6 @@
+import { afterAll } from '@jest/globals';
 import type { INestApplicationContext, Type } from '@nestjs/common';
-import { Module } from '@nestjs/common';
+import { Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import { ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
@@ -15,12 +16,13 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
 import { prepareProject, SECRETS } from '#testing/system';
-import { consentProof, SubscribersService, TopicsService } from '#audience';
+import { consentProof, SignUpService, TopicsService } from '#audience';
 import { AutomationsWorkerModule } from './automations/automations.module.js';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
 import { CampaignSendingService } from './campaigns/campaign-sending.service.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
+import { ContentPools } from './content-processes/content-processes.service.js';
 import { CampaignClosingService } from './deliveries/campaign-closing.service.js';
 import { CampaignExpansionService } from './deliveries/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
@@ -68,6 +70,24 @@ const DRAFT: CampaignDraft = {
   sendStrategy: null,
   scheduledAt: null,
 };
+
+/** For all contexts of a test file: a process that compiles content takes most of a second to start. */
+class SharedPools extends ContentPools {
+  override close(): void {
+    // A context that ends leaves them to the others.
+  }
+
+  end(): void {
+    super.close();
+  }
+}
+
+const pools = new SharedPools();
+afterAll(() => pools.end());
+
+@Global()
+@Module({ providers: [{ provide: ContentPools, useValue: pools }], exports: [ContentPools] })
+class SharedPoolsModule {}
 
 /** What the context runs on. */
 interface Surroundings {
@@ -121,7 +141,14 @@ export class MessagingFixture {
       applicationName: 'spec',
       announcer,
     };
-    @Module({ imports: [PlatformModule.register(options), AutomationsWorkerModule, MessagingWorkerModule] })
+    @Module({
+      imports: [
+        PlatformModule.register(options),
+        SharedPoolsModule,
+        AutomationsWorkerModule,
+        MessagingWorkerModule,
+      ],
+    })
     class Root {}
     const context = await NestFactory.createApplicationContext(Root, { logger: false, abortOnError: false });
     await context.get(Notifications).start();
@@ -175,7 +202,7 @@ export class MessagingFixture {
     if ('fault' in parsed) throw new Error(parsed.fault);
     const topic = await this.get(TopicsService).create(scope, { name: 'Art', doubleOptInEnabled: true });
     const input = { address: parsed.address, topicKeys: [topic.topicKey], source: 'API' } as const;
-    await this.get(SubscribersService).create(scope, input, consentProof('API_KEY', 'key'));
+    await this.get(SignUpService).create(scope, input, consentProof('API_KEY', 'key'));
     const database = this.context.get<Database>(Database, { strict: false });
     for (const { id } of await this.test.query<{ id: string }>('select id from audience.confirmations'))
       await database.transaction(scope, (tx) => this.get(OptInDeliveriesService).add(scope, tx, id));

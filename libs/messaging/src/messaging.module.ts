@@ -36,7 +36,8 @@ import { CampaignBreakdowns } from './campaign-reports/campaign-breakdowns.servi
 import { CampaignOverviewQuery } from './campaign-reports/campaign-overview.query.js';
 import { CampaignReportsService } from './campaign-reports/campaign-reports.service.js';
 import { ReportLinks } from './campaign-reports/report-links.service.js';
-import { MailPagesService, MailsOfLinks } from './mail-pages/mail-pages.service.js';
+import { MailPagesService } from './mail-pages/mail-pages.service.js';
+import { MailViewService } from './mail-pages/mail-view.service.js';
 import { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
 import { ReportExportsService } from './reports/report-exports.service.js';
 import { StatisticsCheckQuery } from './reports/statistics-check.query.js';
@@ -93,7 +94,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     FailedDeliveriesQuery,
     MailAnnouncements,
     MailPagesService,
-    MailsOfLinks,
+    MailViewService,
     PreSendAnalysisService,
     PreviewRecipients,
     ReportExportsService,
@@ -133,6 +134,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     MailAnnouncements,
     LinkSetsModule,
     MailPagesService,
+    MailViewService,
     MailRenderingModule,
     PreSendAnalysisService,
     ReportExportsService,

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
 import { WebhookLog } from './deliveries/webhook-log.query.js';
 import { WebhookSender } from './deliveries/webhook-sender.service.js';
+import { EndpointRepository } from './endpoints/endpoint.repository.js';
 import { SealedWebhookSecrets } from './endpoints/sealed-webhook-secrets.query.js';
 import { WebhookEndpoints } from './endpoints/webhook-endpoints.service.js';
 import { TrimWebhookEvents } from './events/trim-webhook-events.task.js';
@@ -10,7 +11,7 @@ import { WebhookPersonalData } from './events/webhook-personal-data.query.js';
 const services = [SealedWebhookSecrets, WebhookEndpoints, WebhookLog, WebhookPersonalData];
 
 /** For the operator: endpoints and their log. */
-@Module({ providers: services, exports: services })
+@Module({ providers: [...services, EndpointRepository], exports: services })
 export class WebhooksModule {}
 
 /** What only the worker has: it tells. */

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
-import { type AnnouncementType, ManualClock, NotFoundError, type ProjectScope } from '#kernel';
+import { type AnnouncementType, ManualClock, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, Notifications, OutgoingHttp, SecretBox } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
@@ -15,11 +15,14 @@ import { WebhookReceiver } from '#testing/webhook-receiver';
 import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
 import { WebhookLog } from './deliveries/webhook-log.query.js';
 import { WebhookSender } from './deliveries/webhook-sender.service.js';
+import { EndpointRepository } from './endpoints/endpoint.repository.js';
+import { Endpoint } from './endpoints/endpoint.js';
 import { SealedWebhookSecrets } from './endpoints/sealed-webhook-secrets.query.js';
 import { WebhookEndpoints } from './endpoints/webhook-endpoints.service.js';
 import { TrimWebhookEvents } from './events/trim-webhook-events.task.js';
 import { WebhookAnnouncer } from './events/webhook-announcer.service.js';
 import { WebhookPersonalData } from './events/webhook-personal-data.query.js';
+import { webhookEntities } from './webhook-tables.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -45,7 +48,7 @@ describe('webhooks', () => {
       url: test.url,
       poolSize: 5,
       applicationName: 'test',
-      entities: [],
+      entities: webhookEntities,
       clock,
     });
     const project = await createProject(test);
@@ -53,7 +56,7 @@ describe('webhooks', () => {
     other = project.test;
     receiver = await WebhookReceiver.open();
     http = new OutgoingHttp({ addressesOf: () => Promise.resolve([]) });
-    endpoints = new WebhookEndpoints(database, new SecretBox('m'.repeat(32)), http, clock);
+    endpoints = endpointsWith('m');
     announcer = new WebhookAnnouncer(database, clock, logger);
     log = new WebhookLog(database, clock);
     const deliveries = new WebhookDeliveriesQuery(database);
@@ -67,11 +70,29 @@ describe('webhooks', () => {
     await test.drop();
   });
 
+  function endpointsWith(masterKey: string, by = http): WebhookEndpoints {
+    const secrets = new SecretBox(masterKey.repeat(32));
+    return new WebhookEndpoints(database, new EndpointRepository(database), secrets, by, clock);
+  }
+
   async function listen(eventTypes: AnnouncementType[] = []): Promise<{ id: string; secret: string }> {
     const made = await endpoints.create(scope, { url: receiver.url, description: null, eventTypes });
     await announcer.refresh();
     return made;
   }
+
+  it('keep an endpoint as it was written', () =>
+    database.transaction(scope, async () => {
+      const now = clock.now();
+      const wanted = { url: receiver.url, description: 'Shop', eventTypes: ['campaign.sent'] } as const;
+      const endpoint = new Endpoint(newId(), scope, wanted, 'sealed', now);
+      endpoint.rotateSecret('sealed anew', 24, now);
+      endpoint.disable('It answered 410 Gone.', new Date(now.getTime() + 1));
+      await database.em.persist(endpoint).flush();
+      database.em.clear();
+      const { id } = endpoint;
+      expect(await database.em.findOneOrFail(Endpoint, { id })).toEqual(endpoint);
+    }));
 
   it('tell an endpoint what happened, signed so that it can be checked', async () => {
     const { secret } = await listen();
@@ -92,7 +113,7 @@ describe('webhooks', () => {
       addressesOf: (host) => Promise.resolve(host === 'inside.example' ? ['10.0.0.7'] : []),
       allows: () => false,
     });
-    const guarded = new WebhookEndpoints(database, new SecretBox('m'.repeat(32)), inside, clock);
+    const guarded = endpointsWith('m', inside);
     const { id } = await listen();
     for (const host of ['[::7f00:1]', '168.63.129.16', 'inside.example', 'nowhere.example']) {
       const url = `https://${host}/hook`;
@@ -218,7 +239,7 @@ describe('webhooks', () => {
 
   it('reach their endpoint though another one cannot be signed for', async () => {
     const { id } = await listen();
-    const foreign = new WebhookEndpoints(database, new SecretBox('n'.repeat(32)), http, clock);
+    const foreign = endpointsWith('n');
     const unreadable = await foreign.create(scope, { url: receiver.url, description: null, eventTypes: [] });
     await announcer.announce(scope, { type: 'campaign.sent', data: {} });
     await sender.pass();
@@ -350,7 +371,7 @@ describe('webhooks', () => {
     const box = new SecretBox('n'.repeat(32), 'm'.repeat(32));
     const sealed = new SealedWebhookSecrets(database, box);
     expect([await sealed.sealAnew(10), await sealed.sealAnew(10)]).toEqual([1, 0]);
-    const afterwards = new WebhookEndpoints(database, new SecretBox('n'.repeat(32)), http, clock);
+    const afterwards = endpointsWith('n');
     const [row] = await test.query(
       'select secret, previous_secret as "previousSecret", environment_id::int as "environmentId", project_id::int as "projectId" from webhooks.endpoints',
     );

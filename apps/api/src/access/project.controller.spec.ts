@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { ApiKeysService } from '#access';
+import { accessEntities, ApiKeysService } from '#access';
 import { ManualClock } from '#kernel';
 import { loadConfig, Notifications, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
@@ -29,7 +29,7 @@ describe('GET /project', () => {
     const platform = PlatformModule.register({
       config,
       logger,
-      entities: [],
+      entities: accessEntities,
       applicationName: 'spec',
       clock,
     });

@@ -3,7 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { ApiKeysService } from '#access';
+import { accessEntities, ApiKeysService } from '#access';
 import { API_SCOPES, ManualClock } from '#kernel';
 import { loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
@@ -34,7 +34,7 @@ describe('the audience over HTTP', () => {
     const platform = PlatformModule.register({
       config,
       logger,
-      entities: [],
+      entities: accessEntities,
       applicationName: 'spec',
       clock,
     });

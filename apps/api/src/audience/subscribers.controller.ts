@@ -1,7 +1,7 @@
 import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { consentProof, ErasureService, SubscribersQuery, SubscribersService } from '#audience';
+import { consentProof, ErasureService, SignUpService, SubscribersQuery, SubscribersService } from '#audience';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import {
   API_PREFIX,
@@ -26,6 +26,7 @@ import {
 @ApiController('subscribers', { tag: 'Subscribers' })
 export class SubscribersController {
   constructor(
+    @Inject(SignUpService) private readonly signUps: SignUpService,
     @Inject(SubscribersService) private readonly subscribers: SubscribersService,
     @Inject(SubscribersQuery) private readonly query: SubscribersQuery,
     @Inject(ErasureService) private readonly erasure: ErasureService,
@@ -63,7 +64,7 @@ export class SubscribersController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<z.output<typeof subscriberView>> {
     const { email: address, consent, firstName, lastName, phone, ...rest } = body;
-    const subscriber = await this.subscribers.create(
+    const subscriber = await this.signUps.create(
       scope,
       { address, firstName, lastName, phone, source: 'API', ...rest },
       consentProof('API_KEY', keyId, consent),

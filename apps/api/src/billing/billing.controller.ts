@@ -64,7 +64,7 @@ export class BillingController {
   ): Promise<z.output<typeof planList>> {
     const subscription = await this.subscriptions.ofTenant(scope);
     const wanted = currency ?? subscription?.currency ?? BASE_CURRENCY;
-    const plans = await this.planCatalogue.onOffer();
+    const plans = await this.planCatalogue.onOffer(scope);
     return plans.map((plan) => toPlanView(plan, wanted, subscription?.planTier ?? null));
   }
 

@@ -1,5 +1,4 @@
-import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ConfirmationsService } from '#audience';
 import { MailPagesService } from '#messaging';
@@ -17,11 +16,10 @@ import {
 } from './confirm-page.js';
 import { formField } from './form-body.js';
 import { notFoundPage } from './not-found-page.js';
-import { PageFailures } from './page-failures.filter.js';
-import { PageLimit } from './page-limit.guard.js';
 import type { Page } from './page-layout.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
+import { PublicPage } from './public-page.decorator.js';
 import { visitorOf } from './visitor.js';
 
 const STATE_PAGES = {
@@ -43,10 +41,7 @@ const RESEND_PAGES = {
 };
 
 /** Double opt-in: the page that a confirmation mail links to. */
-@ApiExcludeController()
-@UseFilters(PageFailures)
-@UseGuards(PageLimit)
-@Controller('c')
+@PublicPage('c')
 export class ConfirmController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,

@@ -1,5 +1,4 @@
-import { Controller, Get, Inject, Param, Res, UseFilters, UseGuards } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, Inject, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { type Invoice, InvoicesQuery } from '#billing';
 import { Clock } from '#kernel';
@@ -8,18 +7,14 @@ import { invoicePage } from './invoice-page.js';
 import { invoicePdf } from './invoice-pdf.js';
 import type { InvoiceWording } from './invoice-text.js';
 import { notFoundPage } from './not-found-page.js';
-import { PageFailures } from './page-failures.filter.js';
-import { PageLimit } from './page-limit.guard.js';
 import { PageLinks } from './page-links.service.js';
 import { sendPage, sendPdf } from './page-reply.js';
+import { PublicPage } from './public-page.decorator.js';
 
 const PDF = '.pdf';
 
 /** An invoice, for whoever has its link: as a page, and with `.pdf` behind the token as PDF. */
-@ApiExcludeController()
-@UseFilters(PageFailures)
-@UseGuards(PageLimit)
-@Controller('i')
+@PublicPage('i')
 export class InvoiceController {
   readonly #wording: InvoiceWording;
 

@@ -1,22 +1,17 @@
-import { Controller, Get, Inject, Param, Res, UseFilters, UseGuards } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, Inject, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { MailPagesService } from '#messaging';
+import { MailViewService } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
-import { PageFailures } from './page-failures.filter.js';
-import { PageLimit } from './page-limit.guard.js';
 import { PageLinks } from './page-links.service.js';
 import { sendMail, sendPage } from './page-reply.js';
+import { PublicPage } from './public-page.decorator.js';
 
 /** “View in browser”: one recipient's mail as a page. */
-@ApiExcludeController()
-@UseFilters(PageFailures)
-@UseGuards(PageLimit)
-@Controller('v')
+@PublicPage('v')
 export class MailViewController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
-    @Inject(MailPagesService) private readonly mails: MailPagesService,
+    @Inject(MailViewService) private readonly mails: MailViewService,
   ) {}
 
   @Get(':token')

@@ -1,17 +1,16 @@
-import { Controller, Get, Inject, Param, Req, Res, UseFilters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, Inject, Param, Req, Res } from '@nestjs/common';
+import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TrackedLinks } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
-import { PageFailures } from './page-failures.filter.js';
 import { sendImage, sendPage } from './page-reply.js';
 import { PIXEL } from './pixel.js';
+import { PublicPage } from './public-page.decorator.js';
 import { trackedRequestOf } from './tracked-request.js';
 
 /** The image at the end of a mail by which it is seen that it was opened. */
-@ApiExcludeController()
-@UseFilters(PageFailures)
-@Controller('o')
+@PublicPage('o')
+@SkipThrottle()
 export class OpenPixelController {
   constructor(@Inject(TrackedLinks) private readonly links: TrackedLinks) {}
 

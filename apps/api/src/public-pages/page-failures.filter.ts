@@ -1,11 +1,11 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Inject } from '@nestjs/common';
+import { ThrottlerException } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { NotFoundError, UnavailableError } from '#kernel';
 import { describeError, LOGGER } from '#platform';
 import { isUnavailability } from '#platform/http';
 import { failurePage, notFoundPage, tooManyPages } from './not-found-page.js';
-import { TooManyPagesError } from './page-limit.guard.js';
 import { sendPage } from './page-reply.js';
 
 const RETRY_AFTER_SECONDS = 1;
@@ -19,8 +19,7 @@ export class PageFailures implements ExceptionFilter {
     const http = host.switchToHttp();
     const reply = http.getResponse<FastifyReply>();
     if (error instanceof NotFoundError) return sendPage(reply, notFoundPage);
-    if (error instanceof TooManyPagesError)
-      return sendPage(reply.header('retry-after', error.retryAfterSeconds), tooManyPages);
+    if (error instanceof ThrottlerException) return sendPage(reply, tooManyPages);
     if (error instanceof UnavailableError) {
       return sendPage(reply.header('retry-after', error.retryAfterSeconds), failurePage(503));
     }

@@ -1,23 +1,18 @@
-import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { consentProof, PAUSE_DAYS, type Preferences, PreferencesQuery, PreferencesService } from '#audience';
 import { NotFoundError } from '#kernel';
 import { formField } from './form-body.js';
 import { notFoundPage } from './not-found-page.js';
-import { PageFailures } from './page-failures.filter.js';
-import { PageLimit } from './page-limit.guard.js';
 import type { Page } from './page-layout.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
 import { EVERYTHING, leaveEverythingPage, PREFERENCES_FIELDS, preferencesPage } from './preferences-page.js';
+import { PublicPage } from './public-page.decorator.js';
 import { visitorOf } from './visitor.js';
 
 /** Where a subscriber chooses topic by topic, pauses all mail, or leaves everything. */
-@ApiExcludeController()
-@UseFilters(PageFailures)
-@UseGuards(PageLimit)
-@Controller('p')
+@PublicPage('p')
 export class PreferencesController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,

@@ -3,13 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import {
-  consentProof,
-  ErasureService,
-  SubscribersService,
-  TopicDeletionService,
-  TopicsService,
-} from '#audience';
+import { consentProof, ErasureService, SignUpService, TopicDeletionService, TopicsService } from '#audience';
 import { ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { CampaignSchema } from '#messaging';
 import { type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
@@ -72,7 +66,7 @@ describe('public pages', () => {
     const { address } = parsed;
     const topicKeys = topics.map(({ topicKey }) => topicKey);
     const { id } = await app
-      .get(SubscribersService)
+      .get(SignUpService)
       .create(scope, { address, topicKeys, source: 'API' }, consentProof('API_KEY', null));
     const [request] = await test.query<{ id: string }>(
       `select id from audience.confirmations where subscriber_id = $1`,

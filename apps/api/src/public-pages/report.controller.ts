@@ -1,19 +1,14 @@
-import { Controller, Get, Inject, Param, Res, UseFilters, UseGuards } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, Inject, Param, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { CampaignOverviewQuery } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
-import { PageFailures } from './page-failures.filter.js';
-import { PageLimit } from './page-limit.guard.js';
 import { PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
+import { PublicPage } from './public-page.decorator.js';
 import { expiredReportPage, reportPage } from './report-page.js';
 
 /** A campaign's report, for whoever has its link. */
-@ApiExcludeController()
-@UseFilters(PageFailures)
-@UseGuards(PageLimit)
-@Controller('r')
+@PublicPage('r')
 export class ReportController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,

@@ -1,16 +1,15 @@
-import { Controller, Get, Inject, Param, Req, Res, UseFilters } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, Inject, Param, Req, Res } from '@nestjs/common';
+import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TrackedLinks } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
-import { PageFailures } from './page-failures.filter.js';
 import { sendPage, sendRedirect } from './page-reply.js';
+import { PublicPage } from './public-page.decorator.js';
 import { trackedRequestOf } from './tracked-request.js';
 
 /** A link of a mail: leads on to the address that was signed for it, and to no other. */
-@ApiExcludeController()
-@UseFilters(PageFailures)
-@Controller('l')
+@PublicPage('l')
+@SkipThrottle()
 export class TrackedLinkController {
   constructor(@Inject(TrackedLinks) private readonly links: TrackedLinks) {}
 

@@ -1,14 +1,13 @@
-import { Controller, Get, Inject, Param, Post, Req, Res, UseFilters, UseGuards } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
+import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PreferencesQuery } from '#audience';
 import { type DescribedMail, MailPagesService } from '#messaging';
 import { formField } from './form-body.js';
 import { notFoundPage } from './not-found-page.js';
-import { PageFailures } from './page-failures.filter.js';
-import { PageLimit } from './page-limit.guard.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage, sendText } from './page-reply.js';
+import { PublicPage } from './public-page.decorator.js';
 import {
   UNSUBSCRIBE_FIELD,
   unsubscribedFromEverythingPage,
@@ -25,10 +24,7 @@ interface OpenedMail {
 }
 
 /** The unsubscribe link of a mail: for its reader a page, for a mailbox provider RFC 8058. It never expires. */
-@ApiExcludeController()
-@UseFilters(PageFailures)
-@UseGuards(PageLimit)
-@Controller('u')
+@PublicPage('u')
 export class UnsubscribeController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
@@ -47,8 +43,12 @@ export class UnsubscribeController {
     sendPage(reply, left === 'topics' ? unsubscribedFromTopicsPage(content) : unsubscribePage(content));
   }
 
-  /** A post without a choice of ours is a one-click (RFC 8058 §3.2), done at once without page or redirect. */
+  /**
+   * A post without a choice of ours is a one-click (RFC 8058 §3.2), done at once without page or redirect. It is never
+   * refused: mailbox providers post for all of their users from few addresses.
+   */
   @Post(':token')
+  @SkipThrottle()
   async unsubscribe(
     @Param('token') token: string,
     @Req() request: FastifyRequest,

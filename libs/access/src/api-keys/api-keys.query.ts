@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, type Environment } from '#kernel';
 import { Database } from '#platform';
-
-export type ApiKeyStatus = 'ACTIVE' | 'EXPIRED' | 'REVOKED';
+import type { AccessTables } from '../access-tables.js';
+import { type ApiKeyStatus, statusOf } from './api-key.js';
 
 /** All that may be shown of a key. */
 export interface ApiKeySummary {
@@ -33,21 +32,20 @@ export class ApiKeysQuery {
 
   /** Every project's keys, or one project's; newest first. */
   list(projectId?: number): Promise<ApiKeySummary[]> {
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql<ApiKeySummary>`
-        select k.id, t.tenant_key as "tenantKey", p.project_key as "projectKey", e.environment, k.name, k.prefix,
-          k.last_four as "lastFour", k.scopes, k.rate_limit_per_minute as "rateLimitPerMinute",
-          case when k.revoked_at is not null then 'REVOKED'
-            when k.expires_at <= ${this.clock.now()}::timestamptz then 'EXPIRED' else 'ACTIVE' end as status,
-          k.created_at as "createdAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt"
-        from access.api_keys k
-        join access.project_environments e on e.id = k.environment_id
-        join access.projects p on p.id = e.project_id
-        join access.tenants t on t.id = p.tenant_id
-        where ${projectId ?? null}::bigint is null or p.id = ${projectId ?? null}::bigint
-        order by k.created_at desc, k.id desc
-      `.execute(db);
-      return rows;
+    const now = this.clock.now();
+    return this.database.system(async () => {
+      const keys = this.database
+        .tables<AccessTables>()
+        .selectFrom('access.api_keys as k')
+        .innerJoin('access.project_environments as e', 'e.id', 'k.environmentId')
+        .innerJoin('access.projects as p', 'p.id', 'e.projectId')
+        .innerJoin('access.tenants as t', 't.id', 'p.tenantId')
+        .select(['k.id', 't.tenantKey', 'p.projectKey', 'e.environment', 'k.name', 'k.prefix', 'k.lastFour'])
+        .select(['k.scopes', 'k.rateLimitPerMinute', 'k.createdAt', 'k.expiresAt', 'k.revokedAt'])
+        .orderBy('k.createdAt', 'desc')
+        .orderBy('k.id', 'desc');
+      const chosen = projectId === undefined ? keys : keys.where('p.id', '=', projectId);
+      return (await chosen.execute()).map((key) => ({ ...key, status: statusOf(key, now) }));
     });
   }
 }

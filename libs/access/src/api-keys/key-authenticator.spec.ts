@@ -5,7 +5,9 @@ import { Database, Notifications } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { createProject, type TestProject } from '#testing/fixtures';
-import { makeApiKey } from './api-key.js';
+import { accessEntities } from '../access-tables.js';
+import { ApiKeyRepository } from './api-key.repository.js';
+import { makeApiKey } from './api-key-text.js';
 import { ApiKeysQuery } from './api-keys.query.js';
 import { ApiKeysService } from './api-keys.service.js';
 import { KeyAuthenticator } from './key-authenticator.js';
@@ -28,13 +30,18 @@ describe('An API key', () => {
 
   beforeAll(async () => {
     test = await createTestDatabase();
-    database = await Database.connect({ url: test.url, poolSize: 4, applicationName: 'spec', entities: [] });
+    database = await Database.connect({
+      url: test.url,
+      poolSize: 4,
+      applicationName: 'spec',
+      entities: accessEntities,
+    });
     project = await createProject(test);
   });
 
   beforeEach(() => {
     clock = new ManualClock(START);
-    keys = new ApiKeysService(database, clock);
+    keys = new ApiKeysService(database, new ApiKeyRepository(database), clock);
     notifications = new Notifications(test.url);
     deaf = new KeyAuthenticator(database, clock, notifications);
   });

@@ -5,7 +5,7 @@ import { Database, Notifications } from '#platform';
 import type { ApiKeyAuthenticator, AuthenticatedCaller } from '#platform/http';
 import { ApiKeyCache } from './api-key-cache.js';
 import { findApiKey, type StoredApiKey } from './stored-api-key.query.js';
-import { hashApiKey, isWellFormedApiKey } from './api-key.js';
+import { hashApiKey, isWellFormedApiKey } from './api-key-text.js';
 
 /** The channel on which access.announce_api_key() names each changed key, by the hex of its hash. */
 const CHANNEL = 'mailwright_api_keys';
@@ -64,7 +64,7 @@ export class KeyAuthenticator implements ApiKeyAuthenticator, OnModuleInit, OnMo
     const known = this.#known.get(id, this.clock.now().getTime());
     if (known !== undefined) return known;
     const reading = this.#known.beginReading(id, this.clock.now().getTime());
-    const stored = await findApiKey(this.database.unscoped, hash);
+    const stored = await findApiKey(this.database, hash);
     if (stored === null) return null;
     const found = knownKey(stored);
     this.#known.keep(reading, found);

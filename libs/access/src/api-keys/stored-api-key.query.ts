@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Environment } from '#kernel';
-import type { Sql } from '#platform';
+import type { Database } from '#platform';
 
 /** What is stored of a key, with whom it speaks for. */
 export interface StoredApiKey {
@@ -16,13 +16,10 @@ export interface StoredApiKey {
   readonly revokedAt: Date | null;
 }
 
-/** The key with this hash, whatever its state, or null. */
-export async function findApiKey(db: Sql, hash: Buffer): Promise<StoredApiKey | null> {
-  const { rows } = await sql<StoredApiKey>`
-    select key_id as "keyId", key_hash as "keyHash", tenant_id as "tenantId", project_id as "projectId",
-      environment_id as "environmentId", environment, scopes, rate_limit_per_minute as "rateLimitPerMinute",
-      expires_at as "expiresAt", revoked_at as "revokedAt"
-    from access.find_api_key(${hash})
-  `.execute(db);
+/** The key with this hash, whatever its state, or null. A function of its own, since it is looked up before there is a scope. */
+export async function findApiKey(database: Database, hash: Buffer): Promise<StoredApiKey | null> {
+  const { rows } = await sql<StoredApiKey>`select * from access.find_api_key(${hash})`.execute(
+    database.unscopedTables(),
+  );
   return rows[0] ?? null;
 }

@@ -18,10 +18,10 @@ export class EnvironmentsQuery {
     const known = this.#known.get(environmentId);
     if (known !== undefined) return known;
     if (!Number.isSafeInteger(environmentId)) return null;
-    const { rows } = await sql<ProjectScope>`
-      select tenant_id as "tenantId", project_id as "projectId", environment_id as "environmentId", environment
-      from access.find_environment(${environmentId})
-    `.execute(this.database.unscoped);
+    // A function of its own, since an id is looked up before there is a scope.
+    const { rows } = await sql<ProjectScope>`select * from access.find_environment(${environmentId})`.execute(
+      this.database.unscopedTables(),
+    );
     const scope = rows[0] ?? null;
     if (scope !== null) this.#remember(scope);
     return scope;

@@ -1,10 +1,9 @@
-import { type Environment, parseEmailAddress, type ProjectScope } from '#kernel';
+import { DomainValidationError, type Environment, parseEmailAddress, type ProjectScope } from '#kernel';
 import { nameFault } from '../tenants/tenant.js';
 
-/** One product or brand that mail is sent for, seen from one of its two environments. */
-export interface Project {
+/** A project, seen from one of its two environments. */
+export interface ProjectProfile {
   readonly id: number;
-  /** 2–8 of A–Z and 0–9, a letter first: what its topic, campaign … keys begin with. */
   readonly projectKey: string;
   readonly name: string;
   readonly description: string | null;
@@ -55,8 +54,56 @@ const MAX_TEXT_LENGTH = 1000;
 const MAX_SENDER_NAME_LENGTH = 100;
 const CONTROL = /\p{Cc}/u;
 
+/** One product or brand that mail is sent for. */
+export class Project {
+  readonly id!: number;
+  readonly tenantId: number;
+  /** 2–8 of A–Z and 0–9, a letter first: what its topic, campaign … keys begin with. */
+  readonly projectKey: string;
+  name: string;
+  description: string | null;
+  senderName: string;
+  postalAddress: string;
+  defaultFromEmail: string | null;
+  aiSegmentSuggestionsEnabled = false;
+  readonly createdAt: Date;
+  updatedAt: Date;
+
+  /** Throws `DomainValidationError`. */
+  constructor(tenantId: number, wanted: NewProject, now: Date) {
+    refuse(projectFaults(wanted));
+    this.tenantId = tenantId;
+    this.projectKey = wanted.projectKey;
+    this.name = wanted.name.trim();
+    this.description = wanted.description ?? null;
+    this.senderName = wanted.senderName.trim();
+    this.postalAddress = wanted.postalAddress.trim();
+    this.defaultFromEmail = wanted.defaultFromEmail?.trim() ?? null;
+    this.createdAt = now;
+    this.updatedAt = now;
+  }
+
+  /** What is left out stays. Throws `DomainValidationError`. */
+  change(changes: ProjectChanges, now: Date): void {
+    refuse(changeFaults(changes));
+    const { description, defaultFromEmail } = changes;
+    this.name = changes.name?.trim() ?? this.name;
+    this.senderName = changes.senderName?.trim() ?? this.senderName;
+    this.postalAddress = changes.postalAddress?.trim() ?? this.postalAddress;
+    if (description !== undefined) this.description = description;
+    if (defaultFromEmail !== undefined) this.defaultFromEmail = defaultFromEmail?.trim() ?? null;
+    this.aiSegmentSuggestionsEnabled =
+      changes.aiSegmentSuggestionsEnabled ?? this.aiSegmentSuggestionsEnabled;
+    this.updatedAt = now;
+  }
+}
+
+function refuse(faults: Record<string, string>): void {
+  if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
+}
+
 /** What is wrong with a new project, by field; empty when nothing is. */
-export function projectFaults(project: NewProject): Record<string, string> {
+function projectFaults(project: NewProject): Record<string, string> {
   const keyFault = PROJECT_KEY.test(project.projectKey)
     ? null
     : 'must be 2 to 8 capital letters and digits, beginning with a letter';
@@ -64,7 +111,7 @@ export function projectFaults(project: NewProject): Record<string, string> {
 }
 
 /** What is wrong with what is said about a project, by field; what is left out is well. */
-export function changeFaults(changes: ProjectChanges): Record<string, string> {
+function changeFaults(changes: ProjectChanges): Record<string, string> {
   const { name, description, senderName, postalAddress, defaultFromEmail } = changes;
   const faults: [string, string | null][] = [
     ['name', name === undefined ? null : nameFault(name)],

@@ -3,10 +3,13 @@ import { sql } from 'kysely';
 import { DomainValidationError, ManualClock, NotFoundError } from '#kernel';
 import { Database } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { accessEntities } from '../access-tables.js';
 import { TenantAlreadyExistsError } from '../tenants/tenant.errors.js';
+import { TenantRepository } from '../tenants/tenant.repository.js';
 import { TenantsService } from '../tenants/tenants.service.js';
 import { EnvironmentsQuery } from './environments.query.js';
 import { ProjectAlreadyExistsError } from './project.errors.js';
+import { ProjectRepository } from './project.repository.js';
 import { ProjectsQuery } from './projects.query.js';
 import { ProjectsService } from './projects.service.js';
 
@@ -27,9 +30,15 @@ describe('Tenants and their projects', () => {
 
   beforeAll(async () => {
     test = await createTestDatabase();
-    database = await Database.connect({ url: test.url, poolSize: 4, applicationName: 'spec', entities: [] });
-    tenants = new TenantsService(database, clock);
-    projects = new ProjectsService(database, clock);
+    database = await Database.connect({
+      url: test.url,
+      poolSize: 4,
+      applicationName: 'spec',
+      entities: accessEntities,
+    });
+    const repository = new TenantRepository(database);
+    tenants = new TenantsService(database, repository, clock);
+    projects = new ProjectsService(database, repository, new ProjectRepository(database), clock);
   });
 
   beforeEach(() => test.query('truncate access.tenants cascade'));
@@ -43,7 +52,12 @@ describe('Tenants and their projects', () => {
 
   it('have a key of their own', async () => {
     const acme = await makeTenant();
-    expect(acme).toEqual({ id: expect.any(Number), tenantKey: 'ACME', name: 'Acme Ltd', createdAt: NOW });
+    expect(acme).toMatchObject({
+      id: expect.any(Number),
+      tenantKey: 'ACME',
+      name: 'Acme Ltd',
+      createdAt: NOW,
+    });
     await expect(makeTenant()).rejects.toThrow(TenantAlreadyExistsError);
     const other = await makeTenant('OTHER');
     await projects.create(acme.id, newProject);

@@ -1,25 +1,40 @@
-/** Who is billed: one organisation with its projects. */
-export interface Tenant {
-  readonly id: number;
-  /** 2–16 of A–Z and 0–9, a letter first. */
+import { DomainValidationError } from '#kernel';
+
+export interface NewTenant {
   readonly tenantKey: string;
   readonly name: string;
-  readonly createdAt: Date;
 }
 
 const TENANT_KEY = /^[A-Z][A-Z0-9]{1,15}$/;
 const MAX_NAME_LENGTH = 200;
 
-/** What is wrong with a new tenant, by field; empty when nothing is. */
-export function tenantFaults(tenant: {
+/** Who is billed: one organisation with its projects. */
+export class Tenant {
+  readonly id!: number;
+  /** 2–16 of A–Z and 0–9, a letter first. */
   readonly tenantKey: string;
   readonly name: string;
-}): Record<string, string> {
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+
+  /** Throws `DomainValidationError`. */
+  constructor({ tenantKey, name }: NewTenant, now: Date) {
+    const faults = tenantFaults({ tenantKey, name });
+    if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
+    this.tenantKey = tenantKey;
+    this.name = name.trim();
+    this.createdAt = now;
+    this.updatedAt = now;
+  }
+}
+
+/** What is wrong with a new tenant, by field; empty when nothing is. */
+function tenantFaults({ tenantKey, name }: NewTenant): Record<string, string> {
   const faults: Record<string, string> = {};
-  if (!TENANT_KEY.test(tenant.tenantKey)) {
+  if (!TENANT_KEY.test(tenantKey)) {
     faults['tenantKey'] = 'must be 2 to 16 capital letters and digits, beginning with a letter';
   }
-  const fault = nameFault(tenant.name);
+  const fault = nameFault(name);
   if (fault !== null) faults['name'] = fault;
   return faults;
 }

@@ -24,6 +24,12 @@ export interface ConsentProof {
   readonly messageId: string | null;
 }
 
+/** When consents change, and what the consent record keeps of it. */
+export interface ConsentOccasion {
+  readonly at: Date;
+  readonly proof: ConsentProof;
+}
+
 /** What an actor tells of a change; what it leaves out is recorded as unknown. */
 export type ConsentDetails = {
   readonly [Field in Exclude<keyof ConsentProof, 'actor' | 'actorId'>]?: ConsentProof[Field] | undefined;

@@ -1,13 +1,12 @@
-import { InvalidStateError } from '#kernel';
-import { ConsentExistsError } from './consent.errors.js';
-
 export const CONSENT_STATUSES = ['PENDING_CONFIRMATION', 'SUBSCRIBED', 'UNSUBSCRIBED', 'EXPIRED'] as const;
 export type ConsentStatus = (typeof CONSENT_STATUSES)[number];
 
 /** How long the link of a confirmation mail is good. */
 export const CONFIRMATION_VALID_MS = 48 * 3_600_000;
 
-export interface ConsentState {
+/** One subscriber's consent to one topic. */
+export interface Consent {
+  readonly topicId: string;
   readonly status: ConsentStatus;
   /** When it was given, whether or not it had to be confirmed. */
   readonly grantedAt: Date | null;
@@ -21,157 +20,113 @@ export interface ConsentState {
   readonly subscribedAt: Date | null;
 }
 
-export interface ConsentChange {
-  readonly from: ConsentStatus | null;
-  readonly to: ConsentStatus;
+/** What a consent to a topic goes by. */
+export interface ConsentTopic {
+  readonly id: string;
+  readonly doubleOptInEnabled: boolean;
 }
 
-/**
- * One subscriber's consent to one topic.
- *
- *   (none) | UNSUBSCRIBED | EXPIRED ─grant→ SUBSCRIBED, or PENDING_CONFIRMATION on a double opt-in topic
- *   (none) | UNSUBSCRIBED | EXPIRED | PENDING_CONFIRMATION ─join→ SUBSCRIBED
- *   PENDING_CONFIRMATION ─confirm→ SUBSCRIBED ─revoke→ UNSUBSCRIBED
- *   PENDING_CONFIRMATION ─revoke→ UNSUBSCRIBED, ─48 h→ EXPIRED ─askAgain→ PENDING_CONFIRMATION
- */
-export class Consent {
-  #state: ConsentState | null;
-  readonly #changes: ConsentChange[] = [];
+type Times = Omit<Consent, 'topicId' | 'status'>;
+type State = Omit<Consent, 'topicId'>;
 
-  /** `state` is null for a consent that was never given. */
-  constructor(
-    readonly topicId: string,
-    state: ConsentState | null,
-  ) {
-    this.#state = state;
-  }
+const NEVER_GIVEN: Times = {
+  grantedAt: null,
+  confirmedAt: null,
+  revokedAt: null,
+  tokenExpiresAt: null,
+  subscribedAt: null,
+};
 
-  get state(): ConsentState | null {
-    return this.#state;
-  }
+interface Rule {
+  /** From which status; null: it was never given. */
+  readonly from: readonly (ConsentStatus | null)[];
+  readonly to: (before: Times & { readonly status?: ConsentStatus }, at: Date, doubleOptIn: boolean) => State;
+}
 
-  get status(): ConsentStatus | null {
-    return this.#state?.status ?? null;
-  }
-
-  /** Whether it stands or waits for its confirmation. */
-  get isGranted(): boolean {
-    return this.status === 'SUBSCRIBED' || this.status === 'PENDING_CONFIRMATION';
-  }
-
-  /** The changes since it was loaded, for the consent record. */
-  get changes(): readonly ConsentChange[] {
-    return this.#changes;
-  }
-
-  /** Throws ConsentExistsError when it stands or waits for its confirmation. */
-  grant(doubleOptIn: boolean, at: Date): void {
-    this.expire(at);
-    const { status } = this;
-    if (status === 'SUBSCRIBED' || status === 'PENDING_CONFIRMATION') throw new ConsentExistsError(status);
-    this.#become({
-      status: doubleOptIn ? 'PENDING_CONFIRMATION' : 'SUBSCRIBED',
-      grantedAt: at,
-      confirmedAt: null,
-      revokedAt: doubleOptIn ? (this.#state?.revokedAt ?? null) : null,
-      tokenExpiresAt: doubleOptIn ? expiryFrom(at) : null,
-      subscribedAt: doubleOptIn ? null : at,
-    });
-  }
-
-  /**
-   * The owner of the address gives it by a link that came with a mail. That link has proved what the one of a
-   * confirmation mail proves, so there is nothing left to confirm. False when it stands.
-   */
-  join(doubleOptIn: boolean, at: Date): boolean {
-    if (this.confirm(at)) return true;
-    if (this.status === 'SUBSCRIBED') return false;
-    this.#become({
-      status: 'SUBSCRIBED',
-      grantedAt: at,
-      confirmedAt: doubleOptIn ? at : null,
-      revokedAt: null,
-      tokenExpiresAt: null,
-      subscribedAt: at,
-    });
-    return true;
-  }
-
-  /** The owner of the address says yes. False when nothing waits for it. */
-  confirm(at: Date): boolean {
-    this.expire(at);
-    if (this.#state?.status !== 'PENDING_CONFIRMATION') return false;
-    this.#become({
-      ...this.#state,
-      status: 'SUBSCRIBED',
-      confirmedAt: at,
-      revokedAt: null,
-      tokenExpiresAt: null,
-      subscribedAt: at,
-    });
-    return true;
-  }
-
-  /** A new mail asks for the confirmation, with a link that is good for another 48 h. Throws InvalidStateError unless pending. */
-  resend(at: Date): void {
-    this.expire(at);
-    if (this.#state?.status !== 'PENDING_CONFIRMATION') {
-      throw new InvalidStateError(
-        'Only a pending consent waits for a confirmation mail.',
-        this.status ?? 'UNSUBSCRIBED',
-        ['PENDING_CONFIRMATION'],
-      );
-    }
-    this.#state = { ...this.#state, tokenExpiresAt: expiryFrom(at) };
-  }
-
-  /** The owner of the address asks for a new mail, also after the old one's link ran out. False when there is nothing to confirm. */
-  askAgain(at: Date): boolean {
-    this.expire(at);
-    if (this.#state === null || !this.isUnconfirmed) return false;
-    const pending: ConsentState = {
-      ...this.#state,
-      status: 'PENDING_CONFIRMATION',
-      tokenExpiresAt: expiryFrom(at),
-    };
-    if (this.#state.status === 'EXPIRED') this.#become(pending);
-    else this.#state = pending;
-    return true;
-  }
-
-  /** Whether it was given and neither confirmed nor revoked since. */
-  get isUnconfirmed(): boolean {
-    return this.status === 'PENDING_CONFIRMATION' || this.status === 'EXPIRED';
-  }
-
-  /** Takes it back. False when there is nothing to take back. */
-  revoke(at: Date): boolean {
-    this.expire(at);
-    if (this.#state?.status !== 'SUBSCRIBED' && this.#state?.status !== 'PENDING_CONFIRMATION') return false;
-    this.#become({
-      ...this.#state,
+/** What can be done with a consent. One that waits for its confirmation has EXPIRED once its 48 hours are over. */
+const RULES = {
+  /** The person says yes, also after a no. */
+  grant: { from: [null, 'UNSUBSCRIBED', 'EXPIRED'], to: granted },
+  /** An import or an automation grants it; neither lifts a no. */
+  offer: { from: [null, 'EXPIRED'], to: granted },
+  /** The person says yes by the link of a mail, which proves as much as that of a confirmation mail. */
+  join: { from: [null, 'UNSUBSCRIBED', 'EXPIRED', 'PENDING_CONFIRMATION'], to: joined },
+  confirm: {
+    from: ['PENDING_CONFIRMATION'],
+    to: (before, at) => ({ ...subscribed(before, at), confirmedAt: at }),
+  },
+  /** A new mail asks for the confirmation, with a link that is good for another 48 h. */
+  askAgain: { from: ['PENDING_CONFIRMATION', 'EXPIRED'], to: pending },
+  revoke: {
+    from: ['PENDING_CONFIRMATION', 'SUBSCRIBED'],
+    to: (before, at) => ({
+      ...before,
       status: 'UNSUBSCRIBED',
       revokedAt: at,
       tokenExpiresAt: null,
       subscribedAt: null,
-    });
-    return true;
-  }
+    }),
+  },
+  /** Nothing beyond what time does. */
+  expire: { from: [], to: pending },
+} as const satisfies Record<string, Rule>;
 
-  /** Lets it run out when its time is over. False when it does not. */
-  expire(at: Date): boolean {
-    if (this.#state?.status !== 'PENDING_CONFIRMATION') return false;
-    if (this.#state.tokenExpiresAt === null || this.#state.tokenExpiresAt > at) return false;
-    this.#become({ ...this.#state, status: 'EXPIRED' });
-    return true;
-  }
+export type ConsentAction = keyof typeof RULES;
 
-  #become(next: ConsentState): void {
-    this.#changes.push({ from: this.status, to: next.status });
-    this.#state = next;
-  }
+/** What became of a consent. */
+export interface ConsentOutcome {
+  /** Whether its time was over before anybody acted. */
+  readonly hasExpired: boolean;
+  /** Whether the action was possible; else the consent stays as it was. */
+  readonly isDone: boolean;
+  /** Where it stood when somebody acted, after its time was over. */
+  readonly from: ConsentStatus | null;
+  /** As it stands now; null: it was never given. */
+  readonly consent: Consent | null;
 }
 
-function expiryFrom(at: Date): Date {
-  return new Date(at.getTime() + CONFIRMATION_VALID_MS);
+/** Does `action` with the consent to a topic; `before` is null when it was never given. */
+export function act(
+  before: Consent | null,
+  action: ConsentAction,
+  { id, doubleOptInEnabled }: ConsentTopic,
+  at: Date,
+): ConsentOutcome {
+  const from = before === null ? null : statusAt(before, at);
+  const hasExpired = from !== (before?.status ?? null);
+  const current = before === null || from === null ? null : { ...before, status: from };
+  const { from: possible, to }: Rule = RULES[action];
+  if (!possible.includes(from)) return { hasExpired, isDone: false, from, consent: current };
+  const consent = { ...to(current ?? NEVER_GIVEN, at, doubleOptInEnabled), topicId: id };
+  return { hasExpired, isDone: true, from, consent };
+}
+
+/** Where it stands then: one that was not confirmed in time has expired, whether or not that was noted. */
+export function statusAt({ status, tokenExpiresAt }: Consent, at: Date): ConsentStatus {
+  const isOver = status === 'PENDING_CONFIRMATION' && tokenExpiresAt !== null && tokenExpiresAt <= at;
+  return isOver ? 'EXPIRED' : status;
+}
+
+/** Whether it was given and neither confirmed nor revoked since. */
+export function isUnconfirmed({ status }: Consent): boolean {
+  return status === 'PENDING_CONFIRMATION' || status === 'EXPIRED';
+}
+
+function granted(before: Times, at: Date, doubleOptIn: boolean): State {
+  const next = doubleOptIn ? pending(before, at) : subscribed(before, at);
+  return { ...next, grantedAt: at, confirmedAt: null };
+}
+
+function joined(before: Times & { readonly status?: ConsentStatus }, at: Date, doubleOptIn: boolean): State {
+  if (before.status === 'PENDING_CONFIRMATION') return RULES.confirm.to(before, at);
+  return { ...subscribed(before, at), grantedAt: at, confirmedAt: doubleOptIn ? at : null };
+}
+
+function subscribed(before: Times, at: Date): State {
+  return { ...before, status: 'SUBSCRIBED', revokedAt: null, tokenExpiresAt: null, subscribedAt: at };
+}
+
+function pending(before: Times, at: Date): State {
+  const tokenExpiresAt = new Date(at.getTime() + CONFIRMATION_VALID_MS);
+  return { ...before, status: 'PENDING_CONFIRMATION', tokenExpiresAt, subscribedAt: null };
 }

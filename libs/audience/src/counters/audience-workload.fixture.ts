@@ -1,13 +1,14 @@
 import { sql } from 'kysely';
 import { DomainError, type ProjectScope } from '#kernel';
 import { address, type AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
-import { ConfirmationsService } from '../consents/confirmations.service.js';
-import { ConsentsService } from '../consents/consents.service.js';
-import { ExpireConfirmations } from '../consents/expire-confirmations.task.js';
+import { ConfirmationsService } from '../sign-up/confirmations.service.js';
+import { ConsentsService } from '../sign-up/consents.service.js';
+import { ExpireConfirmations } from '../sign-up/expire-confirmations.task.js';
 import { ErasureService } from '../erasure/erasure.service.js';
-import { refreshStatuses } from '../subscribers/subscriber.repository.js';
+import { refreshedStatuses } from '../consents/subscriber-status.query.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
-import type { SuppressionReason } from '../suppressions/suppression.js';
+import type { SuppressionReason } from '../consents/subscriber-status.js';
+
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';
 import { FoldCounters } from './fold-counters.task.js';
@@ -145,7 +146,7 @@ export class AudienceWorkload {
         update audience.consents set status = 'UNSUBSCRIBED', revoked_at = ${this.audience.clock.now()}
         where topic_id = ${topics[topic]!.id} and subscriber_id = any(${ids}::uuid[])
       `.execute(db);
-      await refreshStatuses(db, ids, this.audience.clock.now());
+      await refreshedStatuses(ids, this.audience.clock.now()).execute(db);
     });
   }
 }

@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '#platform';
+import { STATUS_WITHOUT_CONSENT } from '../consents/subscriber-status.js';
+import { statusByConsents, statusOfSuppressed } from '../consents/subscriber-status.query.js';
 
 /** A counter that is not what counting says. */
 export interface CounterDifference {
@@ -76,21 +78,17 @@ const compared = sql<CounterDifference>`
   order by environment_id, kind, key, state
 `;
 
-/** The rule of `audience.derived_status`, for all at once. */
+/** `subscriberStatus` of all at once. */
 const staleStatuses = sql<StatusDifference>`
   select d.environment_id as "environmentId", d.status, d.derived, count(*) as subscribers
   from (
-    select b.environment_id, b.status, case s.reason
-        when 'GLOBAL_UNSUBSCRIBE' then 'SUPPRESSED' when 'SPAM_COMPLAINT' then 'COMPLAINED'
-        when 'HARD_BOUNCE' then 'BOUNCED'
-        else case when c.subscribed then 'ACTIVE' when c.pending then 'PENDING_CONFIRMATION' else 'UNSUBSCRIBED' end
-      end as derived
+    select b.environment_id, b.status,
+      coalesce(${statusOfSuppressed(sql`s.reason`)}, k.status, ${sql.lit(STATUS_WITHOUT_CONSENT)}) as derived
     from audience.subscribers b
     left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
     left join (
-      select subscriber_id, bool_or(status = 'SUBSCRIBED') as subscribed, bool_or(status = 'PENDING_CONFIRMATION') as pending
-      from audience.consents group by subscriber_id
-    ) c on c.subscriber_id = b.id
+      select c.subscriber_id, ${statusByConsents} as status from audience.consents c group by c.subscriber_id
+    ) k on k.subscriber_id = b.id
   ) d
   where d.status <> d.derived
   group by d.environment_id, d.status, d.derived

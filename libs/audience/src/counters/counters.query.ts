@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { SubscriberStatus } from '../subscribers/subscriber.js';
-import type { SuppressionReason } from '../suppressions/suppression.js';
+import type { SubscriberStatus, SuppressionReason } from '../consents/subscriber-status.js';
 
 /** How many subscribers there are, or of one status: an SQL value of type bigint, to be read beside what it counts. */
 export function subscriberCount(scope: ProjectScope, status?: SubscriberStatus): RawBuilder<number> {

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import * as fc from '#testing/properties';
 import { AudienceFixture } from '../audience.fixture.js';
-import { SUBSCRIBER_STATUSES } from '../subscribers/subscriber.js';
+import { SUBSCRIBER_STATUSES, SUPPRESSION_REASONS } from '../consents/subscriber-status.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
-import { SUPPRESSION_REASONS } from '../suppressions/suppression.js';
 import { SuppressionsQuery } from '../suppressions/suppressions.query.js';
 import { TopicsQuery } from '../topics/topics.query.js';
 import {
@@ -17,7 +16,7 @@ import {
 import { CounterCheckService } from './counter-check.service.js';
 import { FoldCounters } from './fold-counters.task.js';
 
-const OPERATIONS = 2_000;
+const OPERATIONS = fc.runs(500);
 const PEOPLE = 25;
 const WRITERS = 20;
 

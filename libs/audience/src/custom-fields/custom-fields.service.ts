@@ -8,7 +8,7 @@ import {
   type ProjectScope,
 } from '#kernel';
 import { Database } from '#platform';
-import { AudienceFeatures, refuseUnlessIncluded } from '../features/audience-features.js';
+import { AudienceFeatures, refuseUnlessIncluded } from '../plan/audience-features.js';
 import { type CustomField, MAX_ACTIVE_FIELDS } from './custom-field.js';
 import { CustomFieldRepository, type CustomFieldSettings } from './custom-field.repository.js';
 import { configFaults, goneOptions } from './custom-field-config.js';

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { DomainValidationError, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
-import { RecipientsQuery } from '../subscribers/recipients.query.js';
+import { RecipientsQuery } from '../recipients/recipients.query.js';
 import { SubscribersQuery } from '../subscribers/subscribers.query.js';
+import { SignUpService } from '../sign-up/sign-up.service.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
 import { CustomFieldsQuery } from './custom-fields.query.js';
 import { CustomFieldsService, type NewCustomField } from './custom-fields.service.js';
@@ -31,11 +32,9 @@ describe('custom fields', () => {
   /** Ada, in a project of her own, with these custom fields. */
   async function subscribe(scope: ProjectScope, customFields: Record<string, unknown>) {
     const { topicKey } = await audience.topic(scope);
-    return subscribers.create(
-      scope,
-      { address: ADA, topicKeys: [topicKey], source: 'API', customFields },
-      PROOF,
-    );
+    return audience
+      .get(SignUpService)
+      .create(scope, { address: ADA, topicKeys: [topicKey], source: 'API', customFields }, PROOF);
   }
 
   const stored = async (scope: ProjectScope) => {

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf, publish, type Sql } from '#platform';
-import { AddressDigests } from './address-digests.service.js';
+import { Announcer, Database, environmentOf, publish, type Sql } from '#platform';
+import { AddressDigests } from '../addresses/address-digests.service.js';
 import { SubscriberErased } from './erasure.events.js';
 
 /** Removes what the audience's tables hold about one person. */
@@ -11,6 +11,7 @@ export class ErasureRepository {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(AddressDigests) private readonly digests: AddressDigests,
+    @Inject(Announcer) private readonly announcer: Announcer,
   ) {}
 
   /**
@@ -30,6 +31,8 @@ export class ErasureRepository {
       await sql`select audience.depersonalise_ledger(${subscriberId})`.execute(db);
       const addressDigest = this.digests.of(scope, emailKey).toString('hex');
       await publish(db, scope, SubscriberErased({ subscriberId, addressDigest, erasedAt: at.toISOString() }));
+      // The id alone: who hears it has been told of the person before, or never was.
+      await this.announcer.announce(scope, { type: 'subscriber.deleted', data: { id: subscriberId } });
     });
   }
 }

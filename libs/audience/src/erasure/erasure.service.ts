@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
-import { ConsentChanges } from '../consents/consent-changes.service.js';
 import type { ConsentProof } from '../consents/consent-proof.js';
+import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { ErasureRepository } from './erasure.repository.js';
@@ -13,9 +12,8 @@ export class ErasureService {
   constructor(
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
-    @Inject(ConsentChanges) private readonly changes: ConsentChanges,
+    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
     @Inject(ErasureRepository) private readonly erasures: ErasureRepository,
-    @Inject(AudienceAnnouncements) private readonly announcements: AudienceAnnouncements,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -27,11 +25,8 @@ export class ErasureService {
     return this.subscribers.whileAddressLocked(scope, key, async (subscriberId) => {
       if (subscriberId === null) throw new NotFoundError();
       const at = this.clock.now();
-      await this.changes.apply(scope, subscriberId, { at, proof: by }, (consents) =>
-        consents.all.filter((consent) => consent.revoke(at)),
-      );
+      await this.consents.change(scope, { subscriberIds: [subscriberId], action: 'revoke' }, by);
       await this.suppressions.forgetAddress(scope, key, at);
-      await this.announcements.subscriberDeleted(scope, subscriberId);
       await this.erasures.remove(scope, { subscriberId, emailKey: key }, at);
     });
   }

@@ -5,11 +5,11 @@ import { tracesOf } from '#testing/traces';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
 import { consentProof } from '../consents/consent-proof.js';
 import { SubscriberEventsService } from '../events/subscriber-events.service.js';
-import { SubscribersService } from '../subscribers/subscribers.service.js';
+import { SignUpService } from '../sign-up/sign-up.service.js';
 import { SuppressedError } from '../suppressions/suppression.errors.js';
 import { SuppressionsQuery } from '../suppressions/suppressions.query.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
-import { AddressDigests } from './address-digests.service.js';
+import { AddressDigests } from '../addresses/address-digests.service.js';
 import { ErasureService } from './erasure.service.js';
 
 const ADA = 'Ada.Lovelace@example.com';
@@ -49,7 +49,7 @@ describe('erasure', () => {
       firstName: 'Ada',
       lastName: 'Lovelace',
     } as const;
-    const ada = await audience.get(SubscribersService).create(scope, input, proof);
+    const ada = await audience.get(SignUpService).create(scope, input, proof);
     const event = { name: 'order.completed', properties: { to: 'Lovelace, London' } };
     await audience.get(SubscriberEventsService).record(scope, address(ADA), event);
     const importId = newId();

@@ -1,12 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, publish } from '#platform';
-import { ConfirmationsRequested } from '../consents/consent.events.js';
+import { Database } from '#platform';
 import { type ImportTerms, ImportTermsService } from './import-terms.service.js';
 import { type ImportPlan, type ImportProgress, ImportRepository } from './import.repository.js';
-import { ImportedNewcomers, type MadeNewcomers } from './imported-newcomers.repository.js';
 import { ImportedRows } from './imported-rows.service.js';
+import { ImportedSubscribers } from './imported-subscribers.repository.js';
 import type { RowRange } from './row-ranges.js';
 
 const NONE: ImportProgress = { created: 0, updated: 0, skipped: 0, failed: 0 };
@@ -18,7 +17,7 @@ export class ImportChunks {
     @Inject(Database) private readonly database: Database,
     @Inject(ImportRepository) private readonly imports: ImportRepository,
     @Inject(ImportTermsService) private readonly terms: ImportTermsService,
-    @Inject(ImportedNewcomers) private readonly newcomers: ImportedNewcomers,
+    @Inject(ImportedSubscribers) private readonly subscribers: ImportedSubscribers,
     @Inject(ImportedRows) private readonly others: ImportedRows,
   ) {}
 
@@ -35,11 +34,9 @@ export class ImportChunks {
       if (rows === 0) return null;
       const terms = await this.terms.of(scope, plan, rows);
       if ('refusal' in terms) return terms.refusal;
-      const { made, confirmationIds } = await this.#makeNewcomers(scope, plan, range, terms, rows);
+      const made = await this.#makeSubscribers(scope, plan, range, terms, rows);
       const rest = made === rows ? null : await this.others.apply(scope, plan, range, terms, made);
       if (made + (rest?.rows ?? 0) !== rows) throw new Error('Another worker went on with this import.');
-      const asked = [...confirmationIds, ...(rest?.confirmationIds ?? [])];
-      if (asked.length > 0) await publish(db, scope, ConfirmationsRequested({ confirmationIds: asked }));
       const progress = { ...(rest?.progress ?? NONE), created: made + (rest?.progress.created ?? 0) };
       await this.imports.advance(scope, plan.importId, progress, rest?.notes ?? []);
       return null;
@@ -47,14 +44,14 @@ export class ImportChunks {
   }
 
   /** Without reading a row, where none of them can be refused for what the others are. */
-  #makeNewcomers(
+  #makeSubscribers(
     scope: ProjectScope,
     { importId }: ImportPlan,
     range: RowRange,
-    { areAsChecked, room, topics, occasion }: ImportTerms,
+    { areAsChecked, room, first, occasion }: ImportTerms,
     rows: number,
-  ): Promise<MadeNewcomers> {
-    if (!areAsChecked || room < rows) return Promise.resolve({ made: 0, confirmationIds: [] });
-    return this.newcomers.make(scope, importId, range, topics, occasion);
+  ): Promise<number> {
+    if (!areAsChecked || room < rows) return Promise.resolve(0);
+    return this.subscribers.make(scope, importId, range, first, occasion);
   }
 }

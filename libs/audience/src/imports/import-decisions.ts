@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EmailAddress } from '#kernel';
+import type { SubscriberOutcome } from '../consents/consent-writer.repository.js';
 import type { CustomFieldDefinition, CustomFieldValues } from '../custom-fields/custom-field.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
 import type { SubscriberFields } from '../subscribers/subscriber.js';
@@ -17,13 +18,13 @@ export interface KnownPerson extends ImportedFields {
   readonly id: string;
 }
 
-type Newcomer = ImportedFields & { readonly address: EmailAddress; readonly source: ReadRow };
-type Returner = KnownPerson & { readonly source: ReadRow; readonly isChanged: boolean };
+type NewPerson = ImportedFields & { readonly address: EmailAddress; readonly source: ReadRow };
+type UpdatedPerson = KnownPerson & { readonly source: ReadRow; readonly isChanged: boolean };
 
 /** What is to be done with some rows. */
 export class ImportDecisions {
-  newcomers: Newcomer[] = [];
-  readonly returners: Returner[] = [];
+  created: NewPerson[] = [];
+  readonly updated: UpdatedPerson[] = [];
   readonly notes: FaultyRow[] = [];
   skipped = 0;
   failed = 0;
@@ -41,39 +42,40 @@ export class ImportDecisions {
     this.skipped += 1;
   }
 
-  addNewcomer(row: ReadRow): void {
+  create(row: ReadRow): void {
     const custom = applyCustomFields(this.definitions, {}, row.customFields, 'create');
     if ('errors' in custom) return this.fail(noteOf(row, customFieldPaths(custom.errors)));
     const { firstName = null, lastName = null, phone = null } = row.fields;
     const fields = { firstName, lastName, phone, customFields: custom.values };
-    this.newcomers.push({ source: row, address: row.address, ...fields });
+    this.created.push({ source: row, address: row.address, ...fields });
   }
 
-  addReturner(row: ReadRow, person: KnownPerson): void {
+  update(row: ReadRow, person: KnownPerson): void {
     const custom = applyCustomFields(this.definitions, person.customFields, row.customFields, 'update');
     if ('errors' in custom) return this.fail(noteOf(row, customFieldPaths(custom.errors)));
     const next: KnownPerson = { ...person, ...row.fields, customFields: custom.values };
-    this.returners.push({ ...next, source: row, isChanged: !isDeepStrictEqual(next, person) });
+    this.updated.push({ ...next, source: row, isChanged: !isDeepStrictEqual(next, person) });
   }
 
-  /** Keeps to the number of newcomers that the plan allows. */
+  /** Keeps to the number of new subscribers that the plan allows. */
   refuseBeyond(room: number): void {
-    for (const { source } of this.newcomers.slice(room)) {
+    for (const { source } of this.created.slice(room)) {
       this.fail(noteOf(source, { [WHOLE_ROW]: "is beyond the plan's limit of subscribers" }));
     }
-    this.newcomers = this.newcomers.slice(0, room);
+    this.created = this.created.slice(0, room);
   }
 
   /** Notes who took a consent back: it stays so. */
   noteRefusals(
-    refused: readonly { readonly subscriberId: string; readonly topicId: string }[],
+    outcomes: readonly SubscriberOutcome[],
     topics: readonly Topic[],
     topicKeys: readonly string[],
   ): void {
+    const refused = outcomes.filter(({ from }) => from === 'UNSUBSCRIBED');
     if (refused.length === 0) return;
     const keyOf = new Map(topics.map(({ id, topicKey }) => [id, topicKey]));
     const topicsOf = Map.groupBy(refused, ({ subscriberId }) => subscriberId);
-    for (const { id, source } of this.returners) {
+    for (const { id, source } of this.updated) {
       const left = (topicsOf.get(id) ?? []).map(({ topicId }) => keyOf.get(topicId) ?? '');
       const errors = left.map((key) => [
         `topicKeys[${topicKeys.indexOf(key)}]`,

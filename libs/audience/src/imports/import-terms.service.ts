@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
-import type { ConsentOccasion } from '../consents/consent-changes.service.js';
+import type { ConsentOccasion } from '../consents/consent-proof.js';
+import { type FirstConsents, firstConsents } from '../consents/written-consents.query.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { definitionsDigest } from '../custom-fields/definitions-digest.js';
-import { SubscriberLimit } from '../subscribers/subscriber-limit.service.js';
+import { SubscriberLimitService } from '../plan/subscriber-limit.service.js';
 import { grantFault, type Topic } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import type { ImportPlan } from './import.repository.js';
@@ -12,6 +13,8 @@ import type { ImportPlan } from './import.repository.js';
 /** What rows are applied by: the project as it stays until the transaction ends. */
 export interface ImportTerms {
   readonly topics: readonly Topic[];
+  /** What new subscribers consent to. */
+  readonly first: FirstConsents;
   readonly definitions: readonly CustomFieldDefinition[];
   /** Whether rows that came checked were checked by these definitions. */
   readonly areAsChecked: boolean;
@@ -26,7 +29,7 @@ export class ImportTermsService {
   constructor(
     @Inject(TopicRepository) private readonly topics: TopicRepository,
     @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
-    @Inject(SubscriberLimit) private readonly limit: SubscriberLimit,
+    @Inject(SubscriberLimitService) private readonly limit: SubscriberLimitService,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -43,12 +46,14 @@ export class ImportTermsService {
     });
     if (refusals.length > 0) return { refusal: refusals.join(', ') };
     const definitions = await this.customFields.definitionsToWrite(scope);
+    const at = this.clock.now();
     return {
       topics: [...topics.values()],
+      first: firstConsents([...topics.values()], at),
       definitions,
       areAsChecked: digest === definitionsDigest(definitions),
       room: await this.limit.reserve(scope, rows),
-      occasion: { at: this.clock.now(), proof },
+      occasion: { at, proof },
     };
   }
 }

@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, publish } from '#platform';
-import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
+import { Announcer, Database, publish } from '#platform';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import type { ColumnTarget } from './import-columns.js';
 import { ImportQueued } from './import.events.js';
@@ -37,7 +36,7 @@ export class ImportRepository {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(StagedRows) private readonly staged: StagedRows,
-    @Inject(AudienceAnnouncements) private readonly announcements: AudienceAnnouncements,
+    @Inject(Announcer) private readonly announcer: Announcer,
   ) {}
 
   /** Makes an import that nobody sees until it is queued. */
@@ -140,7 +139,17 @@ export class ImportRepository {
         where id = ${importId} and status in ('QUEUED', 'IN_PROGRESS')
       `.execute(db);
       await this.staged.removeAll(scope, importId);
-      if (numAffectedRows === 1n) await this.announcements.importCompleted(scope, importId);
+      if (numAffectedRows !== 1n) return;
+      await this.announcer.announceRows(
+        db,
+        'import.completed',
+        sql`
+          select i.environment_id, null::uuid as subscriber_id, jsonb_build_object('id', i.id, 'status', i.status,
+            'counts', jsonb_build_object('total', i.total, 'created', i.created, 'updated', i.updated,
+              'skipped', i.skipped, 'failed', i.failed), 'failureReason', i.failure_reason) as data
+          from audience.imports i where i.environment_id = ${scope.environmentId} and i.id = ${importId}
+        `,
+      );
     });
   }
 }

@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { type EmailAddress, newId, type ProjectScope } from '#kernel';
+import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
-import type { SubscriberStatus } from '../subscribers/subscriber.js';
+import type { ConsentOccasion } from '../consents/consent-proof.js';
+import { requestMails } from '../consents/consent-writer.repository.js';
+import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import type { ImportedFields, KnownPerson } from './import-decisions.js';
 
@@ -44,31 +46,36 @@ export class ImportedPeople {
     });
   }
 
-  /** Makes subscribers, whose addresses are locked and nobody's; returns their ids. */
+  /** Makes subscribers, whose addresses are locked and nobody's, with their first consents. */
   async insert(
     scope: ProjectScope,
     people: readonly (ImportedFields & { readonly address: EmailAddress })[],
-    status: SubscriberStatus,
-    at: Date,
-  ): Promise<readonly string[]> {
-    if (people.length === 0) return [];
-    const ids = people.map(() => newId());
+    first: FirstConsents,
+    occasion: ConsentOccasion,
+  ): Promise<void> {
+    if (people.length === 0) return;
+    const { at } = occasion;
     await this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, email, email_key,
-          first_name, last_name, phone, custom_fields, subscriber_key)
-        select ${scope.environmentId}, 'IMPORT', ${status}, ${at}::timestamptz, ${at}::timestamptz, n.id, n.email,
-          n.email_key, n.first_name, n.last_name, n.phone, n.custom_fields::jsonb, n.subscriber_key
-        from rows from (
-          unnest(${ids}::uuid[], ${people.map(({ address }) => address.value)}::text[],
-            ${people.map(({ address }) => address.key)}::text[], ${people.map(({ firstName }) => firstName)}::text[],
-            ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
-            ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[]),
-          access.next_subscriber_keys(${people.length})
-        ) as n(id, email, email_key, first_name, last_name, phone, custom_fields, subscriber_key)
+      const { rows } = await sql<{ id: string }>`
+        with made as (
+          insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, email, email_key,
+            first_name, last_name, phone, custom_fields, subscriber_key)
+          select ${scope.environmentId}, 'IMPORT', ${first.status}, ${at}::timestamptz, ${at}::timestamptz, platform.new_id(),
+            n.email, n.email_key, n.first_name, n.last_name, n.phone, n.custom_fields::jsonb, n.subscriber_key
+          from rows from (
+            unnest(${people.map(({ address }) => address.value)}::text[],
+              ${people.map(({ address }) => address.key)}::text[], ${people.map(({ firstName }) => firstName)}::text[],
+              ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
+              ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[]),
+            access.next_subscriber_keys(${people.length})
+          ) as n(email, email_key, first_name, last_name, phone, custom_fields, subscriber_key)
+          returning environment_id, id, status, created_at
+        ), ${written(selectedForMade(first), 'new', occasion)}
+        select id from asked
       `.execute(db);
+      const confirmationIds = rows.map(({ id }) => id);
+      await requestMails(db, scope, confirmationIds);
     });
-    return ids;
   }
 
   /** Writes all fields of subscribers who are locked. */

@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, newId, type ProjectScope, UnavailableError } from '#kernel';
 import { type ConsentDetails, consentProof } from '../consents/consent-proof.js';
-import { OptIns } from '../consents/opt-ins.service.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { definitionsDigest } from '../custom-fields/definitions-digest.js';
+import { topicKeyFaults } from '../topics/topic.js';
+import { TopicRepository } from '../topics/topic.repository.js';
 import { csvRows } from './csv-rows.js';
 import type { ColumnRules, ImportBatch } from './import-batch.js';
 import type { ColumnMapping, ColumnTarget } from './import-columns.js';
@@ -34,7 +35,7 @@ interface OpenedImport {
 @Injectable()
 export class ImportsService {
   constructor(
-    @Inject(OptIns) private readonly optIns: OptIns,
+    @Inject(TopicRepository) private readonly topics: TopicRepository,
     @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
     @Inject(ImportRepository) private readonly imports: ImportRepository,
     @Inject(StagedRows) private readonly staged: StagedRows,
@@ -77,11 +78,10 @@ export class ImportsService {
     { topicKeys, mapping }: ImportOptions,
     content: ImportContent,
   ): Promise<OpenedImport> {
-    const { faults } = await this.optIns.choose(scope, topicKeys);
-    const errors = faults.flatMap((fault, index) => (fault === null ? [] : [[`topicKeys[${index}]`, fault]]));
+    const topics = await this.topics.named(scope, topicKeys);
+    const errors = topicKeyFaults([...topics.values()], topicKeys);
     const rules: ColumnRules = { mapping, definitions: await this.customFields.definitions(scope) };
-    if (errors.length > 0)
-      throw new DomainValidationError(Object.fromEntries(errors) as Record<string, string>);
+    if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
     const batches = 'csv' in content ? csvRows(content.csv, rules) : [jsonRows(content.rows, rules)];
     return { batches, definitionsDigest: definitionsDigest(rules.definitions) };
   }

@@ -33,7 +33,7 @@ export class StagedRows {
 
   /**
    * Lets nobody else decide about the addresses in these rows until the transaction ends, as
-   * `SubscriberRepository.lockAddress` does for one. How many rows they are.
+   * `addressLock` does for one. How many rows they are.
    */
   lockAddresses(scope: ProjectScope, importId: string, { first, last }: RowRange): Promise<number> {
     return this.database.transaction(scope, async ({ db }) => {

@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
-import { ConsentChanges } from '../consents/consent-changes.service.js';
 import type { ConsentProof } from '../consents/consent-proof.js';
-import { OptIns } from '../consents/opt-ins.service.js';
+import { ConsentWriter, type SubscriberOutcome } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
+import { grantFault } from '../topics/topic.js';
+import { TopicRepository } from '../topics/topic.repository.js';
 import { type PauseDays, pauseEnd } from './preferences.js';
 
 /**
@@ -16,8 +17,8 @@ export class PreferencesService {
   constructor(
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
     @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
-    @Inject(OptIns) private readonly optIns: OptIns,
-    @Inject(ConsentChanges) private readonly changes: ConsentChanges,
+    @Inject(TopicRepository) private readonly topics: TopicRepository,
+    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -32,17 +33,14 @@ export class PreferencesService {
     proof: ConsentProof,
   ): Promise<void> {
     await this.subscribers.whileHeld(scope, subscriberId, async () => {
-      const { topics, faults } = await this.optIns.choose(scope, [topicKey]);
-      const [topic] = topics;
-      if (topic === undefined || faults[0] != null) throw new NotFoundError();
+      const topic = (await this.topics.named(scope, [topicKey])).get(topicKey);
+      if (topic === undefined || grantFault(topic) !== null) throw new NotFoundError();
       const address = await this.subscribers.addressOf(scope, subscriberId);
       if (address === null || (await this.suppressions.isSuppressed(scope, address.key))) return;
-      const at = this.clock.now();
-      await this.changes.apply(scope, subscriberId, { at, proof }, (consents) => {
-        const consent = consents.to(topic.id);
-        if (topic.visibility === 'PRIVATE' && !consent.isGranted) throw new NotFoundError();
-        return consent.join(topic.doubleOptInEnabled, at) ? [consent] : [];
-      });
+      const order = { subscriberIds: [subscriberId], action: 'join', topics: [topic] } as const;
+      const [outcome] = await this.consents.change(scope, order, proof);
+      // What was just written goes with the transaction.
+      if (topic.visibility === 'PRIVATE' && !wasGranted(outcome)) throw new NotFoundError();
     });
   }
 
@@ -54,12 +52,10 @@ export class PreferencesService {
     proof: ConsentProof,
   ): Promise<void> {
     await this.subscribers.whileHeld(scope, subscriberId, async () => {
-      const [topic] = (await this.optIns.choose(scope, [topicKey])).topics;
+      const topic = (await this.topics.named(scope, [topicKey])).get(topicKey);
       if (topic === undefined) throw new NotFoundError();
-      const at = this.clock.now();
-      await this.changes.apply(scope, subscriberId, { at, proof }, (consents) =>
-        [consents.to(topic.id)].filter((consent) => consent.revoke(at)),
-      );
+      const order = { subscriberIds: [subscriberId], action: 'revoke', topicIds: [topic.id] } as const;
+      await this.consents.change(scope, order, proof);
     });
   }
 
@@ -77,4 +73,9 @@ export class PreferencesService {
   resume(scope: ProjectScope, subscriberId: string): Promise<void> {
     return this.subscribers.pause(scope, subscriberId, null);
   }
+}
+
+function wasGranted(outcome: SubscriberOutcome | undefined): boolean {
+  if (outcome === undefined) return false;
+  return outcome.hasExpired || outcome.from === 'SUBSCRIBED' || outcome.from === 'PENDING_CONFIRMATION';
 }

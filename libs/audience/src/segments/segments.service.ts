@@ -1,7 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import { Clock, DomainValidationError, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { AudienceFeatures, refuseUnlessIncluded } from '../features/audience-features.js';
+import { AudienceFeatures, refuseUnlessIncluded } from '../plan/audience-features.js';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
 import { InUseError } from '../usage/usage.errors.js';
 import { rulesFault, type Segment, type SegmentFields, type SegmentType } from './segment.js';

@@ -7,7 +7,7 @@ import {
   subscriberCount,
   topicSubscriberCount,
 } from '../counters/counters.query.js';
-import type { SubscriberStatus } from './subscriber.js';
+import type { SubscriberStatus } from '../consents/subscriber-status.js';
 import { everyoneFound, searched } from './subscriber-search.query.js';
 
 export interface SubscriberFilter {

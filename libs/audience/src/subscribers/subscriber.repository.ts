@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, environmentOf, prepared, type Sql } from '#platform';
+import { Database, environmentOf, prepared } from '#platform';
+import { addressLock } from '../addresses/address-lock.query.js';
 import type { Subscriber, SubscriberFields } from './subscriber.js';
 
 /** The values of active fields of a table called `b`: those of archived ones stay in the row, unseen. */
@@ -59,33 +60,30 @@ export class SubscriberRepository {
   }
 
   /**
-   * Lets only one transaction at a time decide about an address, which may have no row yet: else a subscriber
-   * could be made at the moment in which the address is suppressed.
-   */
-  lockAddress(scope: ProjectScope, emailKey: string): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, emailKey)})`.execute(db);
-    });
-  }
-
-  /**
-   * Runs `work` in a transaction that alone decides about the address, and has its subscriber locked, if it
-   * has one. Who needs both locks takes them in this order.
+   * Runs `work` in a transaction that alone decides about the address, which may have no row yet, and has its subscriber
+   * locked, if it has one: else a subscriber could be made at the moment in which the address is suppressed. Who needs both
+   * locks takes them in this order.
    */
   whileAddressLocked<T>(
     scope: ProjectScope,
     emailKey: string,
     work: (subscriberId: string | null) => Promise<T>,
   ): Promise<T> {
-    return this.database.transaction(scope, async () => {
-      await this.lockAddress(scope, emailKey);
-      return work(await this.lockByKey(scope, emailKey));
+    return this.database.transaction(scope, async ({ db }) => {
+      await sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, emailKey)})`.execute(db);
+      return work(await this.#lockByKey(scope, emailKey));
     });
   }
 
   /** Runs `work` in a transaction that has the subscriber locked, or knows that there is no such subscriber. */
   whileHeld<T>(scope: ProjectScope, subscriberId: string, work: (exists: boolean) => Promise<T>): Promise<T> {
-    return this.database.transaction(scope, async () => work(await this.lock(scope, subscriberId)));
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql`
+        select b.id from audience.subscribers b
+        where b.environment_id = ${environmentOf(scope)} and b.id = ${subscriberId} for update
+      `.execute(db);
+      return work(rows.length === 1);
+    });
   }
 
   /** Runs `work` in a transaction that has the subscriber locked. Throws NotFoundError. */
@@ -95,31 +93,20 @@ export class SubscriberRepository {
     work: (subscriberId: string) => Promise<T>,
   ): Promise<T> {
     return this.database.transaction(scope, async () => {
-      const subscriberId = await this.lockByKey(scope, emailKey);
+      const subscriberId = await this.#lockByKey(scope, emailKey);
       if (subscriberId === null) throw new NotFoundError();
       return work(subscriberId);
     });
   }
 
   /** The id of the subscriber with this address, locked until the transaction ends; null when there is none. */
-  lockByKey(scope: ProjectScope, emailKey: string): Promise<string | null> {
+  #lockByKey(scope: ProjectScope, emailKey: string): Promise<string | null> {
     return this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<{ id: string }>`${prepared}
         select b.id from audience.subscribers b
         where b.environment_id = ${environmentOf(scope)} and b.email_key = ${emailKey} for update
       `.execute(db);
       return rows[0]?.id ?? null;
-    });
-  }
-
-  /** Locks the subscriber until the transaction ends; false when there is none. */
-  lock(scope: ProjectScope, subscriberId: string): Promise<boolean> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql`
-        select b.id from audience.subscribers b
-        where b.environment_id = ${environmentOf(scope)} and b.id = ${subscriberId} for update
-      `.execute(db);
-      return rows.length === 1;
     });
   }
 
@@ -132,26 +119,4 @@ export class SubscriberRepository {
       `.execute(db);
     });
   }
-
-  /** Derives the status anew, after consents or the suppression changed. */
-  refreshStatus(scope: ProjectScope, subscriberId: string, at: Date): Promise<void> {
-    return this.database.transaction(scope, ({ db }) => refreshStatuses(db, [subscriberId], at));
-  }
-}
-
-/** What who decides about an address has alone, in the address space of advisory locks. */
-export function addressLock({ environmentId }: ProjectScope, emailKey: string): RawBuilder<number> {
-  return sql<number>`hashtextextended(${`${environmentId}:${emailKey}`}, 0)`;
-}
-
-/** Derives the statuses of these subscribers anew; those whose status stays are not touched. */
-export async function refreshStatuses(db: Sql, subscriberIds: readonly string[], at: Date): Promise<void> {
-  await sql`
-    update audience.subscribers b set status = d.status, updated_at = ${at}
-    from (
-      select id, audience.derived_status(environment_id, email_key, id) as status
-      from audience.subscribers where id = any(${[...subscriberIds]}::uuid[])
-    ) d
-    where b.id = d.id and b.status <> d.status
-  `.execute(db);
 }

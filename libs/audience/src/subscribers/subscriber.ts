@@ -1,14 +1,5 @@
+import type { SubscriberStatus } from '../consents/subscriber-status.js';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
-
-export const SUBSCRIBER_STATUSES = [
-  'SUPPRESSED',
-  'COMPLAINED',
-  'BOUNCED',
-  'ACTIVE',
-  'PENDING_CONFIRMATION',
-  'UNSUBSCRIBED',
-] as const;
-export type SubscriberStatus = (typeof SUBSCRIBER_STATUSES)[number];
 
 export type SubscriberSource = 'API' | 'IMPORT' | 'FORM' | 'MANUAL';
 

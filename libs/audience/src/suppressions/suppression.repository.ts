@@ -2,8 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared } from '#platform';
-import { AddressDigests } from '../erasure/address-digests.service.js';
-import type { StandingSuppression, Suppression, SuppressionReason } from './suppression.js';
+import { AddressDigests } from '../addresses/address-digests.service.js';
+import type { SuppressionReason } from '../consents/subscriber-status.js';
+import type { StandingSuppression, Suppression } from './suppression.js';
 
 /** The suppression list of a project. Addresses that were erased are in it by their keyed digest. */
 @Injectable()

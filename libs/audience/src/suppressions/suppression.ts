@@ -1,5 +1,4 @@
-export const SUPPRESSION_REASONS = ['GLOBAL_UNSUBSCRIBE', 'SPAM_COMPLAINT', 'HARD_BOUNCE'] as const;
-export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
+import type { SuppressionReason } from '../consents/subscriber-status.js';
 
 /** An address that gets no mail from a project. It need not be a subscriber's. */
 export interface Suppression {

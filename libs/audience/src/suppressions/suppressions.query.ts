@@ -4,7 +4,8 @@ import type { EmailAddress, Page, PageRequest, ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import { suppressionCount } from '../counters/counters.query.js';
-import type { Suppression, SuppressionReason } from './suppression.js';
+import type { SuppressionReason } from '../consents/subscriber-status.js';
+import type { Suppression } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
 export interface SuppressionView {

@@ -1,22 +1,22 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type EmailAddress, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
-import { AudienceAnnouncements } from '../announcements/audience-announcements.service.js';
+import { Announcer } from '#platform';
 import type { ConsentProof } from '../consents/consent-proof.js';
-import { ConsentChanges } from '../consents/consent-changes.service.js';
+import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
-import type { Suppression, SuppressionReason } from './suppression.js';
+import { SuppressedError } from './suppression.errors.js';
+import type { SuppressionReason } from '../consents/subscriber-status.js';
+import type { Suppression } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
 /** Keeps addresses from getting mail, and lets them again. */
 @Injectable()
 export class SuppressionsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
-    @Inject(ConsentChanges) private readonly changes: ConsentChanges,
-    @Inject(AudienceAnnouncements) private readonly announcements: AudienceAnnouncements,
+    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
+    @Inject(Announcer) private readonly announcer: Announcer,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -33,33 +33,29 @@ export class SuppressionsService {
     return this.subscribers.whileAddressLocked(scope, address.key, async (subscriberId) => {
       const now = this.clock.now();
       const { isNew, ...standing } = await this.suppressions.add(scope, address, reason, now);
-      if (isNew) await this.announcements.suppressionAdded(scope, standing, subscriberId);
+      if (isNew)
+        await this.announcer.announce(scope, { type: 'suppression.added', subscriberId, data: standing });
       if (subscriberId === null) return standing;
-      if (reason === 'GLOBAL_UNSUBSCRIBE') {
-        await this.changes.apply(scope, subscriberId, { at: now, proof: by }, (consents) =>
-          consents.all.filter((consent) => consent.revoke(now)),
-        );
-      }
-      await this.subscribers.refreshStatus(scope, subscriberId, now);
+      if (reason === 'GLOBAL_UNSUBSCRIBE')
+        await this.consents.change(scope, { subscriberIds: [subscriberId], action: 'revoke' }, by);
+      await this.consents.refreshStatus(scope, subscriberId, now);
       return standing;
     });
   }
 
   /** Suppresses the address of a subscriber; null when there is no such subscriber, or no longer. */
-  suppressSubscriber(
+  async suppressSubscriber(
     scope: ProjectScope,
     subscriberId: string,
     reason: SuppressionReason,
     by: ConsentProof,
   ): Promise<Suppression | null> {
-    return this.database.transaction(scope, async () => {
-      const address = await this.subscribers.addressOf(scope, subscriberId);
-      if (address === null) return null;
+    const address = await this.subscribers.addressOf(scope, subscriberId);
+    if (address === null) return null;
+    return this.subscribers.whileAddressLocked(scope, address.key, (ownerId) =>
       // Who was erased between these lines is not put on the list again.
-      await this.subscribers.lockAddress(scope, address.key);
-      if (!(await this.subscribers.lock(scope, subscriberId))) return null;
-      return this.suppress(scope, address, reason, by);
-    });
+      ownerId === subscriberId ? this.suppress(scope, address, reason, by) : Promise.resolve(null),
+    );
   }
 
   /** Takes the address from the list, if it is there. Consents stay as they are. */
@@ -67,14 +63,21 @@ export class SuppressionsService {
     return this.subscribers.whileAddressLocked(scope, emailKey, async (subscriberId) => {
       const wasThere = await this.suppressions.remove(scope, emailKey);
       if (!wasThere) return;
-      await this.announcements.suppressionRemoved(scope, emailKey, subscriberId);
-      if (subscriberId !== null) {
-        await this.subscribers.refreshStatus(scope, subscriberId, this.clock.now());
-      }
+      await this.announcer.announce(scope, {
+        type: 'suppression.removed',
+        subscriberId,
+        data: { email: emailKey },
+      });
+      if (subscriberId !== null) await this.consents.refreshStatus(scope, subscriberId, this.clock.now());
     });
   }
 
   async isSuppressed(scope: ProjectScope, emailKey: string): Promise<boolean> {
     return (await this.suppressions.find(scope, emailKey)) !== null;
+  }
+
+  /** Throws SuppressedError. */
+  async refuseSuppressed(scope: ProjectScope, emailKey: string): Promise<void> {
+    if (await this.isSuppressed(scope, emailKey)) throw new SuppressedError();
   }
 }

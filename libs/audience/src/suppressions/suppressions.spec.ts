@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId } from '#kernel';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
-import { ConsentsService } from '../consents/consents.service.js';
+import { ConsentsService } from '../sign-up/consents.service.js';
 import { consentProof } from '../consents/consent-proof.js';
-import { UnsubscribesService } from '../consents/unsubscribes.service.js';
+import { UnsubscribesService } from '../preferences/unsubscribes.service.js';
 import { SuppressionsQuery } from './suppressions.query.js';
 import { SuppressionsService } from './suppressions.service.js';
 

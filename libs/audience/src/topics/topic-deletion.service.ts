@@ -2,20 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, environmentOf, publish, type Sql, unestimated } from '#platform';
-import { consentProof, type ConsentProof } from '../consents/consent-proof.js';
-import { record } from '../consents/ledger.repository.js';
-import { refreshStatuses } from '../subscribers/subscriber.repository.js';
+import { consentProof } from '../consents/consent-proof.js';
+import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
 import { InUseError } from '../usage/usage.errors.js';
 import { TopicDeleted } from './topic.events.js';
 import { TopicRepository } from './topic.repository.js';
 
 const CHUNK = 1_000;
-
-interface RemovedConsent {
-  readonly subscriberId: string;
-  readonly status: 'PENDING_CONFIRMATION' | 'SUBSCRIBED' | 'UNSUBSCRIBED' | 'EXPIRED';
-}
 
 /**
  * Deletes topics. The topic is gone at once; its consents go with it, a chunk a transaction: the first with the
@@ -27,6 +21,7 @@ export class TopicDeletionService {
     @Inject(Database) private readonly database: Database,
     @Inject(TopicRepository) private readonly topics: TopicRepository,
     @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -53,9 +48,7 @@ export class TopicDeletionService {
     const proof = consentProof('API_KEY', apiKeyId, { source: 'topic-deleted' });
     return this.database.transaction(scope, async ({ db }) => {
       const subscriberIds = await lockSubscribersOf(db, scope, topicId);
-      const at = this.clock.now();
-      await removeAndRecord(db, scope, { topicId, subscriberIds, proof, at });
-      await refreshStatuses(db, subscriberIds, at);
+      await this.consents.remove(scope, subscriberIds, topicId, proof);
       return subscriberIds.length === CHUNK;
     });
   }
@@ -73,29 +66,4 @@ async function lockSubscribersOf(db: Sql, scope: ProjectScope, topicId: string):
     order by b.id for update
   `.execute(db);
   return rows.map(({ id }) => id);
-}
-
-async function removeAndRecord(
-  db: Sql,
-  { environmentId }: ProjectScope,
-  removal: {
-    readonly topicId: string;
-    readonly subscriberIds: readonly string[];
-    readonly proof: ConsentProof;
-    readonly at: Date;
-  },
-): Promise<void> {
-  const { topicId, subscriberIds, proof, at } = removal;
-  const { rows } = await sql<RemovedConsent>`
-    delete from audience.consents
-    where environment_id = ${environmentOf({ environmentId })} and topic_id = ${unestimated(topicId, 'uuid')}
-      and subscriber_id = any(${[...subscriberIds]}::uuid[])
-    returning subscriber_id as "subscriberId", status
-  `.execute(db);
-  const ended = rows.flatMap(({ subscriberId, status }) =>
-    status === 'SUBSCRIBED' || status === 'PENDING_CONFIRMATION'
-      ? [{ environmentId, subscriberId, topicId, from: status, to: 'UNSUBSCRIBED' } as const]
-      : [],
-  );
-  await record(db, ended, proof, at);
 }

@@ -24,7 +24,7 @@ export interface Topic {
   readonly updatedAt: Date;
 }
 
-/** What a consent to it goes by. */
+/** What a consent to it is granted by. */
 export type GrantableTopic = Pick<Topic, 'id' | 'topicKey' | 'status' | 'visibility' | 'doubleOptInEnabled'>;
 
 /** What the author of a topic decides. */
@@ -45,4 +45,14 @@ export function grantFault(topic: Pick<Topic, 'status'> | undefined): string | n
   if (topic === undefined) return 'is not a known topic';
   if (topic.status === 'ACTIVE') return null;
   return topic.status === 'ARCHIVED' ? 'is an archived topic' : 'is an inactive topic';
+}
+
+/** What keeps consent from being granted to these keys, by their place in `topicKeys`; `topics` are those found. */
+export function topicKeyFaults(
+  topics: readonly Pick<Topic, 'topicKey' | 'status'>[],
+  topicKeys: readonly string[],
+): Record<string, string> {
+  const byKey = new Map(topics.map((topic) => [topic.topicKey, topic]));
+  const faults = topicKeys.map((key, index) => [`topicKeys[${index}]`, grantFault(byKey.get(key))] as const);
+  return Object.fromEntries(faults.flatMap(([path, fault]) => (fault === null ? [] : [[path, fault]])));
 }

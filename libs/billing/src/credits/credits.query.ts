@@ -1,56 +1,73 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import type { Page, PageRequest, ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { AiCreditUsage } from '../usage/usage-sources.js';
+import type { BillingTables } from '../billing-tables.js';
 import type { CreditBalance, CreditTransaction } from './credit.js';
 
-export const TRANSACTION_COLUMNS = sql`
-  id, type, amount, balance_after as "balanceAfter", reference_id as "referenceId", description, created_at as "createdAt"
-`;
+export const TRANSACTION_COLUMNS = [
+  'id',
+  'type',
+  'amount',
+  'balanceAfter',
+  'referenceId',
+  'description',
+  'createdAt',
+] as const;
 
 /** Reads a tenant's AI credits. */
 @Injectable()
-export class CreditsQuery extends AiCreditUsage {
-  constructor(@Inject(Database) private readonly database: Database) {
-    super();
-  }
+export class CreditsQuery {
+  constructor(@Inject(Database) private readonly database: Database) {}
 
   balance(scope: ProjectScope): Promise<CreditBalance> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<CreditBalance>`
-        select balance, balance = 0 or depleted_at is not null as "creditsDepleted", updated_at as "lastUpdatedAt"
-        from billing.credit_accounts where tenant_id = ${scope.tenantId}
-      `.execute(db);
-      return rows[0] ?? { balance: 0, creditsDepleted: true, lastUpdatedAt: null };
+    return this.database.transaction(scope, async () => {
+      const account = await this.#account(scope);
+      if (account === undefined) return { balance: 0, creditsDepleted: true, lastUpdatedAt: null };
+      const { balance, depletedAt, updatedAt } = account;
+      return { balance, creditsDepleted: balance === 0 || depletedAt !== null, lastUpdatedAt: updatedAt };
     });
   }
 
   /** Newest first. The rows are numbered without a gap, so a page is a range of numbers and the last one is the total. */
   transactions(scope: ProjectScope, { page, size }: PageRequest): Promise<Page<CreditTransaction>> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const counted = await sql<{ total: number }>`
-        select transactions as total from billing.credit_accounts where tenant_id = ${scope.tenantId}
-      `.execute(db);
-      const totalElements = counted.rows[0]?.total ?? 0;
+    return this.database.transaction(scope, async () => {
+      const totalElements = (await this.#account(scope))?.transactions ?? 0;
       const newest = totalElements - page * size;
-      const { rows } = await sql<CreditTransaction>`
-        select ${TRANSACTION_COLUMNS} from billing.credit_transactions
-        where tenant_id = ${scope.tenantId} and sequence <= ${newest} and sequence > ${newest - size}
-        order by sequence desc
-      `.execute(db);
-      return { items: rows, totalElements };
+      const items = await this.database
+        .tables<BillingTables>()
+        .selectFrom('billing.credit_transactions')
+        .select(TRANSACTION_COLUMNS)
+        .where('tenantId', '=', scope.tenantId)
+        .where('sequence', '<=', newest)
+        .where('sequence', '>', newest - size)
+        .orderBy('sequence', 'desc')
+        .execute();
+      return { items, totalElements };
     });
   }
 
   /** Credits used from `since` on, less what came back since then; never below 0. */
-  override since(scope: ProjectScope, since: Date): Promise<number> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ used: number }>`
-        select greatest(0, -coalesce(sum(amount), 0))::bigint as used from billing.credit_transactions
-        where tenant_id = ${scope.tenantId} and type in ('CONSUMPTION', 'REFUND') and created_at >= ${since}
-      `.execute(db);
-      return rows[0]?.used ?? 0;
+  since(scope: ProjectScope, since: Date): Promise<number> {
+    return this.database.transaction(scope, async () => {
+      const { sum } = await this.database
+        .tables<BillingTables>()
+        .selectFrom('billing.credit_transactions')
+        .select(({ fn }) => fn.sum('amount').as('sum'))
+        .where('tenantId', '=', scope.tenantId)
+        .where('type', 'in', ['CONSUMPTION', 'REFUND'])
+        .where('createdAt', '>=', since)
+        .executeTakeFirstOrThrow();
+      // A sum of bigint is numeric, which comes as text.
+      return Math.max(0, -Number(sum));
     });
+  }
+
+  #account({ tenantId }: ProjectScope) {
+    return this.database
+      .tables<BillingTables>()
+      .selectFrom('billing.credit_accounts')
+      .select(['balance', 'depletedAt', 'updatedAt', 'transactions'])
+      .where('tenantId', '=', tenantId)
+      .executeTakeFirst();
   }
 }

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
-import { Database, publish, type Sql } from '#platform';
+import { Database, publish } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
 import { UNLIMITED } from '../plans/plan.js';
 import { billingPeriod } from '../subscriptions/billing-period.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
@@ -23,7 +24,8 @@ interface Allowance {
 
 /**
  * The AI credits of tenants: an append-only ledger whose sum is never below zero, however many write at once. Who
- * uses credits reserves what the work may cost at most, and settles what it did cost.
+ * uses credits reserves what the work may cost at most, and settles what it did cost. Functions of the database keep the
+ * account, in templates: the ledger's trigger lets nobody else write it.
  */
 @Injectable()
 export class CreditsService {
@@ -40,17 +42,17 @@ export class CreditsService {
   async add(tenantId: number, addition: CreditAddition): Promise<CreditTransaction | null> {
     const faults = additionFaults(addition);
     if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
       const { rows } = await sql<{ balance: number }>`
         select balance from billing.lock_credits(${tenantId}, ${this.clock.now()})
-      `.execute(db);
+      `.execute(this.database.tables());
       const balance = rows[0]?.balance ?? 0;
       if (balance + addition.credits < 0) {
         throw new DomainValidationError({
           credits: `takes more than there is: the balance is ${balance}`,
         });
       }
-      return this.#insert(db, tenantId, addition);
+      return this.#insert(tenantId, addition);
     });
   }
 
@@ -65,14 +67,15 @@ export class CreditsService {
     const now = this.clock.now();
     const { mostRequests, monthStart } = await this.#allowance(scope, now);
     const id = newId();
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ outcome: 'reserved' | 'credits' | 'requests'; newlyDepleted: boolean }>`
         select outcome, newly_depleted as "newlyDepleted" from billing.reserve_credits(${id}, ${scope.tenantId}, ${credits},
           ${referenceId}, ${description}, ${mostRequests}, ${monthStart}, ${now}, ${new Date(now.getTime() + heldForMs)})
-      `.execute(db);
+      `.execute(this.database.tables());
       const [answer] = rows;
       if (answer === undefined) throw new Error('The reservation was not answered.');
-      if (answer.newlyDepleted) await publish(db, scope, CreditsDepleted({ tenantId: scope.tenantId }));
+      if (answer.newlyDepleted)
+        await publish(this.database, scope, CreditsDepleted({ tenantId: scope.tenantId }));
       return answer.outcome === 'reserved'
         ? { reserved: true, id }
         : { reserved: false, lacking: answer.outcome };
@@ -86,33 +89,35 @@ export class CreditsService {
   async settle(scope: ProjectScope, reservationId: string, cost: number): Promise<boolean> {
     if (!Number.isSafeInteger(cost) || cost < 0)
       throw new RangeError('A cost is a whole number of credits, 0 or more.');
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const about = cost === 0 ? 'Nothing was used' : 'Less was used than was set aside';
       const { rows } = await sql<{ settled: boolean; newlyDepleted: boolean }>`
         select settled, newly_depleted as "newlyDepleted"
         from billing.settle_credits(${reservationId}, ${scope.tenantId}, ${cost}, ${about}, ${this.clock.now()})
-      `.execute(db);
+      `.execute(this.database.tables());
       const [answer] = rows;
       if (answer?.newlyDepleted === true)
-        await publish(db, scope, CreditsDepleted({ tenantId: scope.tenantId }));
+        await publish(this.database, scope, CreditsDepleted({ tenantId: scope.tenantId }));
       return answer?.settled ?? false;
     });
   }
 
-  async #insert(
-    db: Sql,
-    tenantId: number,
-    { type, credits, referenceId = null, description = null, onceKey }: CreditAddition,
-  ): Promise<CreditTransaction | null> {
-    const { rows } = await sql<CreditTransaction>`
-      insert into billing.credit_transactions (id, tenant_id, type, amount, reference_id, description, once_key, created_at)
-      select ${newId()}, ${tenantId}, ${type}, ${credits}, ${referenceId}::uuid, ${description}, ${onceKey ?? null}::text,
-        ${this.clock.now()}
-      where not exists (select from billing.credit_transactions t
-        where t.tenant_id = ${tenantId} and t.once_key = ${onceKey ?? null})
-      returning ${TRANSACTION_COLUMNS}
-    `.execute(db);
-    return rows[0] ?? null;
+  /** The caller has the account: nobody adds the same `onceKey` meanwhile. */
+  async #insert(tenantId: number, addition: CreditAddition): Promise<CreditTransaction | null> {
+    const { type, credits: amount, referenceId = null, description = null, onceKey = null } = addition;
+    const tables = this.database.tables<BillingTables>();
+    const known = tables
+      .selectFrom('billing.credit_transactions')
+      .select('id')
+      .where('tenantId', '=', tenantId)
+      .where('onceKey', '=', onceKey);
+    if (onceKey !== null && (await known.executeTakeFirst()) !== undefined) return null;
+    const createdAt = this.clock.now();
+    return tables
+      .insertInto('billing.credit_transactions')
+      .values({ id: newId(), tenantId, type, amount, referenceId, description, onceKey, createdAt })
+      .returning(TRANSACTION_COLUMNS)
+      .executeTakeFirstOrThrow();
   }
 
   async #allowance(scope: ProjectScope, now: Date): Promise<Allowance> {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock } from '#kernel';
-import { Database, PeriodicTask, type Sql } from '#platform';
+import { Database, PeriodicTask } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
 
 const AT_ONCE = 500;
 
@@ -19,28 +19,52 @@ export class ExpireCredits extends PeriodicTask {
   }
 
   override async run(): Promise<void> {
-    while ((await this.database.system(({ db }) => this.#returnAbandoned(db))) === AT_ONCE);
-    while ((await this.database.system(({ db }) => this.#endMonths(db))) === AT_ONCE);
+    while ((await this.database.system(() => this.#returnAbandoned())) === AT_ONCE);
+    while ((await this.database.system(() => this.#endMonths())) === AT_ONCE);
   }
 
   /** In the order of the tenants, so that two workers cannot lock each other out. */
-  async #returnAbandoned(db: Sql): Promise<number> {
+  async #returnAbandoned(): Promise<number> {
     const now = this.clock.now();
-    const { rows } = await sql`
-      select billing.settle_credits(r.id, r.tenant_id, 0, 'The work did not come to its end', ${now})
-      from (select id, tenant_id from billing.credit_reservations where expires_at <= ${now}
-        order by tenant_id, id limit ${AT_ONCE}) r
-    `.execute(db);
+    const tables = this.database.tables<BillingTables>();
+    const abandoned = tables
+      .selectFrom('billing.credit_reservations')
+      .select(['id', 'tenantId'])
+      .where('expiresAt', '<=', now)
+      .orderBy('tenantId')
+      .orderBy('id')
+      .limit(AT_ONCE);
+    const rows = await tables
+      .selectFrom(abandoned.as('r'))
+      .select((eb) =>
+        eb
+          .fn('billing.settle_credits', [
+            'r.id',
+            'r.tenantId',
+            eb.val(0),
+            eb.val('The work did not come to its end'),
+            eb.val(now),
+          ])
+          .as('settled'),
+      )
+      .execute();
     return rows.length;
   }
 
-  async #endMonths(db: Sql): Promise<number> {
+  async #endMonths(): Promise<number> {
     const now = this.clock.now();
-    const { rows } = await sql`
-      select billing.lock_credits(a.tenant_id, ${now})
-      from (select tenant_id from billing.credit_accounts where monthly > 0 and monthly_until <= ${now}
-        order by tenant_id limit ${AT_ONCE}) a
-    `.execute(db);
+    const tables = this.database.tables<BillingTables>();
+    const over = tables
+      .selectFrom('billing.credit_accounts')
+      .select('tenantId')
+      .where('monthly', '>', 0)
+      .where('monthlyUntil', '<=', now)
+      .orderBy('tenantId')
+      .limit(AT_ONCE);
+    const rows = await tables
+      .selectFrom(over.as('a'))
+      .select((eb) => eb.fn('billing.lock_credits', ['a.tenantId', eb.val(now)]).as('account'))
+      .execute();
     return rows.length;
   }
 }

@@ -22,12 +22,13 @@ export class MonthlyCreditsService {
   grant(scope: ProjectScope, monthStart: Date, credits: number): Promise<number> {
     if (!Number.isSafeInteger(credits) || credits < 0)
       throw new RangeError('A month has a whole number of credits.');
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const subscription = await this.subscriptions.ofTenant(scope);
       const { end } = billingPeriod(subscription?.anchoredAt ?? monthStart, monthStart);
+      // The database's function keeps the account.
       const { rows } = await sql<{ granted: number }>`
         select billing.grant_monthly_credits(${scope.tenantId}, ${credits}, ${monthStart}, ${end}, ${this.clock.now()}) as granted
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows[0]?.granted ?? 0;
     });
   }

@@ -1,69 +1,93 @@
-import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import type { Sql } from '#platform';
-import type { InvoiceStatus } from './invoice.js';
+import { LockMode } from '@mikro-orm/postgresql';
+import { Inject, Injectable } from '@nestjs/common';
+import { Database } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
+import { Invoice, type InvoiceLine, type InvoiceStatus } from './invoice.js';
 
-/** An invoice that the caller's transaction keeps from others. */
-export interface LockedInvoice {
-  readonly id: number;
-  readonly tenantId: number;
-  readonly subscriptionId: number;
-  readonly status: InvoiceStatus;
-}
-
-/** Reads and writes the state of invoices, in the caller's transaction of the system. */
+/** Reads and writes invoices in the open transaction of the system. */
 @Injectable()
 export class InvoiceRepository {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** The next number of a tenant's year. Until the transaction ends, the tenant's next invoice waits. */
+  async nextNumber(tenantId: number, year: number): Promise<number> {
+    const { lastNumber } = await this.database
+      .tables<BillingTables>()
+      .insertInto('billing.invoice_numbers')
+      .values({ tenantId, year, lastNumber: 1 })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['tenantId', 'year'])
+          .doUpdateSet(({ eb }) => ({ lastNumber: eb('billing.invoice_numbers.lastNumber', '+', 1) })),
+      )
+      .returning('lastNumber')
+      .executeTakeFirstOrThrow();
+    return lastNumber;
+  }
+
+  /** Writes an invoice, with its lines once it is no draft. */
+  async add(invoice: Invoice, lines: readonly InvoiceLine[] = []): Promise<void> {
+    await this.database.em.persist(invoice).flush();
+    if (lines.length === 0) return;
+    const { id: invoiceId, tenantId } = invoice;
+    await this.database
+      .tables<BillingTables>()
+      .insertInto('billing.invoice_lines')
+      .values(lines.map((line, index) => ({ ...line, invoiceId, tenantId, position: index + 1 })))
+      .execute();
+  }
+
+  /** Our copy of a payment provider's invoice, kept from others until the transaction ends; null when there is none. */
+  lockCopy(externalId: string): Promise<Invoice | null> {
+    return this.database.em.findOne(Invoice, { externalId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  }
+
+  /** The same by its number. */
+  lock(invoiceNumber: string): Promise<Invoice | null> {
+    return this.database.em.findOne(Invoice, { invoiceNumber }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  }
+
+  async tenantOf(invoiceNumber: string): Promise<number | null> {
+    const row = await this.database
+      .tables<BillingTables>()
+      .selectFrom('billing.invoices')
+      .select('tenantId')
+      .where('invoiceNumber', '=', invoiceNumber)
+      .executeTakeFirst();
+    return row?.tenantId ?? null;
+  }
+
   /** When the oldest open invoice of a subscription is due; null when there is none. */
-  async openDueAt(db: Sql, subscriptionId: number): Promise<Date | null> {
-    return this.#oldestDue(db, subscriptionId, ['OPEN']);
+  async openDueAt(subscriptionId: number): Promise<Date | null> {
+    return this.#oldestDue(subscriptionId, ['OPEN']);
   }
 
   /** The same with those that were given up. */
-  async unpaidDueAt(db: Sql, subscriptionId: number): Promise<Date | null> {
-    return this.#oldestDue(db, subscriptionId, ['OPEN', 'UNCOLLECTIBLE']);
-  }
-
-  async tenantOf(db: Sql, invoiceNumber: string): Promise<number | null> {
-    const { rows } = await sql<{ tenantId: number }>`
-      select tenant_id as "tenantId" from billing.invoices where invoice_number = ${invoiceNumber}
-    `.execute(db);
-    return rows[0]?.tenantId ?? null;
-  }
-
-  async lock(db: Sql, invoiceNumber: string): Promise<LockedInvoice | null> {
-    const { rows } = await sql<LockedInvoice>`
-      select id, tenant_id as "tenantId", subscription_id as "subscriptionId", status
-      from billing.invoices where invoice_number = ${invoiceNumber} for update
-    `.execute(db);
-    return rows[0] ?? null;
-  }
-
-  /** `at` is when it became so; of PAID it is when it was paid. */
-  async setStatus(db: Sql, id: number, status: InvoiceStatus, at: Date): Promise<void> {
-    await sql`
-      update billing.invoices set status = ${status}, paid_at = ${status === 'PAID' ? at : null}, updated_at = ${at}
-      where id = ${id}
-    `.execute(db);
+  async unpaidDueAt(subscriptionId: number): Promise<Date | null> {
+    return this.#oldestDue(subscriptionId, ['OPEN', 'UNCOLLECTIBLE']);
   }
 
   /** Gives up what a subscription owes. */
-  async writeOff(db: Sql, subscriptionId: number, now: Date): Promise<void> {
-    await sql`
-      update billing.invoices set status = 'UNCOLLECTIBLE', updated_at = ${now}
-      where subscription_id = ${subscriptionId} and status = 'OPEN'
-    `.execute(db);
+  async writeOff(subscriptionId: number, now: Date): Promise<void> {
+    await this.database.em.flush();
+    await this.database
+      .tables<BillingTables>()
+      .updateTable('billing.invoices')
+      .set({ status: 'UNCOLLECTIBLE', updatedAt: now })
+      .where('subscriptionId', '=', subscriptionId)
+      .where('status', '=', 'OPEN')
+      .execute();
   }
 
-  async #oldestDue(
-    db: Sql,
-    subscriptionId: number,
-    statuses: readonly InvoiceStatus[],
-  ): Promise<Date | null> {
-    const { rows } = await sql<{ dueAt: Date | null }>`
-      select min(due_at) as "dueAt" from billing.invoices
-      where subscription_id = ${subscriptionId} and status = any(${[...statuses]}::text[])
-    `.execute(db);
-    return rows[0]?.dueAt ?? null;
+  async #oldestDue(subscriptionId: number, statuses: readonly InvoiceStatus[]): Promise<Date | null> {
+    await this.database.em.flush();
+    const { dueAt } = await this.database
+      .tables<BillingTables>()
+      .selectFrom('billing.invoices')
+      .select(({ fn }) => fn.min('dueAt').as('dueAt'))
+      .where('subscriptionId', '=', subscriptionId)
+      .where('status', 'in', statuses)
+      .executeTakeFirstOrThrow();
+    return dueAt;
   }
 }

@@ -1,3 +1,6 @@
+import { InvalidStateError } from '#kernel';
+import type { InvoiceAmounts } from './invoice-amounts.js';
+
 export const INVOICE_STATUSES = ['DRAFT', 'OPEN', 'PAID', 'UNCOLLECTIBLE', 'VOID'] as const;
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 
@@ -45,14 +48,112 @@ export interface InvoiceSummary {
   readonly createdAt: Date;
 }
 
-/** A whole invoice: subtotal = the sum of its lines, amount = subtotal + tax. */
-export interface Invoice extends InvoiceSummary {
-  readonly subtotalCents: number;
-  /** Hundredths of a percent: 2300 is 23 %. */
-  readonly taxRateBp: number;
-  readonly taxCents: number;
+/** A whole invoice as it is shown: subtotal = the sum of its lines, amount = subtotal + tax. */
+export interface InvoiceDocument extends InvoiceSummary, InvoiceAmounts {
   readonly seller: InvoiceParty;
   readonly buyer: InvoiceParty;
   readonly issuedAt: Date | null;
   readonly lines: readonly InvoiceLine[];
+}
+
+/** What an invoice is about, before it has a number. */
+export interface InvoiceDraft {
+  readonly publicId: string;
+  readonly tenantId: number;
+  readonly subscriptionId: number;
+  /** The payment provider's id. */
+  readonly externalId: string | null;
+  readonly reason: BillingReason;
+  readonly currency: string;
+  readonly seller: InvoiceParty;
+  readonly buyer: InvoiceParty;
+}
+
+/** Which invoice it is of a tenant's year. */
+export interface InvoiceNumber {
+  readonly year: number;
+  readonly number: number;
+  /** `ACME-2026-000001` */
+  readonly text: string;
+}
+
+const UNPAID: readonly InvoiceStatus[] = ['OPEN', 'UNCOLLECTIBLE'];
+
+/** What a tenant owes for a subscription. Once it has its number, what it is about never changes. */
+export class Invoice {
+  readonly id!: number;
+  readonly publicId: string;
+  readonly tenantId: number;
+  readonly subscriptionId: number;
+  readonly externalId: string | null;
+  status: InvoiceStatus = 'DRAFT';
+  readonly billingReason: BillingReason;
+  readonly currency: string;
+  subtotalCents = 0;
+  taxRateBp = 0;
+  taxCents = 0;
+  amountCents = 0;
+  numberYear: number | null = null;
+  number: number | null = null;
+  invoiceNumber: string | null = null;
+  readonly seller: InvoiceParty;
+  readonly buyer: InvoiceParty;
+  issuedAt: Date | null = null;
+  dueAt: Date | null = null;
+  paidAt: Date | null = null;
+  readonly createdAt: Date;
+  updatedAt: Date;
+
+  constructor(draft: InvoiceDraft, createdAt: Date, now = createdAt) {
+    this.publicId = draft.publicId;
+    this.tenantId = draft.tenantId;
+    this.subscriptionId = draft.subscriptionId;
+    this.externalId = draft.externalId;
+    this.billingReason = draft.reason;
+    this.currency = draft.currency;
+    this.seller = draft.seller;
+    this.buyer = draft.buyer;
+    this.createdAt = createdAt;
+    this.updatedAt = now;
+  }
+
+  /** What it comes to, while it is a draft. */
+  bill(amounts: InvoiceAmounts): void {
+    if (this.status === 'DRAFT') Object.assign(this, amounts);
+  }
+
+  /** A draft is open from now on, under its number. */
+  issue({ year, number, text }: InvoiceNumber, issuedAt: Date, dueAt: Date): void {
+    this.status = 'OPEN';
+    this.numberYear = year;
+    this.number = number;
+    this.invoiceNumber = text;
+    this.issuedAt = issuedAt;
+    this.dueAt = dueAt;
+  }
+
+  /** The money has come. Throws `InvalidStateError`. */
+  pay(now: Date): void {
+    this.refuseUnlessUnpaid('pay');
+    this.become('PAID', now);
+  }
+
+  /** It was a mistake; it keeps its number. Throws `InvalidStateError`. */
+  void(now: Date): void {
+    this.refuseUnlessUnpaid('void');
+    this.become('VOID', now);
+  }
+
+  /** What the payment provider says of it. */
+  become(status: InvoiceStatus, now: Date, paidAt: Date | null = now): void {
+    this.status = status;
+    this.paidAt = status === 'PAID' ? (paidAt ?? now) : null;
+    this.updatedAt = now;
+  }
+
+  private refuseUnlessUnpaid(action: string): void {
+    if (UNPAID.includes(this.status)) return;
+    const message = `The invoice ${this.invoiceNumber} is ${this.status}: nobody can ${action} it.`;
+    throw new InvalidStateError(message, this.status, UNPAID);
+  }
 }

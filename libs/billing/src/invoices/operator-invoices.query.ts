@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { TenantsQuery } from '#access';
 import { Database } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
 import { InvoiceLinks } from './invoice-links.service.js';
+import { SUMMARY } from './invoices.query.js';
 import type { InvoiceStatus, InvoiceSummary } from './invoice.js';
 
 /** An invoice as the operator's list shows it. */
@@ -23,17 +24,17 @@ export class OperatorInvoicesQuery {
   /** Those of one tenant, newest first. */
   async ofTenant(tenantId: number, status?: InvoiceStatus): Promise<ListedInvoice[]> {
     const scope = await this.tenants.firstEnvironment(tenantId);
-    const rows = await this.database.system(({ db }) =>
-      sql<InvoiceSummary>`
-        select id, public_id as "publicId", external_id as "externalId", status, billing_reason as "billingReason",
-          currency, amount_cents as "amountCents", invoice_number as "invoiceNumber", due_at as "dueAt",
-          paid_at as "paidAt", created_at as "createdAt"
-        from billing.invoices
-        where tenant_id = ${tenantId} and (${status ?? null}::text is null or status = ${status ?? null})
-        order by created_at desc, id desc
-      `.execute(db),
-    );
-    return rows.rows.map(({ publicId, ...invoice }) => ({
+    const rows = await this.database.system(() => {
+      const ofTenant = this.database
+        .tables<BillingTables>()
+        .selectFrom('billing.invoices')
+        .select(SUMMARY)
+        .where('tenantId', '=', tenantId)
+        .orderBy('createdAt', 'desc')
+        .orderBy('id', 'desc');
+      return (status === undefined ? ofTenant : ofTenant.where('status', '=', status)).execute();
+    });
+    return rows.map(({ publicId, ...invoice }) => ({
       ...invoice,
       invoiceUrl: scope === null ? null : this.links.urlOf(scope, { publicId, status: invoice.status }),
     }));

@@ -37,15 +37,17 @@ export interface PlanVariant {
 }
 
 /** One version of a plan. It never changes: another price is another version. */
-export interface Plan {
-  readonly id: number;
-  readonly tier: PlanTier;
-  readonly version: number;
-  readonly name: string;
-  readonly description: string;
-  readonly limits: PlanLimits;
+export class Plan {
+  readonly id!: number;
+  readonly tier!: PlanTier;
+  readonly version!: number;
+  readonly name!: string;
+  readonly description!: string;
+  readonly limits!: PlanLimits;
   /** Fewest AI credits first. */
-  readonly variants: readonly PlanVariant[];
+  readonly variants!: readonly PlanVariant[];
+  /** Since when nobody can subscribe to it; null while it is on offer. */
+  readonly retiredAt!: Date | null;
 }
 
 /** The currency that every plan has a price in. */

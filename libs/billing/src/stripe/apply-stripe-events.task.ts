@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock } from '#kernel';
 import { Database, describeError, PeriodicTask } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
 import { StripeSync } from './stripe-sync.service.js';
 
 const AT_ONCE = 100;
@@ -32,6 +33,7 @@ export class ApplyStripeEvents extends PeriodicTask {
 
   override async run(): Promise<void> {
     const before = new Date(this.clock.now().getTime() - KEEP_MS);
+    // A template: it becomes part of a statement with what others ask at the same moment.
     const isAny = sql`exists (
       select from billing.stripe_events
       where processed_at is null and retry_at <= ${this.clock.now()} or processed_at < ${before}
@@ -42,13 +44,18 @@ export class ApplyStripeEvents extends PeriodicTask {
   }
 
   #open(): Promise<OpenEvent[]> {
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql<OpenEvent>`
-        select id, object_id as "objectId", attempts from billing.stripe_events
-        where processed_at is null and retry_at <= ${this.clock.now()} order by retry_at, occurred_at limit ${AT_ONCE}
-      `.execute(db);
-      return rows;
-    });
+    return this.database.system(() =>
+      this.database
+        .tables<BillingTables>()
+        .selectFrom('billing.stripe_events')
+        .select(['id', 'objectId', 'attempts'])
+        .where('processedAt', 'is', null)
+        .where('retryAt', '<=', this.clock.now())
+        .orderBy('retryAt')
+        .orderBy('occurredAt')
+        .limit(AT_ONCE)
+        .execute(),
+    );
   }
 
   /** The object is looked at as it is now: to do it twice is to do it once. */
@@ -65,18 +72,28 @@ export class ApplyStripeEvents extends PeriodicTask {
     const now = this.clock.now();
     const isOver = fault === null || attempts + 1 >= MAX_ATTEMPTS;
     const retryAt = new Date(now.getTime() + FIRST_RETRY_MS * 2 ** attempts);
-    await this.database.system(({ db }) =>
-      sql`
-        update billing.stripe_events set attempts = attempts + 1, last_error = ${fault}, retry_at = ${retryAt},
-          processed_at = ${isOver ? now : null}
-        where id = ${id}
-      `.execute(db),
+    await this.database.system(() =>
+      this.database
+        .tables<BillingTables>()
+        .updateTable('billing.stripe_events')
+        .set(({ eb }) => ({
+          attempts: eb('attempts', '+', 1),
+          lastError: fault,
+          retryAt,
+          processedAt: isOver ? now : null,
+        }))
+        .where('id', '=', id)
+        .execute(),
     );
   }
 
   async #forget(before: Date): Promise<void> {
-    await this.database.system(({ db }) =>
-      sql`delete from billing.stripe_events where processed_at < ${before}`.execute(db),
+    await this.database.system(() =>
+      this.database
+        .tables<BillingTables>()
+        .deleteFrom('billing.stripe_events')
+        .where('processedAt', '<', before)
+        .execute(),
     );
   }
 }

@@ -2,8 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
 import { Clock } from '#kernel';
 import { describeError, PeriodicTask } from '#platform';
+import {
+  type StripeCancellation,
+  StripeCancellations,
+} from '../subscriptions/stripe-cancellations.repository.js';
 import { SubscriptionAccounts } from '../subscriptions/subscription-accounts.service.js';
-import { type StripeCancellation, StripeCancellations } from './stripe-cancellations.repository.js';
 import { STRIPE } from './stripe-client.provider.js';
 
 /** Cancels at Stripe what expired here. What was paid meanwhile goes on. */
@@ -40,9 +43,9 @@ export class CancelExpiredAtStripe extends PeriodicTask {
 
   /** While our row is locked, so that a payment that is noted now comes before it or after it. */
   async #cancel(stripe: Stripe, cancellation: StripeCancellation): Promise<void> {
-    await this.accounts.change(cancellation.tenantId, async ({ account, db, externalId }) => {
-      if (!(await this.cancellations.remove(db, cancellation))) return;
-      const isCurrent = externalId === cancellation.externalId;
+    await this.accounts.change(cancellation.tenantId, async ({ account, subscription }) => {
+      if (!(await this.cancellations.remove(cancellation))) return;
+      const isCurrent = subscription.externalId === cancellation.externalId;
       if (isCurrent && account.state.status !== 'EXPIRED') return;
       await cancelled(stripe, cancellation.externalId);
       if (isCurrent) account.endElsewhere();

@@ -30,9 +30,10 @@ export class StripeEvents {
     if (event === null) return false;
     const { object } = event.data;
     if (!FOLLOWED.test(event.type) || !('id' in object) || typeof object.id !== 'string') return true;
+    // A function by its definer's rights, since Stripe's request belongs to no tenant.
     await sql`
       select billing.receive_stripe_event(${event.id}, ${event.type}, ${object.id}, ${moment(event.created)})
-    `.execute(this.database.unscoped);
+    `.execute(this.database.unscopedTables());
     return true;
   }
 

@@ -3,16 +3,14 @@ import type { Stripe } from 'stripe';
 import { TenantsQuery } from '#access';
 import { InvalidStateError, NotFoundError } from '#kernel';
 import { InvoiceIssuing } from '../invoices/invoice-issuing.service.js';
-import {
-  type OpenSubscription,
-  SubscriptionAccounts,
-} from '../subscriptions/subscription-accounts.service.js';
+import { SubscriptionAccounts } from '../subscriptions/subscription-accounts.service.js';
 import {
   type ChangeOutcome,
   SubscriptionChanges,
   type WantedSubscription,
 } from '../subscriptions/subscription-changes.service.js';
-import { SubscriptionRepository } from '../subscriptions/subscription.repository.js';
+import type { OpenSubscription } from '../subscriptions/subscription-effects.service.js';
+import type { Subscription } from '../subscriptions/subscription.js';
 import { compareTerms, describeTerms, type Terms } from '../subscriptions/terms.js';
 import { STRIPE } from './stripe-client.provider.js';
 import { outsideState } from './stripe-mapping.js';
@@ -26,7 +24,6 @@ export class StripeSubscriptions {
   constructor(
     @Inject(STRIPE) private readonly stripe: Stripe | null,
     @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
-    @Inject(SubscriptionRepository) private readonly subscriptions: SubscriptionRepository,
     @Inject(SubscriptionChanges) private readonly changes: SubscriptionChanges,
     @Inject(InvoiceIssuing) private readonly issuing: InvoiceIssuing,
     @Inject(TenantsQuery) private readonly tenants: TenantsQuery,
@@ -41,11 +38,12 @@ export class StripeSubscriptions {
     const { stripe } = this;
     if (stripe === null) throw new Error('STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET are not set.');
     const { outcome, invoiceId } = await this.accounts.change(tenantId, async (open) => {
-      const terms = await this.changes.termsFor(open.db, open.account.state.terms, wanted);
+      const terms = await this.changes.termsFor(open.account.state.terms, wanted);
       const { status, isRenewedElsewhere } = open.account.state;
       const isLive = isRenewedElsewhere && status !== 'CANCELLED' && status !== 'EXPIRED';
-      return isLive && open.externalId !== null
-        ? this.#update(stripe, open, open.externalId, terms)
+      const { externalId } = open.subscription;
+      return isLive && externalId !== null
+        ? this.#update(stripe, open, externalId, terms)
         : this.#create(stripe, open, terms, wanted.trialDays);
     });
     if (invoiceId !== null) await this.sync.sync(invoiceId);
@@ -55,7 +53,7 @@ export class StripeSubscriptions {
   /** Ends it at Stripe: when the period is over, or at once. */
   async cancel(tenantId: number, when: 'at-period-end' | 'at-once', reason: string | null): Promise<void> {
     const { stripe } = this;
-    await this.accounts.change(tenantId, async ({ account, externalId, now }) => {
+    await this.accounts.change(tenantId, async ({ account, subscription: { externalId }, now }) => {
       if (stripe === null || externalId === null) throw new NotFoundError();
       const subscription =
         when === 'at-once'
@@ -73,8 +71,8 @@ export class StripeSubscriptions {
         'PRO',
       ]);
     }
-    const { db, tenantId, account, now } = open;
-    const customer = await this.#customer(stripe, open);
+    const { subscription: ours, account, now } = open;
+    const customer = await this.#customer(stripe, ours);
     const trialEnd = trialDays === undefined ? null : Math.floor(now.getTime() / 1_000) + trialDays * DAY_S;
     const subscription = await stripe.subscriptions.create({
       customer,
@@ -82,9 +80,9 @@ export class StripeSubscriptions {
       days_until_due: this.issuing.paymentDays,
       items: [{ price_data: await priceData(stripe, terms) }],
       ...(trialEnd !== null && { trial_end: trialEnd }),
-      metadata: { mailwright_tenant: String(tenantId) },
+      metadata: { mailwright_tenant: String(ours.tenantId) },
     });
-    await this.subscriptions.noteExternal(db, tenantId, subscription.id);
+    ours.externalId = subscription.id;
     account.handOver(terms, outsideState(subscription), now);
     return { outcome: 'begun' as const, invoiceId: latestInvoice(subscription) };
   }
@@ -114,19 +112,16 @@ export class StripeSubscriptions {
     return { outcome, invoiceId: more > 0 ? latestInvoice(subscription) : null };
   }
 
-  async #customer(
-    stripe: Stripe,
-    { db, tenantId, externalCustomerId, buyer }: OpenSubscription,
-  ): Promise<string> {
-    if (externalCustomerId !== null) return externalCustomerId;
-    const tenant = await this.tenants.find(tenantId);
+  async #customer(stripe: Stripe, subscription: Subscription): Promise<string> {
+    if (subscription.externalCustomerId !== null) return subscription.externalCustomerId;
+    const tenant = await this.tenants.find(subscription.tenantId);
     if (tenant === null) throw new NotFoundError();
     const customer = await stripe.customers.create(
-      { name: buyer.name ?? tenant.name, metadata: { mailwright_tenant: tenant.tenantKey } },
+      { name: subscription.buyerOf(tenant).name, metadata: { mailwright_tenant: tenant.tenantKey } },
       // Tried again, it is the same customer.
       { idempotencyKey: `mailwright-customer-${tenant.tenantKey}-${tenant.createdAt.getTime()}` },
     );
-    await this.subscriptions.noteCustomer(db, tenantId, customer.id);
+    subscription.externalCustomerId = customer.id;
     return customer.id;
   }
 }

@@ -1,12 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
 import { Database } from '#platform';
-import { settle } from '../invoices/invoice-payments.service.js';
 import { InvoiceRepository } from '../invoices/invoice.repository.js';
-import {
-  type OpenSubscription,
-  SubscriptionAccounts,
-} from '../subscriptions/subscription-accounts.service.js';
+import { settle } from '../subscriptions/invoice-payments.service.js';
+import { SubscriptionAccounts } from '../subscriptions/subscription-accounts.service.js';
+import type { OpenSubscription } from '../subscriptions/subscription-effects.service.js';
 import { SubscriptionRepository } from '../subscriptions/subscription.repository.js';
 import { STRIPE } from './stripe-client.provider.js';
 import { type OutsideInvoice, StripeInvoices } from './stripe-invoices.repository.js';
@@ -63,9 +61,7 @@ export class StripeSync {
     work: (stripe: Stripe, open: OpenSubscription) => Promise<void>,
   ): Promise<SyncOutcome> {
     const { stripe } = this;
-    const tenantId = await this.database.system(({ db }) =>
-      this.subscriptions.tenantOfExternal(db, subscriptionId),
-    );
+    const tenantId = await this.database.system(() => this.subscriptions.tenantOfExternal(subscriptionId));
     if (tenantId === null || stripe === null) return 'unknown';
     await this.accounts.change(tenantId, (open) => work(stripe, open));
     return 'done';

@@ -1,6 +1,6 @@
 import type { BillingReason, InvoiceLine } from '../invoices/invoice.js';
 import type { BillingPeriod } from './billing-period.js';
-import type { SubscriptionStatus } from './subscription.js';
+import type { SubscriptionStatus } from './subscription-status.js';
 import type { Terms } from './terms.js';
 
 export interface AccountState {

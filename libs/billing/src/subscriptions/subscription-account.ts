@@ -4,7 +4,7 @@ import type { AccountState, Effect, OutsideState, Start } from './account-state.
 import { type BillingPeriod, billingPeriod } from './billing-period.js';
 import { dueStep, nextDueAt } from './due-step.js';
 import { lineOf, upgradeOf } from './proration.js';
-import type { SubscriptionStatus } from './subscription.js';
+import type { SubscriptionStatus } from './subscription-status.js';
 import { compareTerms, describeTerms, type Terms } from './terms.js';
 
 const FRESH = {

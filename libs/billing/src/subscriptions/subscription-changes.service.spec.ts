@@ -2,9 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { DomainValidationError, InvalidStateError } from '#kernel';
 import { createProject, type TestProject } from '#testing/fixtures';
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
-import { InvoicePayments } from '../invoices/invoice-payments.service.js';
+import { InvoicePayments } from './invoice-payments.service.js';
 import { InvoicesQuery } from '../invoices/invoices.query.js';
-import { ProjectAllowance } from '../usage/project-allowance.service.js';
 import { AdvanceSubscriptions } from './advance-subscriptions.task.js';
 import { SubscriptionChanges } from './subscription-changes.service.js';
 import { SubscriptionsQuery } from './subscriptions.query.js';
@@ -157,25 +156,6 @@ describe('The operator and time', () => {
     expect((await months()).slice(2)).toEqual([[expect.not.stringContaining(begun), 2_500]]);
   });
 
-  it('keep the month of a tenant without a project until there is one to tell', async () => {
-    const [tenant] = await billing.test.query<{ id: number }>(
-      `insert into access.tenants (tenant_key, name, created_at, updated_at) values ('LATE', 'Late', now(), now()) returning id::int`,
-    );
-    const id = tenant?.id ?? 0;
-    await changes.set(id, { tier: 'FREE' });
-    await advance();
-    expect(await billing.test.query('select from platform.outbox')).toEqual([]);
-    await billing.get(ProjectAllowance).admit(id);
-    await billing.test.query(
-      `with p as (insert into access.projects (tenant_id, project_key, name, sender_name, postal_address, created_at, updated_at)
-         values ($1, 'LATE', 'Late', 'Late', 'x', now(), now()) returning id)
-       insert into access.project_environments (project_id, environment) select id, 'LIVE' from p`,
-      [id],
-    );
-    await advance();
-    expect(await billing.test.query('select from platform.outbox')).toHaveLength(1);
-  });
-
   it('refuse what is not on offer', async () => {
     await expect(changes.set(live(), { tier: 'STANDARD', aiCredits: 7 })).rejects.toMatchObject({
       errors: { aiCredits: 'must be one of 500, 1000, 2500' },
@@ -233,7 +213,7 @@ describe('The operator and time', () => {
     const now = billing.clock.now();
     const outcomes = await Promise.allSettled(
       writers.map((index) =>
-        billing.database.system(async ({ db }) => {
+        billing.database.system(async () => {
           const line = {
             description: `Line ${index}`,
             amountCents: index,
@@ -241,7 +221,6 @@ describe('The operator and time', () => {
             periodEnd: new Date(now.getTime() + 1),
           };
           await issuing.issue(
-            db,
             {
               tenantId: live(),
               tenantKey: 'ACME',

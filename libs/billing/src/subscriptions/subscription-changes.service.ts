@@ -1,14 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { DomainValidationError } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
 import { BASE_CURRENCY, type Plan, type PlanTier } from '../plans/plan.js';
-import { PlansQuery } from '../plans/plans.query.js';
+import { PlanRepository } from '../plans/plan.repository.js';
 import type { BillingInterval } from './billing-period.js';
 import { SubscriptionAccount } from './subscription-account.js';
 import { SubscriptionAccounts } from './subscription-accounts.service.js';
-import { termsOf } from './subscription.repository.js';
-import type { Terms } from './terms.js';
+import { SubscriptionRepository } from './subscription.repository.js';
+import type { BuyerDetails } from './subscription.js';
+import { type Terms, termsOf } from './terms.js';
 
 const DAY_MS = 86_400_000;
 const MAX_TRIAL_DAYS = 365;
@@ -24,12 +25,6 @@ export interface WantedSubscription {
   readonly trialDays?: number | undefined;
 }
 
-export interface BuyerDetails {
-  readonly name?: string | undefined;
-  readonly address?: string | undefined;
-  readonly taxId?: string | undefined;
-}
-
 export type ChangeOutcome = ReturnType<SubscriptionAccount['change']>;
 
 /** What the operator does to subscriptions. */
@@ -38,53 +33,49 @@ export class SubscriptionChanges {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
-    @Inject(PlansQuery) private readonly plans: PlansQuery,
+    @Inject(SubscriptionRepository) private readonly subscriptions: SubscriptionRepository,
+    @Inject(PlanRepository) private readonly plans: PlanRepository,
   ) {}
 
   /** Puts a tenant on other terms, or on its first. Throws `DomainValidationError` or `InvalidStateError`. */
   async set(tenantId: number, wanted: WantedSubscription): Promise<ChangeOutcome> {
     if (await this.#begin(tenantId, wanted)) return 'begun';
-    return this.accounts.change(tenantId, async ({ account, db, now }) => {
-      const terms = await this.termsFor(db, account.state.terms, wanted);
+    return this.accounts.change(tenantId, async ({ account, now }) => {
+      const terms = await this.termsFor(account.state.terms, wanted);
       return account.change({ terms, trialEndsAt: trialEnd(wanted, now) }, now);
     });
   }
 
   /** Ends it when the period is over, or at once. Throws `InvalidStateError`. */
   async cancel(tenantId: number, when: 'at-period-end' | 'at-once', reason: string | null): Promise<void> {
-    await this.accounts.change(tenantId, ({ account, now }) => {
-      account.cancel(when, reason, now);
-      return Promise.resolve();
-    });
+    await this.accounts.change(tenantId, ({ account, now }) => account.cancel(when, reason, now));
   }
 
   /** Whether a payment provider renews it. What ended is nobody's. */
   isPaidElsewhere(tenantId: number): Promise<boolean> {
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql`
-        select from billing.subscriptions
-        where tenant_id = ${tenantId} and provider <> 'MANUAL' and status not in ('CANCELLED', 'EXPIRED')
-      `.execute(db);
+    return this.database.system(async () => {
+      const rows = await this.database
+        .tables<BillingTables>()
+        .selectFrom('billing.subscriptions')
+        .select('id')
+        .where('tenantId', '=', tenantId)
+        .where('provider', '<>', 'MANUAL')
+        .where('status', 'not in', ['CANCELLED', 'EXPIRED'])
+        .execute();
       return rows.length > 0;
     });
   }
 
   /** To whom its next invoices are made out; what is left out stays as it is. */
-  async setBuyer(tenantId: number, { name, address, taxId }: BuyerDetails): Promise<void> {
-    await this.accounts.change(tenantId, async ({ db }) => {
-      await sql`
-        update billing.subscriptions set buyer_name = coalesce(${name ?? null}, buyer_name),
-          buyer_address = coalesce(${address ?? null}, buyer_address), buyer_tax_id = coalesce(${taxId ?? null}, buyer_tax_id)
-        where tenant_id = ${tenantId}
-      `.execute(db);
-    });
+  async setBuyer(tenantId: number, details: BuyerDetails): Promise<void> {
+    await this.accounts.change(tenantId, ({ subscription }) => subscription.setBuyer(details));
   }
 
   /** False when the tenant has a subscription already. */
   #begin(tenantId: number, wanted: WantedSubscription): Promise<boolean> {
-    return this.database.system(async ({ db }) => {
-      if (await this.accounts.has(db, tenantId)) return false;
-      const terms = await this.termsFor(db, null, wanted);
+    return this.database.system(async () => {
+      if (await this.subscriptions.exists(tenantId)) return false;
+      const terms = await this.termsFor(null, wanted);
       return this.accounts.begin(tenantId, (now) =>
         SubscriptionAccount.begin({ terms, trialEndsAt: trialEnd(wanted, now) }, now),
       );
@@ -92,7 +83,7 @@ export class SubscriptionChanges {
   }
 
   /** What `wanted` comes to for a tenant with these terms. Throws `DomainValidationError`. */
-  async termsFor(db: Sql, current: Terms | null, wanted: WantedSubscription): Promise<Terms> {
+  async termsFor(current: Terms | null, wanted: WantedSubscription): Promise<Terms> {
     const tier = wanted.tier ?? current?.tier ?? 'FREE';
     const isSameTier = tier === current?.tier;
     const asked = {
@@ -102,10 +93,10 @@ export class SubscriptionChanges {
     } as const;
     refuseFaults(wanted);
     // Its own version as far as that goes: a price that changed since is for those who come later.
-    const own = isSameTier ? await this.plans.ofSubscription(db, tier, current.planVersionId) : null;
+    const own = isSameTier ? await this.plans.ofSubscription(tier, current.planVersionId) : null;
     const terms = own && termsOf(own, asked);
     if (terms !== null) return terms;
-    const plan = await this.plans.currentOf(db, tier);
+    const plan = await this.plans.currentOf(tier);
     const offered = plan && termsOf(plan, asked);
     if (offered === null) throw new DomainValidationError(faultsOf(plan, asked));
     return offered;

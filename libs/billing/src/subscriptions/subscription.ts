@@ -1,18 +1,12 @@
+import type { InvoiceParty } from '../invoices/invoice.js';
 import type { PlanLimits, PlanTier } from '../plans/plan.js';
-import type { BillingInterval, BillingPeriod } from './billing-period.js';
-
-export const SUBSCRIPTION_STATUSES = [
-  'TRIALING',
-  'ACTIVE',
-  'PAST_DUE',
-  'RESTRICTED',
-  'CANCELLED',
-  'EXPIRED',
-] as const;
-export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number];
+import type { AccountState } from './account-state.js';
+import { type BillingInterval, type BillingPeriod, billingPeriod } from './billing-period.js';
+import type { SubscriptionStatus } from './subscription-status.js';
+import type { Terms } from './terms.js';
 
 /** What a tenant has subscribed to, as of now. */
-export interface Subscription {
+export interface CurrentSubscription {
   readonly id: number;
   readonly planTier: PlanTier;
   readonly status: SubscriptionStatus;
@@ -37,7 +31,118 @@ export interface Subscription {
   readonly updatedAt: Date;
 }
 
-/** Whether mail may be sent: until the grace of a missed payment is over. */
-export function allowsSending(status: SubscriptionStatus): boolean {
-  return status === 'TRIALING' || status === 'ACTIVE' || status === 'PAST_DUE';
+export type PaymentProviderName = 'MANUAL' | 'STRIPE';
+
+export interface BuyerDetails {
+  readonly name?: string | undefined;
+  readonly address?: string | undefined;
+  readonly taxId?: string | undefined;
+}
+
+/** What a tenant has subscribed to, and who is told and billed for it. Its life is a `SubscriptionAccount`. */
+export class Subscription {
+  readonly id!: number;
+  readonly tenantId!: number;
+  status!: SubscriptionStatus;
+  planTier!: PlanTier;
+  /** Null in a row that was made by hand: the version on offer. */
+  planVersionId!: number | null;
+  billingInterval!: BillingInterval;
+  /** Null in a row that was made by hand: as few as the plan is sold with. */
+  aiCredits!: number | null;
+  currency!: string;
+  pendingPlanTier!: PlanTier | null;
+  pendingPlanVersionId!: number | null;
+  pendingBillingInterval!: BillingInterval | null;
+  pendingAiCredits!: number | null;
+  pendingCurrency!: string | null;
+  anchoredAt!: Date;
+  currentPeriodStart!: Date | null;
+  currentPeriodEnd!: Date | null;
+  trialEndsAt!: Date | null;
+  cancelAtPeriodEnd!: boolean;
+  cancelledAt!: Date | null;
+  cancellationReason!: string | null;
+  pastDueSince!: Date | null;
+  restrictedSince!: Date | null;
+  endedAt!: Date | null;
+  provider!: PaymentProviderName;
+  externalId!: string | null;
+  externalCustomerId!: string | null;
+  buyerName!: string | null;
+  buyerAddress!: string | null;
+  buyerTaxId!: string | null;
+  /** The month whose AI credits were announced last, and how many they were. */
+  announcedMonth!: Date | null;
+  announcedCredits!: number | null;
+  readonly createdAt!: Date;
+  updatedAt!: Date;
+
+  /** To whom its invoices are made out: the tenant's name stands in for one that nobody has given. */
+  buyerOf(tenant: { readonly name: string }): InvoiceParty {
+    return {
+      name: this.buyerName ?? tenant.name,
+      address: this.buyerAddress,
+      taxId: this.buyerTaxId,
+    };
+  }
+
+  /** What is left out stays as it is. */
+  setBuyer({ name, address, taxId }: BuyerDetails): void {
+    this.buyerName = name ?? this.buyerName;
+    this.buyerAddress = address ?? this.buyerAddress;
+    this.buyerTaxId = taxId ?? this.buyerTaxId;
+  }
+
+  isAnnounced(month: Date, aiCredits: number): boolean {
+    return this.announcedMonth?.getTime() === month.getTime() && (this.announcedCredits ?? 0) >= aiCredits;
+  }
+
+  /** Notes that a month and its AI credits were told of. */
+  announce(month: Date, aiCredits: number): void {
+    this.announcedMonth = month;
+    this.announcedCredits = aiCredits;
+  }
+
+  /** How it stands, given what its plans come to. */
+  stateWith(terms: Terms, pending: Terms | null, now: Date): AccountState {
+    const { currentPeriodStart: start, currentPeriodEnd: end } = this;
+    return {
+      status: this.status,
+      terms,
+      pending,
+      anchoredAt: this.anchoredAt,
+      // A row that was made by hand says only where its periods begin.
+      period:
+        start === null || end === null
+          ? billingPeriod(this.anchoredAt, now, this.billingInterval)
+          : { start, end },
+      trialEndsAt: this.trialEndsAt,
+      cancelAtPeriodEnd: this.cancelAtPeriodEnd,
+      cancelledAt: this.cancelledAt,
+      cancellationReason: this.cancellationReason,
+      pastDueSince: this.pastDueSince,
+      restrictedSince: this.restrictedSince,
+      endedAt: this.endedAt,
+      isRenewedElsewhere: this.provider === 'STRIPE',
+    };
+  }
+
+  /** Takes over how it stands now. */
+  record({ terms, pending, period, isRenewedElsewhere, ...state }: AccountState): void {
+    Object.assign(this, state);
+    this.planTier = terms.tier;
+    this.planVersionId = terms.planVersionId;
+    this.billingInterval = terms.interval;
+    this.aiCredits = terms.aiCredits;
+    this.currency = terms.currency;
+    this.pendingPlanTier = pending?.tier ?? null;
+    this.pendingPlanVersionId = pending?.planVersionId ?? null;
+    this.pendingBillingInterval = pending?.interval ?? null;
+    this.pendingAiCredits = pending?.aiCredits ?? null;
+    this.pendingCurrency = pending?.currency ?? null;
+    this.currentPeriodStart = period.start;
+    this.currentPeriodEnd = period.end;
+    this.provider = isRenewedElsewhere ? 'STRIPE' : 'MANUAL';
+  }
 }

@@ -1,14 +1,29 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import type { AccessTables } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, prepared } from '#platform';
+import { CompiledOnce, Database, prepared } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
 import { billingPeriod } from './billing-period.js';
-import { allowsSending, type Subscription } from './subscription.js';
+import { subscribed } from './subscribed.query.js';
+import { allowsSending } from './subscription-status.js';
+import type { CurrentSubscription } from './subscription.js';
 
-type SubscriptionRow = Omit<Subscription, 'isSendingAllowed' | 'currentPeriod'> & {
+type SubscriptionRow = Omit<CurrentSubscription, 'isSendingAllowed' | 'currentPeriod'> & {
   readonly periodStart: Date | null;
   readonly periodEnd: Date | null;
 };
+
+/** Asked for whenever a plan's limit is. */
+const OF_TENANT = new CompiledOnce((tables: Kysely<AccessTables & BillingTables>, tenantId: number) =>
+  subscribed(tables)
+    .modifyFront(prepared)
+    .select(['s.id', 's.planTier', 's.status', 's.billingInterval', 's.currency', 's.pendingPlanTier'])
+    .select(['s.pendingAiCredits', 's.cancelledAt', 's.cancellationReason', 's.cancelAtPeriodEnd'])
+    .select(['v.limits', 's.anchoredAt', 's.createdAt', 's.updatedAt'])
+    .select(['s.currentPeriodStart as periodStart', 's.currentPeriodEnd as periodEnd'])
+    .where('s.tenantId', '=', tenantId),
+);
 
 /** Reads what a tenant has subscribed to. */
 @Injectable()
@@ -19,27 +34,15 @@ export class SubscriptionsQuery {
   ) {}
 
   /** The subscription of the scope's tenant, or null when it has none. */
-  ofTenant(scope: ProjectScope): Promise<Subscription | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<SubscriptionRow>`${prepared}
-        select s.id, s.plan_tier as "planTier", s.status, s.billing_interval as "billingInterval", s.currency,
-          coalesce(s.ai_credits, (select min(pv.ai_credits) from billing.plan_variants pv
-            where pv.plan_version_id = v.id), 0) as "aiCredits",
-          s.pending_plan_tier as "pendingPlanTier", s.pending_ai_credits as "pendingAiCredits",
-          s.cancelled_at as "cancelledAt", s.cancellation_reason as "cancellationReason",
-          s.cancel_at_period_end as "cancelAtPeriodEnd", v.limits, s.anchored_at as "anchoredAt",
-          s.current_period_start as "periodStart", s.current_period_end as "periodEnd",
-          s.created_at as "createdAt", s.updated_at as "updatedAt"
-        from billing.subscriptions s
-        join billing.plan_versions v on v.id = billing.plan_version_of(s.plan_tier, s.plan_version_id)
-        where s.tenant_id = ${scope.tenantId}
-      `.execute(db);
-      return rows[0] === undefined ? null : complete(rows[0], this.clock.now());
+  ofTenant(scope: ProjectScope): Promise<CurrentSubscription | null> {
+    return this.database.transaction(scope, async () => {
+      const [row] = await OF_TENANT.run(this.database.tables(), scope.tenantId);
+      return row === undefined ? null : complete(row, this.clock.now());
     });
   }
 }
 
-function complete({ periodStart, periodEnd, ...row }: SubscriptionRow, now: Date): Subscription {
+function complete({ periodStart, periodEnd, ...row }: SubscriptionRow, now: Date): CurrentSubscription {
   const isSendingAllowed = allowsSending(row.status);
   // A period that is over but for the worker's turn is not shown as the current one of a subscription that goes on.
   const isStored =

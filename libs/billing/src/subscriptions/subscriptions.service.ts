@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock } from '#kernel';
 import { Database } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
 
 /** Begins what tenants have subscribed to. */
 @Injectable()
@@ -14,12 +14,22 @@ export class SubscriptionsService {
   /** Puts a tenant on the free plan from now on; a tenant that has a subscription keeps it. */
   async startFree(tenantId: number): Promise<void> {
     const now = this.clock.now();
-    await this.database.system(({ db }) =>
-      sql`
-        insert into billing.subscriptions (tenant_id, plan_tier, plan_version_id, status, billing_interval, anchored_at, created_at, updated_at)
-        values (${tenantId}, 'FREE', billing.plan_version_of('FREE', null), 'ACTIVE', 'MONTHLY', ${now}, ${now}, ${now})
-        on conflict (tenant_id) do nothing
-      `.execute(db),
+    await this.database.system(() =>
+      this.database
+        .tables<BillingTables>()
+        .insertInto('billing.subscriptions')
+        .values((eb) => ({
+          tenantId,
+          planTier: 'FREE',
+          planVersionId: eb.fn<number>('billing.plan_version_of', [eb.val('FREE'), eb.val(null)]),
+          status: 'ACTIVE',
+          billingInterval: 'MONTHLY',
+          anchoredAt: now,
+          createdAt: now,
+          updatedAt: now,
+        }))
+        .onConflict((conflict) => conflict.column('tenantId').doNothing())
+        .execute(),
     );
   }
 }

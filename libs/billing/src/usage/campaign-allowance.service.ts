@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
 import { UNLIMITED } from '../plans/plan.js';
 import { billingPeriod } from '../subscriptions/billing-period.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
@@ -32,14 +32,19 @@ export class CampaignAllowance {
   }
 
   #count(scope: ProjectScope, periodStart: Date, max: number): Promise<boolean> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { numAffectedRows } = await sql`
-        insert into billing.campaign_usage as u (tenant_id, period_start, campaigns)
-        values (${scope.tenantId}, ${periodStart}, 1)
-        on conflict (tenant_id, period_start) do update set campaigns = u.campaigns + 1
-        where ${max} = ${UNLIMITED} or u.campaigns < ${max}
-      `.execute(db);
-      return numAffectedRows === 1n;
+    return this.database.transaction(scope, async () => {
+      const { numInsertedOrUpdatedRows } = await this.database
+        .tables<BillingTables>()
+        .insertInto('billing.campaign_usage')
+        .values({ tenantId: scope.tenantId, periodStart, campaigns: 1 })
+        .onConflict((conflict) => {
+          const one = conflict
+            .columns(['tenantId', 'periodStart'])
+            .doUpdateSet(({ eb }) => ({ campaigns: eb('billing.campaign_usage.campaigns', '+', 1) }));
+          return max === UNLIMITED ? one : one.where('billing.campaign_usage.campaigns', '<', max);
+        })
+        .executeTakeFirstOrThrow();
+      return numInsertedOrUpdatedRows === 1n;
     });
   }
 }

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
 import { UNLIMITED } from '../plans/plan.js';
 import { billingPeriod } from '../subscriptions/billing-period.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
@@ -23,7 +24,8 @@ interface Allowance {
 /**
  * The e-mails of a tenant's month: reserved when they are promised, settled when they are sent or given
  * up. Reserved and used ones together never pass the plan's limit, however many ask at once. A tenant
- * without a subscription that allows sending has none.
+ * without a subscription that allows sending has none. Functions of the database do it, in templates: sending waits for none
+ * of a tenant's campaigns.
  */
 @Injectable()
 export class EmailQuota {
@@ -34,17 +36,33 @@ export class EmailQuota {
 
   /** E-mails that could still be reserved in the period of `now`; `Infinity` when the plan has no limit. */
   remaining(scope: ProjectScope, now: Date): Promise<number> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { periodStart, limit } = await this.#allowance(scope, now);
-      return limit === null
-        ? Infinity
-        : Math.max(0, limit - (await committed(db, scope.tenantId, periodStart)));
+      return limit === null ? Infinity : Math.max(0, limit - (await this.committed(scope, periodStart)));
     });
   }
 
   /** E-mails of the period that are promised to queued campaigns or sent. */
   committed(scope: ProjectScope, periodStart: Date): Promise<number> {
-    return this.database.transaction(scope, ({ db }) => committed(db, scope.tenantId, periodStart));
+    return this.database.transaction(scope, async () => {
+      const row = await this.database
+        .tables<BillingTables>()
+        .selectFrom('billing.email_usage as u')
+        .select(['u.reserved', 'u.used'])
+        .select((eb) => {
+          const settled = eb
+            .selectFrom('billing.email_settlements as s')
+            .select(({ fn }) => fn.sum('s.released').as('released'))
+            .whereRef('s.tenantId', '=', 'u.tenantId')
+            .whereRef('s.periodStart', '=', 'u.periodStart');
+          return eb.fn.coalesce(settled, eb.lit(0)).as('released');
+        })
+        .where('u.tenantId', '=', scope.tenantId)
+        .where('u.periodStart', '=', periodStart)
+        .executeTakeFirst();
+      // A sum of bigint is numeric, which comes as text.
+      return row === undefined ? 0 : Math.max(0, row.reserved + row.used - Number(row.released));
+    });
   }
 
   /**
@@ -53,13 +71,13 @@ export class EmailQuota {
    */
   async reserve(scope: ProjectScope, emails: number, now: Date): Promise<EmailReservation> {
     if (!isCount(emails)) throw new RangeError('A reservation is a whole number of e-mails.');
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { periodStart, limit } = await this.#allowance(scope, now);
       if (limit === 0) return { granted: emails === 0, periodStart, remaining: 0 };
       const { rows } = await sql<{ granted: boolean; committed: number }>`
         select granted, committed
         from billing.reserve_emails(${scope.tenantId}, ${periodStart}, ${emails}, ${limit})
-      `.execute(db);
+      `.execute(this.database.tables());
       if (rows[0] === undefined) throw new Error('The reservation was not answered.');
       const { granted, committed: taken } = rows[0];
       return { granted, periodStart, remaining: limit === null ? Infinity : Math.max(0, limit - taken) };
@@ -78,9 +96,10 @@ export class EmailQuota {
     if (!isCount(change.used) || !isCount(change.released))
       throw new RangeError('E-mails are settled in whole numbers.');
     if (change.used + change.released === 0) return;
-    await this.database.transaction(scope, ({ db }) =>
-      sql`select billing.settle_emails(${scope.tenantId}, ${periodStart}, ${change.used}, ${change.released})`.execute(
-        db,
+    const { tenantId } = scope;
+    await this.database.transaction(scope, () =>
+      sql`select billing.settle_emails(${tenantId}, ${periodStart}, ${change.used}, ${change.released})`.execute(
+        this.database.tables(),
       ),
     );
   }
@@ -102,17 +121,6 @@ export class EmailQuota {
     const limit = subscription.limits.maxEmailsPerMonth;
     return { periodStart, limit: limit === UNLIMITED ? null : limit };
   }
-}
-
-/** E-mails of a period that are promised or sent. */
-async function committed(db: Sql, tenantId: number, periodStart: Date): Promise<number> {
-  const { rows } = await sql<{ emails: number }>`
-    select greatest(0, u.reserved + u.used - coalesce((select sum(s.released) from billing.email_settlements s
-      where s.tenant_id = u.tenant_id and s.period_start = u.period_start), 0))::bigint as emails
-    from billing.email_usage u
-    where u.tenant_id = ${tenantId} and u.period_start = ${periodStart}
-  `.execute(db);
-  return rows[0]?.emails ?? 0;
 }
 
 function isCount(value: number): boolean {

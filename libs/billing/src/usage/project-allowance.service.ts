@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { TenantsQuery } from '#access';
 import { UNLIMITED } from '../plans/plan.js';
-import { PlansQuery } from '../plans/plans.query.js';
+import { PlanRepository } from '../plans/plan.repository.js';
 import { SubscriptionAccounts } from '../subscriptions/subscription-accounts.service.js';
 import { PlanLimitReachedError } from './plan-limit.errors.js';
 
@@ -10,7 +10,7 @@ import { PlanLimitReachedError } from './plan-limit.errors.js';
 export class ProjectAllowance {
   constructor(
     @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
-    @Inject(PlansQuery) private readonly plans: PlansQuery,
+    @Inject(PlanRepository) private readonly plans: PlanRepository,
     @Inject(TenantsQuery) private readonly tenants: TenantsQuery,
   ) {}
 
@@ -20,9 +20,9 @@ export class ProjectAllowance {
    * tenant has no subscription.
    */
   async admit(tenantId: number): Promise<void> {
-    await this.accounts.change(tenantId, async ({ account, db }) => {
+    await this.accounts.change(tenantId, async ({ account }) => {
       const { tier, planVersionId } = account.state.terms;
-      const { maxProjects } = (await this.plans.ofSubscription(db, tier, planVersionId)).limits;
+      const { maxProjects } = (await this.plans.ofSubscription(tier, planVersionId)).limits;
       if (maxProjects === UNLIMITED || (await this.tenants.projectsOf(tenantId)) < maxProjects) return;
       throw new PlanLimitReachedError(maxProjects, 'projects');
     });

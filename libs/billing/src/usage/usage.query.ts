@@ -1,12 +1,13 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
+import { CreditsQuery } from '../credits/credits.query.js';
 import { billingPeriod } from '../subscriptions/billing-period.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 import { EmailQuota } from './email-quota.service.js';
 import type { UsageSummary } from './usage.js';
-import { AiCreditUsage, SubscriberCount } from './usage-sources.js';
+import { SubscriberCount } from './usage-sources.js';
 
 /** Reads what a tenant uses of its plan. */
 @Injectable()
@@ -17,22 +18,17 @@ export class UsageQuery {
     @Inject(EmailQuota) private readonly emails: EmailQuota,
     @Inject(Clock) private readonly clock: Clock,
     @Optional() @Inject(SubscriberCount) private readonly subscribers: SubscriberCount | undefined,
-    @Optional() @Inject(AiCreditUsage) private readonly credits: AiCreditUsage | undefined,
+    @Inject(CreditsQuery) private readonly credits: CreditsQuery,
   ) {}
 
   /** Throws `NotFoundError` when the tenant has no subscription. */
   ofTenant(scope: ProjectScope): Promise<UsageSummary> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const subscription = await this.subscriptions.ofTenant(scope);
       if (subscription === null) throw new NotFoundError();
       const { limits, aiCredits, anchoredAt } = subscription;
       const { start } = billingPeriod(anchoredAt, this.clock.now());
-      const { rows } = await sql<{ campaigns: number; projects: number }>`
-        select access.projects_of_tenant() as projects,
-          coalesce((select u.campaigns from billing.campaign_usage u
-            where u.tenant_id = ${scope.tenantId} and u.period_start = ${start}), 0) as campaigns
-      `.execute(db);
-      const { campaigns = 0, projects = 0 } = rows[0] ?? {};
+      const { campaigns, projects } = await this.#counted(scope, start);
       return {
         subscribers: {
           current: (await this.subscribers?.ofTenant(scope)) ?? 0,
@@ -40,9 +36,29 @@ export class UsageQuery {
         },
         campaigns: { current: campaigns, limit: limits.maxCampaignsPerMonth },
         projects: { current: projects, limit: limits.maxProjects },
-        aiCredits: { current: (await this.credits?.since(scope, start)) ?? 0, limit: aiCredits },
+        aiCredits: { current: await this.credits.since(scope, start), limit: aiCredits },
         emails: { current: await this.emails.committed(scope, start), limit: limits.maxEmailsPerMonth },
       };
     });
+  }
+
+  /** Campaigns of the month that began at `start`, and projects, of which a scope sees only its own. */
+  #counted({ tenantId }: ProjectScope, start: Date): Promise<{ campaigns: number; projects: number }> {
+    return this.database
+      .tables<BillingTables>()
+      .selectNoFrom((eb) => [
+        eb.fn<number>('access.projects_of_tenant').as('projects'),
+        eb.fn
+          .coalesce(
+            eb
+              .selectFrom('billing.campaign_usage')
+              .select('campaigns')
+              .where('tenantId', '=', tenantId)
+              .where('periodStart', '=', start),
+            eb.lit(0),
+          )
+          .as('campaigns'),
+      ])
+      .executeTakeFirstOrThrow();
   }
 }

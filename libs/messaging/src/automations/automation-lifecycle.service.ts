@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type AwaitedSignal, Signals } from '#audience';
+import { type AwaitedTrigger, Triggers } from '#audience';
 import { Clock, InvalidStateError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Automation, AutomationState, AutomationStatus } from './automation.js';
@@ -18,7 +18,7 @@ export class AutomationLifecycle {
     @Inject(AutomationChecks) private readonly checks: AutomationChecks,
     @Inject(AutomationPlan) private readonly plan: AutomationPlan,
     @Inject(AutomationVersions) private readonly versions: AutomationVersions,
-    @Inject(Signals) private readonly signals: Signals,
+    @Inject(Triggers) private readonly triggers: Triggers,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -43,15 +43,15 @@ export class AutomationLifecycle {
     const kept = state.isRevised ? null : state.versionId;
     automation.activate(kept ?? (await this.versions.add(scope, state, judged.resolved, now)), now);
     const awaited = awaitedBy(state, judged.resolved);
-    if (awaited === null) await this.signals.forget(scope, state.id);
-    else await this.signals.watch(scope, state.id, awaited);
+    if (awaited === null) await this.triggers.forget(scope, state.id);
+    else await this.triggers.watch(scope, state.id, awaited);
     await this.database.transaction(scope, ({ db }) => wakeRunners(db));
   }
 
   /** Throws InvalidStateError. */
   async pause(scope: ProjectScope, automation: Automation): Promise<void> {
     automation.pause(this.clock.now());
-    await this.signals.rest(scope, automation.state.id);
+    await this.triggers.rest(scope, automation.state.id);
     // Steps that are being taken end before the answer: who is inside then stays where they are.
     await this.database.transaction(scope, ({ db }) => stopSteps(db, automation.state.id));
   }
@@ -59,7 +59,7 @@ export class AutomationLifecycle {
   async #archive(scope: ProjectScope, automation: Automation): Promise<void> {
     const { id } = automation.state;
     automation.archive(this.clock.now());
-    await this.signals.forget(scope, id);
+    await this.triggers.forget(scope, id);
     await this.database.transaction(scope, async ({ db }) => {
       await stopSteps(db, id);
       await wakeRunners(db);
@@ -71,7 +71,7 @@ export class AutomationLifecycle {
 function awaitedBy(
   { triggerType, triggerTopicId }: AutomationState,
   { triggerSegmentId, eventName }: ResolvedAutomation,
-): AwaitedSignal | null {
+): AwaitedTrigger | null {
   if (triggerType === 'subscriber_joins_list' && triggerTopicId !== null)
     return { kind: 'SUBSCRIBED', subject: triggerTopicId };
   if (triggerType === 'segment_entered' && triggerSegmentId !== null)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import { eventually } from '#testing/eventually';
-import { MailPagesService } from '../mail-pages/mail-pages.service.js';
+import { MailViewService } from '../mail-pages/mail-view.service.js';
 import { StatisticsCheckQuery } from '../reports/statistics-check.query.js';
 import { MailboxSimulator } from '../tracking/mailbox-simulator.service.js';
 import { TrackedLinks } from '../tracking/tracked-links.service.js';
@@ -126,7 +126,7 @@ describe('mails of automations', () => {
     await fixture.enter(id, reader.email);
     await fixture.run();
     const { id: deliveryId, raw } = await sent(reader.id);
-    const page = await get(MailPagesService).render(fixture.scope, deliveryId);
+    const page = await get(MailViewService).render(fixture.scope, deliveryId);
     const { pixel, links } = await tokensOf(raw);
     expect(links).toHaveLength(3);
     for (const token of [pixel, ...links]) expect(page?.html).toContain(token);

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { consentProof, SubscribersService, TopicsService, type TopicView } from '#audience';
+import { consentProof, SignUpService, TopicsService, type TopicView } from '#audience';
 import { type EmailAddress, type Environment, parseEmailAddress, type ProjectScope } from '#kernel';
 import type { Announcer } from '#platform';
 import { prepareProject } from '#testing/system';
@@ -119,7 +119,7 @@ export class AutomationsFixture {
     this.#people += 1;
     const { email = `person${this.#people}@example.com`, topicKeys = [this.topic.topicKey] } = input;
     const { customFields = {} } = input;
-    const { id } = await this.messaging.get(SubscribersService).create(
+    const { id } = await this.messaging.get(SignUpService).create(
       this.scope,
       {
         address: address(email),

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Signals, TopicsQuery } from '#audience';
+import { Triggers, TopicsQuery } from '#audience';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Automation, AutomationFields, AutomationStatus } from './automation.js';
@@ -35,7 +35,7 @@ export class AutomationsService {
     @Inject(TriggerSegments) private readonly triggerSegments: TriggerSegments,
     @Inject(AutomationPlan) private readonly plan: AutomationPlan,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(Signals) private readonly signals: Signals,
+    @Inject(Triggers) private readonly triggers: Triggers,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -92,7 +92,7 @@ export class AutomationsService {
       const automation = await this.automations.lock(scope, idOrKey);
       const { currentlyActive } = await this.query.get(scope, automation.state.id);
       automation.refuseUnlessDeletable(currentlyActive);
-      await this.signals.forget(scope, automation.state.id);
+      await this.triggers.forget(scope, automation.state.id);
       await this.automations.remove(scope, automation, this.clock.now());
     });
   }

@@ -1,4 +1,4 @@
-import { Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Module, type OnApplicationShutdown, Optional } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import type { MailFooter, MailSources } from '../campaigns/campaign-template.js';
 import type { ReviewedContent } from '../campaigns/content-review.js';
@@ -26,15 +26,26 @@ export interface RenderedAhead {
   readonly eachMs: number;
 }
 
+/** The processes that do it, for all projects. */
+export class ContentPools {
+  readonly compiling = new ContentPool(COMPILING);
+  readonly rendering = new ContentPool(RENDERING);
+
+  close(): void {
+    this.compiling.close();
+    this.rendering.close();
+  }
+}
+
 /** Has projects' content compiled and filled in by processes of their own, so that no content holds up this one. */
 @Injectable()
 export class ContentProcesses implements OnApplicationShutdown {
-  readonly #compiling = new ContentPool(COMPILING);
-  readonly #rendering = new ContentPool(RENDERING);
   readonly #kept = new KeptResults();
   readonly #budget = new RenderBudget(() => performance.now());
   /** By the content: CPU time of one mail. */
   readonly #paces = new Map<string, number>();
+
+  constructor(@Optional() @Inject(ContentPools) private readonly pools: ContentPools = new ContentPools()) {}
 
   /**
    * @throws {MergeTemplateError} when a merge tag is not closed
@@ -67,7 +78,7 @@ export class ContentProcesses implements OnApplicationShutdown {
   ): Promise<readonly string[]> {
     if (!texts.some((text) => text.includes('{{') || text.includes('{%'))) return texts;
     const input = { texts, values };
-    return valueOf(await this.#rendering.run(scope.projectId, 'fill', input));
+    return valueOf(await this.pools.rendering.run(scope.projectId, 'fill', input));
   }
 
   /** One mail, kept for the next look at it. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
@@ -90,7 +101,7 @@ export class ContentProcesses implements OnApplicationShutdown {
     const waitMs = this.#budget.waitMs(projectId);
     if (waitMs > 0 || values.length === 0) return { rendered: [], waitMs, eachMs };
     const input = { parts, values, sliceMs: SLICE_MS };
-    const done = await this.#rendering.run(projectId, 'render', input);
+    const done = await this.pools.rendering.run(projectId, 'render', input);
     this.#budget.spend(projectId, done.cpuMs);
     const rendered = valueOf(done);
     const pace = done.cpuMs / rendered.length;
@@ -99,8 +110,7 @@ export class ContentProcesses implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    this.#compiling.close();
-    this.#rendering.close();
+    this.pools.close();
   }
 
   async #compiled<Name extends 'compile' | 'review' | 'mailFaults'>(
@@ -110,7 +120,7 @@ export class ContentProcesses implements OnApplicationShutdown {
   ): Promise<Done<Name>> {
     return this.#kept.of(
       [projectId, name, input],
-      () => this.#compiling.run(projectId, name, input),
+      () => this.pools.compiling.run(projectId, name, input),
       isLasting,
     );
   }
@@ -123,7 +133,7 @@ export class ContentProcesses implements OnApplicationShutdown {
   ): Promise<Done<Name>> {
     return this.#kept.of(
       [projectId, name, key],
-      () => this.#rendering.run(projectId, name, input),
+      () => this.pools.rendering.run(projectId, name, input),
       isLasting,
     );
   }

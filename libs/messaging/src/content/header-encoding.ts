@@ -1,3 +1,5 @@
+import libmime from 'libmime';
+
 /** A header name or value that must not go on the wire. */
 export class HeaderValueError extends Error {
   override readonly name = 'HeaderValueError';
@@ -16,9 +18,8 @@ const HEADER_NAME = /^[!-9;-~]+$/;
 
 /** RFC 5322 §2.1.1. */
 const LINE_LIMIT = 998;
-/** RFC 2047 §2: a line that holds an encoded word, and the word itself. */
+/** RFC 2047 §2: a line that holds an encoded word. */
 const ENCODED_LINE_LIMIT = 76;
-const ENCODED_WORD_LIMIT = 75;
 
 /** @throws {HeaderValueError} when the value holds C0 or DEL, which could end the field or hide another one */
 export function assertHeaderValue(name: string, value: string): void {
@@ -72,67 +73,12 @@ export function phrase(header: string, text: string): string {
 }
 
 /**
- * UTF-8 text as encoded words of at most 75 characters that split between characters only (RFC 2047 §5),
- * separated by single blanks, which a reader removes again.
+ * UTF-8 text as encoded words that split between characters only (RFC 2047 §5), separated by single blanks, which a
+ * reader removes again.
  */
-function encodedWords(text: string, firstLimit: number): string {
+function encodedWords(text: string, limit: number): string {
   const wellFormed = text.toWellFormed();
-  const encode = cheaperEncoding(wellFormed);
-  const words: string[] = [];
-  let room = Math.min(firstLimit, ENCODED_WORD_LIMIT) - encode.overhead;
-  let chunk = '';
-  let size = 0;
-  for (const character of wellFormed) {
-    const grown = size + encode.sizeOf(character);
-    if (chunk !== '' && encode.lengthOf(grown) > room) {
-      words.push(encode.word(chunk));
-      room = ENCODED_WORD_LIMIT - encode.overhead;
-      chunk = '';
-      size = 0;
-    }
-    chunk += character;
-    size += encode.sizeOf(character);
-  }
-  return [...words, encode.word(chunk)].join(' ');
-}
-
-interface WordEncoding {
-  readonly overhead: number;
-  /** Units of a character, and the encoded length of so many units. */
-  sizeOf(character: string): number;
-  lengthOf(size: number): number;
-  word(text: string): string;
-}
-
-const Q_SAFE = /[A-Za-z0-9!*+/-]/;
-
-const Q: WordEncoding = {
-  overhead: '=?UTF-8?Q??='.length,
-  sizeOf: (character) => (character === ' ' || Q_SAFE.test(character) ? 1 : 3 * Buffer.byteLength(character)),
-  lengthOf: (size) => size,
-  word: (text) => {
-    let encoded = '';
-    for (const byte of Buffer.from(text)) {
-      const character = String.fromCharCode(byte);
-      if (byte === 0x20) encoded += '_';
-      else
-        encoded += Q_SAFE.test(character)
-          ? character
-          : `=${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-    }
-    return `=?UTF-8?Q?${encoded}?=`;
-  },
-};
-
-const B: WordEncoding = {
-  overhead: '=?UTF-8?B??='.length,
-  sizeOf: (character) => Buffer.byteLength(character),
-  lengthOf: (size) => 4 * Math.ceil(size / 3),
-  word: (text) => `=?UTF-8?B?${Buffer.from(text).toString('base64')}?=`,
-};
-
-function cheaperEncoding(text: string): WordEncoding {
-  let quoted = 0;
-  for (const character of text) quoted += Q.sizeOf(character);
-  return quoted <= B.lengthOf(Buffer.byteLength(text)) ? Q : B;
+  const quoted = libmime.encodeWord(wellFormed, 'Q', limit);
+  const base64 = libmime.encodeWord(wellFormed, 'B', limit);
+  return quoted.length <= base64.length ? quoted : base64;
 }

@@ -138,10 +138,17 @@ const EARLIER = {
 describe('a delivery to a relay', () => {
   let fixture: MessagingFixture;
   let sink: RawSmtpSink;
+  /** One for each cell, of one campaign. */
+  let unsent: DeliveryRow[];
 
   beforeAll(async () => {
     // A refusal by policy would slow the next cells down.
     fixture = await MessagingFixture.open({ THROTTLE: 'false' });
+    await fixture.queuedCampaign(await fixture.scope(), CELLS.length);
+    await fixture.test.query(
+      `update messaging.deliveries set next_attempt_at = next_attempt_at + interval '1 year'`,
+    );
+    unsent = await fixture.deliveries();
   });
 
   afterAll(() => fixture.close());
@@ -156,9 +163,31 @@ describe('a delivery to a relay', () => {
     });
   }
 
+  /** The next mail of the campaign, which is the only one that is due. */
+  async function dueDelivery(): Promise<string> {
+    const delivery = unsent.shift();
+    if (delivery === undefined) throw new Error('There are more cells than deliveries.');
+    await fixture.test.query(`update messaging.deliveries set next_attempt_at = $2 where id = $1`, [
+      delivery.id,
+      fixture.clock.now(),
+    ]);
+    return delivery.id;
+  }
+
+  /** The one mail of a campaign of its own. */
+  async function onlyDelivery(change: string): Promise<string> {
+    const campaign = await fixture.queuedCampaign(await fixture.scope(), 1);
+    await fixture.test.query(change, [campaign.id]);
+    const [delivery] = await fixture.test.query<DeliveryRow>(
+      'select * from messaging.deliveries where source_id = $1',
+      [campaign.id],
+    );
+    return delivery?.id ?? '';
+  }
+
   /** Sends one mail through a lane of its own, and resolves when nobody holds it. */
   async function attempt(
-    campaignId: string,
+    deliveryId: string,
     transport: SmtpTransport,
     isSilent: (() => boolean) | null,
   ): Promise<DeliveryRow | undefined> {
@@ -178,8 +207,8 @@ describe('a delivery to a relay', () => {
     try {
       const tried = eventually('it was tried', async () => {
         const [found] = await fixture.test.query<DeliveryRow>(
-          'select * from messaging.deliveries where source_id = $1',
-          [campaignId],
+          'select * from messaging.deliveries where id = $1',
+          [deliveryId],
         );
         const wasTried = found?.last_error !== null || found.state === 'SENT';
         return found?.lease_token === null && wasTried ? found : null;
@@ -193,7 +222,7 @@ describe('a delivery to a relay', () => {
   }
 
   /** One mail to a relay that takes a mail before it where `way` says so, and behaves like this from there on. */
-  async function outcome(campaignId: string, way: Way, at: SinkStage, action: SinkAction) {
+  async function outcome(deliveryId: string, way: Way, at: SinkStage, action: SinkAction) {
     sink = await startRawSmtpSink({ extensions: EXTENSIONS[way] });
     const transport = transportTo(sink.url);
     try {
@@ -204,18 +233,16 @@ describe('a delivery to a relay', () => {
       sink.behave({ at, action, when: () => (isThere = true), ...(once ? { times: 1 } : {}) });
       const isSilent = SILENT.includes(action);
       if (isSilent) stopTime();
-      return await attempt(campaignId, transport, isSilent ? () => isThere : null);
+      return await attempt(deliveryId, transport, isSilent ? () => isThere : null);
     } finally {
       await sink.stop();
-      await fixture.test.query(`update messaging.campaigns set status = 'PAUSED' where status = 'SENDING'`);
     }
   }
 
   it.each(CELLS)('by %s that at %s is answered with %s is next %j', async (way, at, behaviour, next) => {
     const action = BEHAVIOURS[behaviour];
     if (action === undefined) throw new Error(`Nobody behaves like ${behaviour}.`);
-    const campaign = await fixture.queuedCampaign(await fixture.scope(), 1);
-    expect(await outcome(campaign.id, way, at, action)).toMatchObject(next);
+    expect(await outcome(await dueDelivery(), way, at, action)).toMatchObject(next);
   });
 
   it.each([
@@ -228,9 +255,7 @@ describe('a delivery to a relay', () => {
       `update messaging.deliveries set possible_duplicate = true where source_id = $1`,
     ],
   ])('%s does not leave before its recipient is accepted', async (_, change) => {
-    const campaign = await fixture.queuedCampaign(await fixture.scope(), 1);
-    await fixture.test.query(change, [campaign.id]);
-    const found = await outcome(campaign.id, 'BDAT at once', 'rcpt', 'drop');
+    const found = await outcome(await onlyDelivery(change), 'BDAT at once', 'rcpt', 'drop');
     expect(found).toMatchObject({ state: 'DEFERRED', reason: 'network' });
     expect(sink.commands.filter((line) => /^BDAT \d+ LAST$/.test(line))).toHaveLength(1);
   });

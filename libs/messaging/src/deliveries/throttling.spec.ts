@@ -40,8 +40,10 @@ describe('four workers together', () => {
   /** Moves the time and waits until nobody has anything to do at it. Resolves to how many mails have arrived by then. */
   async function after(milliseconds: number): Promise<number> {
     fixture.clock.advance(milliseconds);
+    let looks = 0;
     await eventually('nothing is due', async () => {
-      for (const worker of workers) worker.engine.wake();
+      // Each wakening has four workers ask the database.
+      if (looks++ % 10 === 0) for (const worker of workers) worker.engine.wake();
       const [row] = await fixture.test.query<{ busy: boolean }>(
         `select exists (select from messaging.deliveries where finished_at is null
              and (next_attempt_at <= $1 or state in ('CLAIMED', 'SENDING'))) as busy`,
@@ -64,18 +66,18 @@ describe('four workers together', () => {
 
   it('send a domain no more than its limit a second, and everybody one mail', async () => {
     await open({ THROTTLE_DOMAIN_RATE: '20' });
-    await fixture.queuedCampaign(scope, 120);
+    await fixture.queuedCampaign(scope, 60);
     start();
     const arrived = [await after(0)];
-    while ((arrived.at(-1) ?? 0) < 120 && arrived.length < 60) arrived.push(await after(SECOND / 4));
+    while ((arrived.at(-1) ?? 0) < 60 && arrived.length < 60) arrived.push(await after(SECOND / 4));
     // Over every span of time: a second's worth after the rest, and the limit from then on.
     arrived.forEach((count, step) => {
       for (let earlier = 0; earlier < step; earlier += 1)
         expect(count - (arrived[earlier] ?? 0)).toBeLessThanOrEqual(((step - earlier) / 4) * 20 + 20);
     });
     expect(arrived[0]).toBeLessThanOrEqual(20);
-    // And the limit is used: 120 mails in six seconds and a little.
-    expect(arrived.length / 4).toBeLessThan(8);
+    // And the limit is used: 60 mails in three seconds and a little.
+    expect(arrived.length / 4).toBeLessThan(4);
     arrivedOnce(await fixture.deliveries());
   });
 
@@ -105,7 +107,7 @@ describe('four workers together', () => {
       action: { reply: '451 4.7.0 [TSS04] Messages temporarily deferred due to user complaints' },
       times: 1,
     });
-    await fixture.queuedCampaign(scope, 300);
+    await fixture.queuedCampaign(scope, 150);
     start();
     const atHand = await after(0);
     // What the workers had at hand before they heard of it.
@@ -123,8 +125,8 @@ describe('four workers together', () => {
     await after(HOUR);
     const rows = await fixture.deliveries();
     expect(rows.every(({ state }) => state === 'SENT')).toBe(true);
-    expect(new Set(sink.messages.map(({ messageId }) => messageId)).size).toBe(300);
-    expect(sink.count()).toBe(300);
+    expect(new Set(sink.messages.map(({ messageId }) => messageId)).size).toBe(150);
+    expect(sink.count()).toBe(150);
   });
 
   it('slow a destination down when mails come back that it refused for our reputation', async () => {

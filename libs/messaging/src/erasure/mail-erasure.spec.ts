@@ -2,7 +2,7 @@ import { type INestApplicationContext, Module, type Type } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { AddressDigests, consentProof, ErasureService, SubscribersService, TopicsService } from '#audience';
+import { AddressDigests, consentProof, ErasureService, SignUpService, TopicsService } from '#audience';
 import { type EmailAddress, ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, loadConfig, PlatformModule } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
@@ -54,7 +54,7 @@ describe('erasure from mail', () => {
     if (!('address' in parsed)) throw new Error(parsed.fault);
     const { address } = parsed;
     const topic = await get(TopicsService).create(scope, { name: 'News', doubleOptInEnabled: false });
-    const { id } = await get(SubscribersService).create(
+    const { id } = await get(SignUpService).create(
       scope,
       { address, topicKeys: [topic.topicKey], source: 'API', firstName: 'Ada' },
       PROOF,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { consentProof, SubscribersService } from '#audience';
+import { consentProof, SignUpService } from '#audience';
 import type { BounceClass } from '#deliverability';
 import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { MessagingFixture } from '../messaging.fixture.js';
@@ -28,9 +28,7 @@ describe('what comes back of a mail', () => {
     const parsed = parseEmailAddress(email);
     if ('fault' in parsed) throw new Error(parsed.fault);
     const person = { address: parsed.address, topicKeys: [], source: 'API' } as const;
-    const { id } = await messaging
-      .get(SubscribersService)
-      .create(scope, person, consentProof('API_KEY', null));
+    const { id } = await messaging.get(SignUpService).create(scope, person, consentProof('API_KEY', null));
     return { id, email };
   }
 

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import { EnvironmentsQuery } from '#access';
 import type { ProjectScope } from '#kernel';
 import { Database, type TrackedMail, TrackingTokens } from '#platform';
@@ -33,13 +34,18 @@ interface LinkSetRow {
   readonly signature: Buffer;
 }
 
+/** A link set by its number, which a token gives together with the environment. */
+type LinkSetNumber = Pick<TrackedMail, 'linkSet' | 'environmentId'>;
+
 const KEPT = 2_000;
 
 /** Keeps where the tracked links of campaigns and automations lead. A set never changes, so it is read once a process. */
 @Injectable()
 export class LinkSets {
-  readonly #loaded = new Map<number, Promise<LinkSet | null>>();
-  readonly #known = new Map<number, LinkSet>();
+  readonly #sets = new LRUCache<string, LinkSet, LinkSetNumber>({
+    max: KEPT,
+    fetchMethod: async (_key, _stale, { context }) => (await this.#read(context)) ?? undefined,
+  });
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -76,41 +82,16 @@ export class LinkSets {
   }
 
   /** The set of that number, if this process has it at hand. */
-  atHand(linkSet: number): LinkSet | undefined {
-    return this.#known.get(linkSet);
+  atHand(mail: LinkSetNumber): LinkSet | undefined {
+    return this.#sets.get(keyOf(mail));
   }
 
   /** The set of a verified token; null when it is not there, or was not signed by us. */
-  find(mail: Pick<TrackedMail, 'linkSet' | 'environmentId'>): Promise<LinkSet | null> {
-    const loading = this.#loaded.get(mail.linkSet) ?? this.#load(mail);
-    // The one used last comes last: the first is the one to forget.
-    this.#loaded.delete(mail.linkSet);
-    this.#loaded.set(mail.linkSet, loading);
-    for (const oldest of this.#loaded.keys()) {
-      if (this.#loaded.size <= KEPT) break;
-      this.#forget(oldest);
-    }
-    return loading;
+  async find(mail: LinkSetNumber): Promise<LinkSet | null> {
+    return (await this.#sets.fetch(keyOf(mail), { context: mail })) ?? null;
   }
 
-  #load(mail: Pick<TrackedMail, 'linkSet' | 'environmentId'>): Promise<LinkSet | null> {
-    const loading = this.#read(mail);
-    loading.then(
-      (set) => (set === null ? this.#forget(mail.linkSet) : this.#known.set(mail.linkSet, set)),
-      () => this.#forget(mail.linkSet),
-    );
-    return loading;
-  }
-
-  #forget(linkSet: number): void {
-    this.#loaded.delete(linkSet);
-    this.#known.delete(linkSet);
-  }
-
-  async #read({
-    linkSet,
-    environmentId,
-  }: Pick<TrackedMail, 'linkSet' | 'environmentId'>): Promise<LinkSet | null> {
+  async #read({ linkSet, environmentId }: LinkSetNumber): Promise<LinkSet | null> {
     const scope = await this.environments.find(environmentId);
     if (scope === null) return null;
     const { rows } = await this.database.transaction(scope, ({ db }) =>
@@ -127,6 +108,8 @@ export class LinkSets {
     return this.tokens.verifyTargets(nameOf(set), row.urls, row.signature) ? set : null;
   }
 }
+
+const keyOf = ({ environmentId, linkSet }: LinkSetNumber): string => `${environmentId}/${linkSet}`;
 
 function ownerOf({ campaign_id: campaignId, version_id: versionId, place }: LinkSetRow): LinkSetOwner | null {
   if (campaignId !== null) return { campaignId };

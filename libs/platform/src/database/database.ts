@@ -11,12 +11,12 @@ import { PreparedStatements } from './prepared-statements.js';
 import { clockPreamble, lasting, scopePreamble, SYSTEM_PREAMBLE } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 import { checkPool } from './session.js';
-import { SharedReads } from './shared-reads.js';
+import { camelCaseColumns } from './tables.js';
 
-/** SQL bound to one transaction. */
+/** SQL bound to one transaction, without types: `Database.tables` has them. */
 export type Sql = Kysely<unknown>;
 
-/** One open transaction: `em` for aggregates, `db` for SQL, both on the same connection. */
+/** One open transaction, as those get it who hand it on; `Database.em` and `Database.tables` need no handing on. */
 export interface Transaction {
   readonly em: EntityManager;
   readonly db: Sql;
@@ -30,6 +30,8 @@ export interface DatabaseOptions extends PoolOptions {
 
 interface OpenTransaction extends Transaction {
   readonly scope: ProjectScope | 'system';
+  /** Once they are asked for. */
+  tables?: Sql;
 }
 
 /** For statements of their own; see `statement` and `list`. */
@@ -41,7 +43,9 @@ const LIST_CONNECTIONS = 4;
  * project environment (`transaction`), where row-level security shows only its rows, or, for workers'
  * and operators' work across projects, to the system (`system`).
  *
- * A call inside an open transaction of the same scope joins it; of another scope it throws.
+ * A call inside an open transaction of the same scope joins it; of another scope it throws. Inside, `em` is its unit of work
+ * and `tables` its SQL, both on its connection: whoever is called finds them there. SQL does not see what the unit of work
+ * has not written yet: flush before it reads.
  */
 export class Database {
   readonly #orm: MikroORM;
@@ -49,7 +53,6 @@ export class Database {
   readonly #prepared: PreparedStatements;
   readonly #lists: PreparedStatements;
   #compiler: Sql | undefined;
-  readonly #sharedLists = new SharedReads();
   readonly #asked = new AskedTogether((name, statement) => this.systemStatement(name, statement));
 
   private constructor(
@@ -90,6 +93,23 @@ export class Database {
   /** Runs `work` in one transaction that sees all projects' rows. For workers and operators only. */
   system<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.#run('system', SYSTEM_PREAMBLE, work);
+  }
+
+  /** The unit of work of the open transaction. Throws outside of one. */
+  get em(): EntityManager {
+    return this.#open().em;
+  }
+
+  /** SQL of the open transaction, on the tables of one or several contexts (`Tables`). Throws outside of a transaction. */
+  tables<DB>(): Kysely<DB> {
+    const open = this.#open();
+    open.tables ??= open.db.withPlugin(camelCaseColumns);
+    return open.tables as Kysely<DB>;
+  }
+
+  /** The same outside of a transaction and without a scope: row-level security shows it no rows. */
+  unscopedTables<DB>(): Kysely<DB> {
+    return this.unscoped.withPlugin(camelCaseColumns) as Kysely<DB>;
   }
 
   /**
@@ -134,16 +154,12 @@ export class Database {
 
   /**
    * The same for a SELECT of a page, on connections of its own: a page far down a list may take as long as hundreds of
-   * look-ups. Values are parameters of it, so that lists of one kind have one text. The rows may be others' too, who ask
-   * for the same page at the same time (SharedReads).
+   * look-ups. Values are parameters of it, so that lists of one kind have one text.
    */
-  list<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<readonly Row[]> {
+  list<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<Row[]> {
     const compiled = this.#compiled(statement);
     const settings = this.#lasting(scopePreamble(scope));
-    const key = JSON.stringify([scope.environmentId, compiled.values, compiled.text]);
-    return this.#sharedLists.run(key, () =>
-      this.#lists.run<Row>(settings, { name: nameOf(compiled.text), ...compiled }),
-    );
+    return this.#lists.run<Row>(settings, { name: nameOf(compiled.text), ...compiled });
   }
 
   /**
@@ -189,6 +205,12 @@ export class Database {
     // The ORM ends the pool only when it has used it.
     if (!this.pool.ended) await this.pool.end();
     await Promise.all([this.#prepared.close(), this.#lists.close()]);
+  }
+
+  #open(): OpenTransaction {
+    const open = this.#current.getStore();
+    if (open === undefined) throw new Error('No transaction is open.');
+    return open;
   }
 
   async #run<T>(

@@ -3,11 +3,13 @@ import type pg from 'pg';
 import { FORGET_PLANS, PlanAge } from './plan-age.js';
 
 const MARK = '/* prepared */';
+/** In front of a template, or behind the first word of what a builder makes (`modifyFront`). */
+const MARKED = /^(?:[a-z]+ )?\/\* prepared \*\//;
 /** More texts than that are no few hot ones: a mark stands where a text changes. */
 const MAX_STATEMENTS = 100;
 
 /**
- * Begins a statement that is asked for again and again, always by the same text: a connection parses and plans it
+ * Begins a statement, or follows its first word (`.modifyFront(prepared)`), that is asked for again and again, always by the same text: a connection parses and plans it
  * once for a while, and not at each time. The plan is made for any values, so each must lead to the same index. For
  * statements that share a transaction with others; one that stands alone is a `Database.statement`, which needs no
  * transaction around it.
@@ -22,7 +24,7 @@ export function keepPrepared(client: pg.ClientBase): void {
   const age = new PlanAge();
   Object.assign(client, {
     query: (text: unknown, values: unknown, ...rest: unknown[]) => {
-      const name = typeof text === 'string' && text.startsWith(MARK) ? nameOf(text) : undefined;
+      const name = typeof text === 'string' && MARKED.test(text) ? nameOf(text) : undefined;
       if (name === undefined) return query(text, values, ...rest);
       // Where it fails, what follows on the same connection does, and that is waited for.
       if (age.isOver()) void client.query(FORGET_PLANS).catch(() => undefined);

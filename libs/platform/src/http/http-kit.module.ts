@@ -1,4 +1,6 @@
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { APP_GUARD, Reflector } from '@nestjs/core';
+import { ThrottlerModule } from '@nestjs/throttler';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { Clock } from '#kernel';
@@ -11,17 +13,20 @@ import { databaseChecks } from '../operations/database-checks.js';
 import { HealthChecks } from '../operations/health-checks.js';
 import { Operations } from '../operations/operations.js';
 import { CONFIG, LOGGER } from '../platform.module.js';
-import { IdempotencyHook } from './idempotency/idempotency.hook.js';
+import { ScopeGuard } from './authentication/scope.guard.js';
+import { IdempotencyGuard } from './idempotency/idempotency.guard.js';
 import { IdempotencyKeysQuery } from './idempotency/idempotency-keys.query.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import { ProblemWriter } from './problems/problem-writer.js';
-import { PostgresRateLimitStore } from './rate-limit/postgres-rate-limit.store.js';
-import { RateLimiter } from './rate-limit/rate-limiter.js';
-import { RateLimitStore } from './rate-limit/rate-limit.js';
+import { PostgresRateLimitStorage } from './rate-limit/postgres-rate-limit.storage.js';
+import { RateLimitGuard } from './rate-limit/rate-limit.guard.js';
+import { RateLimitStorage } from './rate-limit/rate-limit.storage.js';
+import { rateLimits } from './rate-limit/rate-limits.js';
 import { RouteTable } from './routing/route-table.js';
 import { Deadline } from './server/deadline.js';
 import { Draining } from './server/draining.js';
 import { RequestLog } from './server/request-log.js';
+import { InputGuard } from './validation/input.guard.js';
 
 const providers = [
   RouteTable,
@@ -39,12 +44,12 @@ const providers = [
     inject: [CONFIG, Clock, LOGGER],
   },
   {
-    provide: RateLimitStore,
-    useFactory: async (config: Config, logger: Logger): Promise<RateLimitStore> => {
-      if (config.REDIS_URL === undefined) return new PostgresRateLimitStore(config.DATABASE_URL);
+    provide: RateLimitStorage,
+    useFactory: async (config: Config, logger: Logger): Promise<RateLimitStorage> => {
+      if (config.REDIS_URL === undefined) return new PostgresRateLimitStorage(config.DATABASE_URL);
       // Without Redis no process spends memory on its client.
-      const { RedisRateLimitStore } = await import('./rate-limit/redis-rate-limit.store.js');
-      return new RedisRateLimitStore(config.REDIS_URL, {
+      const { RedisRateLimitStorage } = await import('./rate-limit/redis-rate-limit.storage.js');
+      return new RedisRateLimitStorage(config.REDIS_URL, {
         begins: (error) =>
           logger.warn({ error: describeError(error) }, 'requests get 503: REDIS_URL does not answer'),
         ends: () => logger.warn('requests are answered again: REDIS_URL does'),
@@ -52,43 +57,51 @@ const providers = [
     },
     inject: [CONFIG, LOGGER],
   },
+  RateLimitGuard,
+  ScopeGuard,
+  InputGuard,
   {
-    provide: RateLimiter,
-    useFactory: (store: RateLimitStore, config: Config) =>
-      new RateLimiter(store, config.RATE_LIMIT_PER_MINUTE),
-    inject: [RateLimitStore, CONFIG],
-  },
-  {
-    provide: IdempotencyHook,
+    provide: IdempotencyGuard,
     useFactory: (database: Database, config: Config, logger: Logger) =>
-      new IdempotencyHook(new IdempotencyKeysQuery(database), config, logger),
+      new IdempotencyGuard(new IdempotencyKeysQuery(database), config, logger),
     inject: [Database, CONFIG, LOGGER],
   },
   {
     provide: Deadline,
-    useFactory: (problems: ProblemFilter, idempotency: IdempotencyHook) =>
+    useFactory: (problems: ProblemFilter, idempotency: IdempotencyGuard) =>
       new Deadline(problems, idempotency),
-    inject: [ProblemFilter, IdempotencyHook],
+    inject: [ProblemFilter, IdempotencyGuard],
   },
   {
     provide: Operations,
-    useFactory: (database: Database, store: RateLimitStore, registry: Registry, draining: Draining) => {
+    useFactory: (database: Database, storage: RateLimitStorage, registry: Registry, draining: Draining) => {
       collectProcessMetrics(registry, database.pool);
-      const rateLimit = { name: 'rateLimit', check: () => store.ping() };
+      const rateLimit = { name: 'rateLimit', check: () => storage.ping() };
       const checks = [...databaseChecks(database), rateLimit, draining.check()];
       return new Operations(new HealthChecks(checks), registry);
     },
-    inject: [Database, RateLimitStore, Registry, Draining],
+    inject: [Database, RateLimitStorage, Registry, Draining],
   },
 ];
 
+/** In the contract's order: 429, 403, what is wrong with the request's form, and then its idempotency key. */
+const guards = [RateLimitGuard, ScopeGuard, InputGuard, IdempotencyGuard].map((guard) => ({
+  provide: APP_GUARD,
+  useExisting: guard,
+}));
+
+const throttler = ThrottlerModule.forRootAsync({
+  useFactory: rateLimits,
+  inject: [CONFIG, RateLimitStorage, Reflector],
+});
+
 /** The parts of the HTTP kit that Nest injects; `useHttpKit` puts them to work. */
 @Global()
-@Module({ providers, exports: providers })
+@Module({ imports: [throttler], providers: [...providers, ...guards], exports: providers })
 export class HttpKitModule implements OnApplicationShutdown {
-  constructor(@Inject(RateLimitStore) private readonly store: RateLimitStore) {}
+  constructor(@Inject(RateLimitStorage) private readonly storage: RateLimitStorage) {}
 
   async onApplicationShutdown(): Promise<void> {
-    await this.store.close();
+    await this.storage.close();
   }
 }

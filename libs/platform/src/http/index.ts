@@ -13,7 +13,7 @@ export {
   type ProblemSlug,
   type ProblemType,
 } from './problems/problem-types.js';
-export { RateLimiter } from './rate-limit/rate-limiter.js';
+export { LimitClients } from './rate-limit/rate-limits.js';
 export { RouteTable } from './routing/route-table.js';
 export { Draining } from './server/draining.js';
 export { requestIdOf } from './server/request-id.js';

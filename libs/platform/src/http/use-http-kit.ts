@@ -6,13 +6,13 @@ import { CONFIG } from '../platform.module.js';
 import { AccessHook } from './authentication/access.hook.js';
 import { ApiKeyAuthenticator } from './authentication/api-key-authenticator.js';
 import { clientAddressReader } from './authentication/trusted-proxy.js';
-import { IdempotencyHook } from './idempotency/idempotency.hook.js';
+import { IdempotencyGuard } from './idempotency/idempotency.guard.js';
 import { API_PREFIX } from './operation/api-controller.decorator.js';
 import { isPage, linkHeader } from './pagination/link-header.js';
 import type { Pagination } from './pagination/page.js';
 import { registerBodyParsers } from './parsing/body-parsers.js';
 import { ProblemFilter } from './problems/problem.filter.js';
-import { RateLimiter } from './rate-limit/rate-limiter.js';
+import { RateLimitGuard } from './rate-limit/rate-limit.guard.js';
 import { RouteTable } from './routing/route-table.js';
 import { Deadline } from './server/deadline.js';
 import { Draining } from './server/draining.js';
@@ -20,7 +20,6 @@ import { RequestLog } from './server/request-log.js';
 import { ignoreUnknownExpectations, refuseWithoutHost } from './server/request-form.js';
 import { addSecurityHeaders } from './server/response-headers.js';
 import { RequestValidationPipe } from './validation/request-validation.pipe.js';
-import { refuseUnknownInput } from './validation/unknown-input.hook.js';
 
 /**
  * Makes an application that imports `HttpKitModule` obey the contract's common rules. Called once, before
@@ -46,7 +45,9 @@ function decorateRequests(fastify: FastifyInstance, { TRUST_PROXY }: Config): vo
     },
   });
   fastify.decorateRequest('caller', null);
+  fastify.decorateRequest('isCounted', false);
   fastify.decorateRequest('rawBody', null);
+  fastify.decorateRequest('bodyFault', null);
   fastify.decorateRequest('bodyHash', null);
   fastify.decorateRequest('idempotentRun', null);
   fastify.decorateRequest('deadline', null);
@@ -60,14 +61,13 @@ function registerRoutes(fastify: FastifyInstance, routes: RouteTable): void {
   });
 }
 
-/** In the contract's order: 401, 429, 403 before the body is read; then its form, then the idempotency key. */
+/** Finds out who calls before the body is read; `HttpKitModule` has the guards, which come after it. */
 function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {
   const access = new AccessHook(
     app.get(ApiKeyAuthenticator, { strict: false }),
-    app.get(RateLimiter),
+    app.get(RateLimitGuard),
     app.get(RouteTable),
   );
-  const idempotency = app.get(IdempotencyHook);
   const deadline = app.get(Deadline);
   fastify.decorate('admitUnread', (request, reply) => access.admitUnread(request, reply));
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -80,10 +80,6 @@ function registerRequestHooks(fastify: FastifyInstance, app: NestFastifyApplicat
     refuseWithoutHost(request);
     await access.admit(request, reply);
   });
-  fastify.addHook('preHandler', async (request, reply) => {
-    refuseUnknownInput(request);
-    await idempotency.begin(request, reply);
-  });
   // Reading the body has left the context of onRequest.
   fastify.addHook('preHandler', (request, _reply, done) => inContext(request, done));
 }
@@ -94,7 +90,8 @@ function isOfApi({ url, routeOptions }: FastifyRequest): boolean {
 }
 
 function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplication): void {
-  const idempotency = app.get(IdempotencyHook);
+  const idempotency = app.get(IdempotencyGuard);
+  const rateLimit = app.get(RateLimitGuard);
   const log = app.get(RequestLog);
   const deadline = app.get(Deadline);
   const { PUBLIC_URL } = app.get<Config>(CONFIG);
@@ -113,6 +110,9 @@ function registerReplyHooks(fastify: FastifyInstance, app: NestFastifyApplicatio
     deadline.stop(request);
     // A connection that is kept would hold up the end of the process.
     if (draining.isOn) void reply.header('connection', 'close');
+    // Answered before the guards, such as a body that is too large.
+    if (request.caller !== null && !request.isCounted)
+      await rateLimit.checkUnrouted(request, reply).catch(() => undefined);
     await idempotency.end(request, reply, payload);
     return payload;
   });

@@ -1,17 +1,18 @@
 import { sql } from 'kysely';
 import { type DomainEvent, newId, type ProjectScope } from '#kernel';
-import type { Sql } from '../database/database.js';
+import { Database, type Sql } from '../database/database.js';
 
 /**
- * Writes events beside the rows they tell of, in the caller's transaction: both are kept, or neither.
+ * Writes events beside the rows they tell of, in the open transaction of a database: both are kept, or neither.
  * The relay hands each to its handlers, at least once; the handlers' inbox makes it once.
  */
 export async function publish(
-  db: Sql,
+  transaction: Database | Sql,
   scope: ProjectScope,
   ...events: readonly DomainEvent[]
 ): Promise<void> {
   if (events.length === 0) return;
+  const db = transaction instanceof Database ? transaction.tables() : transaction;
   const rows = events.map((event) => ({ id: newId(), event_name: event.name, payload: event.payload }));
   await sql`
     insert into platform.outbox (id, environment_id, event_name, payload)

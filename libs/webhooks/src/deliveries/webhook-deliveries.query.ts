@@ -54,7 +54,8 @@ export class WebhookDeliveriesQuery {
    */
   async claim({ limit, limitOfOne, busy = new Map() }: ClaimLimits): Promise<DueWebhook[]> {
     if (!(await this.#isAny())) return [];
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
+      // A template: most of it are arrays as rows and a limit that another row gives.
       const { rows } = await sql<DueWebhook>`
         with candidate as materialized (
           select c.id
@@ -75,16 +76,17 @@ export class WebhookDeliveriesQuery {
           update webhooks.deliveries d set attempts = d.attempts + 1, next_attempt_at = ${presentAnd(LEASE_MS)}
           from due where d.id = due.id returning d.*
         )
-        select c.id, c.endpoint_id as "endpointId", c.environment_id as "environmentId", p.project_id as "projectId", e.id as "eventId", e.type, e.data,
-          e.occurred_at as "occurredAt", p.url, p.secret, c.attempts as attempt,
-          case when p.previous_secret_until > ${present} then p.previous_secret end as "previousSecret"
+        select c.id, c.endpoint_id, c.environment_id, p.project_id, e.id as event_id, e.type, e.data,
+          e.occurred_at, p.url, p.secret, c.attempts as attempt,
+          case when p.previous_secret_until > ${present} then p.previous_secret end as previous_secret
         from claimed c join webhooks.events e on e.id = c.event_id join webhooks.endpoints p on p.id = c.endpoint_id
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows;
     });
   }
 
   #isAny(): Promise<boolean> {
+    // A template: it becomes part of a statement with what others ask at the same moment.
     return this.database.holds(
       'webhooks.due',
       sql`(
@@ -109,7 +111,8 @@ export class WebhookDeliveriesQuery {
       error,
       next_attempt_at: nextAttemptAt,
     }));
-    await this.database.system(({ db }) =>
+    // A template: it reads rows of JSON and writes by them.
+    await this.database.system(() =>
       sql`
         with outcome as (
           select o.id, o.environment_id, o.attempt, o.at, o.duration_ms, o.status, o.next_attempt_at,
@@ -133,7 +136,7 @@ export class WebhookDeliveriesQuery {
         select o.id, o.environment_id, o.attempt, o.at, o.duration_ms, o.status, o.error
         from outcome o join webhooks.deliveries d on d.id = o.id
         on conflict do nothing
-      `.execute(db),
+      `.execute(this.database.tables()),
     );
   }
 }

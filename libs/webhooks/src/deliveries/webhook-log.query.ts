@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { WEBHOOKS_CHANNEL } from '../events/webhook-announcer.service.js';
+import { notifyWorkers } from '../events/webhook-announcer.service.js';
+import type { WebhookTables } from '../webhook-tables.js';
 
 /** One event on its way to one endpoint. */
 export interface WebhookLogRow {
@@ -34,39 +34,60 @@ export class WebhookLog {
 
   /** The newest `limit` of an endpoint. */
   async newest(scope: ProjectScope, endpointId: string, limit: number): Promise<WebhookLogRow[]> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<WebhookLogRow>`
-        select d.id, d.event_id as "eventId", e.type, d.endpoint_id as "endpointId", d.state, d.attempts,
-          d.last_status as "lastStatus", d.last_error as "lastError", d.created_at as "createdAt",
-          case when d.finished_at is null then d.next_attempt_at end as "nextAttemptAt"
-        from webhooks.deliveries d join webhooks.events e on e.id = d.event_id
-        where d.endpoint_id = ${endpointId} and d.environment_id = ${scope.environmentId}
-        order by d.created_at desc, d.id desc limit ${limit}
-      `.execute(db);
-      return rows;
+    return this.database.transaction(scope, async () => {
+      const rows = await this.database
+        .tables<WebhookTables>()
+        .selectFrom('webhooks.deliveries as d')
+        .innerJoin('webhooks.events as e', 'e.id', 'd.eventId')
+        .select(['d.id', 'd.eventId', 'e.type', 'd.endpointId', 'd.state', 'd.attempts'])
+        .select(['d.lastStatus', 'd.lastError', 'd.createdAt', 'd.nextAttemptAt', 'd.finishedAt'])
+        .where('d.endpointId', '=', endpointId)
+        .where('d.environmentId', '=', scope.environmentId)
+        .orderBy('d.createdAt', 'desc')
+        .orderBy('d.id', 'desc')
+        .limit(limit)
+        .execute();
+      return rows.map(({ finishedAt, nextAttemptAt, ...row }) => ({
+        ...row,
+        nextAttemptAt: finishedAt === null ? nextAttemptAt : null,
+      }));
     });
   }
 
   /** Tells it again from the first attempt on; how many. Endpoints that are disabled are left out. */
   async replay(scope: ProjectScope, which: Replay): Promise<number> {
-    const now = this.clock.now();
-    const chosen =
-      'deliveryId' in which
-        ? sql`d.id = ${which.deliveryId}`
-        : sql`d.endpoint_id = ${which.endpointId} and d.created_at >= ${which.since}
-            and (${which.state} = 'ALL' or d.state = 'FAILED')`;
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ count: number }>`
-        with again as (
-          insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
-          select platform.new_id(), d.environment_id, d.endpoint_id, d.event_id, ${now}, ${now}
-          from webhooks.deliveries d join webhooks.endpoints p on p.id = d.endpoint_id and p.status = 'ENABLED'
-          where d.environment_id = ${scope.environmentId} and d.finished_at is not null and ${chosen}
-          returning id
-        )
-        select count(*) as count, pg_notify(${WEBHOOKS_CHANNEL}, '') from again
-      `.execute(db);
-      return rows[0]?.count ?? 0;
+    return this.database.transaction(scope, async () => {
+      const tables = this.database.tables<WebhookTables>();
+      const { numInsertedOrUpdatedRows } = await tables
+        .insertInto('webhooks.deliveries')
+        .columns(['id', 'environmentId', 'endpointId', 'eventId', 'nextAttemptAt', 'createdAt'])
+        .expression(this.#ended(scope, which))
+        .executeTakeFirstOrThrow();
+      await notifyWorkers(tables);
+      return Number(numInsertedOrUpdatedRows);
     });
+  }
+
+  /** Those that have ended, as they would begin now. */
+  #ended(scope: ProjectScope, which: Replay) {
+    const now = this.clock.now();
+    const ended = this.database
+      .tables<WebhookTables>()
+      .selectFrom('webhooks.deliveries as d')
+      .innerJoin('webhooks.endpoints as p', 'p.id', 'd.endpointId')
+      .select((eb) => [
+        eb.fn<string>('platform.new_id').as('id'),
+        'd.environmentId',
+        'd.endpointId',
+        'd.eventId',
+        eb.val(now).as('nextAttemptAt'),
+        eb.val(now).as('createdAt'),
+      ])
+      .where('d.environmentId', '=', scope.environmentId)
+      .where('p.status', '=', 'ENABLED')
+      .where('d.finishedAt', 'is not', null);
+    if ('deliveryId' in which) return ended.where('d.id', '=', which.deliveryId);
+    const ofOne = ended.where('d.endpointId', '=', which.endpointId).where('d.createdAt', '>=', which.since);
+    return which.state === 'ALL' ? ofOne : ofOne.where('d.state', '=', 'FAILED');
   }
 }

@@ -1,19 +1,76 @@
 import { randomBytes } from 'node:crypto';
-import type { AnnouncementType } from '#kernel';
+import type { AnnouncementType, ProjectScope } from '#kernel';
 
 export type EndpointStatus = 'ENABLED' | 'DISABLED';
 
-/** Where a project wants to be told of what happens. */
-export interface Endpoint {
-  readonly id: string;
+export interface NewEndpoint {
   readonly url: string;
   readonly description: string | null;
   /** Empty: all. */
   readonly eventTypes: readonly AnnouncementType[];
-  readonly status: EndpointStatus;
-  readonly disabledReason: string | null;
+}
+
+export type EndpointPatch = Partial<NewEndpoint & { readonly status: EndpointStatus }>;
+
+type Owner = Pick<ProjectScope, 'environmentId' | 'projectId'>;
+
+const HOUR_MS = 3_600_000;
+
+/** Where a project wants to be told of what happens. */
+export class Endpoint {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly projectId: number;
+  url: string;
+  description: string | null;
+  /** Empty: all. */
+  eventTypes: AnnouncementType[];
+  /** Sealed, as the one before, which signs beside it until its end. */
+  secret: string;
+  previousSecret: string | null = null;
+  previousSecretUntil: Date | null = null;
+  status: EndpointStatus = 'ENABLED';
+  disabledReason: string | null = null;
   readonly createdAt: Date;
-  readonly updatedAt: Date;
+  updatedAt: Date;
+
+  constructor(id: string, owner: Owner, wanted: NewEndpoint, secret: string, now: Date) {
+    this.id = id;
+    this.environmentId = owner.environmentId;
+    this.projectId = owner.projectId;
+    this.url = wanted.url;
+    this.description = wanted.description;
+    this.eventTypes = [...wanted.eventTypes];
+    this.secret = secret;
+    this.createdAt = now;
+    this.updatedAt = now;
+  }
+
+  /** What is left out stays. */
+  change({ url, description, eventTypes, status }: EndpointPatch, now: Date): void {
+    this.url = url ?? this.url;
+    if (description !== undefined) this.description = description;
+    if (eventTypes !== undefined) this.eventTypes = [...eventTypes];
+    if (status !== undefined) this.disabledReason = null;
+    this.status = status ?? this.status;
+    this.updatedAt = now;
+  }
+
+  /** A new secret, sealed. The one before signs beside it for so long. */
+  rotateSecret(secret: string, overlapHours: number, now: Date): void {
+    this.previousSecret = this.secret;
+    this.previousSecretUntil = new Date(now.getTime() + overlapHours * HOUR_MS);
+    this.secret = secret;
+    this.updatedAt = now;
+  }
+
+  /** Is told nothing more. One that is disabled keeps its reason. */
+  disable(reason: string, now: Date): void {
+    if (this.status === 'DISABLED') return;
+    this.status = 'DISABLED';
+    this.disabledReason = reason;
+    this.updatedAt = now;
+  }
 }
 
 const SECRET_BYTES = 32;

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { type SealedRow, SealedRows } from '#platform';
 import { webhookSecret } from './webhook-secret.js';
 
-/** The signing secrets of all projects' webhook endpoints. */
+/** The signing secrets of all projects' webhook endpoints; in templates, as all that is sealed anew. */
 @Injectable()
 export class SealedWebhookSecrets extends SealedRows<string> {
   override readonly inWords = 'webhook secrets';

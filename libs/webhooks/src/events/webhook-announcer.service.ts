@@ -1,8 +1,9 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { type AnnouncementType, Clock, type ProjectScope } from '#kernel';
 import { type Announcement, Announcer, Database, describeError, LOGGER, Loop, type Sql } from '#platform';
+import type { WebhookTables } from '../webhook-tables.js';
 
 const REFRESH_MS = 2_000;
 
@@ -48,9 +49,10 @@ export class WebhookAnnouncer extends Announcer implements OnModuleInit, OnAppli
 
   /** Learns who listens now. */
   async refresh(): Promise<void> {
+    // A function by its definer's rights: who listens is known before there is a scope.
     const { rows } = await sql<{ environmentId: number; eventTypes: string[] }>`
-      select environment_id as "environmentId", event_types as "eventTypes" from webhooks.listeners()
-    `.execute(this.database.unscoped);
+      select environment_id, event_types from webhooks.listeners()
+    `.execute(this.database.unscopedTables());
     const grouped = Map.groupBy(rows, ({ environmentId }) => environmentId);
     this.#failures = 0;
     this.#listeners = new Map(
@@ -78,23 +80,22 @@ export class WebhookAnnouncer extends Announcer implements OnModuleInit, OnAppli
       select ${scope.environmentId}::bigint as environment_id, e.type, e.subscriber_id, e.data
       from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as e(type text, subscriber_id uuid, data jsonb)
     `;
-    await this.database.transaction(scope, ({ db }) => this.#write(db, rows));
+    await this.database.transaction(scope, () => this.#write(rows));
   }
 
   override hearsAnywhere(type: AnnouncementType): boolean {
     return [...this.#listeners.keys()].some((environmentId) => this.hears({ environmentId }, type));
   }
 
-  override async announceRows(db: Sql, type: AnnouncementType, rows: RawBuilder<unknown>): Promise<void> {
+  override async announceRows(_: Sql, type: AnnouncementType, rows: RawBuilder<unknown>): Promise<void> {
     if (!this.hearsAnywhere(type)) return;
     await this.#write(
-      db,
       sql`select r.environment_id, ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`,
     );
   }
 
-  /** Of what nobody listens to, nothing is kept. */
-  async #write(db: Sql, rows: RawBuilder<unknown>): Promise<void> {
+  /** Of what nobody listens to, nothing is kept. A template, since the rows are one: SQL of whoever has them. */
+  async #write(rows: RawBuilder<unknown>): Promise<void> {
     const now = this.clock.now();
     await sql`
       with told as materialized (
@@ -114,6 +115,13 @@ export class WebhookAnnouncer extends Announcer implements OnModuleInit, OnAppli
           and (p.event_types = '{}' or e.type = any (p.event_types))
       )
       select pg_notify(${WEBHOOKS_CHANNEL}, '')
-    `.execute(db);
+    `.execute(this.database.tables());
   }
+}
+
+/** Tells workers, once the transaction is there, that something waits to be told. */
+export async function notifyWorkers(tables: Kysely<WebhookTables>): Promise<void> {
+  await tables
+    .selectNoFrom((eb) => eb.fn('pg_notify', [eb.val(WEBHOOKS_CHANNEL), eb.val('')]).as('notified'))
+    .execute();
 }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { WebhookTables } from '../webhook-tables.js';
 
 export interface ToldEvent {
   readonly id: string;
@@ -17,33 +18,51 @@ export class WebhookPersonalData {
 
   /** Oldest first. */
   async of(scope: ProjectScope, subscriberId: string): Promise<ToldEvent[]> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<ToldEvent>`
-        select id, type, occurred_at as "occurredAt", data from webhooks.events
-        where environment_id = ${scope.environmentId} and subscriber_id = ${subscriberId} order by occurred_at, id
-      `.execute(db);
-      return rows;
-    });
+    return this.database.transaction(scope, () =>
+      this.database
+        .tables<WebhookTables>()
+        .selectFrom('webhooks.events')
+        .select(['id', 'type', 'occurredAt', 'data'])
+        .where('environmentId', '=', scope.environmentId)
+        .where('subscriberId', '=', subscriberId)
+        .orderBy('occurredAt')
+        .orderBy('id')
+        .execute(),
+    );
   }
 
   /** What is still to be told then says of whom, and nothing about them. */
   async erase(scope: ProjectScope, subscriberId: string): Promise<void> {
-    await this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        update webhooks.events set data = jsonb_build_object('subscriberId', subscriber_id)
-        where environment_id = ${scope.environmentId} and subscriber_id = ${subscriberId}
-      `.execute(db);
+    const { environmentId } = scope;
+    await this.database.transaction(scope, async () => {
+      const tables = this.database.tables<WebhookTables>();
+      await tables
+        .updateTable('webhooks.events')
+        .set({ data: sql`jsonb_build_object('subscriberId', subscriber_id)` })
+        .where('environmentId', '=', environmentId)
+        .where('subscriberId', '=', subscriberId)
+        .execute();
       // A receiver's answer may repeat what it was told.
-      const told = sql`select d.id from webhooks.deliveries d join webhooks.events e on e.id = d.event_id
-        where e.environment_id = ${scope.environmentId} and e.subscriber_id = ${subscriberId}`;
-      await sql`
-        update webhooks.deliveries set last_error = 'erased'
-        where environment_id = ${scope.environmentId} and last_error is not null and id in (${told})
-      `.execute(db);
-      await sql`
-        update webhooks.attempts set error = 'erased'
-        where environment_id = ${scope.environmentId} and error is not null and delivery_id in (${told})
-      `.execute(db);
+      const told = tables
+        .selectFrom('webhooks.deliveries as d')
+        .innerJoin('webhooks.events as e', 'e.id', 'd.eventId')
+        .select('d.id')
+        .where('e.environmentId', '=', environmentId)
+        .where('e.subscriberId', '=', subscriberId);
+      await tables
+        .updateTable('webhooks.deliveries')
+        .set({ lastError: 'erased' })
+        .where('environmentId', '=', environmentId)
+        .where('lastError', 'is not', null)
+        .where('id', 'in', told)
+        .execute();
+      await tables
+        .updateTable('webhooks.attempts')
+        .set({ error: 'erased' })
+        .where('environmentId', '=', environmentId)
+        .where('error', 'is not', null)
+        .where('deliveryId', 'in', told)
+        .execute();
     });
   }
 }

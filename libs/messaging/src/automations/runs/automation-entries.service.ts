@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Signals, SubscribersQuery } from '#audience';
+import { Triggers, SubscribersQuery } from '#audience';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
 import { AlreadyInsideError } from '../automation.errors.js';
@@ -27,7 +27,7 @@ export class AutomationEntries {
     @Inject(Database) private readonly database: Database,
     @Inject(AutomationRepository) private readonly automations: AutomationRepository,
     @Inject(VersionPlans) private readonly plans: VersionPlans,
-    @Inject(Signals) private readonly signals: Signals,
+    @Inject(Triggers) private readonly triggers: Triggers,
     @Inject(SubscribersQuery) private readonly subscribers: SubscribersQuery,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -37,7 +37,7 @@ export class AutomationEntries {
     return this.database.transaction(scope, async ({ db }) => {
       const automation = await this.#open(scope, db, automationId);
       if (automation?.status !== 'ACTIVE') return 0;
-      const noted = this.signals.taking(scope, automationId, CHUNK);
+      const noted = this.triggers.taking(scope, automationId, CHUNK);
       return (await this.#enter(scope, db, automation, noted)).taken;
     });
   }
@@ -105,7 +105,7 @@ export class AutomationEntries {
       with noted as (${noted}),
       entering as materialized (
         select messaging.new_run_id() as run_id, n.subscriber_id, n.data
-        from (${admitted(reEntry, number, this.signals.isThere(sql`n.subscriber_id`))}) n
+        from (${admitted(reEntry, number, this.triggers.isThere(sql`n.subscriber_id`))}) n
       ), entered as (
         insert into messaging.automation_runs (environment_id, automation_number, version_id, wake_at, entered_at, id,
           subscriber_id, position, is_waiting)

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { SIGNALS_CHANNEL } from '#audience';
+import { TRIGGERS_CHANNEL } from '#audience';
 import { Clock } from '#kernel';
 import { describeError, LOGGER, Loop, Notifications } from '#platform';
 import { AutomationEntries } from './automation-entries.service.js';
@@ -82,7 +82,7 @@ export class AutomationRunner {
   }
 
   start(): void {
-    this.#stopListening = [SIGNALS_CHANNEL, RUNS_CHANNEL].map((channel) =>
+    this.#stopListening = [TRIGGERS_CHANNEL, RUNS_CHANNEL].map((channel) =>
       this.notifications.listen(channel, () => this.#loop.wake()),
     );
     this.#loop.start();

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import { Signals } from '#audience';
+import { Triggers } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database, present } from '#platform';
 import { scopeOf } from './runs.query.js';
@@ -17,7 +17,7 @@ type Row = Parameters<typeof scopeOf>[0] & { readonly id: string };
 export class WaitingWork {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(Signals) private readonly signals: Signals,
+    @Inject(Triggers) private readonly triggers: Triggers,
   ) {}
 
   /** Whether there is anything to do at all: asked by every worker twice a second, so as cheaply as can be. */
@@ -42,7 +42,7 @@ export class WaitingWork {
 
   /** Those for which something was noted. */
   entries(): Promise<readonly FoundAutomation[]> {
-    return this.#find(sql`a.status = 'ACTIVE' and a.id in (${this.signals.pending()})`);
+    return this.#find(sql`a.status = 'ACTIVE' and a.id in (${this.triggers.pending()})`);
   }
 
   /** Those that were archived with people inside. */

@@ -1,75 +1,48 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { API_PREFIX } from '../operation/api-controller.decorator.js';
-import type { OperationOptions } from '../operation/operation-options.js';
 import { ProblemError } from '../problems/problem-error.js';
 import { pathOf } from '../problems/problem-writer.js';
-import type { RateLimit } from '../rate-limit/rate-limit.js';
-import type { RateLimiter } from '../rate-limit/rate-limiter.js';
+import type { RateLimitGuard } from '../rate-limit/rate-limit.guard.js';
 import type { RouteTable } from '../routing/route-table.js';
-import { accepts } from './accept.js';
 import type { ApiKeyAuthenticator } from './api-key-authenticator.js';
-import type { AuthenticatedCaller } from './authenticated-caller.js';
 import { readCredentials } from './credentials.js';
+import { requireScope } from './scope.guard.js';
 
 /**
- * Who may come in, decided before a byte of the body is read: 401, then 429, then 403, then whether the
- * answer would be acceptable. Routes without `@Operation` are open, and the kit allows none below /api/v1.
+ * Finds out who calls before a byte of the body is read: 401. The guards decide what they may; what comes to no route,
+ * and so to no guard, is decided here. Routes without `@Operation` are open, and the kit allows none below /api/v1.
  */
 export class AccessHook {
   constructor(
     private readonly authenticator: ApiKeyAuthenticator,
-    private readonly limiter: RateLimiter,
+    private readonly rateLimit: RateLimitGuard,
     private readonly routes: RouteTable,
   ) {}
 
   async admit(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    if (request.is404) return this.#refuseUnknown(request, reply);
-    const { operation } = request.routeOptions.config;
-    if (operation !== undefined) await this.#admitTo(operation, request, reply);
+    if (request.is404) await this.#refuseUnknown(request, reply);
+    else if (request.routeOptions.config.operation !== undefined) await this.#authenticate(request, reply);
   }
 
   /** The same for a request whose path the router could not read and will refuse. */
   async admitUnread(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const operation = this.routes.operationAt(request.method, pathOf(request.url));
-    if (operation === undefined) await this.#lookAtKey(request, reply);
-    else await this.#admitTo(operation, request, reply);
+    if (operation === undefined) return this.#lookAtKey(request, reply);
+    await this.#authenticate(request, reply);
+    await this.rateLimit.checkUnrouted(request, reply);
+    requireScope(operation, request);
   }
 
-  async #admitTo(operation: OperationOptions, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const caller = await this.#authenticate(request, reply);
-    if (operation.scope !== null && !caller.scopes.has(operation.scope)) {
-      throw new ProblemError('insufficient-scope', {
-        detail: `This operation needs the scope ${operation.scope}.`,
-        members: { requiredScope: operation.scope },
-      });
-    }
-    const produced = mediaTypeOf(operation);
-    if (produced !== null && !accepts(request.headers.accept, produced)) {
-      throw new ProblemError('not-acceptable', { detail: `This operation answers in ${produced}.` });
-    }
-  }
-
-  async #authenticate(request: FastifyRequest, reply: FastifyReply): Promise<AuthenticatedCaller> {
+  async #authenticate(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const credentials = readCredentials(request.headers);
-    const caller = credentials.kind === 'key' ? await this.authenticator.authenticate(credentials.key) : null;
-    if (caller === null) return this.#refuseStranger(request, credentials.kind === 'contradiction');
-    request.caller = caller;
-    const limit = await this.limiter.countKey(caller);
-    reply
-      .header('x-ratelimit-limit', String(limit.limit))
-      .header('x-ratelimit-remaining', String(limit.remaining))
-      .header('x-ratelimit-reset', String(limit.resetAtSeconds));
-    if (limit.exceeded) throw rateLimited(limit);
-    return caller;
-  }
-
-  async #refuseStranger(request: FastifyRequest, contradiction: boolean): Promise<never> {
-    const limit = await this.limiter.countFailure(request.clientAddress);
-    if (limit.exceeded) throw rateLimited(limit);
+    if (credentials.kind === 'key') request.caller = await this.authenticator.authenticate(credentials.key);
+    if (request.caller !== null) return;
+    await this.rateLimit.checkUnrouted(request, reply);
     throw new ProblemError('unauthorized', {
-      detail: contradiction
-        ? 'X-API-Key and Authorization hold different keys.'
-        : 'Send a valid API key in X-API-Key or as Authorization: Bearer.',
+      detail:
+        credentials.kind === 'contradiction'
+          ? 'X-API-Key and Authorization hold different keys.'
+          : 'Send a valid API key in X-API-Key or as Authorization: Bearer.',
       headers: { 'www-authenticate': 'Bearer' },
     });
   }
@@ -77,7 +50,9 @@ export class AccessHook {
   /** Where there is no operation: a key that is sent along is looked at first, as it is everywhere else. */
   async #lookAtKey(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const hasKey = readCredentials(request.headers).kind !== 'none';
-    if (hasKey && pathOf(request.url).startsWith(`${API_PREFIX}/`)) await this.#authenticate(request, reply);
+    if (!hasKey || !pathOf(request.url).startsWith(`${API_PREFIX}/`)) return;
+    await this.#authenticate(request, reply);
+    await this.rateLimit.checkUnrouted(request, reply);
   }
 
   /** A path or method that does not exist. */
@@ -90,16 +65,4 @@ export class AccessHook {
     if (request.method !== 'OPTIONS') throw new ProblemError('method-not-allowed', { headers: { allow } });
     await reply.code(204).header('allow', allow).send();
   }
-}
-
-function rateLimited(limit: RateLimit): ProblemError {
-  return new ProblemError('rate-limited', {
-    detail: `Try again in ${limit.retryAfterSeconds} s.`,
-    headers: { 'retry-after': String(limit.retryAfterSeconds) },
-  });
-}
-
-function mediaTypeOf({ response }: OperationOptions): string | null {
-  if (response.schema !== undefined) return 'application/json';
-  return response.contentType?.split(';')[0] ?? null;
 }

@@ -202,6 +202,26 @@ describe('Idempotency-Key', () => {
     expect((await post(BODY)).status).toBe(201);
   });
 
+  it('is looked at after the limit, against which a replay counts, and after the scope', async () => {
+    const stored = () => test.query('select 1 from platform.idempotency_keys');
+    const before = (await stored()).length;
+    const caller = sampleCaller(['topics:write'], 3);
+    const issue = (scopes: typeof caller.scopes) => apis[0].keys.issue('few', { ...caller, scopes });
+    const asked = async (idempotencyKey: string) => {
+      const { status, headers } = await post(BODY, { apiKey: 'few', idempotencyKey });
+      return [status, headers.get('idempotency-replayed'), headers.get('x-ratelimit-remaining')];
+    };
+    issue(caller.scopes);
+    expect(await asked('one')).toEqual([201, null, '2']);
+    expect(await asked('one')).toEqual([201, 'true', '1']);
+    issue(new Set());
+    expect(await asked('one')).toEqual([403, null, '0']);
+    issue(caller.scopes);
+    expect(await asked('one')).toEqual([429, null, '0']);
+    expect(await asked('two')).toEqual([429, null, '0']);
+    expect(await stored()).toHaveLength(before + 1);
+  });
+
   it('works for a streamed body, whose repetition is compared as a whole', async () => {
     const send = (body: string, query = '') =>
       fetch(`${apis[0].url}/api/v1/parcels/import${query}`, {

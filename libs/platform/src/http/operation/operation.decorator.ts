@@ -1,4 +1,5 @@
 import { applyDecorators, HttpCode } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import { RouteConfig, RouteSchema } from '@nestjs/platform-fastify';
 import {
   ApiBody,
@@ -18,6 +19,9 @@ export const SCOPE_EXTENSION = 'x-required-scope';
 /** Carries the additional problem statuses from the decorator to the document's last step, which removes it. */
 export const PROBLEMS_EXTENSION = 'x-problems';
 
+/** What `@Operation` says of a handler, for guards. */
+export const OperationMetadata = Reflector.createDecorator<OperationOptions>();
+
 const LOCATION = { $ref: '#/components/headers/Location' };
 
 const DESCRIPTIONS = {
@@ -36,6 +40,7 @@ export function Operation(options: OperationOptions): MethodDecorator {
   const decorators = [
     HttpCode(response.status),
     RouteConfig({ operation: options }),
+    OperationMetadata(options),
     ApiIncludeEndpoint(),
     ApiOperation({
       operationId: options.operationId,

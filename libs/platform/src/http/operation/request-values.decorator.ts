@@ -2,15 +2,20 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ProjectScope } from '#kernel';
 import type { AuthenticatedCaller } from '../authentication/authenticated-caller.js';
+import type { ProblemError } from '../problems/problem-error.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Whom the request's key speaks for; null on routes without a key. */
     caller: AuthenticatedCaller | null;
+    /** Whether it was counted against a limit. */
+    isCounted: boolean;
     /** The client's IP address: who connects, or whom trusted proxies name. `ip` is always who connects. */
     readonly clientAddress: string;
     /** The body as it came, of bodies that were read as a whole. */
     rawBody: Buffer | null;
+    /** Why the body could not be read; the guards look at the key first. */
+    bodyFault: ProblemError | null;
     /** SHA-256 of a streamed body, known when the handler has read all of it. */
     bodyHash: Promise<Buffer> | null;
   }

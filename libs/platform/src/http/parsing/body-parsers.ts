@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { invalidRequest, ProblemError } from '../problems/problem-error.js';
-import { hashedStream } from './hashed-stream.js';
 import { prototypeMembers } from './prototype-members.js';
 
 /** RFC 8259 and RFC 6839 §3.1: JSON itself and what is written in it. */
@@ -14,7 +13,8 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser<Buffer>(JSON_TYPES, { parseAs: 'buffer' }, (request, body, done) => {
+  fastify.addContentTypeParser<Buffer>(JSON_TYPES, { parseAs: 'buffer' }, (request, body, next) => {
+    const done = keepingFault(request, next);
     if (isEncoded(request)) return done(unsupported('A compressed body is not supported.'));
     request.rawBody = body;
     if (body.length === 0) return done(null, undefined);
@@ -25,7 +25,8 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
       done(malformed());
     }
   });
-  fastify.addContentTypeParser('*', (request, payload, done) => {
+  fastify.addContentTypeParser('*', (request, payload, next) => {
+    const done = keepingFault(request, next);
     const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
     const streams = request.routeOptions.config.operation?.streams ?? [];
     const isTaken = streams.includes(type);
@@ -35,11 +36,15 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
       const types = ['JSON with Content-Type: application/json', ...streams];
       return done(unsupported(`Send ${types.join(', or ')}.`));
     }
-    if (request.headers['idempotency-key'] === undefined) return done(null, payload);
-    const { stream, hash } = hashedStream(payload);
-    request.bodyHash = hash;
-    done(null, stream);
+    done(null, payload);
   });
+}
+
+function keepingFault(request: FastifyRequest, done: (error: null, body?: unknown) => void) {
+  return (fault: ProblemError | null, body?: unknown): void => {
+    request.bodyFault = fault;
+    done(null, body);
+  };
 }
 
 /** What the parser refuses is no JSON, or names a prototype, which no body of ours has as a field. */

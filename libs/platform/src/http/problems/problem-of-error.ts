@@ -1,4 +1,5 @@
 import { HttpException } from '@nestjs/common';
+import { ThrottlerException } from '@nestjs/throttler';
 import { DomainError, type DomainErrorCode } from '#kernel';
 import { ProblemError } from './problem-error.js';
 import type { ProblemSlug } from './problem-types.js';
@@ -27,6 +28,7 @@ const SLUG_OF_STATUS: Readonly<Record<number, ProblemSlug>> = {
 export function problemOf(error: unknown, namesResource: boolean): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof DomainError) return problemOfDomainError(error);
+  if (error instanceof ThrottlerException) return new ProblemError('rate-limited', { detail: error.message });
   const slug = SLUG_OF_STATUS[statusOf(error)];
   if (slug === 'unavailable' || (slug === undefined && isUnavailability(error))) return unavailable();
   // Where the body alone can have named it, the same request sent again is told so in the problem that is right.

@@ -4,7 +4,7 @@ import { startRedis, type TestRedis } from '#testing/redis';
 import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
 import { Database } from '../../database/database.js';
 import { ExpiredRateLimitWindowsTask } from './expired-rate-limit-windows.task.js';
-import { PostgresRateLimitStore } from './postgres-rate-limit.store.js';
+import { PostgresRateLimitStorage } from './postgres-rate-limit.storage.js';
 
 describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
   let test: TestDatabase;
@@ -16,8 +16,8 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
     if (store === 'Redis') redis = await startRedis();
     const env: Record<string, string> = redis === undefined ? {} : { REDIS_URL: redis.url };
     apis = [
-      await startSampleApi(test.url, { TRUST_PROXY: 'true', ...env }),
-      await startSampleApi(test.url, { TRUST_PROXY: 'true', ...env }),
+      await startSampleApi(test.url, { TRUST_PROXY: 'true', PAGE_LIMIT_PER_MINUTE: '3', ...env }),
+      await startSampleApi(test.url, { TRUST_PROXY: 'true', PAGE_LIMIT_PER_MINUTE: '3', ...env }),
     ];
   });
 
@@ -96,6 +96,40 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
     });
   });
 
+  it('and the scope come before an upload is read', async () => {
+    issue('uploads', 1);
+    for (const [headers, status] of [
+      [{}, 403],
+      [{ 'idempotency-key': 'upload' }, 429],
+      [{}, 429],
+    ] as const) {
+      const endless = new ReadableStream<Uint8Array>({
+        start: (upload) => upload.enqueue(new TextEncoder().encode('email\n')),
+      });
+      const answer = await fetch(`${apis[0].url}/api/v1/parcels/import`, {
+        method: 'POST',
+        headers: { 'x-api-key': 'uploads', 'content-type': 'text/csv', ...headers },
+        body: endless,
+        duplex: 'half',
+      });
+      expect(answer.status).toBe(status);
+      await answer.body?.cancel();
+    }
+    expect(apis[0].work.calls).toBe(0);
+  });
+
+  it('counts a body once that is too large to be read', async () => {
+    issue('large', 10);
+    const post = (length: number) =>
+      fetch(`${apis[0].url}/api/v1/parcels`, {
+        method: 'POST',
+        headers: { 'x-api-key': 'large', 'content-type': 'application/json' },
+        body: JSON.stringify('x'.repeat(length)),
+      });
+    expect(standing(await post(2_000_000))).toEqual({ status: 413, limit: '10', remaining: '9' });
+    expect(standing(await post(1))).toEqual({ status: 403, limit: '10', remaining: '8' });
+  });
+
   it('stands in every authenticated answer, errors included', async () => {
     issue('errors', 1000);
     const statuses: [string, RequestInit, number][] = [
@@ -119,22 +153,35 @@ describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
     }
   });
 
-  it('slows down an address that guesses keys, and leaves the keys’ budgets alone', async () => {
-    issue('bystander', 1000);
-    const headers = { 'x-forwarded-for': '203.0.113.7' };
+  it.each([
+    ['203.0.113.7', '::ffff:203.0.113.7', '203.0.113.8'],
+    ['2001:db8:1:2::9', '2001:0DB8:1:2:3:4:5:6', '2001:db8:1:3::9'],
+  ])('slows down a network that guesses keys (%s), and no keys', async (one, same, other) => {
+    issue(`bystander of ${one}`, 1000);
+    const from = (address: string) => ({ 'x-forwarded-for': address });
     for (let attempt = 0; attempt < 60; attempt += 1) {
-      expect((await get(apis[attempt % 2 === 0 ? 0 : 1], { ...headers, 'x-api-key': 'guess' })).status).toBe(
-        401,
-      );
+      const [api, address] = attempt % 2 === 0 ? [apis[0], one] : [apis[1], same];
+      expect((await get(api, { ...from(address), 'x-api-key': 'guess' })).status).toBe(401);
     }
-    const refused = await get(apis[0], headers);
-    expect(refused.status).toBe(429);
+    for (const address of [one, same]) {
+      const refused = await get(apis[0], from(address));
+      expect([refused.status, refused.headers.get('x-ratelimit-limit')]).toEqual([429, null]);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    }
+    expect((await get(apis[0], from(other))).status).toBe(401);
+    const bystander = await get(apis[0], { ...from(one), 'x-api-key': `bystander of ${one}` });
+    expect(standing(bystander)).toMatchObject({ status: 200, remaining: '999' });
+  });
+
+  it('counts the pages of a client, of all instances and whatever the page', async () => {
+    const page = (number: number) =>
+      fetch(`${apis[number % 2 === 0 ? 0 : 1].url}/shelf/${number}`, {
+        headers: { 'x-forwarded-for': '203.0.113.9' },
+      });
+    for (const number of [1, 2, 3]) expect((await page(number)).status).toBe(200);
+    const refused = await page(4);
+    expect([refused.status, refused.headers.get('x-ratelimit-limit')]).toEqual([429, null]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-    expect((await get(apis[0], { 'x-forwarded-for': '203.0.113.8' })).status).toBe(401);
-    expect(standing(await get(apis[0], { ...headers, 'x-api-key': 'bystander' }))).toMatchObject({
-      status: 200,
-      remaining: '999',
-    });
   });
 });
 
@@ -147,19 +194,19 @@ describe('Windows that are over', () => {
       applicationName: 'spec',
       entities: [],
     });
-    const store = new PostgresRateLimitStore(test.url);
-    await store.hit('runs', 60, 1);
-    await store.hit('is over', 0, 1);
+    const storage = new PostgresRateLimitStorage(test.url);
+    await storage.increment('runs', 60_000, 1);
+    await storage.increment('is over', 0, 1);
     await new ExpiredRateLimitWindowsTask(database).run();
     expect(await test.query('select key from platform.rate_limit_windows')).toEqual([{ key: 'runs' }]);
-    await store.close();
+    await storage.close();
     await database.close();
     await test.drop();
   });
 });
 
-describe('Without its store', () => {
-  it('the rate limit lets nobody through: 503 without a wait', async () => {
+describe('Without its storage', () => {
+  it('the rate limit lets no key through: 503 without a wait; readers get their pages', async () => {
     const test = await createTestDatabase();
     const redis = await startRedis();
     const api = await startSampleApi(test.url, { REDIS_URL: redis.url });
@@ -171,6 +218,7 @@ describe('Without its store', () => {
     expect([answer.status, Number(answer.headers.get('retry-after'))]).toEqual([503, 1]);
     // It was refused, and not waited for until the limit's patience ended.
     expect(await problemIn(answer)).toMatchObject({ detail: expect.not.stringContaining('in time') });
+    expect((await fetch(`${api.url}/shelf/1`)).status).toBe(200);
     await api.close();
     await test.drop();
   });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { WindowHit } from './rate-limit.js';
-import { SharedHits } from './shared-hits.js';
+import { SharedHits, type WindowHit } from './shared-hits.js';
 
 /** A store whose answers come when the test says so. */
 class SlowStore {
@@ -36,23 +35,23 @@ const numbers = async (hits: readonly Promise<WindowHit>[]) =>
 describe('hits of a rate limit that come at the same time', () => {
   it('have a number each, in their order, and ask the store twice', async () => {
     const store = new SlowStore();
-    const shared = new SharedHits((key, times) => store.count(key, times));
-    const hits = Array.from({ length: 5 }, () => shared.hit('a'));
+    const shared = new SharedHits((key, _windowMs, times) => store.count(key, times));
+    const hits = Array.from({ length: 5 }, () => shared.hit('a', 60_000));
     await store.answerAll();
     expect(await numbers(hits)).toEqual([1, 2, 3, 4, 5]);
     expect(store.asked).toEqual([
       ['a', 1],
       ['a', 4],
     ]);
-    const later = shared.hit('a');
+    const later = shared.hit('a', 60_000);
     await store.answerAll();
     expect((await later).hits).toBe(6);
   });
 
   it('of different keys do not wait for each other', async () => {
     const store = new SlowStore();
-    const shared = new SharedHits((key, times) => store.count(key, times));
-    const hits = [shared.hit('a'), shared.hit('b')];
+    const shared = new SharedHits((key, _windowMs, times) => store.count(key, times));
+    const hits = [shared.hit('a', 60_000), shared.hit('b', 60_000)];
     expect(store.asked).toEqual([
       ['a', 1],
       ['b', 1],
@@ -63,13 +62,17 @@ describe('hits of a rate limit that come at the same time', () => {
 
   it('fail with the store, and are counted again when it is back', async () => {
     const store = new SlowStore();
-    const shared = new SharedHits((key, times) => store.count(key, times));
+    const shared = new SharedHits((key, _windowMs, times) => store.count(key, times));
     store.isLost = true;
-    const lost = Promise.allSettled([shared.hit('a'), shared.hit('a'), shared.hit('a')]);
+    const lost = Promise.allSettled([
+      shared.hit('a', 60_000),
+      shared.hit('a', 60_000),
+      shared.hit('a', 60_000),
+    ]);
     await store.answerAll();
     expect((await lost).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     store.isLost = false;
-    const found = shared.hit('a');
+    const found = shared.hit('a', 60_000);
     await store.answerAll();
     expect((await found).hits).toBe(1);
   });

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { UnavailableError } from '#kernel';
-import type { IdempotencyHook } from '../idempotency/idempotency.hook.js';
+import type { IdempotencyGuard } from '../idempotency/idempotency.guard.js';
 import type { OperationOptions } from '../operation/operation-options.js';
 import type { ProblemFilter } from '../problems/problem.filter.js';
 
@@ -21,7 +21,7 @@ const STREAMED_MS = 600_000;
 export class Deadline {
   constructor(
     private readonly problems: ProblemFilter,
-    private readonly idempotency: IdempotencyHook,
+    private readonly idempotency: IdempotencyGuard,
   ) {}
 
   start(request: FastifyRequest, reply: FastifyReply): void {

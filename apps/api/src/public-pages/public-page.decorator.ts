@@ -1,0 +1,14 @@
+import { applyDecorators, Controller, UseFilters } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { LimitClients } from '#platform/http';
+import { PageFailures } from './page-failures.filter.js';
+
+/** A controller of pages for people, without a key; each client may ask for PAGE_LIMIT_PER_MINUTE. */
+export function PublicPage(path: string): ClassDecorator {
+  return applyDecorators(
+    Controller(path),
+    ApiExcludeController(),
+    UseFilters(PageFailures),
+    LimitClients('page'),
+  );
+}

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { ed25519Key, rsaKey } from '#testing/dkim-keys';
+import { createProject } from '#testing/fixtures';
+import { runCli, runCliForJson } from '#testing/operator-cli';
+import { insertSendingDomain } from '#testing/sending-domain';
+import { SECRETS } from '#testing/system';
+
+describe('master-key:rotate', () => {
+  let test: TestDatabase;
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    const { live } = await createProject(test);
+    const keys = [rsaKey('one'), ed25519Key('two')];
+    await insertSendingDomain(test, live, { domainName: 'news.acme.example', keys });
+  });
+  afterAll(() => test.drop());
+
+  it('seals the keys of sending domains anew, there and back, and needs the key of erased addresses', async () => {
+    const next = {
+      DATABASE_URL: test.url,
+      ...SECRETS,
+      MASTER_KEY: 'the next master key of this test, long',
+      MASTER_KEY_PREVIOUS: SECRETS.MASTER_KEY,
+    };
+    const forgotten = await runCli(next, ['master-key:rotate']);
+    expect([forgotten.exitCode, forgotten.stderr]).toEqual([
+      1,
+      expect.stringContaining('ERASED_ADDRESS_KEY'),
+    ]);
+    const complete = { ...next, ERASED_ADDRESS_KEY: SECRETS.MASTER_KEY };
+    expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
+      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0, 'automation secrets': 0 },
+    });
+    expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
+      sealedAnew: { 'DKIM keys': 0, 'webhook secrets': 0, 'automation secrets': 0 },
+    });
+    const back = { ...complete, MASTER_KEY: SECRETS.MASTER_KEY, MASTER_KEY_PREVIOUS: next.MASTER_KEY };
+    expect(await runCliForJson(back, ['master-key:rotate'])).toEqual({
+      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0, 'automation secrets': 0 },
+    });
+  });
+});

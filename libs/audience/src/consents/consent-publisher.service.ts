@@ -1,0 +1,69 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { AnnouncementType, ProjectScope } from '#kernel';
+import { Announcer, Database, environmentOf } from '#platform';
+import type { ConsentOutcome } from './consent.js';
+import type { ConsentActor, ConsentProof } from './consent-proof.js';
+
+type SubscriberOutcome = ConsentOutcome & { readonly subscriberId: string; readonly topicId: string };
+
+/** Who changes the consents of thousands at a time, of which nobody outside is told one by one. */
+const UNTOLD: ReadonlySet<ConsentActor> = new Set(['IMPORT', 'AUTOMATION']);
+
+/** Tells the world outside of changed consents, in the transaction that changes them. That one expired is not told. */
+@Injectable()
+export class ConsentPublisher {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Announcer) private readonly announcer: Announcer,
+  ) {}
+
+  async publish(
+    scope: ProjectScope,
+    outcomes: readonly SubscriberOutcome[],
+    { actor }: Pick<ConsentProof, 'actor'>,
+  ): Promise<void> {
+    if (UNTOLD.has(actor)) return;
+    const heard = outcomes.flatMap((outcome) => {
+      const type = eventOf(outcome);
+      return type !== null && this.announcer.hears(scope, type) ? [{ ...outcome, type }] : [];
+    });
+    if (heard.length === 0) return;
+    const nameOf = await this.#names(scope, heard);
+    const announcements = heard.flatMap(({ subscriberId, topicId, type, consent }) => {
+      const name = nameOf.get(`${subscriberId} ${topicId}`);
+      if (name === undefined || consent === null) return [];
+      const { status, grantedAt, confirmedAt, revokedAt } = consent;
+      const data = { subscriberId, ...name, status, grantedAt, confirmedAt, revokedAt };
+      return [{ type, subscriberId, data }];
+    });
+    await this.announcer.announce(scope, ...announcements);
+  }
+
+  #names(scope: ProjectScope, outcomes: readonly SubscriberOutcome[]) {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ key: string; email: string; topicKey: string }>`
+        select b.id || ' ' || t.id as key, b.email, t.topic_key as "topicKey"
+        from unnest(${outcomes.map((one) => one.subscriberId)}::uuid[], ${outcomes.map((one) => one.topicId)}::uuid[])
+          as o(subscriber_id, topic_id)
+        join audience.subscribers b on b.environment_id = ${environmentOf(scope)} and b.id = o.subscriber_id
+        join audience.topics t on t.environment_id = b.environment_id and t.id = o.topic_id
+      `.execute(db);
+      return new Map(rows.map(({ key, email, topicKey }) => [key, { email, topicKey }]));
+    });
+  }
+}
+
+function eventOf({ isDone, from, consent }: ConsentOutcome): AnnouncementType | null {
+  if (!isDone || consent === null || consent.status === from) return null;
+  switch (consent.status) {
+    case 'EXPIRED':
+      return null;
+    case 'PENDING_CONFIRMATION':
+      return 'consent.pending';
+    case 'UNSUBSCRIBED':
+      return 'consent.revoked';
+    case 'SUBSCRIBED':
+      return from === 'PENDING_CONFIRMATION' ? 'consent.confirmed' : 'consent.granted';
+  }
+}

@@ -1,0 +1,182 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Clock, type ProjectScope } from '#kernel';
+import { Database, environmentOf, prepared, publish, type Sql } from '#platform';
+import { act, type Consent, type ConsentAction, type ConsentOutcome, type ConsentTopic } from './consent.js';
+import { ConfirmationRequested, ConfirmationsRequested } from './consent.events.js';
+import { type ConsentOccasion, consentProof, type ConsentProof } from './consent-proof.js';
+import { ConsentPublisher } from './consent-publisher.service.js';
+import { refreshedStatuses } from './subscriber-status.query.js';
+import { selected, written, type WrittenConsent } from './written-consents.query.js';
+
+/** Whose consents to which topics change, and how. */
+export type ConsentOrder = { readonly subscriberIds: readonly string[] } & (
+  | { readonly action: 'grant' | 'offer' | 'join'; readonly topics: readonly ConsentTopic[] }
+  | {
+      readonly action: Exclude<ConsentAction, 'grant' | 'offer' | 'join'>;
+      /** Left out: all to which there is a consent. */
+      readonly topicIds?: readonly string[];
+    }
+);
+
+/** What became of one person's consent to one topic. */
+export interface SubscriberOutcome extends ConsentOutcome {
+  readonly subscriberId: string;
+  readonly topicId: string;
+}
+
+type StoredConsent = Omit<WrittenConsent, 'from' | 'hasExpired'>;
+type Decision = SubscriberOutcome & { readonly stored: StoredConsent | null };
+
+/**
+ * The one way in which consents change, one person's or those of thousands: with them the consent record, requests to
+ * confirm and the mails that ask, and the subscribers' statuses. Whoever calls it holds the locks of the subscribers' rows.
+ */
+@Injectable()
+export class ConsentWriter {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ConsentPublisher) private readonly publisher: ConsentPublisher,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** All consents that the subscriber ever gave. */
+  ofSubscriber(scope: ProjectScope, subscriberId: string): Promise<readonly Consent[]> {
+    return this.database.transaction(scope, ({ db }) => read(db, scope, [subscriberId]));
+  }
+
+  /** What became of the consent of each person to each topic, done or not. */
+  change(
+    scope: ProjectScope,
+    order: ConsentOrder,
+    proof: ConsentProof,
+  ): Promise<readonly SubscriberOutcome[]> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const at = this.clock.now();
+      const decisions = decide(order, await read(db, scope, order.subscriberIds), at);
+      const rows = rowsOf(decisions.filter(isWritten), scope);
+      if (rows.length === 0) return decisions;
+      const isRepeat = order.action === 'askAgain';
+      await requestMails(db, scope, await write(db, rows, 'changed', { at, proof }, isRepeat));
+      await this.publisher.publish(scope, decisions, proof);
+      await refreshedStatuses(peopleOf(rows), at).execute(db);
+      return decisions;
+    });
+  }
+
+  /** Ends the consents of people of any projects that nobody confirmed in time. */
+  expire(subscriberIds: readonly string[]): Promise<void> {
+    return this.database.system(async ({ db }) => {
+      const at = this.clock.now();
+      const decisions = decide({ subscriberIds, action: 'expire' }, await read(db, null, subscriberIds), at);
+      const rows = rowsOf(decisions.filter(isWritten), null);
+      await write(db, rows, 'changed', { at, proof: consentProof('EXPIRY', null) });
+      await refreshedStatuses(peopleOf(rows), at).execute(db);
+    });
+  }
+
+  /** Revokes these people's consents to a topic, as the record tells, and removes them. Nobody outside is told. */
+  remove(
+    scope: ProjectScope,
+    subscriberIds: readonly string[],
+    topicId: string,
+    proof: ConsentProof,
+  ): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const at = this.clock.now();
+      const order = { subscriberIds, action: 'revoke', topicIds: [topicId] } as const;
+      const decisions = decide(order, await read(db, scope, subscriberIds), at);
+      await write(db, rowsOf(decisions, scope), 'removed', { at, proof });
+      await refreshedStatuses(subscriberIds, at).execute(db);
+    });
+  }
+
+  /** Derives the status anew, after the suppression of the address changed. */
+  async refreshStatus(scope: ProjectScope, subscriberId: string, at: Date): Promise<void> {
+    await this.database.transaction(scope, ({ db }) => refreshedStatuses([subscriberId], at).execute(db));
+  }
+}
+
+async function read(
+  db: Sql,
+  scope: ProjectScope | null,
+  subscriberIds: readonly string[],
+): Promise<readonly StoredConsent[]> {
+  if (subscriberIds.length === 0) return [];
+  const { rows } = await sql<StoredConsent>`${prepared}
+    select environment_id as "environmentId", subscriber_id as "subscriberId", subscriber_status as "subscriberStatus",
+      subscriber_created_at as "subscriberCreatedAt", topic_id as "topicId", status, granted_at as "grantedAt",
+      confirmed_at as "confirmedAt", revoked_at as "revokedAt", token_expires_at as "tokenExpiresAt",
+      subscribed_at as "subscribedAt"
+    from audience.consents
+    where ${scope === null ? sql`true` : sql`environment_id = ${environmentOf(scope)}`}
+      and subscriber_id = any(${[...subscriberIds]}::uuid[])
+  `.execute(db);
+  return rows;
+}
+
+function decide(order: ConsentOrder, consents: readonly StoredConsent[], at: Date): Decision[] {
+  const consentsOf = Map.groupBy(consents, ({ subscriberId }) => subscriberId);
+  return order.subscriberIds.flatMap((subscriberId) => {
+    const known = consentsOf.get(subscriberId) ?? [];
+    return topicsOf(order, known).map((topic) => {
+      const stored = known.find(({ topicId }) => topicId === topic.id) ?? null;
+      return { subscriberId, topicId: topic.id, stored, ...act(stored, order.action, topic, at) };
+    });
+  });
+}
+
+function topicsOf(order: ConsentOrder, consents: readonly StoredConsent[]): readonly ConsentTopic[] {
+  if ('topics' in order) return order.topics;
+  const topicIds = consents.map(({ topicId }) => topicId);
+  const chosen = topicIds.filter((topicId) => order.topicIds?.includes(topicId) ?? true);
+  return chosen.map((id) => ({ id, doubleOptInEnabled: false }));
+}
+
+function isWritten({ isDone, hasExpired }: Decision): boolean {
+  return isDone || hasExpired;
+}
+
+function rowsOf(decisions: readonly Decision[], scope: ProjectScope | null): readonly WrittenConsent[] {
+  return decisions.flatMap(({ subscriberId, stored, consent, from, hasExpired }) => {
+    const environmentId = stored?.environmentId ?? scope?.environmentId;
+    if (environmentId === undefined || consent === null) return [];
+    const { subscriberStatus = null, subscriberCreatedAt = null } = stored ?? {};
+    const owner = { environmentId, subscriberId, subscriberStatus, subscriberCreatedAt };
+    return [{ ...owner, ...consent, from, hasExpired }];
+  });
+}
+
+/** Returns the ids of the requests to confirm. */
+async function write(
+  db: Sql,
+  rows: readonly WrittenConsent[],
+  into: 'changed' | 'removed',
+  occasion: ConsentOccasion,
+  isRepeat = false,
+): Promise<readonly string[]> {
+  if (rows.length === 0) return [];
+  const { rows: asked } = await sql<{ id: string }>`${prepared}
+    with ${written(selected(rows), into, occasion, isRepeat)} select id from asked
+  `.execute(db);
+  return asked.map(({ id }) => id);
+}
+
+function peopleOf(rows: readonly WrittenConsent[]): readonly string[] {
+  return [...new Set(rows.map(({ subscriberId }) => subscriberId))];
+}
+
+/** Sends the mails of requests to confirm. */
+export async function requestMails(
+  db: Sql,
+  scope: ProjectScope,
+  confirmationIds: readonly string[],
+): Promise<void> {
+  const [confirmationId, ...others] = confirmationIds;
+  if (confirmationId === undefined) return;
+  const event =
+    others.length === 0
+      ? ConfirmationRequested({ confirmationId })
+      : ConfirmationsRequested({ confirmationIds });
+  await publish(db, scope, event);
+}

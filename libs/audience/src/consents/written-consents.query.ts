@@ -1,0 +1,135 @@
+import { type RawBuilder, sql } from 'kysely';
+import { act, type Consent, type ConsentOutcome, type ConsentStatus, type ConsentTopic } from './consent.js';
+import { type ConsentOccasion, consentProof, type ConsentProof } from './consent-proof.js';
+import { type SubscriberStatus, subscriberStatus } from './subscriber-status.js';
+
+/** A consent to be written, and where it stood before. */
+export interface WrittenConsent extends Consent {
+  readonly environmentId: number;
+  readonly subscriberId: string;
+  /** Of the subscriber; null: as the subscriber's row says. */
+  readonly subscriberStatus: SubscriberStatus | null;
+  readonly subscriberCreatedAt: Date | null;
+  readonly from: ConsentStatus | null;
+  readonly hasExpired: boolean;
+}
+
+type Column = readonly [field: keyof WrittenConsent, column: string, type: string];
+
+const OF_SUBSCRIBER: readonly Column[] = [
+  ['environmentId', 'environment_id', 'bigint'],
+  ['subscriberId', 'subscriber_id', 'uuid'],
+  ['subscriberStatus', 'subscriber_status', 'text'],
+  ['subscriberCreatedAt', 'subscriber_created_at', 'timestamptz'],
+];
+const OF_CONSENT: readonly Column[] = [
+  ['topicId', 'topic_id', 'uuid'],
+  ['status', 'status', 'text'],
+  ['grantedAt', 'granted_at', 'timestamptz'],
+  ['confirmedAt', 'confirmed_at', 'timestamptz'],
+  ['revokedAt', 'revoked_at', 'timestamptz'],
+  ['tokenExpiresAt', 'token_expires_at', 'timestamptz'],
+  ['subscribedAt', 'subscribed_at', 'timestamptz'],
+];
+const BEFORE: readonly Column[] = [
+  ['from', 'from_status', 'text'],
+  ['hasExpired', 'has_expired', 'boolean'],
+];
+
+const stored = names([...OF_SUBSCRIBER, ...OF_CONSENT]);
+
+const INTO = {
+  /** Consents that were never given, as those of new subscribers. */
+  new: sql`insert into audience.consents (${stored}) select ${stored} from changed`,
+  changed: sql`
+    insert into audience.consents (${stored}) select ${stored} from changed
+    on conflict (subscriber_id, topic_id) do update set status = excluded.status, granted_at = excluded.granted_at,
+      confirmed_at = excluded.confirmed_at, revoked_at = excluded.revoked_at,
+      token_expires_at = excluded.token_expires_at, subscribed_at = excluded.subscribed_at`,
+  removed: sql`
+    delete from audience.consents c using changed d
+    where c.subscriber_id = d.subscriber_id and c.topic_id = d.topic_id`,
+};
+
+/**
+ * The rest of a WITH that writes consents, their changes into the consent record, and a request to confirm for each person
+ * who has some to confirm. `changed` selects them; the ids of the requests are those of `asked`.
+ */
+export function written(
+  changed: RawBuilder<unknown>,
+  into: keyof typeof INTO,
+  { at, proof }: ConsentOccasion,
+  isRepeat = false,
+): RawBuilder<unknown> {
+  // What ran out before somebody acted is not that person's doing.
+  const expiries = sql`
+    select ${entry(sql`'PENDING_CONFIRMATION'`, sql`'EXPIRED'`, at, consentProof('EXPIRY', null))} where has_expired union all`;
+  return sql`
+    changed as materialized (${changed}),
+    written as (${INTO[into]}),
+    recorded as (
+      insert into audience.consent_ledger (id, environment_id, subscriber_id, topic_id, from_status, to_status, occurred_at,
+        actor, actor_id, source, source_url, ip_address, user_agent, consent_text, form_version, message_id)
+      ${into === 'new' ? sql`` : expiries}
+      select ${entry(sql`from_status`, sql`status`, at, proof)} where from_status is distinct from status
+    ),
+    asked as (
+      insert into audience.confirmations (id, environment_id, subscriber_id, topic_ids, is_repeat, created_at, expires_at)
+      select platform.new_id(), environment_id, subscriber_id, array_agg(topic_id), ${isRepeat}::boolean, ${at}::timestamptz,
+        max(token_expires_at)
+      from changed where status = 'PENDING_CONFIRMATION' group by environment_id, subscriber_id
+      returning id
+    )
+  `;
+}
+
+function entry(
+  from: RawBuilder<unknown>,
+  to: RawBuilder<unknown>,
+  at: Date,
+  proof: ConsentProof,
+): RawBuilder<unknown> {
+  return sql`platform.new_id(), environment_id, subscriber_id, topic_id, ${from}, ${to}, ${at}::timestamptz,
+    ${proof.actor}, ${proof.actorId}, ${proof.source}, ${proof.sourceUrl}, ${proof.ipAddress}, ${proof.userAgent},
+    ${proof.consentText}, ${proof.formVersion}, ${proof.messageId} from changed`;
+}
+
+/** These consents as the `changed` of `written`. */
+export function selected(consents: readonly WrittenConsent[]): RawBuilder<unknown> {
+  return sql`select * from ${table(consents, [...OF_SUBSCRIBER, ...OF_CONSENT, ...BEFORE])}`;
+}
+
+/** The same of all whom the WITH makes as `made` (`environment_id`, `id`, `status`, `created_at`), who all have the same ones. */
+export function selectedForMade({ consents }: FirstConsents): RawBuilder<unknown> {
+  return sql`
+    select m.environment_id, m.id as subscriber_id, m.status as subscriber_status, m.created_at as subscriber_created_at, c.*,
+      null::text as from_status, false as has_expired
+    from made m cross join ${table(consents, OF_CONSENT)}
+  `;
+}
+
+function table<Row>(rows: readonly Row[], columns: readonly Column[]): RawBuilder<unknown> {
+  const arrays = columns.map(
+    ([field, , type]) => sql`${rows.map((row) => row[field as keyof Row])}::${sql.raw(type)}[]`,
+  );
+  return sql`unnest(${sql.join(arrays)}) as c(${names(columns)})`;
+}
+
+function names(columns: readonly Column[]): RawBuilder<unknown> {
+  return sql.raw(columns.map(([, column]) => column).join(', '));
+}
+
+/** What people start with who are new, and whose address is not suppressed. */
+export interface FirstConsents {
+  readonly outcomes: readonly (ConsentOutcome & { readonly topicId: string })[];
+  readonly consents: readonly Consent[];
+  /** What the subscriber's status is then. */
+  readonly status: SubscriberStatus;
+}
+
+export function firstConsents(topics: readonly ConsentTopic[], at: Date): FirstConsents {
+  const outcomes = topics.map((topic) => ({ topicId: topic.id, ...act(null, 'grant', topic, at) }));
+  const consents = outcomes.flatMap(({ consent }) => consent ?? []);
+  const statuses = consents.map(({ status }) => status);
+  return { outcomes, consents, status: subscriberStatus(null, statuses) };
+}

@@ -1,0 +1,71 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database, environmentOf } from '#platform';
+import type { ConsentOccasion } from '../consents/consent-proof.js';
+import { requestMails } from '../consents/consent-writer.repository.js';
+import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
+import { SuppressionRepository } from '../suppressions/suppression.repository.js';
+import type { RowRange } from './row-ranges.js';
+
+/** New subscribers straight from their rows: none is read but by the server. */
+@Injectable()
+export class ImportedSubscribers {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
+  ) {}
+
+  /**
+   * Takes those rows of a range out, as done, that were found to make a subscriber and whose address is nobody's and
+   * not suppressed, and makes these with their consents, the consent record and requests to confirm. The addresses
+   * are locked. Returns how many they are.
+   */
+  make(
+    scope: ProjectScope,
+    importId: string,
+    range: RowRange,
+    first: FirstConsents,
+    occasion: ConsentOccasion,
+  ): Promise<number> {
+    return this.database.transaction(scope, async ({ db }) => {
+      // While a table grows from nothing, its statistics say that reading all of it is cheap.
+      await sql`set local enable_seqscan = off`.execute(db);
+      const { rows } = await sql<{ made: number; confirmationIds: string[] | null }>`
+        with taken as (${this.#taken(scope, importId, range)}), made as (${made(scope, first, occasion.at)}),
+          ${written(selectedForMade(first), 'new', occasion)}
+        select (select count(*) from made) as made, (select array_agg(id) from asked) as "confirmationIds"
+      `.execute(db);
+      await sql`set local enable_seqscan to default`.execute(db);
+      await requestMails(db, scope, rows[0]!.confirmationIds ?? []);
+      return rows[0]!.made;
+    });
+  }
+
+  /** Each look-up is a value of its own, never a join: it must be one step in an index however small a table seems. */
+  #taken({ environmentId, ...scope }: ProjectScope, importId: string, { first, last }: RowRange) {
+    const isSuppressed = this.suppressions.isSuppressed({ environmentId, ...scope }, sql`r.email_key`);
+    return sql`
+      delete from audience.import_rows r
+      where r.import_id = ${importId} and r.row_number between ${first} and ${last} and r.email is not null
+        and (
+          select b.id from audience.subscribers b
+          where b.environment_id = ${environmentOf({ environmentId })} and b.email_key = r.email_key
+        ) is null
+        and (${isSuppressed}) is false
+      returning r.row_number, r.email, r.email_key, r.first_name, r.last_name, r.phone, r.custom_fields
+    `;
+  }
+}
+
+function made({ environmentId }: ProjectScope, { status }: FirstConsents, at: Date): RawBuilder<unknown> {
+  return sql`
+    insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, subscriber_key,
+      email, email_key, first_name, last_name, phone, custom_fields)
+    select ${environmentId}, 'IMPORT', ${status}, ${at}::timestamptz, ${at}::timestamptz, platform.new_id(), k.key,
+      t.email, t.email_key, t.first_name, t.last_name, t.phone, t.custom_fields
+    from (select *, row_number() over (order by row_number) as place from taken) t
+    join access.next_subscriber_keys((select count(*)::int from taken)) with ordinality k(key, place) using (place)
+    returning environment_id, id, status, created_at
+  `;
+}

@@ -1,0 +1,206 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database, environmentOf, type Sql } from '#platform';
+import { templateDefaults } from '../custom-fields/custom-field-values.js';
+import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
+import { SegmentPredicates } from '../segments/segment-predicates.service.js';
+import { endSets, prepareForRules, prepareForSets } from '../segments/set-plans.query.js';
+import type { AudienceSurvey, AudienceWalk, ChosenAudience, Recipient } from './recipient.js';
+import {
+  type DomainStandings,
+  FIRST_ID,
+  oneOf,
+  recipientsAmong,
+  recipientsInOrder,
+  standings,
+} from './recipient-sets.query.js';
+import { activeValues } from '../subscribers/subscriber.repository.js';
+
+/** Who gets mail to topics: subscribed to at least one, not suppressed, not paused. */
+@Injectable()
+export class RecipientsQuery {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery,
+    @Inject(SegmentPredicates) private readonly segments: SegmentPredicates,
+  ) {}
+
+  /**
+   * The rest of a WITH: `walked`, the `subscriber_id`s of the next `size` people to look at, fewer at the end, and
+   * `audience` with `subscriber_id uuid, address text, address_key text`: those of them who would get a mail to these topics,
+   * once, as the consents stood at `asOf` as far as they still stand. Who goes on passes the greatest id of `walked` as
+   * `after`. With `frozen` it is those of that frozen audience alone.
+   */
+  audience(
+    scope: ProjectScope,
+    topicIds: readonly string[],
+    asOf: Date,
+    { after = FIRST_ID, frozen, size }: AudienceWalk,
+  ): RawBuilder<unknown> {
+    return recipientsInOrder(scope, topicIds, asOf, { after, frozen, size });
+  }
+
+  /** How many the audience has: of the topics, and of at least one of the segments if any are named. */
+  count(scope: ProjectScope, { topicIds, segmentIds }: ChosenAudience, asOf: Date): Promise<number> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const chosen = await this.#chosen(db, scope, { topicIds, segmentIds }, asOf);
+      const { rows } = await sql<{ count: number }>`select count(*) from (${chosen}) a`.execute(db);
+      await endSets(db);
+      return rows[0]!.count;
+    });
+  }
+
+  /**
+   * Writes down who the audience is, under the id of who will walk it: rules would be evaluated for each chunk
+   * anew, and could change in between. For one moment it is done once.
+   */
+  freeze(scope: ProjectScope, id: string, chosen: ChosenAudience, asOf: Date): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { numAffectedRows } = await sql`
+        insert into audience.frozen_audiences (id, environment_id, frozen_at)
+        values (${id}, ${scope.environmentId}, ${asOf})
+        on conflict (id) do update set frozen_at = excluded.frozen_at
+        where frozen_audiences.frozen_at <> excluded.frozen_at
+      `.execute(db);
+      if (numAffectedRows === 0n) return;
+      await sql`
+        delete from audience.frozen_audience_members
+        where environment_id = ${scope.environmentId} and audience_id = ${id}
+      `.execute(db);
+      const audience = await this.#chosen(db, scope, chosen, asOf);
+      await sql`
+        insert into audience.frozen_audience_members (audience_id, subscriber_id, environment_id)
+        select ${id}, a.subscriber_id, ${scope.environmentId} from (${audience}) a
+      `.execute(db);
+      await endSets(db);
+    });
+  }
+
+  /** Forgets a frozen audience. */
+  thaw(scope: ProjectScope, id: string): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        delete from audience.frozen_audiences where environment_id = ${scope.environmentId} and id = ${id}
+      `.execute(db);
+    });
+  }
+
+  /** A SELECT of the audience, for which the transaction is prepared: until `endSets`. */
+  async #chosen(
+    db: Sql,
+    scope: ProjectScope,
+    { topicIds, segmentIds }: ChosenAudience,
+    asOf: Date,
+  ): Promise<RawBuilder<unknown>> {
+    const { people, areChosen } = await this.#people(db, scope, segmentIds, asOf);
+    return recipientsAmong(sql`${people} where ${areChosen} and`, scope, topicIds, asOf);
+  }
+
+  /** Whom the segments leave, as a table `b` and a condition; the transaction is prepared for that, until `endSets`. */
+  async #people(db: Sql, scope: ProjectScope, segmentIds: readonly string[], asOf: Date) {
+    if (segmentIds.length === 0) {
+      await prepareForSets(db);
+      return { people: sql`audience.subscribers b`, areChosen: sql`true` };
+    }
+    const areChosen = await this.segments.anyOf(scope, segmentIds, asOf);
+    await prepareForRules(db, scope, areChosen);
+    return { people: sql`audience.scoped_subscribers b`, areChosen };
+  }
+
+  /**
+   * The audience and those who are left out of it, by the first reason that applies, in one pass; and how many of the
+   * recipients are at each of `domains` (lower-case A-labels).
+   */
+  survey(
+    scope: ProjectScope,
+    { topicIds, segmentIds }: ChosenAudience,
+    domains: readonly string[],
+    asOf: Date,
+  ): Promise<AudienceSurvey> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { people, areChosen } = await this.#people(db, scope, segmentIds, asOf);
+      if (topicIds.length > 1) await withoutParallelWorkers(db);
+      const { rows } = await standings(
+        sql`${people} on ${areChosen}`,
+        scope,
+        { topicIds, domains },
+        asOf,
+      ).execute(db);
+      await endSets(db);
+      return surveyOf(rows);
+    });
+  }
+
+  /**
+   * A condition of SQL: whether the subscriber with this id may get mail to one of these topics (`uuid[]`) now. It
+   * says of each what `lookUp` says by a null `obstacle`.
+   */
+  mayReceive(
+    subscriberId: RawBuilder<unknown>,
+    topicIds: RawBuilder<unknown>,
+    now: Date,
+  ): RawBuilder<unknown> {
+    return sql`exists (
+      select from audience.subscribers b
+      where b.id = ${subscriberId} and (b.paused_until is null or b.paused_until <= ${now})
+        and exists (
+          select from audience.consents k
+          where k.subscriber_id = b.id and k.topic_id = any(${topicIds}) and k.status = 'SUBSCRIBED'
+        )
+        and not exists (
+          select from audience.suppressions s where s.environment_id = b.environment_id and s.email_key = b.email_key
+        )
+    )`;
+  }
+
+  /** The recipients among these subscribers, by id; one that is missing was erased. */
+  lookUp(
+    scope: ProjectScope,
+    topicIds: readonly string[],
+    subscriberIds: readonly string[],
+    now: Date,
+  ): Promise<ReadonlyMap<string, Recipient>> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Recipient>`
+        select b.id as "subscriberId", b.email, b.first_name as "firstName", b.last_name as "lastName", b.phone,
+          ${activeValues} as "customFields", coalesce(c.names, '{}') as "topicNames",
+          case when s.email_key is not null then 'suppressed' when c.names is null then 'unsubscribed'
+            when b.paused_until > ${now} then 'paused' end as obstacle
+        from unnest(${[...subscriberIds]}::uuid[]) wanted(id)
+        cross join lateral (
+          select * from audience.subscribers b
+          where b.environment_id = ${environmentOf(scope)} and b.id = wanted.id offset 0
+        ) b
+        left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
+        left join lateral (
+          select array_agg(t.name order by t.name, t.id) as names
+          from audience.consents c join audience.topics t on t.id = c.topic_id
+          where c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
+        ) c on true
+      `.execute(db);
+      const defaults = templateDefaults(await this.fields.definitions(scope));
+      return new Map(
+        rows.map((recipient) => [
+          recipient.subscriberId,
+          { ...recipient, customFields: { ...defaults, ...recipient.customFields } },
+        ]),
+      );
+    });
+  }
+}
+
+/** Each of them would aggregate all consents for itself. Holds until the transaction ends. */
+async function withoutParallelWorkers(db: Sql): Promise<void> {
+  await sql`select set_config('max_parallel_workers_per_gather', '0', true)`.execute(db);
+}
+
+function surveyOf(rows: readonly DomainStandings[]): AudienceSurvey {
+  const breakdown = { matched: 0, unconfirmed: 0, suppressed: 0, bounced: 0, capped: 0, willReceive: 0 };
+  const names = Object.keys(breakdown) as (keyof typeof breakdown)[];
+  for (const row of rows) for (const name of names) breakdown[name] += row[name];
+  const known = rows.flatMap(({ domain, willReceive }) =>
+    domain === null || willReceive === 0 ? [] : [[domain, willReceive] as const],
+  );
+  return { breakdown, recipientsByDomain: new Map(known) };
+}

@@ -1,0 +1,99 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
+import { isUnconfirmed } from '../consents/consent.js';
+import { consentProof } from '../consents/consent-proof.js';
+import { ConsentWriter } from '../consents/consent-writer.repository.js';
+import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
+import type { ConfirmationState } from './confirmation.js';
+import { ConfirmationRepeats } from './confirmation-repeats.service.js';
+import { ConfirmationsQuery, type ConfirmationStanding } from './confirmations.query.js';
+import { ResendTooSoonError } from './sign-up.errors.js';
+
+export interface ConfirmationDescription {
+  /** `gone`: no such request, or nothing that it could confirm. */
+  readonly state: ConfirmationState;
+  readonly email: string;
+  readonly topicNames: string[];
+}
+
+export interface ConfirmingPerson {
+  readonly ipAddress: string;
+  readonly userAgent: string | null;
+  /** The Message-ID of the mail whose link was followed, where it is known. */
+  readonly messageId?: string | null;
+}
+
+/** What the owner of an address does with the link of a confirmation mail. */
+@Injectable()
+export class ConfirmationsService {
+  constructor(
+    @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
+    @Inject(ConfirmationsQuery) private readonly query: ConfirmationsQuery,
+    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
+    @Inject(ConfirmationRepeats) private readonly repeats: ConfirmationRepeats,
+  ) {}
+
+  /** What the link's page shows. Changes nothing. */
+  async describe(scope: ProjectScope, confirmationId: string): Promise<ConfirmationDescription> {
+    const standing = await this.query.standing(scope, confirmationId);
+    if (standing === null || standing.state === 'gone') return { state: 'gone', email: '', topicNames: [] };
+    const { state, subscriber, consents } = standing;
+    const shown = consents.filter((consent) =>
+      state === 'confirmed' ? consent.status === 'SUBSCRIBED' : isUnconfirmed(consent),
+    );
+    return { state, email: subscriber.email, topicNames: await this.query.topicNames(scope, shown) };
+  }
+
+  /** Confirms the topics that wait for it. */
+  confirm(
+    scope: ProjectScope,
+    confirmationId: string,
+    by: ConfirmingPerson,
+  ): Promise<'confirmed' | 'already-confirmed' | 'expired' | 'gone'> {
+    return this.#whileHeld(scope, confirmationId, async (standing) => {
+      if (standing === null || standing.state === 'gone') return 'gone';
+      if (standing.state === 'expired') return 'expired';
+      const subscriberIds = [standing.confirmation.subscriberId];
+      const topicIds = standing.consents.map(({ topicId }) => topicId);
+      const proof = consentProof('SUBSCRIBER_PAGE', confirmationId, by);
+      const order = { subscriberIds, action: 'confirm', topicIds } as const;
+      const outcomes = await this.consents.change(scope, order, proof);
+      return outcomes.some(({ isDone }) => isDone) ? 'confirmed' : 'already-confirmed';
+    });
+  }
+
+  /**
+   * Sends a new mail in the place of an expired one, for those of its topics that were neither confirmed nor
+   * revoked since; within the limits of a resend.
+   */
+  async requestAnother(
+    scope: ProjectScope,
+    confirmationId: string,
+  ): Promise<'sent' | 'too-soon' | 'not-needed'> {
+    try {
+      return await this.#whileHeld(scope, confirmationId, async (standing) => {
+        if (standing?.state !== 'open' && standing?.state !== 'expired') return 'not-needed';
+        const proof = consentProof('SUBSCRIBER_PAGE', confirmationId);
+        const { subscriberId } = standing.confirmation;
+        const topicIds = standing.consents.filter(isUnconfirmed).map(({ topicId }) => topicId);
+        return (await this.repeats.send(scope, subscriberId, topicIds, proof)) ? 'sent' : 'not-needed';
+      });
+    } catch (error) {
+      if (error instanceof ResendTooSoonError) return 'too-soon';
+      throw error;
+    }
+  }
+
+  /** Decides about a request as it stands while nobody else changes its subscriber. */
+  async #whileHeld<T>(
+    scope: ProjectScope,
+    confirmationId: string,
+    work: (standing: ConfirmationStanding | null) => Promise<T>,
+  ): Promise<T> {
+    const standing = await this.query.standing(scope, confirmationId);
+    if (standing === null) return work(null);
+    return this.subscribers.whileHeld(scope, standing.confirmation.subscriberId, async () =>
+      work(await this.query.standing(scope, confirmationId)),
+    );
+  }
+}

@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { DomainError, newId, type ProjectScope } from '#kernel';
+import * as fc from '#testing/properties';
+import { address, AudienceFixture, HOUR, PROOF } from '../audience.fixture.js';
+import { ErasureService } from '../erasure/erasure.service.js';
+import { PreferencesService } from '../preferences/preferences.service.js';
+import { SuppressionsService } from '../suppressions/suppressions.service.js';
+import { TopicDeletionService } from '../topics/topic-deletion.service.js';
+import type { TopicView } from '../topics/topics.query.js';
+import { ConfirmationsService } from './confirmations.service.js';
+import type { ConsentStatus } from '../consents/consent.js';
+import { type SuppressionReason, subscriberStatus } from '../consents/subscriber-status.js';
+import { consentProof } from '../consents/consent-proof.js';
+import { ConsentsService } from './consents.service.js';
+import { ExpireConfirmations } from './expire-confirmations.task.js';
+import { UnsubscribesService } from '../preferences/unsubscribes.service.js';
+
+/** Sequences of operations, each on a few people of its own. */
+const RUNS = fc.runs(25);
+const PEOPLE = 3;
+const AT_ONCE = 8;
+
+const KINDS = [
+  'grant',
+  'revoke',
+  'resend',
+  'join',
+  'leave',
+  'leaveEverything',
+  'oneClick',
+  'suppress',
+  'lift',
+  'confirm',
+  'askAgain',
+  'expire',
+  'erase',
+  'create',
+] as const;
+const REASONS = ['GLOBAL_UNSUBSCRIBE', 'SPAM_COMPLAINT', 'HARD_BOUNCE'] as const;
+
+interface Operation {
+  readonly kind: (typeof KINDS)[number];
+  readonly person: number;
+  readonly topic: number;
+  readonly reason: (typeof REASONS)[number];
+  readonly waitMs: number;
+}
+
+const operation: fc.Arbitrary<Operation> = fc.record({
+  kind: fc.constantFrom(...KINDS, 'grant', 'join', 'confirm'),
+  person: fc.nat(PEOPLE - 1),
+  topic: fc.nat(2),
+  reason: fc.constantFrom(...REASONS),
+  waitMs: fc.oneof(
+    { weight: 12, arbitrary: fc.nat(2_000) },
+    { weight: 1, arbitrary: fc.constant(49 * HOUR) },
+  ),
+});
+
+interface World {
+  readonly scope: ProjectScope;
+  readonly topics: readonly TopicView[];
+  readonly emails: readonly string[];
+}
+
+interface LedgerRow {
+  readonly subscriber_id: string;
+  readonly topic_id: string;
+  readonly from_status: string | null;
+  readonly to_status: string;
+  readonly occurred_at: Date;
+}
+
+describe('consents that many change at once', () => {
+  let audience: AudienceFixture;
+  beforeAll(async () => {
+    audience = await AudienceFixture.open();
+  });
+  afterAll(() => audience.close());
+
+  async function world(): Promise<World> {
+    const scope = await audience.scope();
+    const topics = [
+      await audience.topic(scope),
+      await audience.topic(scope, { doubleOptInEnabled: true }),
+      await audience.topic(scope, { doubleOptInEnabled: true }),
+    ];
+    const emails = Array.from({ length: PEOPLE }, (_, index) => `p${index}-${newId()}@example.com`);
+    for (const email of emails) await audience.subscribe(scope, email, topics[0]!, topics[1]!);
+    return { scope, topics, emails };
+  }
+
+  const idOf = async (email: string): Promise<string> =>
+    (
+      await audience.test.query<{ id: string }>('select id from audience.subscribers where email_key = $1', [
+        email,
+      ])
+    )[0]?.id ?? newId();
+  const confirmationOf = async (subscriberId: string, turn: number): Promise<string> => {
+    const rows = await audience.test.query<{ id: string }>(
+      'select id from audience.confirmations where subscriber_id = $1 order by created_at desc, id desc',
+      [subscriberId],
+    );
+    return rows[turn % Math.max(1, rows.length)]?.id ?? newId();
+  };
+
+  async function perform(
+    { scope, topics, emails }: World,
+    { kind, person, topic, reason }: Operation,
+  ): Promise<unknown> {
+    const email = emails[person]!;
+    const { topicKey, id: topicId } = topics[topic]!;
+    const reader = { ipAddress: '203.0.113.9', userAgent: null };
+    const subscriberId = await idOf(email);
+    const consents = audience.get(ConsentsService);
+    const preferences = audience.get(PreferencesService);
+    switch (kind) {
+      case 'grant':
+        return consents.grant(scope, address(email), topicKey, PROOF);
+      case 'revoke':
+        return consents.revoke(scope, address(email), topicKey, PROOF);
+      case 'resend':
+        return consents.resend(scope, address(email), topicKey, PROOF);
+      case 'join':
+        return preferences.join(scope, subscriberId, topicKey, PROOF);
+      case 'leave':
+        return preferences.leave(scope, subscriberId, topicKey, PROOF);
+      case 'leaveEverything':
+        return preferences.leaveEverything(scope, subscriberId, PROOF);
+      case 'oneClick':
+        return audience.get(UnsubscribesService).revokeTopics(scope, subscriberId, [topicId], {
+          ...reader,
+          actor: 'ONE_CLICK',
+          deliveryId: newId(),
+        });
+      case 'suppress':
+        return audience.get(SuppressionsService).suppress(scope, address(email), reason, PROOF);
+      case 'lift':
+        return audience.get(SuppressionsService).lift(scope, address(email).key);
+      case 'confirm':
+        return audience
+          .get(ConfirmationsService)
+          .confirm(scope, await confirmationOf(subscriberId, topic), reader);
+      case 'askAgain':
+        return audience
+          .get(ConfirmationsService)
+          .requestAnother(scope, await confirmationOf(subscriberId, topic));
+      case 'expire':
+        return audience.get(ExpireConfirmations).run();
+      case 'erase':
+        return audience.get(ErasureService).erase(scope, address(email), consentProof('OPERATOR', null));
+      case 'create':
+        return audience.subscribe(scope, email, topics[topic]!);
+    }
+  }
+
+  /** Performs them, some at a time. What the domain refuses is refused; anything else is a fault. */
+  async function performAll(place: World, operations: readonly Operation[]): Promise<void> {
+    for (let first = 0; first < operations.length; first += AT_ONCE) {
+      const running = operations.slice(first, first + AT_ONCE).map((next) => {
+        audience.clock.advance(next.waitMs);
+        return perform(place, next);
+      });
+      for (const outcome of await Promise.allSettled(running)) {
+        if (outcome.status === 'rejected' && !(outcome.reason instanceof DomainError)) throw outcome.reason;
+      }
+    }
+  }
+
+  const ledgerOf = ({ environmentId }: ProjectScope) =>
+    audience.test.query<LedgerRow>(
+      `select subscriber_id, topic_id, from_status, to_status, occurred_at from audience.consent_ledger
+       where environment_id = $1 order by position`,
+      [environmentId],
+    );
+
+  /** What the record says that each consent is by now. */
+  function replay(rows: readonly LedgerRow[]) {
+    const consents = new Map<string, { status: string; revokedAt: Date | null; subscribedAt: Date | null }>();
+    const latest = new Map<string, Date>();
+    for (const row of rows) {
+      const key = `${row.subscriber_id}/${row.topic_id}`;
+      const before = consents.get(key);
+      expect(row.from_status).toBe(before?.status ?? null);
+      expect(row.to_status).not.toBe(row.from_status);
+      expect(row.occurred_at.getTime()).toBeGreaterThanOrEqual(latest.get(row.subscriber_id)?.getTime() ?? 0);
+      latest.set(row.subscriber_id, row.occurred_at);
+      const status = row.to_status;
+      const isSubscribed = status === 'SUBSCRIBED';
+      const kept = isSubscribed ? null : (before?.revokedAt ?? null);
+      const revokedAt = status === 'UNSUBSCRIBED' ? row.occurred_at : kept;
+      consents.set(key, { status, revokedAt, subscribedAt: isSubscribed ? row.occurred_at : null });
+    }
+    return consents;
+  }
+
+  async function expectExplained({ scope }: World): Promise<void> {
+    const explained = replay(await ledgerOf(scope));
+    const standing = await audience.test.query<{
+      key: string;
+      status: string;
+      revoked_at: Date | null;
+      subscribed_at: Date | null;
+    }>(
+      `select subscriber_id || '/' || topic_id as key, status, revoked_at, subscribed_at
+       from audience.consents where environment_id = $1`,
+      [scope.environmentId],
+    );
+    for (const { key, status, revoked_at, subscribed_at } of standing) {
+      expect(explained.get(key)).toEqual({ status, revokedAt: revoked_at, subscribedAt: subscribed_at });
+      explained.delete(key);
+    }
+    // What has no consent any more, its topic or its person having gone, ended before.
+    for (const { status } of explained.values()) expect(['UNSUBSCRIBED', 'EXPIRED']).toContain(status);
+    const people = await audience.test.query<{
+      status: string;
+      reason: SuppressionReason | null;
+      consents: ConsentStatus[];
+    }>(
+      `select b.status, s.reason, array(select c.status from audience.consents c where c.subscriber_id = b.id) as consents
+       from audience.subscribers b left join audience.suppressions s using (environment_id, email_key)
+       where b.environment_id = $1`,
+      [scope.environmentId],
+    );
+    for (const { status, reason, consents } of people) {
+      expect(status).toBe(subscriberStatus(reason, consents));
+      if (reason !== 'GLOBAL_UNSUBSCRIBE') continue;
+      for (const consent of consents) expect(['UNSUBSCRIBED', 'EXPIRED']).toContain(consent);
+    }
+  }
+
+  it('end in a state that the consent record explains, change by change', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { minLength: 30, maxLength: 60 }), async (operations) => {
+        const place = await world();
+        await performAll(place, operations);
+        await expectExplained(place);
+      }),
+      { numRuns: RUNS, endOnFailure: true },
+    );
+  });
+
+  it('are not left behind by a topic that is deleted meanwhile', async () => {
+    const place = await world();
+    const [topic] = place.topics;
+    const people = Array.from({ length: 12 }, (_, index) => `late-${index}@example.com`);
+    const outcomes = await Promise.allSettled([
+      ...people.slice(0, 6).map((email) => audience.subscribe(place.scope, email, topic!)),
+      audience.get(TopicDeletionService).delete(place.scope, topic!.topicKey, null),
+      ...people.slice(6).map((email) => audience.subscribe(place.scope, email, topic!)),
+      ...place.emails.map((email) => perform(place, { ...GRANT_ANEW, person: place.emails.indexOf(email) })),
+    ]);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toBeInstanceOf(DomainError);
+    const left = await audience.test.query('select from audience.consents where topic_id = $1', [topic!.id]);
+    expect(left).toEqual([]);
+    await expectExplained(place);
+  });
+});
+
+const GRANT_ANEW = { kind: 'grant', topic: 0, reason: 'HARD_BOUNCE', waitMs: 0 } as const;

@@ -1,0 +1,44 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Clock } from '#kernel';
+import { Database, PeriodicTask } from '#platform';
+import { ConsentWriter } from '../consents/consent-writer.repository.js';
+
+const CHUNK = 1_000;
+
+/** Consents that nobody confirmed in time become EXPIRED, in all projects. */
+@Injectable()
+export class ExpireConfirmations extends PeriodicTask {
+  override readonly name = 'expire-confirmations';
+  override readonly everyMs = 60_000;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ConsentWriter) private readonly consents: ConsentWriter,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {
+    super();
+  }
+
+  /** Subscribers whose consents change at this moment are left for the next turn. */
+  override async run(): Promise<void> {
+    const now = this.clock.now();
+    while ((await this.#expireChunk(now)) === CHUNK);
+  }
+
+  /** Returns how many subscribers it took; fewer than `CHUNK` at the end. */
+  #expireChunk(now: Date): Promise<number> {
+    return this.database.system(async ({ db }) => {
+      const { rows } = await sql<{ id: string }>`
+        select b.id from audience.subscribers b
+        where b.id in (
+          select c.subscriber_id from audience.consents c
+          where c.status = 'PENDING_CONFIRMATION' and c.token_expires_at <= ${now}
+        )
+        limit ${CHUNK} for update skip locked
+      `.execute(db);
+      await this.consents.expire(rows.map(({ id }) => id));
+      return rows.length;
+    });
+  }
+}

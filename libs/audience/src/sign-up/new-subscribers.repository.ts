@@ -1,0 +1,114 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database, environmentOf, prepared, type Sql } from '#platform';
+import { addressLock } from '../addresses/address-lock.query.js';
+import type { ConsentOccasion } from '../consents/consent-proof.js';
+import { requestMails } from '../consents/consent-writer.repository.js';
+import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
+import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
+import { definitionsLock } from '../custom-fields/custom-field.repository.js';
+import { SuppressionRepository } from '../suppressions/suppression.repository.js';
+import { type GrantableTopic, isTopicKey } from '../topics/topic.js';
+import type { Subscriber, SubscriberFields, SubscriberSource } from '../subscribers/subscriber.js';
+import { subscriberColumns } from '../subscribers/subscriber.repository.js';
+
+export interface NewSubscriber extends SubscriberFields {
+  readonly id: string;
+  readonly address: { readonly value: string; readonly key: string };
+  readonly source: SubscriberSource;
+}
+
+/** Who signs up: an address, and what is to be written with it. */
+export interface SignUp {
+  readonly emailKey: string;
+  readonly topicKeys: readonly string[];
+  readonly writesCustomFields: boolean;
+}
+
+/** What a sign-up is decided by, as it stays until the transaction ends. */
+export interface SignUpTerms {
+  readonly isSubscriber: boolean;
+  readonly isSuppressed: boolean;
+  /** Those of the keys that are topics, in the order of their ids. */
+  readonly topics: readonly GrantableTopic[];
+  /** The project's active custom fields, oldest first; kept from change where values are written. */
+  readonly definitions: readonly CustomFieldDefinition[];
+}
+
+/**
+ * New subscribers one by one, in few exchanges with the server: a lock, a look at all that matters, and one statement
+ * that writes the subscriber, the consents and their record.
+ */
+@Injectable()
+export class NewSubscribers {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
+  ) {}
+
+  /** Runs `work` in a transaction that alone decides about the address. */
+  whileLocked<T>(scope: ProjectScope, signUp: SignUp, work: (terms: SignUpTerms) => Promise<T>): Promise<T> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const locks = sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, signUp.emailKey)})`;
+      await (
+        signUp.writesCustomFields
+          ? sql`${locks}, pg_advisory_xact_lock_shared(${definitionsLock(scope)})`
+          : locks
+      ).execute(db);
+      // A statement of its own: it sees what those did who had the locks before.
+      return work(await this.#terms(db, scope, signUp));
+    });
+  }
+
+  async #terms(db: Sql, scope: ProjectScope, { emailKey, topicKeys }: SignUp): Promise<SignUpTerms> {
+    const keys = [...new Set(topicKeys)].filter(isTopicKey);
+    const { rows } = await sql<SignUpTerms>`${prepared}
+      with named as (
+        select t.id, t.topic_key as "topicKey", t.status, t.double_opt_in_enabled as "doubleOptInEnabled"
+        from audience.topics t
+        where t.environment_id = ${environmentOf(scope)} and t.topic_key = any(${keys}::text[]) and t.deleted_at is null
+        order by t.id for key share
+      )
+      select
+        (
+          select b.id from audience.subscribers b
+          where b.environment_id = ${environmentOf(scope)} and b.email_key = ${emailKey}
+        ) is not null as "isSubscriber",
+        ${this.suppressions.isAddressSuppressed(scope, emailKey)} as "isSuppressed",
+        coalesce((select json_agg(n) from named n), '[]') as topics,
+        coalesce((
+          select json_agg(json_build_object('key', f.key, 'type', f.type, 'displayName', f.display_name, 'isRequired',
+            f.is_required, 'defaultValue', f.default_value, 'options', f.options, 'status', f.status)
+            order by f.created_at, f.id)
+          from audience.custom_fields f where f.environment_id = ${environmentOf(scope)} and f.status = 'ACTIVE'
+        ), '[]') as definitions
+    `.execute(db);
+    return rows[0]!;
+  }
+
+  /** Makes a subscriber with the first consents, the consent record and the mail that asks to confirm those that need it. */
+  insert(
+    scope: ProjectScope,
+    { id, address, firstName, lastName, phone, customFields, source }: NewSubscriber,
+    first: FirstConsents,
+    occasion: ConsentOccasion,
+  ): Promise<Subscriber> {
+    const { at } = occasion;
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Subscriber & { readonly confirmationId: string | null }>`${prepared}
+        with made as (
+          insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name,
+            last_name, phone, custom_fields, source, status, created_at, updated_at)
+          values (${id}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key},
+            ${firstName}, ${lastName}, ${phone}, ${JSON.stringify(customFields)}::jsonb, ${source}, ${first.status}, ${at}, ${at})
+          returning *
+        ), ${written(selectedForMade(first), 'new', occasion)}
+        select ${subscriberColumns}, (select a.id from asked a) as "confirmationId" from made b
+      `.execute(db);
+      const { confirmationId, ...subscriber } = rows[0]!;
+      await requestMails(db, scope, confirmationId === null ? [] : [confirmationId]);
+      return subscriber;
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock, DomainValidationError, type EmailAddress, newId, type ProjectScope } from '#kernel';
+import { Announcer } from '#platform';
+import { ConsentPublisher } from '../consents/consent-publisher.service.js';
+import type { ConsentProof } from '../consents/consent-proof.js';
+import { firstConsents } from '../consents/written-consents.query.js';
+import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
+import { SubscriberLimitService } from '../plan/subscriber-limit.service.js';
+import type { Subscriber, SubscriberSource } from '../subscribers/subscriber.js';
+import type { SubscriberPatch } from '../subscribers/subscribers.service.js';
+import { SuppressedError } from '../suppressions/suppression.errors.js';
+import { type GrantableTopic, topicKeyFaults } from '../topics/topic.js';
+import { NewSubscribers, type SignUpTerms } from './new-subscribers.repository.js';
+import { SubscriberExistsError } from './sign-up.errors.js';
+
+/** A new subscriber, who consents to at least one topic. */
+export type NewSubscriberInput = SubscriberPatch & {
+  readonly address: EmailAddress;
+  readonly topicKeys: readonly string[];
+  readonly source: SubscriberSource;
+};
+
+/** Takes subscribers in, with their first consents. */
+@Injectable()
+export class SignUpService {
+  constructor(
+    @Inject(NewSubscribers) private readonly newSubscribers: NewSubscribers,
+    @Inject(SubscriberLimitService) private readonly limit: SubscriberLimitService,
+    @Inject(ConsentPublisher) private readonly consents: ConsentPublisher,
+    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Throws DomainValidationError, SuppressedError, SubscriberExistsError. */
+  create(scope: ProjectScope, input: NewSubscriberInput, proof: ConsentProof): Promise<Subscriber> {
+    const { address, topicKeys, customFields = {} } = input;
+    const writesCustomFields = Object.keys(customFields).length > 0;
+    const signUp = { emailKey: address.key, topicKeys, writesCustomFields };
+    return this.newSubscribers.whileLocked(scope, signUp, async (terms) => {
+      const values = checkedFields(input, terms);
+      if (terms.isSuppressed) throw new SuppressedError();
+      if (terms.isSubscriber) throw new SubscriberExistsError();
+      await this.limit.admit(scope);
+      return this.#insert(scope, input, values, terms.topics, proof);
+    });
+  }
+
+  async #insert(
+    scope: ProjectScope,
+    { address, firstName = null, lastName = null, phone = null, source }: NewSubscriberInput,
+    customFields: CustomFieldValues,
+    topics: readonly GrantableTopic[],
+    proof: ConsentProof,
+  ): Promise<Subscriber> {
+    const at = this.clock.now();
+    const person = { id: newId(), address, firstName, lastName, phone, customFields, source };
+    const first = firstConsents(topics, at);
+    const subscriber = await this.newSubscribers.insert(scope, person, first, { at, proof });
+    const { id: subscriberId } = subscriber;
+    // Before the consents: who hears of those shall know whose they are.
+    await this.announcer.announce(scope, {
+      type: 'subscriber.created',
+      subscriberId,
+      data: { ...subscriber },
+    });
+    await this.consents.publish(
+      scope,
+      first.outcomes.map((outcome) => ({ ...outcome, subscriberId })),
+      proof,
+    );
+    return subscriber;
+  }
+}
+
+/** The custom fields; throws DomainValidationError with all that is wrong with these or the topics. */
+function checkedFields(
+  { topicKeys, customFields = {} }: NewSubscriberInput,
+  { topics, definitions }: SignUpTerms,
+): CustomFieldValues {
+  const custom = applyCustomFields(definitions, {}, customFields, 'create');
+  const fieldErrors = 'errors' in custom ? customFieldPaths(custom.errors) : {};
+  const errors = { ...topicKeyFaults(topics, topicKeys), ...fieldErrors };
+  if ('errors' in custom || Object.keys(errors).length > 0) throw new DomainValidationError(errors);
+  return custom.values;
+}

@@ -1,0 +1,81 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Database, environmentOf } from '#platform';
+
+/** NOTIFY channel on which it is told that something was noted. */
+export const TRIGGERS_CHANNEL = 'mailwright_signals';
+
+/** What one can wait for, and of what: the id of a topic or segment, or the name of an event. */
+export interface AwaitedTrigger {
+  readonly kind: 'SUBSCRIBED' | 'SEGMENT_ENTERED' | 'SEGMENT_LEFT' | 'CUSTOM_EVENT';
+  readonly subject: string;
+}
+
+/**
+ * Notes for those who wait what happens to subscribers: a row for each waiter and each time, written by the statement
+ * that makes it happen (triggers do it), so that nothing is missed or told twice. A waiter has an id of its own.
+ */
+@Injectable()
+export class Triggers {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** From when the caller's transaction commits, this is noted, and nothing else. What was noted before stays. */
+  watch(scope: ProjectScope, watcherId: string, { kind, subject }: AwaitedTrigger): Promise<unknown> {
+    return this.database.transaction(scope, ({ db }) =>
+      sql`
+        insert into audience.signal_watches (watcher_id, environment_id, kind, subject, is_open)
+        values (${watcherId}, ${scope.environmentId}, ${kind}, ${subject}, true)
+        on conflict (watcher_id) do update set kind = excluded.kind, subject = excluded.subject, is_open = true
+      `.execute(db),
+    );
+  }
+
+  /** Nothing more is noted; what was noted stays. */
+  rest(scope: ProjectScope, watcherId: string): Promise<unknown> {
+    return this.database.transaction(scope, ({ db }) =>
+      sql`
+        update audience.signal_watches set is_open = false
+        where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
+      `.execute(db),
+    );
+  }
+
+  /** What was noted goes, too. */
+  forget(scope: ProjectScope, watcherId: string): Promise<unknown> {
+    return this.database.transaction(scope, ({ db }) =>
+      sql`
+        delete from audience.signal_watches
+        where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
+      `.execute(db),
+    );
+  }
+
+  /** A condition of SQL: the subscriber with this id was not erased. */
+  isThere(subscriberId: RawBuilder<unknown>): RawBuilder<boolean> {
+    return sql<boolean>`exists (select from audience.subscribers b where b.id = ${subscriberId})`;
+  }
+
+  /**
+   * Of all projects: the waiters that something was noted for. For the system's transactions. By an OFFSET, which keeps
+   * the planner from joining, one row is looked for and not all are read.
+   */
+  pending(): RawBuilder<unknown> {
+    return sql`select w.watcher_id from audience.signal_watches w
+      where exists (select from audience.signals s where s.watcher_id = w.watcher_id offset 0)`;
+  }
+
+  /**
+   * A DELETE that returns `id bigint, subscriber_id uuid, data jsonb`: the oldest of what was noted, each once. Whoever puts it in a WITH takes it with the transaction.
+   */
+  taking(scope: ProjectScope, watcherId: string, limit: number): RawBuilder<unknown> {
+    return sql`
+      delete from audience.signals s
+      where s.environment_id = ${environmentOf(scope)} and s.id = any(array(
+        select id from audience.signals where environment_id = ${environmentOf(scope)} and watcher_id = ${watcherId}
+        order by id limit ${limit} for update skip locked
+      ))
+      returning s.id, s.subscriber_id, s.data
+    `;
+  }
+}

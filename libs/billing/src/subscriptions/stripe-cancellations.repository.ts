@@ -1,0 +1,71 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database } from '#platform';
+import type { BillingTables } from '../billing-tables.js';
+
+const AT_ONCE = 100;
+const FIRST_RETRY_MS = 60_000;
+const LONGEST_RETRY_MS = 6 * 3_600_000;
+
+/** A subscription to be cancelled at Stripe. */
+export interface StripeCancellation {
+  readonly externalId: string;
+  readonly tenantId: number;
+  readonly attempts: number;
+}
+
+/** Which subscriptions are to be cancelled at Stripe: an outbox, since Stripe may not answer when one expires. */
+@Injectable()
+export class StripeCancellations {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** In the transaction in which it expires. */
+  async request({ externalId, tenantId }: Omit<StripeCancellation, 'attempts'>, now: Date): Promise<void> {
+    await this.#tables
+      .insertInto('billing.stripe_cancellations')
+      .values({ externalId, tenantId, requestedAt: now })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+  }
+
+  /** Those whose time to be tried has come, some at a time. */
+  async due(now: Date): Promise<StripeCancellation[]> {
+    // A template: it becomes part of a statement with what others ask at the same moment.
+    const isAny = sql`exists (select from billing.stripe_cancellations where retry_at <= ${now})`;
+    if (!(await this.database.holds('stripe.cancellations', isAny))) return [];
+    return this.database.system(() =>
+      this.#tables
+        .selectFrom('billing.stripe_cancellations')
+        .select(['externalId', 'tenantId', 'attempts'])
+        .where('retryAt', '<=', now)
+        .orderBy('retryAt')
+        .limit(AT_ONCE)
+        .execute(),
+    );
+  }
+
+  /** False when somebody else was faster. */
+  async remove({ externalId }: StripeCancellation): Promise<boolean> {
+    const { numDeletedRows } = await this.#tables
+      .deleteFrom('billing.stripe_cancellations')
+      .where('externalId', '=', externalId)
+      .executeTakeFirstOrThrow();
+    return numDeletedRows === 1n;
+  }
+
+  /** It is tried again: after a minute, then twice as long each time, up to six hours; for as long as it takes. */
+  async postpone({ externalId, attempts }: StripeCancellation, fault: string, now: Date): Promise<void> {
+    const retryAt = new Date(now.getTime() + Math.min(FIRST_RETRY_MS * 2 ** attempts, LONGEST_RETRY_MS));
+    await this.database.system(() =>
+      this.#tables
+        .updateTable('billing.stripe_cancellations')
+        .set(({ eb }) => ({ attempts: eb('attempts', '+', 1), retryAt, lastError: fault }))
+        .where('externalId', '=', externalId)
+        .execute(),
+    );
+  }
+
+  get #tables() {
+    return this.database.tables<BillingTables>();
+  }
+}

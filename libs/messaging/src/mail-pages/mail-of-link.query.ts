@@ -1,0 +1,41 @@
+import { sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import type { Sql } from '#platform';
+
+/** A mail of a campaign or of an automation. */
+export interface MailOfLink {
+  readonly id: string;
+  readonly queued_on: string;
+  readonly subscriber_id: string | null;
+  readonly address: string;
+  readonly message_id: string;
+  /** Null for a mail of an automation. */
+  readonly campaign_id: string | null;
+  readonly version_id: number | null;
+  readonly place: number | null;
+  readonly topic_ids: string[];
+}
+
+/** The mail of a link; null when there is none. */
+export async function findMailOfLink(
+  scope: ProjectScope,
+  db: Sql,
+  deliveryId: string,
+  lock?: 'lock',
+): Promise<MailOfLink | null> {
+  const { rows } = await sql<MailOfLink>`
+    select d.id, d.queued_on, d.subscriber_id, d.address, d.message_id, c.id as campaign_id, v.id as version_id, p.place,
+      coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1]], null)) as topic_ids
+    from messaging.deliveries d
+    left join messaging.campaigns c on d.kind = 'CAMPAIGN' and c.id = d.source_id
+    left join lateral (
+      select r.version_id from messaging.automation_runs r
+      where d.kind = 'AUTOMATION' and r.id = messaging.run_of_step(d.source_id) offset 0
+    ) r on true
+    left join messaging.automation_versions v on v.id = r.version_id
+    cross join lateral (select messaging.place_of_step(d.source_id) as place) p
+    where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId} and (c.id is not null or v.id is not null)
+    ${lock === undefined ? sql`` : sql`for update of d`}
+  `.execute(db);
+  return rows[0] ?? null;
+}

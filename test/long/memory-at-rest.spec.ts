@@ -1,0 +1,22 @@
+import { describe, it } from '@jest/globals';
+import { memoryMb } from '../../bench/support/process-usage.js';
+import { eventually } from '#testing/eventually';
+import { startSystem } from '#testing/system';
+
+/** Where the kernel tells what is resident. */
+const itOnLinux = process.platform === 'linux' ? it : it.skip;
+/** Of resident memory, the program of Node itself included. */
+const AT_REST_MB = 150;
+
+describe('how Node runs the programs', () => {
+  itOnLinux('keeps an api and a worker at rest below 150 MB each', async () => {
+    const system = await startSystem();
+    try {
+      for (const { pid } of [system.api, system.worker]) {
+        await eventually(`${pid} is at rest`, () => memoryMb(pid).now < AT_REST_MB);
+      }
+    } finally {
+      await system.stop();
+    }
+  });
+});
