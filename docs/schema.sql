@@ -199,24 +199,6 @@ begin
 end $procedure$;
 comment on procedure platform.force_policies() is 'Holds the owner of the tables to row-level security too; superusers alone still pass. Called after each migration, for the tables that it made, and by each `migrate`, since a dump may be restored without its owners.';
 
-CREATE OR REPLACE FUNCTION platform.hit_rate_limit(limit_key text, window_seconds integer, OUT hits integer, OUT window_ends_at timestamp with time zone)
- RETURNS record
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog'
- SET synchronous_commit TO 'off'
-AS $function$
-  insert into platform.rate_limit_windows as w (key, hits, window_ends_at)
-  values (limit_key, 1, clock_timestamp() + make_interval(secs => window_seconds))
-  on conflict (key) do update set
-    hits = case when w.window_ends_at <= clock_timestamp() then 1 else w.hits + 1 end,
-    window_ends_at = case when w.window_ends_at <= clock_timestamp()
-      then clock_timestamp() + make_interval(secs => window_seconds) else w.window_ends_at end
-  returning w.hits, w.window_ends_at
-$function$;
--- called by mailwright_app
-comment on function platform.hit_rate_limit(text,integer) is 'Counts one hit and tells how many the running window has. Called before anyone is authenticated, hence by definer''s rights on a table that the app cannot read.';
-
 CREATE OR REPLACE FUNCTION platform.hit_rate_limits(limit_key text, window_seconds integer, times integer, OUT hits integer, OUT window_ends_at timestamp with time zone)
  RETURNS record
  LANGUAGE sql
@@ -233,7 +215,7 @@ AS $function$
   returning w.hits, w.window_ends_at
 $function$;
 -- called by mailwright_app
-comment on function platform.hit_rate_limits(text,integer,integer) is 'The same for several hits at once.';
+comment on function platform.hit_rate_limits(text,integer,integer) is 'Counts hits and tells how many the running window has. Called before anyone is authenticated, hence by definer''s rights on a table that the app cannot read.';
 
 CREATE OR REPLACE FUNCTION platform.is_owner_at_work()
  RETURNS boolean
@@ -991,7 +973,7 @@ grant delete, insert, select, update on audience.subscribers to mailwright_app;
 grant delete, insert, select, update on audience.subscribers to mailwright_system;
 comment on table audience.subscribers is 'People by their e-mail address, which is unique in an environment. Keys come from one sequence a project, which is all that makes them unique.';
 comment on column audience.subscribers.email_key is 'The address in lower case, its domain as A-labels (RFC 5890): the same for all spellings of a mailbox.';
-comment on column audience.subscribers.status is 'By audience.derived_status; no client sets it.';
+comment on column audience.subscribers.status is 'The suppression''s reason, else the best of the consents: no client sets it.';
 comment on column audience.subscribers.custom_fields is 'Values by the field''s key: strings, numbers, booleans, arrays of strings; dates as texts that sort as time does.';
 
 create table audience.suppressions (
@@ -1249,22 +1231,6 @@ begin
 end $function$;
 -- called by mailwright_app
 comment on function audience.depersonalise_ledger(uuid) is 'The one change of the consent ledger: it removes what tells of a person who was erased. That a consent to a topic was given and taken back, when and how, stays.';
-
-CREATE OR REPLACE FUNCTION audience.derived_status(wanted_environment bigint, wanted_key text, wanted_subscriber uuid)
- RETURNS text
- LANGUAGE sql
- STABLE
- SET enable_seqscan TO 'off'
-AS $function$
-  select coalesce(
-    (select case s.reason when 'GLOBAL_UNSUBSCRIBE' then 'SUPPRESSED' when 'SPAM_COMPLAINT' then 'COMPLAINED' else 'BOUNCED' end
-     from audience.suppressions s where s.environment_id = wanted_environment and s.email_key = wanted_key),
-    (select case when bool_or(c.status = 'SUBSCRIBED') then 'ACTIVE'
-       when bool_or(c.status = 'PENDING_CONFIRMATION') then 'PENDING_CONFIRMATION' else 'UNSUBSCRIBED' end
-     from audience.consents c where c.subscriber_id = wanted_subscriber))
-$function$;
--- called by public
-comment on function audience.derived_status(bigint,text,uuid) is 'The status of a subscriber by the rule of precedence: the suppression''s reason first, then the best consent.';
 
 CREATE OR REPLACE FUNCTION audience.describe_consent()
  RETURNS trigger

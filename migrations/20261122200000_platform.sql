@@ -254,22 +254,6 @@ comment on function platform.ensure_months is
 revoke all on function platform.ensure_months from public;
 grant execute on function platform.ensure_months to mailwright_system;
 
-create function platform.hit_rate_limit(limit_key text, window_seconds int, out hits int, out window_ends_at timestamptz)
-  language sql security definer set search_path = pg_catalog set synchronous_commit = off as $$
-  insert into platform.rate_limit_windows as w (key, hits, window_ends_at)
-  values (limit_key, 1, clock_timestamp() + make_interval(secs => window_seconds))
-  on conflict (key) do update set
-    hits = case when w.window_ends_at <= clock_timestamp() then 1 else w.hits + 1 end,
-    window_ends_at = case when w.window_ends_at <= clock_timestamp()
-      then clock_timestamp() + make_interval(secs => window_seconds) else w.window_ends_at end
-  returning w.hits, w.window_ends_at
-$$;
-comment on function platform.hit_rate_limit is
-  'Counts one hit and tells how many the running window has. Called before anyone is authenticated, hence by definer''s '
-  'rights on a table that the app cannot read.';
-revoke all on function platform.hit_rate_limit from public;
-grant execute on function platform.hit_rate_limit to mailwright_app;
-
 -- Hits that come while another of the same key is being counted are counted together: each would wait for the lock on
 -- the window's row.
 create function platform.hit_rate_limits(limit_key text, window_seconds int, times int, out hits int,
@@ -283,7 +267,9 @@ create function platform.hit_rate_limits(limit_key text, window_seconds int, tim
       then clock_timestamp() + make_interval(secs => window_seconds) else w.window_ends_at end
   returning w.hits, w.window_ends_at
 $$;
-comment on function platform.hit_rate_limits is 'The same for several hits at once.';
+comment on function platform.hit_rate_limits is
+  'Counts hits and tells how many the running window has. Called before anyone is authenticated, hence by definer''s rights on '
+  'a table that the app cannot read.';
 revoke all on function platform.hit_rate_limits from public;
 grant execute on function platform.hit_rate_limits to mailwright_app;
 

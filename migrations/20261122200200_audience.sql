@@ -46,7 +46,8 @@ comment on table audience.subscribers is
   'that makes them unique.';
 comment on column audience.subscribers.email_key is
   'The address in lower case, its domain as A-labels (RFC 5890): the same for all spellings of a mailbox.';
-comment on column audience.subscribers.status is 'By audience.derived_status; no client sets it.';
+comment on column audience.subscribers.status is
+  'The suppression''s reason, else the best of the consents: no client sets it.';
 comment on column audience.subscribers.custom_fields is
   'Values by the field''s key: strings, numbers, booleans, arrays of strings; dates as texts that sort as time does.';
 create unique index subscribers_by_address on audience.subscribers (environment_id, email_key) include (created_at, id);
@@ -497,20 +498,6 @@ create view audience.recounted_values with (security_invoker = true) as
   ) n;
 comment on view audience.recounted_values is 'The same by counting all rows: what the counters are checked against.';
 grant select on audience.recounted_values to mailwright_system;
-
--- Asked for each of many, by a plan that the connection keeps: of a table of one page it would read all, still when there
--- are more.
-create function audience.derived_status(wanted_environment bigint, wanted_key text, wanted_subscriber uuid) returns text
-  language sql stable set enable_seqscan = off as $$
-  select coalesce(
-    (select case s.reason when 'GLOBAL_UNSUBSCRIBE' then 'SUPPRESSED' when 'SPAM_COMPLAINT' then 'COMPLAINED' else 'BOUNCED' end
-     from audience.suppressions s where s.environment_id = wanted_environment and s.email_key = wanted_key),
-    (select case when bool_or(c.status = 'SUBSCRIBED') then 'ACTIVE'
-       when bool_or(c.status = 'PENDING_CONFIRMATION') then 'PENDING_CONFIRMATION' else 'UNSUBSCRIBED' end
-     from audience.consents c where c.subscriber_id = wanted_subscriber))
-$$;
-comment on function audience.derived_status is
-  'The status of a subscriber by the rule of precedence: the suppression''s reason first, then the best consent.';
 
 create function audience.live_subscribers_of_tenant() returns bigint
   language sql stable security definer set search_path = pg_catalog as $$
