@@ -1,4 +1,7 @@
 create schema platform;
+grant usage on schema platform to mailwright_app;
+grant usage on schema platform to mailwright_system;
+comment on schema platform is 'What all contexts build on: the scope of row-level security, events and jobs, rate limits, idempotency.';
 
 create table platform.idempotency_keys (
   environment_id bigint not null,
@@ -23,22 +26,25 @@ create policy owner_rows on platform.idempotency_keys for all to mailwright_owne
 create policy system_rows on platform.idempotency_keys for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on platform.idempotency_keys to mailwright_app;
 grant delete, insert, select, update on platform.idempotency_keys to mailwright_system;
+comment on table platform.idempotency_keys is 'Requests with an Idempotency-Key, and the responses that a repetition gets again.';
+comment on column platform.idempotency_keys.status is 'The response''s; null while the first request is being processed.';
+comment on column platform.idempotency_keys.locked_until is 'Until when the first request alone may be processed.';
 
 create table platform.inbox (
   id bigint not null generated always as identity,
+  environment_id bigint,
   event_id uuid not null,
   handler text not null,
   queue text not null,
-  environment_id bigint,
   payload jsonb not null,
+  state text not null default 'PENDING'::text,
   run_at timestamp with time zone not null,
+  enqueued_at timestamp with time zone,
   attempts integer not null default 0,
   failures integer not null default 0,
-  enqueued_at timestamp with time zone,
   lease_token uuid,
   lease_until timestamp with time zone,
   last_error text,
-  state text not null default 'PENDING'::text,
   created_at timestamp with time zone not null default now(),
   finished_at timestamp with time zone,
   constraint inbox_pkey PRIMARY KEY (id),
@@ -54,6 +60,7 @@ create policy owner_rows on platform.inbox for all to mailwright_owner using (pl
 create policy system_rows on platform.inbox for all to mailwright_system using (true) with check (true);
 grant select, update on platform.inbox to mailwright_app;
 grant delete, insert, select, update on platform.inbox to mailwright_system;
+comment on table platform.inbox is 'Jobs: one row per event and handler. The queue holds only the id. The handler finishes the row in its own transaction, so a repeated job finds nothing to do.';
 
 create table platform.outbox (
   id uuid not null,
@@ -71,6 +78,7 @@ create policy owner_rows on platform.outbox for all to mailwright_owner using (p
 create policy system_rows on platform.outbox for all to mailwright_system using (true) with check (true);
 grant insert on platform.outbox to mailwright_app;
 grant delete, insert, select, update on platform.outbox to mailwright_system;
+comment on table platform.outbox is 'Events, each written in the transaction in which it happened. The relay turns each into one inbox row per handler and removes it.';
 
 create unlogged table platform.rate_limit_windows (
   key text not null,
@@ -83,6 +91,7 @@ alter table platform.rate_limit_windows force row level security;
 create policy owner_rows on platform.rate_limit_windows for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on platform.rate_limit_windows for all to mailwright_system using (true) with check (true);
 grant delete, select on platform.rate_limit_windows to mailwright_system;
+comment on table platform.rate_limit_windows is 'Fixed windows of the rate limits. Unlogged: a crash may lose a minute''s counts.';
 
 create table platform.schedule (
   name text not null,
@@ -94,6 +103,7 @@ alter table platform.schedule force row level security;
 create policy owner_rows on platform.schedule for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on platform.schedule for all to mailwright_system using (true) with check (true);
 grant insert, select, update on platform.schedule to mailwright_system;
+comment on table platform.schedule is 'Periodic tasks, which every worker offers to run and one does: each at most once per interval.';
 
 CREATE OR REPLACE FUNCTION platform.announce_outbox()
  RETURNS trigger
@@ -104,6 +114,7 @@ begin
   return null;
 end $function$;
 -- called by public
+comment on function platform.announce_outbox() is 'Wakes the relay.';
 
 CREATE OR REPLACE FUNCTION platform.ensure_month(parent regclass, month date)
  RETURNS void
@@ -134,6 +145,7 @@ begin
   end if;
 end $function$;
 -- called by mailwright_system
+comment on function platform.ensure_month(regclass,date) is 'Makes the partition of a month unless it is there. Runs as the owner, since only the owner may create it.';
 
 CREATE OR REPLACE FUNCTION platform.ensure_months(parent regclass, until date)
  RETURNS void
@@ -151,6 +163,7 @@ begin
   from generate_series(earliest::date, until, interval '1 month') month;
 end $function$;
 -- called by mailwright_system
+comment on function platform.ensure_months(regclass,date) is 'Makes the partitions of all months from the end of `…_earlier` up to that of `until`, those included that were detached and moved away. A worker calls it every hour.';
 
 CREATE OR REPLACE FUNCTION platform.environment_id()
  RETURNS bigint
@@ -158,6 +171,7 @@ CREATE OR REPLACE FUNCTION platform.environment_id()
  STABLE PARALLEL SAFE
 RETURN (NULLIF(current_setting('mailwright.environment_id'::text, true), ''::text))::bigint;
 -- called by public
+comment on function platform.environment_id() is 'The project environment of the transaction''s scope; null without one.';
 
 CREATE OR REPLACE PROCEDURE platform.force_policies()
  LANGUAGE plpgsql
@@ -177,29 +191,13 @@ begin
   -- Its rows are those of its own condition. As the owner's it would be asked by a policy, under which no condition on
   -- texts may use an index; mailwright_system's policies are `true`, which is none. Who changes it drops it and makes it
   -- anew.
-  if (select relowner from pg_class where oid = 'audience.scoped_subscribers'::regclass) <> 'mailwright_system'::regrole then
+  if (select relowner from pg_class where oid = to_regclass('audience.scoped_subscribers')) <> 'mailwright_system'::regrole then
     grant create on schema audience to mailwright_system;
     alter view audience.scoped_subscribers owner to mailwright_system;
     revoke create on schema audience from mailwright_system;
   end if;
 end $procedure$;
-
-CREATE OR REPLACE FUNCTION platform.hit_rate_limit(limit_key text, window_seconds integer, OUT hits integer, OUT window_ends_at timestamp with time zone)
- RETURNS record
- LANGUAGE sql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog'
- SET synchronous_commit TO 'off'
-AS $function$
-  insert into platform.rate_limit_windows as w (key, hits, window_ends_at)
-  values (limit_key, 1, clock_timestamp() + make_interval(secs => window_seconds))
-  on conflict (key) do update set
-    hits = case when w.window_ends_at <= clock_timestamp() then 1 else w.hits + 1 end,
-    window_ends_at = case when w.window_ends_at <= clock_timestamp()
-      then clock_timestamp() + make_interval(secs => window_seconds) else w.window_ends_at end
-  returning w.hits, w.window_ends_at
-$function$;
--- called by mailwright_app
+comment on procedure platform.force_policies() is 'Holds the owner of the tables to row-level security too; superusers alone still pass. Called after each migration, for the tables that it made, and by each `migrate`, since a dump may be restored without its owners.';
 
 CREATE OR REPLACE FUNCTION platform.hit_rate_limits(limit_key text, window_seconds integer, times integer, OUT hits integer, OUT window_ends_at timestamp with time zone)
  RETURNS record
@@ -217,6 +215,7 @@ AS $function$
   returning w.hits, w.window_ends_at
 $function$;
 -- called by mailwright_app
+comment on function platform.hit_rate_limits(text,integer,integer) is 'Counts hits and tells how many the running window has. Called before anyone is authenticated, hence by definer''s rights on a table that the app cannot read.';
 
 CREATE OR REPLACE FUNCTION platform.is_owner_at_work()
  RETURNS boolean
@@ -224,6 +223,7 @@ CREATE OR REPLACE FUNCTION platform.is_owner_at_work()
  STABLE PARALLEL SAFE
 RETURN ((current_setting('search_path'::text) = 'pg_catalog'::text) OR (COALESCE(current_setting('mailwright.owner'::text, true), ''::text) = 'on'::text));
 -- called by public
+comment on function platform.is_owner_at_work() is 'Whether the owner of the tables sees rows: in functions with definer''s rights, each of which answers one question (they and nothing else run with pg_catalog as their whole search path), and where a session says `set mailwright.owner = ''on''`, as migrations do. Foreign keys are checked past row-level security.';
 
 CREATE OR REPLACE FUNCTION platform.new_id()
  RETURNS uuid
@@ -231,6 +231,7 @@ CREATE OR REPLACE FUNCTION platform.new_id()
  PARALLEL SAFE
 RETURN uuidv7();
 -- called by public
+comment on function platform.new_id() is 'A UUID of version 7 for a row that SQL makes (RFC 9562 §5.7: 48 bits of milliseconds, version and variant, the rest random).';
 
 CREATE OR REPLACE FUNCTION platform.now()
  RETURNS timestamp with time zone
@@ -238,6 +239,7 @@ CREATE OR REPLACE FUNCTION platform.now()
  STABLE PARALLEL SAFE
 RETURN date_trunc('milliseconds'::text, COALESCE((NULLIF(current_setting('mailwright.now'::text, true), ''::text))::timestamp with time zone, statement_timestamp()));
 -- called by public, mailwright_app, mailwright_system
+comment on function platform.now() is 'The time that all processes share: leases, due times, windows. A test says what time it is by `mailwright.now`.';
 
 CREATE OR REPLACE FUNCTION platform.project_id()
  RETURNS bigint
@@ -245,6 +247,7 @@ CREATE OR REPLACE FUNCTION platform.project_id()
  STABLE PARALLEL SAFE
 RETURN (NULLIF(current_setting('mailwright.project_id'::text, true), ''::text))::bigint;
 -- called by public
+comment on function platform.project_id() is 'The project of the transaction''s scope; null without one.';
 
 CREATE OR REPLACE PROCEDURE platform.protect(IN target regclass, IN app_privileges text)
  LANGUAGE plpgsql
@@ -259,6 +262,7 @@ begin
   execute format('grant select, insert, update, delete on %s to mailwright_system', target);
 end $procedure$;
 -- called by public
+comment on procedure platform.protect(regclass,text) is 'Puts a table under row-level security: the app has the named privileges on the rows of its environment, the system all on all rows.';
 
 CREATE OR REPLACE FUNCTION platform.tenant_id()
  RETURNS bigint
@@ -266,8 +270,12 @@ CREATE OR REPLACE FUNCTION platform.tenant_id()
  STABLE PARALLEL SAFE
 RETURN (NULLIF(current_setting('mailwright.tenant_id'::text, true), ''::text))::bigint;
 -- called by public
+comment on function platform.tenant_id() is 'The tenant of the transaction''s scope; null without one.';
 
 create schema access;
+grant usage on schema access to mailwright_app;
+grant usage on schema access to mailwright_system;
+comment on schema access is 'Who uses the installation: tenants, their projects, and API keys.';
 
 create table access.api_keys (
   id uuid not null,
@@ -295,6 +303,8 @@ create policy owner_rows on access.api_keys for all to mailwright_owner using (p
 create policy system_rows on access.api_keys for all to mailwright_system using (true) with check (true);
 grant select on access.api_keys to mailwright_app;
 grant insert, select, update on access.api_keys to mailwright_system;
+comment on table access.api_keys is 'Keys of the API. The key itself is shown once and not kept.';
+comment on column access.api_keys.rate_limit_per_minute is 'Null: the installation''s.';
 
 create table access.project_environments (
   id bigint not null generated always as identity,
@@ -312,6 +322,7 @@ create policy owner_rows on access.project_environments for all to mailwright_ow
 create policy system_rows on access.project_environments for all to mailwright_system using (true) with check (true);
 grant select on access.project_environments to mailwright_app;
 grant insert, select, update on access.project_environments to mailwright_system;
+comment on table access.project_environments is 'The live and the test environment of each project. `environment_id` is what rows of other schemas belong to: it keeps tenants, projects and environments apart.';
 
 create table access.projects (
   id bigint not null generated always as identity,
@@ -320,8 +331,8 @@ create table access.projects (
   name text not null,
   description text,
   sender_name text not null,
-  postal_address text not null,
   default_from_email text,
+  postal_address text not null,
   ai_segment_suggestions_enabled boolean not null default false,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
@@ -338,6 +349,7 @@ create policy owner_rows on access.projects for all to mailwright_owner using (p
 create policy system_rows on access.projects for all to mailwright_system using (true) with check (true);
 grant select on access.projects to mailwright_app;
 grant insert, select, update on access.projects to mailwright_system;
+comment on table access.projects is 'A tenant''s products or brands: each has its own subscribers and sends under its own name.';
 
 create table access.tenants (
   id bigint not null generated always as identity,
@@ -356,6 +368,7 @@ create policy owner_rows on access.tenants for all to mailwright_owner using (pl
 create policy system_rows on access.tenants for all to mailwright_system using (true) with check (true);
 grant select on access.tenants to mailwright_app;
 grant insert, select, update on access.tenants to mailwright_system;
+comment on table access.tenants is 'Customers of the installation: who has a plan and is billed.';
 
 CREATE OR REPLACE FUNCTION access.announce_api_key()
  RETURNS trigger
@@ -366,6 +379,7 @@ begin
   return null;
 end $function$;
 -- called by public
+comment on function access.announce_api_key() is 'Tells every process of a changed key, so that a revocation holds at once.';
 
 CREATE OR REPLACE FUNCTION access.create_key_sequences()
  RETURNS trigger
@@ -381,6 +395,7 @@ begin
   return null;
 end $function$;
 -- called by public
+comment on function access.create_key_sequences() is 'Makes the sequences that number a new project''s keys, one a kind, shared by its two environments. Sequences, since a counter''s row would make a project''s writers wait for each other.';
 
 CREATE OR REPLACE FUNCTION access.find_api_key(wanted_hash bytea)
  RETURNS TABLE(key_id uuid, key_hash bytea, tenant_id bigint, project_id bigint, environment_id bigint, environment text, scopes text[], rate_limit_per_minute integer, expires_at timestamp with time zone, revoked_at timestamp with time zone)
@@ -395,6 +410,7 @@ AS $function$
   where k.key_hash = wanted_hash
 $function$;
 -- called by mailwright_app, mailwright_system
+comment on function access.find_api_key(bytea) is 'The key of a request, and the tenant, project and environment that it acts for. Called before there is a scope, hence by definer''s rights and only with the exact hash.';
 
 CREATE OR REPLACE FUNCTION access.find_environment(wanted bigint)
  RETURNS TABLE(tenant_id bigint, project_id bigint, environment_id bigint, environment text)
@@ -407,6 +423,7 @@ AS $function$
   where e.id = wanted
 $function$;
 -- called by mailwright_app, mailwright_system
+comment on function access.find_environment(bigint) is 'The project and tenant of an environment. A signed token carries only the environment''s id.';
 
 CREATE OR REPLACE FUNCTION access.next_key(kind text)
  RETURNS text
@@ -422,6 +439,7 @@ begin
   return project_key || '-' || case when kind = 'campaign' and number < 1000 then lpad(number::text, 3, '0') else number::text end;
 end $function$;
 -- called by mailwright_app
+comment on function access.next_key(text) is 'The next key of a kind for the scope''s project, such as APIT-12; a campaign''s number has at least three digits.';
 
 CREATE OR REPLACE FUNCTION access.next_subscriber_keys(quantity integer)
  RETURNS SETOF text
@@ -437,6 +455,7 @@ begin
   return query select project_key || '-' || nextval(numbers)::text from generate_series(1, quantity);
 end $function$;
 -- called by mailwright_app
+comment on function access.next_subscriber_keys(integer) is 'The next keys of many subscribers in one call: access.next_key looks the project up for each.';
 
 CREATE OR REPLACE FUNCTION access.projects_of_tenant()
  RETURNS bigint
@@ -447,8 +466,16 @@ AS $function$
   select count(*) from access.projects p where p.tenant_id = platform.tenant_id()
 $function$;
 -- called by mailwright_app
+comment on function access.projects_of_tenant() is 'How many projects the scope''s tenant has. By definer''s rights: a scope sees only its own project''s row.';
 
 create schema audience;
+grant usage on schema audience to mailwright_app;
+grant usage on schema audience to mailwright_system;
+create sequence audience.consent_ledger_position;
+grant usage on sequence audience.consent_ledger_position to mailwright_app;
+grant usage on sequence audience.consent_ledger_position to mailwright_system;
+comment on schema audience is 'Subscribers: their consents, suppressions, custom fields, segments and imports.';
+comment on sequence audience.consent_ledger_position is 'The order in which the changes of one subscriber happened: they are written under the subscriber''s lock, while the clocks of two machines may disagree.';
 
 create table audience.confirmations (
   id uuid not null,
@@ -469,13 +496,16 @@ create policy owner_rows on audience.confirmations for all to mailwright_owner u
 create policy system_rows on audience.confirmations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.confirmations to mailwright_app;
 grant delete, insert, select, update on audience.confirmations to mailwright_system;
+comment on table audience.confirmations is 'Requests to confirm a subscription (double opt-in): the topics of one grant that wait for the owner of the address.';
+comment on column audience.confirmations.is_repeat is 'Asked for again, which is limited by the minute and the day.';
 
 create table audience.consent_ledger (
   id uuid not null,
-  occurred_at timestamp with time zone not null,
   environment_id bigint not null,
   subscriber_id uuid not null,
   topic_id uuid not null,
+  "position" bigint not null default nextval('audience.consent_ledger_position'::regclass),
+  occurred_at timestamp with time zone not null,
   from_status text,
   to_status text not null,
   actor text not null,
@@ -487,7 +517,6 @@ create table audience.consent_ledger (
   consent_text text,
   form_version text,
   message_id text,
-  "position" bigint not null default nextval('audience.consent_ledger_position'::regclass),
   constraint consent_ledger_actor_check CHECK ((actor = ANY (ARRAY['API_KEY'::text, 'SUBSCRIBER_PAGE'::text, 'IMPORT'::text, 'ONE_CLICK'::text, 'COMPLAINT'::text, 'BOUNCE'::text, 'OPERATOR'::text, 'EXPIRY'::text, 'AUTOMATION'::text])))
 ) partition by range (occurred_at);
 CREATE INDEX consent_ledger_of_subscriber ON ONLY audience.consent_ledger USING btree (subscriber_id, occurred_at);
@@ -498,19 +527,20 @@ create policy owner_rows on audience.consent_ledger for all to mailwright_owner 
 create policy system_rows on audience.consent_ledger for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.consent_ledger to mailwright_app;
 grant insert, select on audience.consent_ledger to mailwright_system;
+comment on table audience.consent_ledger is 'Every change of a consent with its proof, as a regulator asks for it. Append-only; partitioned by the month of the change.';
 
 create table audience.consents (
   subscriber_id uuid not null,
   topic_id uuid not null,
   environment_id bigint not null,
   status text not null,
-  granted_at timestamp with time zone,
-  confirmed_at timestamp with time zone,
-  revoked_at timestamp with time zone,
-  token_expires_at timestamp with time zone,
-  subscribed_at timestamp with time zone,
   subscriber_status text not null,
   subscriber_created_at timestamp with time zone not null,
+  granted_at timestamp with time zone,
+  confirmed_at timestamp with time zone,
+  subscribed_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  token_expires_at timestamp with time zone,
   constraint consents_pkey PRIMARY KEY (subscriber_id, topic_id),
   constraint consents_status_check CHECK ((status = ANY (ARRAY['PENDING_CONFIRMATION'::text, 'SUBSCRIBED'::text, 'UNSUBSCRIBED'::text, 'EXPIRED'::text])))
 );
@@ -530,6 +560,10 @@ create policy owner_rows on audience.consents for all to mailwright_owner using 
 create policy system_rows on audience.consents for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.consents to mailwright_app;
 grant delete, insert, select, update on audience.consents to mailwright_system;
+comment on table audience.consents is 'The present consent of each subscriber to each topic; its history is the consent ledger.';
+comment on column audience.consents.subscriber_status is 'The subscriber''s status and creation are copied here, so that any page of a topic''s subscribers is read from one index.';
+comment on column audience.consents.subscribed_at is 'Since when mail may be sent. A campaign goes to those who subscribed before its audience was frozen.';
+comment on column audience.consents.token_expires_at is 'Of the last request to confirm.';
 
 create table audience.counter_deltas (
   environment_id bigint not null,
@@ -546,6 +580,7 @@ create policy owner_rows on audience.counter_deltas for all to mailwright_owner 
 create policy system_rows on audience.counter_deltas for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.counter_deltas to mailwright_app;
 grant delete, insert, select, update on audience.counter_deltas to mailwright_system;
+comment on table audience.counter_deltas is 'Changes of counters. Writers only add rows, so that none waits for another, and a count is exact from the moment in which a write is committed.';
 
 create table audience.counters (
   environment_id bigint not null,
@@ -563,6 +598,10 @@ create policy owner_rows on audience.counters for all to mailwright_owner using 
 create policy system_rows on audience.counters for all to mailwright_system using (true) with check (true);
 grant select on audience.counters to mailwright_app;
 grant delete, insert, select, update on audience.counters to mailwright_system;
+comment on table audience.counters is 'Totals of lists and topics, counted as rows are written and never by reading them all. A value is its row here and the deltas that are not folded into it yet: audience.counter_values.';
+comment on column audience.counters.kind is 'SUBSCRIBERS by status, and those CREATED on a day by status; SUPPRESSIONS by reason; consents that are SUBSCRIBED or PENDING_CONFIRMATION by topic and by the status of the subscriber.';
+comment on column audience.counters.key is 'The id of the topic; the day in UTC, as 2026-11-21; else empty.';
+comment on column audience.counters.state is 'The subscriber''s status, or the reason.';
 
 create table audience.custom_fields (
   id uuid not null,
@@ -593,6 +632,8 @@ create policy owner_rows on audience.custom_fields for all to mailwright_owner u
 create policy system_rows on audience.custom_fields for all to mailwright_system using (true) with check (true);
 grant insert, select, update on audience.custom_fields to mailwright_app;
 grant delete, insert, select, update on audience.custom_fields to mailwright_system;
+comment on table audience.custom_fields is 'What else a project keeps of its subscribers; the values are in audience.subscribers.custom_fields.';
+comment on column audience.custom_fields.options is '[{"value": …, "label": …}]: json keeps them as they were given, in their order.';
 
 create table audience.erased_suppressions (
   environment_id bigint not null,
@@ -610,6 +651,8 @@ create policy owner_rows on audience.erased_suppressions for all to mailwright_o
 create policy system_rows on audience.erased_suppressions for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.erased_suppressions to mailwright_app;
 grant delete, insert, select, update on audience.erased_suppressions to mailwright_system;
+comment on table audience.erased_suppressions is 'Suppressions of addresses that were erased.';
+comment on column audience.erased_suppressions.address_digest is 'Keyed (HMAC), so that the table alone tells neither the address nor whether one that is guessed is in it.';
 
 create table audience.frozen_audience_members (
   audience_id uuid not null,
@@ -625,6 +668,7 @@ create policy owner_rows on audience.frozen_audience_members for all to mailwrig
 create policy system_rows on audience.frozen_audience_members for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.frozen_audience_members to mailwright_app;
 grant delete, insert, select, update on audience.frozen_audience_members to mailwright_system;
+comment on table audience.frozen_audience_members is 'Who is in a frozen audience.';
 
 create table audience.frozen_audiences (
   id uuid not null,
@@ -639,6 +683,7 @@ create policy owner_rows on audience.frozen_audiences for all to mailwright_owne
 create policy system_rows on audience.frozen_audiences for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.frozen_audiences to mailwright_app;
 grant delete, insert, select, update on audience.frozen_audiences to mailwright_system;
+comment on table audience.frozen_audiences is 'Audiences as they were at one moment, kept while they are expanded into deliveries. `id` is the campaign''s.';
 
 create table audience.import_errors (
   import_id uuid not null,
@@ -658,19 +703,20 @@ create policy owner_rows on audience.import_errors for all to mailwright_owner u
 create policy system_rows on audience.import_errors for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.import_errors to mailwright_app;
 grant delete, insert, select, update on audience.import_errors to mailwright_system;
+comment on table audience.import_errors is 'Rows of imports that were refused, and why.';
 
 create table audience.import_rows (
   import_id uuid not null,
   row_number bigint not null,
   environment_id bigint not null default platform.environment_id(),
   email_key text collate "C",
-  cells text not null,
-  fault text,
   email text,
   first_name text,
   last_name text,
   phone text,
   custom_fields jsonb,
+  cells text not null,
+  fault text,
   constraint import_rows_pkey PRIMARY KEY (import_id, row_number)
 ) partition by list (import_id);
 alter table audience.import_rows enable row level security;
@@ -680,6 +726,10 @@ create policy owner_rows on audience.import_rows for all to mailwright_owner usi
 create policy system_rows on audience.import_rows for all to mailwright_system using (true) with check (true);
 grant delete, select on audience.import_rows to mailwright_app;
 grant delete, insert, select, update on audience.import_rows to mailwright_system;
+grant update (cells, custom_fields, email, email_key, fault, first_name, last_name, phone) on audience.import_rows to mailwright_app;
+comment on table audience.import_rows is 'Rows of imports that wait for the worker, which removes them chunk by chunk: a row that is here is not done. They come checked, so the worker makes new subscribers of the columns from `email` to `custom_fields` without reading one. Those hold for the custom fields as they were; when these changed, and for subscribers who are there already, it reads `cells`.';
+comment on column audience.import_rows.email is 'Null where the row makes no new subscriber as it is.';
+comment on column audience.import_rows.cells is 'A JSON array.';
 
 create table audience.imports (
   id uuid not null,
@@ -689,6 +739,7 @@ create table audience.imports (
   topic_keys text[] not null,
   proof jsonb not null,
   columns text[] not null default '{}'::text[],
+  definitions_digest text,
   total bigint not null default 0,
   created bigint not null default 0,
   updated bigint not null default 0,
@@ -697,7 +748,6 @@ create table audience.imports (
   failure_reason text,
   created_at timestamp with time zone not null,
   completed_at timestamp with time zone,
-  definitions_digest text,
   constraint imports_pkey PRIMARY KEY (id),
   constraint imports_on_conflict_check CHECK ((on_conflict = ANY (ARRAY['UPSERT'::text, 'SKIP'::text]))),
   constraint imports_status_check CHECK ((status = ANY (ARRAY['RECEIVING'::text, 'QUEUED'::text, 'IN_PROGRESS'::text, 'COMPLETED'::text, 'FAILED'::text])))
@@ -711,6 +761,11 @@ create policy owner_rows on audience.imports for all to mailwright_owner using (
 create policy system_rows on audience.imports for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.imports to mailwright_app;
 grant delete, insert, select, update on audience.imports to mailwright_system;
+comment on table audience.imports is 'Imports of subscribers.';
+comment on column audience.imports.status is 'RECEIVING while the body comes in: the API does not show it yet.';
+comment on column audience.imports.proof is 'Of the consent, as the consent ledger keeps it.';
+comment on column audience.imports.columns is 'What the cells of a row are: email, firstName, customFields.plan …; null for a column that is left out.';
+comment on column audience.imports.definitions_digest is 'Of the custom fields that the rows were checked against when they were received.';
 
 create table audience.segment_members (
   subscriber_id uuid not null,
@@ -728,6 +783,7 @@ create policy owner_rows on audience.segment_members for all to mailwright_owner
 create policy system_rows on audience.segment_members for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.segment_members to mailwright_app;
 grant delete, insert, select, update on audience.segment_members to mailwright_system;
+comment on table audience.segment_members is 'Who is in a segment; in a dynamic one as of its last evaluation.';
 
 create table audience.segment_references (
   segment_id uuid not null,
@@ -746,6 +802,7 @@ create policy owner_rows on audience.segment_references for all to mailwright_ow
 create policy system_rows on audience.segment_references for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on audience.segment_references to mailwright_app;
 grant delete, insert, select, update on audience.segment_references to mailwright_system;
+comment on table audience.segment_references is 'Which segments a segment''s rules name.';
 
 create table audience.segment_transitions (
   "position" bigint not null generated always as identity,
@@ -768,6 +825,7 @@ create policy owner_rows on audience.segment_transitions for all to mailwright_o
 create policy system_rows on audience.segment_transitions for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.segment_transitions to mailwright_app;
 grant delete, insert, select, update on audience.segment_transitions to mailwright_system;
+comment on table audience.segment_transitions is 'Who entered and left a segment. Of a dynamic one: what differs between two evaluations, so the first one has none. Read in the order of `position`, and only what no running transaction may still precede: where position > $1 and written_by < pg_snapshot_xmin(pg_current_snapshot()) order by position.';
 
 create table audience.segments (
   id uuid not null,
@@ -780,8 +838,8 @@ create table audience.segments (
   rules text,
   condition_count integer not null default 0,
   member_count bigint,
-  evaluated_at timestamp with time zone,
   is_due boolean not null,
+  evaluated_at timestamp with time zone,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint segments_pkey PRIMARY KEY (id),
@@ -799,6 +857,11 @@ create policy owner_rows on audience.segments for all to mailwright_owner using 
 create policy system_rows on audience.segments for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.segments to mailwright_app;
 grant delete, insert, select, update on audience.segments to mailwright_system;
+comment on table audience.segments is 'Groups of subscribers: STATIC ones are lists, DYNAMIC ones have rules.';
+comment on column audience.segments.rules is 'The JSON as it was given.';
+comment on column audience.segments.condition_count is 'Of these rules, without those of the segments that they name.';
+comment on column audience.segments.member_count is 'Rows of segment_members; of a dynamic segment as of its last evaluation.';
+comment on column audience.segments.is_due is 'The rules changed since they were last evaluated.';
 
 create table audience.signal_watches (
   watcher_id uuid not null,
@@ -817,6 +880,10 @@ create policy owner_rows on audience.signal_watches for all to mailwright_owner 
 create policy system_rows on audience.signal_watches for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.signal_watches to mailwright_app;
 grant delete, insert, select, update on audience.signal_watches to mailwright_system;
+comment on table audience.signal_watches is 'Triggers of automations: a topic''s new subscribers, who enters or leaves a segment, an event by its name.';
+comment on column audience.signal_watches.watcher_id is 'The automation''s id.';
+comment on column audience.signal_watches.subject is 'The id of the topic or segment, or the name of the event.';
+comment on column audience.signal_watches.is_open is 'False: nothing new is written; what was written stays.';
 
 create table audience.signals (
   id bigint not null generated always as identity,
@@ -836,14 +903,16 @@ create policy owner_rows on audience.signals for all to mailwright_owner using (
 create policy system_rows on audience.signals for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.signals to mailwright_app;
 grant delete, insert, select, update on audience.signals to mailwright_system;
+comment on table audience.signals is 'What triggered an automation for whom: written by the statement that makes it happen, however many people it concerns. The automation takes its rows and starts the runs in one transaction.';
+comment on column audience.signals.data is 'The properties of an event.';
 
 create table audience.subscriber_events (
   id uuid not null,
-  occurred_at timestamp with time zone not null,
   environment_id bigint not null,
   subscriber_id uuid not null,
   name text collate "C" not null,
   properties jsonb not null,
+  occurred_at timestamp with time zone not null,
   created_at timestamp with time zone not null,
   constraint subscriber_events_pkey PRIMARY KEY (id, occurred_at),
   constraint subscriber_events_subscriber_id_fkey FOREIGN KEY (subscriber_id) REFERENCES audience.subscribers(id) ON DELETE CASCADE
@@ -858,6 +927,7 @@ create policy owner_rows on audience.subscriber_events for all to mailwright_own
 create policy system_rows on audience.subscriber_events for all to mailwright_system using (true) with check (true);
 grant insert, select on audience.subscriber_events to mailwright_app;
 grant delete, insert, select, update on audience.subscriber_events to mailwright_system;
+comment on table audience.subscriber_events is 'What subscribers did outside of mail, by the client''s own names, for segments and automations. Partitioned by the month in which it happened, since rules ask for windows of time.';
 
 create table audience.subscribers (
   id uuid not null,
@@ -901,6 +971,10 @@ create policy owner_rows on audience.subscribers for all to mailwright_owner usi
 create policy system_rows on audience.subscribers for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.subscribers to mailwright_app;
 grant delete, insert, select, update on audience.subscribers to mailwright_system;
+comment on table audience.subscribers is 'People by their e-mail address, which is unique in an environment. Keys come from one sequence a project, which is all that makes them unique.';
+comment on column audience.subscribers.email_key is 'The address in lower case, its domain as A-labels (RFC 5890): the same for all spellings of a mailbox.';
+comment on column audience.subscribers.status is 'The suppression''s reason, else the best of the consents: no client sets it.';
+comment on column audience.subscribers.custom_fields is 'Values by the field''s key: strings, numbers, booleans, arrays of strings; dates as texts that sort as time does.';
 
 create table audience.suppressions (
   environment_id bigint not null,
@@ -923,6 +997,7 @@ create policy owner_rows on audience.suppressions for all to mailwright_owner us
 create policy system_rows on audience.suppressions for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on audience.suppressions to mailwright_app;
 grant delete, insert, select, update on audience.suppressions to mailwright_system;
+comment on table audience.suppressions is 'Addresses that get no mail whatever their consents say, of subscribers or not.';
 
 create table audience.topics (
   id uuid not null,
@@ -930,14 +1005,14 @@ create table audience.topics (
   topic_key text not null,
   name text not null,
   description text,
-  status text not null,
-  priority text,
   icon text,
+  status text not null,
+  visibility text not null default 'PUBLIC'::text,
+  priority text,
   double_opt_in_enabled boolean not null,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
-  visibility text not null default 'PUBLIC'::text,
   constraint topics_pkey PRIMARY KEY (id),
   constraint topics_priority_check CHECK ((priority = ANY (ARRAY['URGENT'::text, 'HIGH'::text, 'MEDIUM'::text, 'LOW'::text]))),
   constraint topics_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'INACTIVE'::text, 'ARCHIVED'::text]))),
@@ -952,6 +1027,86 @@ create policy owner_rows on audience.topics for all to mailwright_owner using (p
 create policy system_rows on audience.topics for all to mailwright_system using (true) with check (true);
 grant insert, select, update on audience.topics to mailwright_app;
 grant delete, insert, select, update on audience.topics to mailwright_system;
+comment on table audience.topics is 'What people subscribe to. A deleted topic''s row stays for the consent ledger and for reports.';
+
+create view audience.counter_values with (security_invoker=true) as
+ SELECT counters.environment_id,
+    counters.kind,
+    counters.key,
+    counters.state,
+    counters.value
+   FROM audience.counters
+UNION ALL
+ SELECT counter_deltas.environment_id,
+    counter_deltas.kind,
+    counter_deltas.key,
+    counter_deltas.state,
+    counter_deltas.delta AS value
+   FROM audience.counter_deltas;
+grant select on audience.counter_values to mailwright_app;
+grant select on audience.counter_values to mailwright_system;
+comment on view audience.counter_values is 'The parts of each counter''s value; whoever reads adds them up.';
+
+create view audience.recounted_values with (security_invoker=true) as
+ SELECT environment_id,
+    (kind COLLATE "C") AS kind,
+    (key COLLATE "C") AS key,
+    (state COLLATE "C") AS state,
+    value
+   FROM ( SELECT subscribers.environment_id,
+            'SUBSCRIBERS'::text AS kind,
+            ''::text AS key,
+            subscribers.status AS state,
+            count(*) AS value
+           FROM audience.subscribers
+          GROUP BY subscribers.environment_id, subscribers.status
+        UNION ALL
+         SELECT subscribers.environment_id,
+            'CREATED'::text,
+            audience.day_of(subscribers.created_at) AS day_of,
+            subscribers.status,
+            count(*) AS count
+           FROM audience.subscribers
+          GROUP BY subscribers.environment_id, (audience.day_of(subscribers.created_at)), subscribers.status
+        UNION ALL
+         SELECT suppressions.environment_id,
+            'SUPPRESSIONS'::text,
+            ''::text,
+            suppressions.reason,
+            count(*) AS count
+           FROM audience.suppressions
+          GROUP BY suppressions.environment_id, suppressions.reason
+        UNION ALL
+         SELECT c.environment_id,
+            c.status,
+            (c.topic_id)::text AS topic_id,
+            b.status,
+            count(*) AS count
+           FROM (audience.consents c
+             JOIN audience.subscribers b ON ((b.id = c.subscriber_id)))
+          WHERE (c.status = ANY (ARRAY['SUBSCRIBED'::text, 'PENDING_CONFIRMATION'::text]))
+          GROUP BY c.environment_id, c.status, c.topic_id, b.status) n;
+grant select on audience.recounted_values to mailwright_system;
+comment on view audience.recounted_values is 'The same by counting all rows: what the counters are checked against.';
+
+create view audience.scoped_subscribers as
+ SELECT id,
+    environment_id,
+    email,
+    email_key,
+    first_name,
+    last_name,
+    phone,
+    status,
+    source,
+    custom_fields,
+    paused_until,
+    created_at
+   FROM audience.subscribers b
+  WHERE (environment_id = ( SELECT platform.environment_id() AS environment_id));
+alter view audience.scoped_subscribers owner to mailwright_system;
+grant select on audience.scoped_subscribers to mailwright_app;
+comment on view audience.scoped_subscribers is 'The scope''s subscribers, for conditions on names, addresses and custom fields. Owned by mailwright_system: platform.force_policies.';
 
 CREATE OR REPLACE FUNCTION audience.count_consents()
  RETURNS trigger
@@ -1027,6 +1182,7 @@ begin
   return null;
 end $function$;
 -- called by public
+comment on function audience.count_subscribers() is 'Writes one delta for each counter that a statement changes, however many rows it writes; copies a changed status to the subscriber''s consents.';
 
 CREATE OR REPLACE FUNCTION audience.count_suppressions()
  RETURNS trigger
@@ -1074,21 +1230,7 @@ begin
   where l.environment_id = platform.environment_id() and l.subscriber_id = erased_subscriber;
 end $function$;
 -- called by mailwright_app
-
-CREATE OR REPLACE FUNCTION audience.derived_status(wanted_environment bigint, wanted_key text, wanted_subscriber uuid)
- RETURNS text
- LANGUAGE sql
- STABLE
- SET enable_seqscan TO 'off'
-AS $function$
-  select coalesce(
-    (select case s.reason when 'GLOBAL_UNSUBSCRIBE' then 'SUPPRESSED' when 'SPAM_COMPLAINT' then 'COMPLAINED' else 'BOUNCED' end
-     from audience.suppressions s where s.environment_id = wanted_environment and s.email_key = wanted_key),
-    (select case when bool_or(c.status = 'SUBSCRIBED') then 'ACTIVE'
-       when bool_or(c.status = 'PENDING_CONFIRMATION') then 'PENDING_CONFIRMATION' else 'UNSUBSCRIBED' end
-     from audience.consents c where c.subscriber_id = wanted_subscriber))
-$function$;
--- called by public
+comment on function audience.depersonalise_ledger(uuid) is 'The one change of the consent ledger: it removes what tells of a person who was erased. That a consent to a topic was given and taken back, when and how, stays.';
 
 CREATE OR REPLACE FUNCTION audience.describe_consent()
  RETURNS trigger
@@ -1101,6 +1243,7 @@ begin
   return new;
 end $function$;
 -- called by public
+comment on function audience.describe_consent() is 'Copies the subscriber''s status to a new consent, unless the statement brings it, as those do that add thousands. Whoever adds a consent holds the lock of the subscriber''s row, or has just made it: the status stays what it is.';
 
 CREATE OR REPLACE FUNCTION audience.drop_signals()
  RETURNS trigger
@@ -1112,6 +1255,7 @@ begin
   return null;
 end $function$;
 -- called by public
+comment on function audience.drop_signals() is 'Removes what erased people had triggered.';
 
 CREATE OR REPLACE FUNCTION audience.fold_counters(most integer)
  RETURNS bigint
@@ -1131,6 +1275,7 @@ AS $function$
   select count(*) from taken
 $function$;
 -- called by mailwright_system
+comment on function audience.fold_counters(integer) is 'Adds up to `most` deltas to their counters and removes them; returns how many. Two that run at once take different deltas, and their counters in one order.';
 
 CREATE OR REPLACE FUNCTION audience.folded(value text)
  RETURNS text
@@ -1138,6 +1283,7 @@ CREATE OR REPLACE FUNCTION audience.folded(value text)
  IMMUTABLE PARALLEL SAFE
 RETURN casefold((value COLLATE pg_c_utf8));
 -- called by public
+comment on function audience.folded(text) is 'What texts are compared by in rules: Unicode''s simple case folding, character by character (ς and σ are one letter, ß is not ss).';
 
 CREATE OR REPLACE FUNCTION audience.leave_segments()
  RETURNS trigger
@@ -1158,6 +1304,7 @@ begin
   return null;
 end $function$;
 -- called by public
+comment on function audience.leave_segments() is 'Takes who is erased out of all segments and their counts.';
 
 CREATE OR REPLACE FUNCTION audience.live_subscribers_of_tenant()
  RETURNS bigint
@@ -1172,6 +1319,7 @@ AS $function$
   where p.tenant_id = platform.tenant_id()
 $function$;
 -- called by mailwright_app
+comment on function audience.live_subscribers_of_tenant() is 'How many subscribers the scope''s tenant has in the live environments of all its projects, which a plan counts together. By definer''s rights, since a scope shows the rows of one environment.';
 
 CREATE OR REPLACE FUNCTION audience.remove_consents()
  RETURNS trigger
@@ -1201,6 +1349,7 @@ AS $function$
   select count(*) from corrections
 $function$;
 -- called by mailwright_system
+comment on function audience.repair_counters() is 'Adds what is missing to each counter, by recounting in the same moment; returns how many were wrong.';
 
 CREATE OR REPLACE FUNCTION audience.reserve_subscribers(wanted integer, most bigint, room bigint)
  RETURNS bigint
@@ -1222,6 +1371,7 @@ begin
   return least(wanted, greatest(0, most - audience.live_subscribers_of_tenant()));
 end $function$;
 -- called by mailwright_app
+comment on function audience.reserve_subscribers(integer,bigint,bigint) is 'How many of `wanted` new subscribers the caller''s transaction may make, where the tenant may have `most`; others near the limit wait until it ends. Further than `room` from it they are made side by side: their lock is shared, taken before they count, and given back before one waits to have it alone. Each step sees what was committed before it.';
 
 CREATE OR REPLACE FUNCTION audience.signal_events()
  RETURNS trigger
@@ -1238,6 +1388,7 @@ begin
   return null;
 end $function$;
 -- called by public
+comment on function audience.signal_events() is 'Triggers the automations that wait for an event.';
 
 CREATE OR REPLACE FUNCTION audience.signal_subscribed()
  RETURNS trigger
@@ -1269,6 +1420,7 @@ begin
   return null;
 end $function$;
 -- called by public
+comment on function audience.signal_subscribed() is 'Triggers the automations that wait for new subscribers of a topic.';
 
 CREATE OR REPLACE FUNCTION audience.signal_transitions()
  RETURNS trigger
@@ -1285,8 +1437,12 @@ begin
   return null;
 end $function$;
 -- called by public
+comment on function audience.signal_transitions() is 'Triggers the automations that wait for who enters or leaves a segment.';
 
 create schema billing;
+grant usage on schema billing to mailwright_app;
+grant usage on schema billing to mailwright_system;
+comment on schema billing is 'Plans, subscriptions, invoices, and what tenants use: e-mails, campaigns, AI credits.';
 
 create table billing.campaign_usage (
   tenant_id bigint not null,
@@ -1302,6 +1458,7 @@ create policy owner_rows on billing.campaign_usage for all to mailwright_owner u
 create policy system_rows on billing.campaign_usage for all to mailwright_system using (true) with check (true);
 grant insert, select, update on billing.campaign_usage to mailwright_app;
 grant insert, select, update on billing.campaign_usage to mailwright_system;
+comment on table billing.campaign_usage is 'Campaigns that were made in the live environments of one tenant in one of its months.';
 
 create table billing.credit_accounts (
   tenant_id bigint not null,
@@ -1326,6 +1483,11 @@ create policy owner_rows on billing.credit_accounts for all to mailwright_owner 
 create policy system_rows on billing.credit_accounts for all to mailwright_system using (true) with check (true);
 grant insert, select, update on billing.credit_accounts to mailwright_app;
 grant insert, select, update on billing.credit_accounts to mailwright_system;
+comment on table billing.credit_accounts is 'AI credits of a tenant: the sum of its ledger, billing.credit_transactions, kept by the ledger''s trigger and by nothing else. Its row is what writers of one tenant lock.';
+comment on column billing.credit_accounts.monthly is 'Of the balance: what came with the month and lapses at `monthly_until`. It is used first.';
+comment on column billing.credit_accounts.month_start is 'The month whose credits were granted last; month_credits says how many.';
+comment on column billing.credit_accounts.transactions is 'How many rows the ledger has of this tenant: the number of the last one.';
+comment on column billing.credit_accounts.short_of is 'The credits that a consumer was refused last, and in depleted_at since when there are too few; null when there are enough.';
 
 create table billing.credit_reservations (
   id uuid not null,
@@ -1347,6 +1509,8 @@ create policy owner_rows on billing.credit_reservations for all to mailwright_ow
 create policy system_rows on billing.credit_reservations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on billing.credit_reservations to mailwright_app;
 grant delete, insert, select, update on billing.credit_reservations to mailwright_system;
+comment on table billing.credit_reservations is 'Credits set aside for work under way. They left the balance when they were reserved; what the work does not use comes back. A reservation that nobody settles (its worker died) comes back when it expires.';
+comment on column billing.credit_reservations.monthly_until is 'The end of the month that the monthly ones belong to.';
 
 create table billing.credit_transactions (
   id uuid not null,
@@ -1384,6 +1548,10 @@ create policy owner_rows on billing.credit_transactions for all to mailwright_ow
 create policy system_rows on billing.credit_transactions for all to mailwright_system using (true) with check (true);
 grant insert, select on billing.credit_transactions to mailwright_app;
 grant insert, select on billing.credit_transactions to mailwright_system;
+comment on table billing.credit_transactions is 'The ledger of AI credits, which is the truth. Append-only.';
+comment on column billing.credit_transactions.sequence is '1, 2, 3 … for each tenant, without a gap.';
+comment on column billing.credit_transactions.monthly is 'How much of the amount belongs to the monthly credits.';
+comment on column billing.credit_transactions.once_key is 'What may happen once only, such as an invoice''s purchase.';
 
 create table billing.email_settlements (
   id bigint not null generated always as identity,
@@ -1403,6 +1571,7 @@ create policy owner_rows on billing.email_settlements for all to mailwright_owne
 create policy system_rows on billing.email_settlements for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on billing.email_settlements to mailwright_app;
 grant delete, insert, select on billing.email_settlements to mailwright_system;
+comment on table billing.email_settlements is 'Settlements that came while another transaction had locked the tenant''s row of email_usage, so that sending never waits for a campaign that is being queued. The next transaction that locks the row adds them to it. A settlement only ever frees e-mails: not to count it yet cannot pass the limit.';
 
 create table billing.email_usage (
   tenant_id bigint not null,
@@ -1420,6 +1589,9 @@ create policy owner_rows on billing.email_usage for all to mailwright_owner usin
 create policy system_rows on billing.email_usage for all to mailwright_system using (true) with check (true);
 grant insert, select, update on billing.email_usage to mailwright_app;
 grant insert, select, update on billing.email_usage to mailwright_system;
+comment on table billing.email_usage is 'E-mails of one tenant in one period; reserved + used never passes the plan''s limit.';
+comment on column billing.email_usage.reserved is 'Promised to queued campaigns and not settled yet.';
+comment on column billing.email_usage.used is 'Sent.';
 
 create table billing.invoice_lines (
   invoice_id bigint not null,
@@ -1440,6 +1612,7 @@ create policy owner_rows on billing.invoice_lines for all to mailwright_owner us
 create policy system_rows on billing.invoice_lines for all to mailwright_system using (true) with check (true);
 grant select on billing.invoice_lines to mailwright_app;
 grant insert, select on billing.invoice_lines to mailwright_system;
+comment on table billing.invoice_lines is 'What an invoice charges for.';
 
 create table billing.invoice_numbers (
   tenant_id bigint not null,
@@ -1453,6 +1626,7 @@ alter table billing.invoice_numbers force row level security;
 create policy owner_rows on billing.invoice_numbers for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.invoice_numbers for all to mailwright_system using (true) with check (true);
 grant insert, select, update on billing.invoice_numbers to mailwright_system;
+comment on table billing.invoice_numbers is 'The last invoice number of a tenant''s year. The row is locked until the invoice is committed, so that numbers have no gaps.';
 
 create table billing.invoices (
   id bigint not null generated always as identity,
@@ -1462,14 +1636,14 @@ create table billing.invoices (
   external_id text,
   status text not null,
   billing_reason text not null,
+  number_year integer,
+  number integer,
+  invoice_number text,
   currency text not null,
   subtotal_cents bigint not null,
   tax_rate_bp integer not null,
   tax_cents bigint not null,
   amount_cents bigint not null,
-  number_year integer,
-  number integer,
-  invoice_number text,
   seller jsonb not null,
   buyer jsonb not null,
   issued_at timestamp with time zone,
@@ -1500,6 +1674,9 @@ create policy owner_rows on billing.invoices for all to mailwright_owner using (
 create policy system_rows on billing.invoices for all to mailwright_system using (true) with check (true);
 grant select on billing.invoices to mailwright_app;
 grant insert, select, update on billing.invoices to mailwright_system;
+comment on table billing.invoices is 'Money is in minor units of the currency. Seller and buyer are as they were when it was issued.';
+comment on column billing.invoices.public_id is 'What signed links name.';
+comment on column billing.invoices.tax_rate_bp is 'Hundredths of a percent: 2300 is 23 %.';
 
 create table billing.plan_prices (
   plan_variant_id bigint not null,
@@ -1514,6 +1691,7 @@ create table billing.plan_prices (
 );
 grant select on billing.plan_prices to mailwright_app;
 grant select on billing.plan_prices to mailwright_system;
+comment on table billing.plan_prices is 'In minor units of the currency (ISO 4217), for one month and for one year.';
 
 create table billing.plan_variants (
   id bigint not null generated always as identity,
@@ -1526,6 +1704,7 @@ create table billing.plan_variants (
 );
 grant select on billing.plan_variants to mailwright_app;
 grant select on billing.plan_variants to mailwright_system;
+comment on table billing.plan_variants is 'The numbers of AI credits a month that a plan is sold with.';
 
 create table billing.plan_versions (
   id bigint not null generated always as identity,
@@ -1545,6 +1724,9 @@ create table billing.plan_versions (
 CREATE UNIQUE INDEX plan_versions_on_offer ON billing.plan_versions USING btree (tier) WHERE (retired_at IS NULL);
 grant select on billing.plan_versions to mailwright_app;
 grant select on billing.plan_versions to mailwright_system;
+comment on table billing.plan_versions is 'Plans. A version never changes: another price or limit is another version, and a subscription keeps the one that it was made with.';
+comment on column billing.plan_versions.content is 'The plan as migrations/seeds/billing.plans.json had it.';
+comment on column billing.plan_versions.retired_at is 'Null: the version is on offer.';
 
 create table billing.stripe_cancellations (
   external_id text not null,
@@ -1560,6 +1742,7 @@ alter table billing.stripe_cancellations force row level security;
 create policy owner_rows on billing.stripe_cancellations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.stripe_cancellations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on billing.stripe_cancellations to mailwright_system;
+comment on table billing.stripe_cancellations is 'Subscriptions that expired here and are to be cancelled at Stripe, which would renew them and send invoices for ever. A row is written with the change of state and removed when Stripe has done it.';
 
 create table billing.stripe_events (
   id text not null,
@@ -1580,42 +1763,43 @@ alter table billing.stripe_events force row level security;
 create policy owner_rows on billing.stripe_events for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on billing.stripe_events for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on billing.stripe_events to mailwright_system;
+comment on table billing.stripe_events is 'Events of Stripe, each once: that something happened to an object. The worker asks Stripe for the object''s state, so the order in which events come does not matter.';
 
 create table billing.subscriptions (
   id bigint not null generated always as identity,
   tenant_id bigint not null,
-  plan_tier text not null,
   status text not null,
-  billing_interval text not null,
-  anchored_at timestamp with time zone not null,
-  created_at timestamp with time zone not null,
-  updated_at timestamp with time zone not null,
+  plan_tier text not null,
   plan_version_id bigint,
   ai_credits integer,
+  billing_interval text not null,
   currency text not null default 'USD'::text,
+  pending_plan_tier text,
+  pending_plan_version_id bigint,
+  pending_ai_credits integer,
+  pending_billing_interval text,
+  pending_currency text,
+  anchored_at timestamp with time zone not null,
   current_period_start timestamp with time zone,
   current_period_end timestamp with time zone,
   trial_ends_at timestamp with time zone,
-  pending_plan_version_id bigint,
-  pending_currency text,
-  pending_plan_tier text,
-  pending_ai_credits integer,
-  pending_billing_interval text,
+  past_due_since timestamp with time zone,
+  restricted_since timestamp with time zone,
   cancel_at_period_end boolean not null default false,
   cancelled_at timestamp with time zone,
   cancellation_reason text,
-  past_due_since timestamp with time zone,
-  restricted_since timestamp with time zone,
   ended_at timestamp with time zone,
+  next_due_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  announced_month timestamp with time zone,
+  announced_credits integer,
   buyer_name text,
   buyer_address text,
   buyer_tax_id text,
   provider text not null default 'MANUAL'::text,
   external_customer_id text,
   external_id text,
-  announced_month timestamp with time zone,
-  announced_credits integer,
-  next_due_at timestamp with time zone not null default '-infinity'::timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
   constraint subscriptions_pkey PRIMARY KEY (id),
   constraint subscriptions_ai_credits_check CHECK ((ai_credits >= 0)),
   constraint subscriptions_billing_interval_check CHECK ((billing_interval = ANY (ARRAY['MONTHLY'::text, 'YEARLY'::text]))),
@@ -1643,6 +1827,13 @@ create policy owner_rows on billing.subscriptions for all to mailwright_owner us
 create policy system_rows on billing.subscriptions for all to mailwright_system using (true) with check (true);
 grant select on billing.subscriptions to mailwright_app;
 grant insert, select, update on billing.subscriptions to mailwright_system;
+comment on table billing.subscriptions is 'A tenant''s subscription to a plan: one row, whatever it goes through.';
+comment on column billing.subscriptions.ai_credits is 'A month; null: as many as the plan is sold with at least.';
+comment on column billing.subscriptions.pending_plan_tier is 'The pending columns are what begins with the next period.';
+comment on column billing.subscriptions.anchored_at is 'Periods are anniversaries of this moment, in UTC.';
+comment on column billing.subscriptions.next_due_at is 'When time alone changes it next; whoever makes a row by hand leaves that to the worker.';
+comment on column billing.subscriptions.announced_month is 'The start of the month whose AI credits were published as an event last; announced_credits says how many.';
+comment on column billing.subscriptions.buyer_name is 'To whom invoices are made out; null: to the tenant by its name.';
 
 CREATE OR REPLACE FUNCTION billing.book_credits()
  RETURNS trigger
@@ -1664,6 +1855,7 @@ begin
   return new;
 end $function$;
 -- called by mailwright_app, mailwright_system
+comment on function billing.book_credits() is 'Numbers a new row of the ledger, says what the balance is after it, and changes the account with it.';
 
 CREATE OR REPLACE FUNCTION billing.expire_monthly_credits(account billing.credit_accounts, at timestamp with time zone)
  RETURNS void
@@ -1675,6 +1867,7 @@ AS $function$
   where account.monthly > 0
 $function$;
 -- called by mailwright_app, mailwright_system
+comment on function billing.expire_monthly_credits(billing.credit_accounts,timestamp with time zone) is 'Ends what is left of the account''s monthly credits.';
 
 CREATE OR REPLACE FUNCTION billing.fold_settlements(tenant bigint, period timestamp with time zone, now_used bigint, now_released bigint)
  RETURNS void
@@ -1694,6 +1887,7 @@ AS $function$
   where u.tenant_id = tenant and u.period_start = period and s.used + s.released > 0
 $function$;
 -- called by mailwright_app, mailwright_system
+comment on function billing.fold_settlements(bigint,timestamp with time zone,bigint,bigint) is 'Adds what was settled, waiting rows included, to a row of email_usage that the caller has locked.';
 
 CREATE OR REPLACE FUNCTION billing.grant_monthly_credits(tenant bigint, credits bigint, started timestamp with time zone, ends timestamp with time zone, at timestamp with time zone)
  RETURNS bigint
@@ -1723,6 +1917,7 @@ begin
   return missing;
 end $function$;
 -- called by mailwright_app, mailwright_system
+comment on function billing.grant_monthly_credits(bigint,bigint,timestamp with time zone,timestamp with time zone,timestamp with time zone) is 'Brings the monthly credits of one month up to `credits`. With the first ones, what the month before left lapses.';
 
 CREATE OR REPLACE FUNCTION billing.lock_credits(tenant bigint, at timestamp with time zone)
  RETURNS billing.credit_accounts
@@ -1740,6 +1935,7 @@ begin
   return account;
 end $function$;
 -- called by mailwright_app, mailwright_system
+comment on function billing.lock_credits(bigint,timestamp with time zone) is 'Locks a tenant''s account until the transaction ends, and ends the monthly credits if their month is over.';
 
 CREATE OR REPLACE FUNCTION billing.plan_version_of(tier text, version_id bigint)
  RETURNS bigint
@@ -1752,6 +1948,7 @@ AS $function$
     (select v.id from billing.plan_versions v where v.tier = plan_version_of.tier and v.retired_at is null))
 $function$;
 -- called by mailwright_app, mailwright_system
+comment on function billing.plan_version_of(text,bigint) is 'The plan version whose limits hold for a subscription: its own, else the one that is on offer.';
 
 CREATE OR REPLACE FUNCTION billing.receive_stripe_event(event_id text, event_type text, object_id text, occurred_at timestamp with time zone)
  RETURNS boolean
@@ -1765,6 +1962,7 @@ begin
   return found;
 end $function$;
 -- called by mailwright_app, mailwright_system
+comment on function billing.receive_stripe_event(text,text,text,timestamp with time zone) is 'Keeps an event of Stripe''s; true when it was not there yet. By definer''s rights, since Stripe''s request belongs to no tenant.';
 
 CREATE OR REPLACE FUNCTION billing.refuse_ledger_change()
  RETURNS trigger
@@ -1802,6 +2000,7 @@ begin
   end if;
 end $function$;
 -- called by mailwright_app, mailwright_system
+comment on function billing.reserve_credits(uuid,bigint,bigint,uuid,text,bigint,timestamp with time zone,timestamp with time zone,timestamp with time zone) is 'Sets all of `credits` aside, or none. `most_requests` (null = unlimited) bounds how often credits are consumed since `month_start`. `newly_depleted` is true for the first refusal for want of credits.';
 
 CREATE OR REPLACE FUNCTION billing.reserve_emails(tenant bigint, period timestamp with time zone, emails bigint, quota bigint, OUT granted boolean, OUT committed bigint)
  RETURNS record
@@ -1818,6 +2017,7 @@ begin
   select u.reserved + u.used into committed from billing.email_usage u where u.tenant_id = tenant and u.period_start = period;
 end $function$;
 -- called by mailwright_app, mailwright_system
+comment on function billing.reserve_emails(bigint,timestamp with time zone,bigint,bigint) is 'Reserves all of `emails` if `quota` (null = unlimited) has room for them, or none. The row stays locked until the transaction ends: that is what keeps parallel reservations within the limit.';
 
 CREATE OR REPLACE FUNCTION billing.seed_plans(catalogue jsonb)
  RETURNS void
@@ -1846,13 +2046,14 @@ begin
       select variant_id, p.key, (p.value ->> 'monthly')::bigint, (p.value ->> 'yearly')::bigint
       from jsonb_each(variant -> 'prices') p;
     end loop;
-    -- Subscriptions from before there were versions were made with what is now the first.
+    -- Subscriptions that are older than the plan were made with what is now its first version.
     if next_version = 1 then
       update billing.subscriptions s set plan_version_id = version_id
       where s.plan_tier = plan ->> 'tier' and s.plan_version_id is null;
     end if;
   end loop;
 end $function$;
+comment on function billing.seed_plans(jsonb) is 'Makes the catalogue''s file what is on offer: a plan that changed becomes a new version, one that did not stays.';
 
 CREATE OR REPLACE FUNCTION billing.settle_credits(reservation uuid, tenant bigint, cost bigint, about text, at timestamp with time zone, OUT settled boolean, OUT newly_depleted boolean)
  RETURNS record
@@ -1885,6 +2086,7 @@ begin
   newly_depleted := found;
 end $function$;
 -- called by mailwright_app, mailwright_system
+comment on function billing.settle_credits(uuid,bigint,bigint,text,timestamp with time zone) is 'Ends a reservation: what it cost (at most what was set aside) stays consumed, the rest comes back, and if it was of a month that is over, lapses at once. `settled` is false when the reservation has ended before.';
 
 CREATE OR REPLACE FUNCTION billing.settle_emails(tenant bigint, period timestamp with time zone, used bigint, released bigint)
  RETURNS void
@@ -1895,6 +2097,7 @@ begin
   perform from billing.email_usage u where u.tenant_id = tenant and u.period_start = period for update skip locked;
   if not found then
     insert into billing.email_settlements (tenant_id, period_start, used, released) values (tenant, period, used, released);
+  -- Nearly always there is nothing to fold: nobody else settles at the same moment.
   elsif exists (select from billing.email_settlements s where s.tenant_id = tenant and s.period_start = period) then
     perform billing.fold_settlements(tenant, period, used, released);
   else
@@ -1904,8 +2107,12 @@ begin
   end if;
 end $function$;
 -- called by mailwright_app, mailwright_system
+comment on function billing.settle_emails(bigint,timestamp with time zone,bigint,bigint) is 'Settles reserved e-mails; waits for nobody.';
 
 create schema messaging;
+grant usage on schema messaging to mailwright_app;
+grant usage on schema messaging to mailwright_system;
+comment on schema messaging is 'Campaigns and automations: what is sent, to whom, and what became of it.';
 
 create table messaging.automation_counters (
   automation_number bigint not null,
@@ -1923,6 +2130,10 @@ create policy owner_rows on messaging.automation_counters for all to mailwright_
 create policy system_rows on messaging.automation_counters for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.automation_counters to mailwright_app;
 grant delete, insert, select, update on messaging.automation_counters to mailwright_system;
+comment on table messaging.automation_counters is 'How many runs began and ended, counted by the statements that let them.';
+comment on column messaging.automation_counters.writer is 'A number of the connection''s, so that connections do not wait for each other''s commits; whoever reads adds the rows up.';
+comment on column messaging.automation_counters.completed is 'Through to the end, or to a goal.';
+comment on column messaging.automation_counters.ended is 'In any other way.';
 
 create table messaging.automation_run_data (
   run_id uuid not null,
@@ -1937,6 +2148,7 @@ create policy owner_rows on messaging.automation_run_data for all to mailwright_
 create policy system_rows on messaging.automation_run_data for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.automation_run_data to mailwright_app;
 grant delete, insert, select, update on messaging.automation_run_data to mailwright_system;
+comment on table messaging.automation_run_data is 'What a run began with: an event''s properties, or what the client said.';
 
 create table messaging.automation_runs (
   environment_id bigint not null,
@@ -1968,6 +2180,13 @@ create policy owner_rows on messaging.automation_runs for all to mailwright_owne
 create policy system_rows on messaging.automation_runs for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.automation_runs to mailwright_app;
 grant delete, insert, select, update on messaging.automation_runs to mailwright_system;
+comment on table messaging.automation_runs is 'One person''s way through an automation. While it waits it is no more than this row.';
+comment on column messaging.automation_runs.wake_at is 'When there is something to do again; null when it has ended.';
+comment on column messaging.automation_runs.id is 'Its last octet is 0: messaging.step_id.';
+comment on column messaging.automation_runs.subscriber_id is 'Null when the person was erased.';
+comment on column messaging.automation_runs.position is 'The node that comes next, by its place in the version''s list.';
+comment on column messaging.automation_runs.is_waiting is 'It has begun the delay at its node, and goes on at `wake_at`.';
+comment on column messaging.automation_runs.is_calling is 'It is at a node that calls somebody else''s server, for which no other run has to wait.';
 
 create table messaging.automation_secrets (
   environment_id bigint not null,
@@ -1982,6 +2201,8 @@ create policy owner_rows on messaging.automation_secrets for all to mailwright_o
 create policy system_rows on messaging.automation_secrets for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.automation_secrets to mailwright_app;
 grant delete, insert, select, update on messaging.automation_secrets to mailwright_system;
+comment on table messaging.automation_secrets is 'What the webhooks of an environment''s automations are signed with, once anybody asked for it.';
+comment on column messaging.automation_secrets.project_id is 'The project that the secret is encrypted for.';
 
 create table messaging.automation_steps (
   environment_id bigint not null,
@@ -2001,6 +2222,7 @@ create policy owner_rows on messaging.automation_steps for all to mailwright_own
 create policy system_rows on messaging.automation_steps for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.automation_steps to mailwright_app;
 grant delete, insert, select, update on messaging.automation_steps to mailwright_system;
+comment on table messaging.automation_steps is 'Each step that a run took, once. Partitioned by the month in which the run began, which is the same for all its steps, so that the key holds across partitions.';
 
 create table messaging.automation_versions (
   id bigint not null generated always as identity,
@@ -2026,6 +2248,9 @@ create policy owner_rows on messaging.automation_versions for all to mailwright_
 create policy system_rows on messaging.automation_versions for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.automation_versions to mailwright_app;
 grant delete, insert, select, update on messaging.automation_versions to mailwright_system;
+comment on table messaging.automation_versions is 'Automations as they were activated. Never changed, so that people go on in the one that they entered.';
+comment on column messaging.automation_versions.mail_topic_ids is 'By the place of the node, which begins with 1: the topic that its mail is for; null where it sends none.';
+comment on column messaging.automation_versions.topic_ids is 'The other topics that it needs; segment_ids are its segments.';
 
 create table messaging.automations (
   id uuid not null,
@@ -2062,6 +2287,13 @@ create policy owner_rows on messaging.automations for all to mailwright_owner us
 create policy system_rows on messaging.automations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.automations to mailwright_app;
 grant delete, insert, select, update on messaging.automations to mailwright_system;
+comment on table messaging.automations is 'What happens to people after something happened to them, as its author edits it.';
+comment on column messaging.automations.number is 'What its runs refer to: half as long as the id.';
+comment on column messaging.automations.nodes is 'The JSON as it was given.';
+comment on column messaging.automations.version_id is 'The version that people enter; null before the first activation.';
+comment on column messaging.automations.is_revised is 'The author has changed it since that version.';
+comment on column messaging.automations.is_closing is 'Archived, and its active runs are still to be ended.';
+comment on column messaging.automations.deleted_at is 'Deleted after people went through it: the API does not show it, but the links of its mails go on working.';
 
 create table messaging.breakdowns_due (
   campaign_id uuid not null,
@@ -2079,6 +2311,8 @@ create policy owner_rows on messaging.breakdowns_due for all to mailwright_owner
 create policy system_rows on messaging.breakdowns_due for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.breakdowns_due to mailwright_app;
 grant delete, insert, select, update on messaging.breakdowns_due to mailwright_system;
+comment on table messaging.breakdowns_due is 'When the breakdowns of a campaign are to be counted next, of campaigns so large that no request waits for it.';
+comment on column messaging.breakdowns_due.due_at is 'Whoever looks at the report brings it forward, but not before earliest_at.';
 
 create table messaging.campaign_breakdowns (
   campaign_id uuid not null,
@@ -2098,6 +2332,9 @@ create policy owner_rows on messaging.campaign_breakdowns for all to mailwright_
 create policy system_rows on messaging.campaign_breakdowns for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.campaign_breakdowns to mailwright_app;
 grant delete, insert, select, update on messaging.campaign_breakdowns to mailwright_system;
+comment on table messaging.campaign_breakdowns is 'A campaign''s figures by link and by mailbox provider, as they were last counted from the events and deliveries: reading those of a campaign of a million takes a second or two.';
+comment on column messaging.campaign_breakdowns.version is 'The state of the campaign''s counters that they belong to: what changes these figures changes a counter in the same transaction.';
+comment on column messaging.campaign_breakdowns.milliseconds is 'How long counting took.';
 
 create table messaging.campaign_counters (
   campaign_id uuid not null,
@@ -2124,6 +2361,8 @@ create policy owner_rows on messaging.campaign_counters for all to mailwright_ow
 create policy system_rows on messaging.campaign_counters for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.campaign_counters to mailwright_app;
 grant delete, insert, select, update on messaging.campaign_counters to mailwright_system;
+comment on table messaging.campaign_counters is 'Statistics of campaigns, counted in the transaction that writes what is counted.';
+comment on column messaging.campaign_counters.writer is 'A number that each process picks, so that processes do not wait for each other''s commits; whoever reads adds the rows up.';
 
 create table messaging.campaign_minutes (
   campaign_id uuid not null,
@@ -2150,6 +2389,10 @@ create policy owner_rows on messaging.campaign_minutes for all to mailwright_own
 create policy system_rows on messaging.campaign_minutes for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.campaign_minutes to mailwright_app;
 grant delete, insert, select, update on messaging.campaign_minutes to mailwright_system;
+comment on table messaging.campaign_minutes is 'The same by the minute, for timelines, and what a project''s sending is judged by.';
+comment on column messaging.campaign_minutes.delivered is 'By the minute of sending: a mail that bounces later is taken from it. Bounces and complaints have the minute of their report.';
+comment on column messaging.campaign_minutes.hard_refused is 'Addresses that the next hop itself refused: those mails were never sent.';
+comment on column messaging.campaign_minutes.sender_refused is 'Mails that the next hop refused since their sender is not accepted or cannot be authenticated; sender_bounced are those that came back for it. Both by the minute of sending: a domain is judged by them.';
 
 create table messaging.campaign_reports (
   id uuid not null,
@@ -2179,6 +2422,9 @@ create policy owner_rows on messaging.campaign_reports for all to mailwright_own
 create policy system_rows on messaging.campaign_reports for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.campaign_reports to mailwright_app;
 grant delete, insert, select, update on messaging.campaign_reports to mailwright_system;
+comment on table messaging.campaign_reports is 'Reports on campaigns in words, one row a version.';
+comment on column messaging.campaign_reports.attempt is 'The attempt that is writing it: what an earlier one brings is too late.';
+comment on column messaging.campaign_reports.reservation_id is 'The credits that this attempt has set aside.';
 
 create table messaging.campaign_tests (
   id uuid not null,
@@ -2199,6 +2445,7 @@ create policy owner_rows on messaging.campaign_tests for all to mailwright_owner
 create policy system_rows on messaging.campaign_tests for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.campaign_tests to mailwright_app;
 grant delete, insert, select, update on messaging.campaign_tests to mailwright_system;
+comment on table messaging.campaign_tests is 'Requests for test mails. A delivery of the kind TEST has the id of one as source.';
 
 create table messaging.campaigns (
   id uuid not null,
@@ -2207,36 +2454,36 @@ create table messaging.campaigns (
   name text not null,
   subject text not null,
   preview_text text,
+  from_name text,
+  from_email text,
+  reply_to text,
   content_json text,
   content_text text,
-  from_email text,
-  from_name text,
   topic_ids uuid[] not null default '{}'::uuid[],
   segment_ids uuid[] not null default '{}'::uuid[],
   send_strategy text,
-  scheduled_at timestamp with time zone,
+  ambiguous_policy text not null default 'RESEND'::text,
   status text not null,
   failure_reason text,
-  ambiguous_policy text not null default 'RESEND'::text,
-  estimated_recipient_count bigint,
   pre_send_score integer,
   pre_send_status text,
+  estimated_recipient_count bigint,
+  estimated_at timestamp with time zone,
+  scheduled_at timestamp with time zone,
   queued_at timestamp with time zone,
+  audience_at timestamp with time zone,
   expansion_cursor uuid,
   expanded_at timestamp with time zone,
+  expanded_emails bigint not null default 0,
   usage_period timestamp with time zone,
   reserved_emails bigint not null default 0,
-  expanded_emails bigint not null default 0,
-  completed_at timestamp with time zone,
-  created_at timestamp with time zone not null,
-  updated_at timestamp with time zone not null,
-  audience_at timestamp with time zone,
   closing_since timestamp with time zone,
   retry_from timestamp with time zone,
   retry_emails bigint not null default 0,
+  completed_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
   deleted_at timestamp with time zone,
-  reply_to text,
-  estimated_at timestamp with time zone,
   constraint campaigns_pkey PRIMARY KEY (id),
   constraint campaigns_ambiguous_policy_check CHECK ((ambiguous_policy = ANY (ARRAY['RESEND'::text, 'HOLD'::text]))),
   constraint campaigns_pre_send_score_check CHECK (((pre_send_score >= 0) AND (pre_send_score <= 100))),
@@ -2257,6 +2504,16 @@ create policy owner_rows on messaging.campaigns for all to mailwright_owner usin
 create policy system_rows on messaging.campaigns for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.campaigns to mailwright_app;
 grant delete, insert, select, update on messaging.campaigns to mailwright_system;
+comment on table messaging.campaigns is 'One mail to all subscribers of topics and segments.';
+comment on column messaging.campaigns.ambiguous_policy is 'What to do when a body was handed over and no reply came: send once more with the same Message-ID, or hold.';
+comment on column messaging.campaigns.estimated_at is 'As of when estimated_recipient_count was counted.';
+comment on column messaging.campaigns.queued_at is 'The moment of the first `send`: it names the partition of the deliveries, so that a campaign which is sent again after it failed reaches nobody twice.';
+comment on column messaging.campaigns.audience_at is 'The moment of the last `send`: the audience is frozen at it.';
+comment on column messaging.campaigns.expansion_cursor is 'The last subscriber of the audience who has a delivery; expanded_at says when all had one.';
+comment on column messaging.campaigns.usage_period is 'The billing period whose e-mails are reserved for the campaign; null when they are not metered.';
+comment on column messaging.campaigns.closing_since is 'Since when the worker has to end the deliveries that are still open; null when none is.';
+comment on column messaging.campaigns.retry_from is 'The moment of `retry-failed` while its deliveries are put back; retry_emails is what is reserved for those to come.';
+comment on column messaging.campaigns.deleted_at is 'Deleted after mails went out: the API does not show it, but the links of its mails go on working.';
 
 create table messaging.deliveries (
   id uuid not null,
@@ -2270,20 +2527,20 @@ create table messaging.deliveries (
   message_id text not null,
   state text not null,
   reason text,
+  last_error text,
   lease_token uuid,
   lease_until timestamp with time zone,
+  lease_era bigint,
   attempt integer not null default 0,
   next_attempt_at timestamp with time zone not null,
+  due_since timestamp with time zone,
   possible_duplicate boolean not null default false,
-  last_error text,
   sent_at timestamp with time zone,
   bounced_at timestamp with time zone,
+  bounce_type text,
+  bounce_class text,
   created_at timestamp with time zone not null,
   finished_at timestamp with time zone,
-  bounce_type text,
-  lease_era bigint,
-  bounce_class text,
-  due_since timestamp with time zone,
   constraint deliveries_pkey PRIMARY KEY (id, queued_on),
   constraint deliveries_bounce_class_check CHECK ((bounce_class = ANY (ARRAY['hard'::text, 'mailbox'::text, 'policy'::text, 'sender'::text, 'content'::text, 'network'::text, 'unknown'::text]))),
   constraint deliveries_bounce_type_check CHECK ((bounce_type = ANY (ARRAY['HARD'::text, 'SOFT'::text]))),
@@ -2308,6 +2565,14 @@ create policy owner_rows on messaging.deliveries for all to mailwright_owner usi
 create policy system_rows on messaging.deliveries for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.deliveries to mailwright_app;
 grant delete, insert, select, update on messaging.deliveries to mailwright_system;
+comment on table messaging.deliveries is 'Mails of every kind, one row per recipient. Partitioned by the month in which the source was queued, which is the same for all its rows, so that the unique keys hold across partitions.';
+comment on column messaging.deliveries.source_id is 'What the mail belongs to: the campaign, the confirmation, the automation''s step, the request for test mails.';
+comment on column messaging.deliveries.reason is 'Why it was skipped, or the class of the failure.';
+comment on column messaging.deliveries.lease_era is 'messaging.current_era at the claim; null where every mark is waited for, and when nobody holds the row.';
+comment on column messaging.deliveries.due_since is 'Since when a mail is due that was made to wait: by then its 48 hours of attempts begin. Null: since it was made.';
+comment on column messaging.deliveries.possible_duplicate is 'A body may have reached the next hop more than once.';
+comment on column messaging.deliveries.bounce_class is 'Why a mail came back that had been accepted: a class of the table of bounces.';
+comment on column messaging.deliveries.finished_at is 'Set with the last state.';
 
 create table messaging.delivery_engagement (
   delivery_id uuid not null,
@@ -2327,6 +2592,7 @@ create policy owner_rows on messaging.delivery_engagement for all to mailwright_
 create policy system_rows on messaging.delivery_engagement for all to mailwright_system using (true) with check (true);
 grant select on messaging.delivery_engagement to mailwright_app;
 grant delete, insert, select, update on messaging.delivery_engagement to mailwright_system;
+comment on table messaging.delivery_engagement is 'What people (not proxies, not scanners) did with a mail; a click counts as an open. Partitioned like the deliveries.';
 
 create table messaging.delivery_events (
   id uuid not null,
@@ -2336,11 +2602,11 @@ create table messaging.delivery_events (
   delivery_id uuid not null,
   subscriber_id uuid,
   type text not null,
+  bounce_type text,
   url text,
   link_number integer,
   classification text not null default 'human'::text,
   agent text,
-  bounce_type text,
   constraint delivery_events_pkey PRIMARY KEY (id, occurred_at),
   constraint delivery_events_bounce_type_check CHECK ((bounce_type = ANY (ARRAY['HARD'::text, 'SOFT'::text]))),
   constraint delivery_events_classification_check CHECK ((classification = ANY (ARRAY['human'::text, 'proxy'::text, 'scanner'::text]))),
@@ -2356,6 +2622,10 @@ create policy owner_rows on messaging.delivery_events for all to mailwright_owne
 create policy system_rows on messaging.delivery_events for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.delivery_events to mailwright_app;
 grant delete, insert, select, update on messaging.delivery_events to mailwright_system;
+grant update (subscriber_id) on messaging.delivery_events to mailwright_app;
+comment on table messaging.delivery_events is 'What subscribers and their mailboxes did with mails. Partitioned by the month in which it happened.';
+comment on column messaging.delivery_events.url is 'The link of a click; link_number is its place in the set of links.';
+comment on column messaging.delivery_events.agent is 'The kind of program, never the user agent itself.';
 
 create table messaging.export_parts (
   export_id uuid not null,
@@ -2372,6 +2642,7 @@ create policy owner_rows on messaging.export_parts for all to mailwright_owner u
 create policy system_rows on messaging.export_parts for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.export_parts to mailwright_app;
 grant delete, insert, select, update on messaging.export_parts to mailwright_system;
+comment on table messaging.export_parts is 'A file comes in parts, so that neither the worker nor the api ever holds a large one.';
 
 create table messaging.exports (
   id uuid not null,
@@ -2379,11 +2650,11 @@ create table messaging.exports (
   campaign_id uuid not null,
   kind text not null,
   state text not null default 'PENDING'::text,
+  cursor text,
+  parts integer not null default 0,
   created_at timestamp with time zone not null,
   finished_at timestamp with time zone,
   taken_at timestamp with time zone,
-  cursor text,
-  parts integer not null default 0,
   constraint exports_pkey PRIMARY KEY (id),
   constraint exports_kind_check CHECK ((kind = ANY (ARRAY['STATISTICS'::text, 'DELIVERIES'::text]))),
   constraint exports_state_check CHECK ((state = ANY (ARRAY['PENDING'::text, 'DONE'::text, 'FAILED'::text]))),
@@ -2398,17 +2669,20 @@ create policy owner_rows on messaging.exports for all to mailwright_owner using 
 create policy system_rows on messaging.exports for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.exports to mailwright_app;
 grant delete, insert, select, update on messaging.exports to mailwright_system;
+comment on table messaging.exports is 'Files that the worker makes and a waiting client takes.';
+comment on column messaging.exports.cursor is 'The last row in the file so far; parts says how many parts that is.';
+comment on column messaging.exports.taken_at is 'A client has it: the next request is for a new one.';
 
 create table messaging.link_sets (
   id bigint not null generated always as identity,
   environment_id bigint not null,
   campaign_id uuid,
+  version_id bigint,
+  place smallint,
   queued_on date not null,
   urls text[] not null,
   signature bytea not null,
   created_at timestamp with time zone not null,
-  version_id bigint,
-  place smallint,
   constraint link_sets_pkey PRIMARY KEY (id),
   constraint link_sets_owner CHECK ((((campaign_id IS NULL) = (version_id IS NOT NULL)) AND ((version_id IS NULL) = (place IS NULL)))),
   constraint link_sets_campaign_id_queued_on_signature_key UNIQUE (campaign_id, queued_on, signature)
@@ -2421,6 +2695,11 @@ create policy owner_rows on messaging.link_sets for all to mailwright_owner usin
 create policy system_rows on messaging.link_sets for all to mailwright_system using (true) with check (true);
 grant insert, select on messaging.link_sets to mailwright_app;
 grant delete, insert, select, update on messaging.link_sets to mailwright_system;
+comment on table messaging.link_sets is 'What the tracked links of a campaign''s mails, or of a mail of an automation''s version, lead to. Never changed: a campaign that is sent again with other content gets another set, and the mails that went out before keep theirs. It outlives the campaign, since its mails do.';
+comment on column messaging.link_sets.place is 'Of the node that sends the mail.';
+comment on column messaging.link_sets.queued_on is 'The partition of the deliveries.';
+comment on column messaging.link_sets.urls is 'In the order of the links'' numbers, which begin with 1.';
+comment on column messaging.link_sets.signature is 'HMAC over whose set it is and where its links lead.';
 
 create table messaging.mailbox_simulations (
   delivery_id uuid not null,
@@ -2438,6 +2717,7 @@ create policy owner_rows on messaging.mailbox_simulations for all to mailwright_
 create policy system_rows on messaging.mailbox_simulations for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.mailbox_simulations to mailwright_app;
 grant delete, insert, select, update on messaging.mailbox_simulations to mailwright_system;
+comment on table messaging.mailbox_simulations is 'What the mailbox of a simulated address is still to do with a mail of the test environment.';
 
 create table messaging.sender_stops (
   environment_id bigint not null,
@@ -2451,6 +2731,7 @@ create policy owner_rows on messaging.sender_stops for all to mailwright_owner u
 create policy system_rows on messaging.sender_stops for all to mailwright_system using (true) with check (true);
 grant select on messaging.sender_stops to mailwright_app;
 grant delete, insert, select, update on messaging.sender_stops to mailwright_system;
+comment on table messaging.sender_stops is 'When an environment''s sending domain was stopped last because its mails were refused for their sender. What was sent before is not held against it again.';
 
 create table messaging.sending_stops (
   environment_id bigint not null,
@@ -2466,6 +2747,8 @@ create policy owner_rows on messaging.sending_stops for all to mailwright_owner 
 create policy system_rows on messaging.sending_stops for all to mailwright_system using (true) with check (true);
 grant insert, select, update on messaging.sending_stops to mailwright_app;
 grant delete, insert, select, update on messaging.sending_stops to mailwright_system;
+comment on table messaging.sending_stops is 'Projects whose live sending is stopped for their bounces or complaints.';
+comment on column messaging.sending_stops.resumed_at is 'What was sent before is not held against the project again.';
 
 create unlogged table messaging.server_era (
   only_one boolean not null default true,
@@ -2475,6 +2758,7 @@ create unlogged table messaging.server_era (
 );
 grant insert, select on messaging.server_era to mailwright_app;
 grant insert, select on messaging.server_era to mailwright_system;
+comment on table messaging.server_era is 'The present epoch of this database server, which ends with a crash: recovery empties an unlogged table, and so does a standby that takes over, and those are the cases in which commits can be missing that were not waited for. The marks of the sending engine are such commits. So what was claimed in an epoch that has ended may have been handed over to a mail server, although its row does not say so.';
 
 create table messaging.test_inbox_messages (
   id uuid not null,
@@ -2500,6 +2784,7 @@ create policy owner_rows on messaging.test_inbox_messages for all to mailwright_
 create policy system_rows on messaging.test_inbox_messages for all to mailwright_system using (true) with check (true);
 grant delete, insert, select on messaging.test_inbox_messages to mailwright_app;
 grant delete, insert, select, update on messaging.test_inbox_messages to mailwright_system;
+comment on table messaging.test_inbox_messages is 'Mails of the test environment, which go here instead of to their recipients.';
 
 CREATE OR REPLACE FUNCTION messaging.count_runs()
  RETURNS trigger
@@ -2544,6 +2829,7 @@ begin
   return current;
 end $function$;
 -- called by mailwright_app, mailwright_system
+comment on function messaging.current_era() is 'The server''s epoch: messaging.server_era.';
 
 CREATE OR REPLACE FUNCTION messaging.new_run_id()
  RETURNS uuid
@@ -2551,6 +2837,7 @@ CREATE OR REPLACE FUNCTION messaging.new_run_id()
  PARALLEL SAFE
 RETURN (encode(set_byte(uuid_send(platform.new_id()), 15, 0), 'hex'::text))::uuid;
 -- called by public
+comment on function messaging.new_run_id() is 'The id of a run, which leaves its last octet to its steps.';
 
 CREATE OR REPLACE FUNCTION messaging.place_of_step(step uuid)
  RETURNS integer
@@ -2572,8 +2859,12 @@ CREATE OR REPLACE FUNCTION messaging.step_id(run uuid, place integer)
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN (encode(set_byte(uuid_send(run), 15, (place + 1)), 'hex'::text))::uuid;
 -- called by public
+comment on function messaging.step_id(uuid,integer) is 'The run''s id with the place of the node, which begins with 1, in its last octet. So a mail''s `source_id` is unique for the run and the node, and leads to both without a table.';
 
 create schema deliverability;
+grant usage on schema deliverability to mailwright_app;
+grant usage on schema deliverability to mailwright_system;
+comment on schema deliverability is 'Sending domains, bounces and complaints, and how fast mail may go to each destination (a mailbox provider, or a domain).';
 
 create unlogged table deliverability.destination_budgets (
   destination text not null,
@@ -2586,6 +2877,7 @@ alter table deliverability.destination_budgets force row level security;
 create policy owner_rows on deliverability.destination_budgets for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.destination_budgets for all to mailwright_system using (true) with check (true);
 grant delete, select on deliverability.destination_budgets to mailwright_system;
+comment on table deliverability.destination_budgets is 'Token buckets: the mails that may be sent to a destination now. Unlogged: a crash may lose the last second.';
 
 create unlogged table deliverability.destination_lines (
   line text not null,
@@ -2599,6 +2891,7 @@ alter table deliverability.destination_lines force row level security;
 create policy owner_rows on deliverability.destination_lines for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.destination_lines for all to mailwright_system using (true) with check (true);
 grant delete, select on deliverability.destination_lines to mailwright_system;
+comment on table deliverability.destination_lines is 'Up to when mails that wait for a destination are spread: each line (a campaign, the automations) has its own.';
 
 create table deliverability.distrust_reports (
   delivery_id uuid not null,
@@ -2613,6 +2906,7 @@ alter table deliverability.distrust_reports force row level security;
 create policy owner_rows on deliverability.distrust_reports for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.distrust_reports for all to mailwright_system using (true) with check (true);
 grant delete, select on deliverability.distrust_reports to mailwright_system;
+comment on table deliverability.distrust_reports is 'Reports, of which each is about another mail, that a destination does not trust us.';
 
 create table deliverability.dkim_keys (
   id bigint not null generated always as identity,
@@ -2640,6 +2934,10 @@ create policy owner_rows on deliverability.dkim_keys for all to mailwright_owner
 create policy system_rows on deliverability.dkim_keys for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.dkim_keys to mailwright_app;
 grant delete, insert, select, update on deliverability.dkim_keys to mailwright_system;
+comment on table deliverability.dkim_keys is 'The keys that a domain''s mail is signed with.';
+comment on column deliverability.dkim_keys.public_key is 'Base64, as it stands in p=.';
+comment on column deliverability.dkim_keys.private_key_box is 'PKCS #8 PEM, encrypted with the master key.';
+comment on column deliverability.dkim_keys.state is 'NEXT is published but does not sign yet; RETIRED signs no more, but mail on its way may still be verified with it.';
 
 create table deliverability.dns_records (
   id bigint not null generated always as identity,
@@ -2672,6 +2970,9 @@ create policy owner_rows on deliverability.dns_records for all to mailwright_own
 create policy system_rows on deliverability.dns_records for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.dns_records to mailwright_app;
 grant delete, insert, select, update on deliverability.dns_records to mailwright_system;
+comment on table deliverability.dns_records is 'What a customer''s DNS must say, and what it said.';
+comment on column deliverability.dns_records.note is 'What could be better about a record that is right.';
+comment on column deliverability.dns_records.failures is 'Definite failures without a success between them; failing_since is when the first of them was.';
 
 create table deliverability.domain_checks (
   id uuid not null,
@@ -2694,6 +2995,7 @@ create policy owner_rows on deliverability.domain_checks for all to mailwright_o
 create policy system_rows on deliverability.domain_checks for all to mailwright_system using (true) with check (true);
 grant insert, select, update on deliverability.domain_checks to mailwright_app;
 grant delete, insert, select, update on deliverability.domain_checks to mailwright_system;
+comment on table deliverability.domain_checks is 'Checks that were asked for, by a client who waits for it or by the schedule.';
 
 create table deliverability.reports (
   delivery_id uuid not null,
@@ -2718,20 +3020,24 @@ create policy owner_rows on deliverability.reports for all to mailwright_owner u
 create policy system_rows on deliverability.reports for all to mailwright_system using (true) with check (true);
 grant insert, select on deliverability.reports to mailwright_app;
 grant delete, insert, select, update on deliverability.reports to mailwright_system;
+comment on table deliverability.reports is 'Bounces and complaints that came to a mail''s return path: the facts that were read, never the mail itself. The first report of a kind counts; more of the same change nothing.';
+comment on column deliverability.reports.basic_code is 'Of the refusal, as enhanced_code; null where the report names none.';
+comment on column deliverability.reports.excerpt is 'The refusal''s words without addresses.';
+comment on column deliverability.reports.names_message is 'Whether the message that it returns is the delivery''s; null when it returns none.';
 
 create table deliverability.sending_domains (
   id bigint not null generated always as identity,
-  environment_id bigint not null,
-  project_id bigint not null,
   tenant_id bigint not null,
+  project_id bigint not null,
+  environment_id bigint not null,
   domain_name text not null,
   domain_type text not null,
+  return_path_host text not null,
   status text not null,
   sending_allowed boolean not null,
-  return_path_host text not null,
-  revision integer not null default 1,
-  health_score integer,
   suspension_reason text,
+  health_score integer,
+  revision integer not null default 1,
   verification_attempts integer not null default 0,
   checks_started_at timestamp with time zone not null,
   last_checked_at timestamp with time zone,
@@ -2755,6 +3061,10 @@ create policy owner_rows on deliverability.sending_domains for all to mailwright
 create policy system_rows on deliverability.sending_domains for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on deliverability.sending_domains to mailwright_app;
 grant delete, insert, select, update on deliverability.sending_domains to mailwright_system;
+comment on table deliverability.sending_domains is 'The domain that an environment sends from.';
+comment on column deliverability.sending_domains.domain_name is 'Lower-case A-labels (RFC 5890).';
+comment on column deliverability.sending_domains.revision is 'A PATCH begins a new one: a check that began before it says nothing about it.';
+comment on column deliverability.sending_domains.next_check_at is 'Null: not until someone asks.';
 
 create table deliverability.slowed_destinations (
   destination text not null,
@@ -2767,6 +3077,7 @@ alter table deliverability.slowed_destinations force row level security;
 create policy owner_rows on deliverability.slowed_destinations for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on deliverability.slowed_destinations for all to mailwright_system using (true) with check (true);
 grant delete, select on deliverability.slowed_destinations to mailwright_system;
+comment on table deliverability.slowed_destinations is 'Destinations that have refused mail for our reputation.';
 
 create table deliverability.warm_up_days (
   environment_id bigint not null,
@@ -2785,6 +3096,7 @@ create policy owner_rows on deliverability.warm_up_days for all to mailwright_ow
 create policy system_rows on deliverability.warm_up_days for all to mailwright_system using (true) with check (true);
 grant insert, select, update on deliverability.warm_up_days to mailwright_app;
 grant delete, insert, select, update on deliverability.warm_up_days to mailwright_system;
+comment on table deliverability.warm_up_days is 'Mails of campaigns that a new domain has begun on a day of its warm-up, counted from its verification.';
 
 CREATE OR REPLACE FUNCTION deliverability.is_verified_elsewhere(wanted text)
  RETURNS boolean
@@ -2801,6 +3113,7 @@ begin
   );
 end $function$;
 -- called by mailwright_app
+comment on function deliverability.is_verified_elsewhere(text) is 'Whether a verified domain of another tenant has the name: the app sees only its own environment''s rows. Locks the name until the transaction ends, so that of two tenants who verify it at once the second one sees the first.';
 
 CREATE OR REPLACE FUNCTION deliverability.line_place(start timestamp with time zone, place integer, rate double precision, slow_until timestamp with time zone)
  RETURNS timestamp with time zone
@@ -2815,6 +3128,7 @@ AS $function$
   from (select coalesce(greatest(floor(extract(epoch from slow_until - start) / 60), 0), 0)::int as slow) s
 $function$;
 -- called by public
+comment on function deliverability.line_place(timestamp with time zone,integer,double precision,timestamp with time zone) is 'When the `place`-th mail of a line may go that begins at `start`: one a minute while the destination is slowed, then `rate` a second; without a rate all at once.';
 
 CREATE OR REPLACE FUNCTION deliverability.report_distrust(of_delivery uuid, distrusting text, at timestamp with time zone, since timestamp with time zone, enough integer, until timestamp with time zone)
  RETURNS boolean
@@ -2834,6 +3148,7 @@ begin
   return reports >= enough and deliverability.slow_destination(distrusting, at, until);
 end $function$;
 -- called by mailwright_app
+comment on function deliverability.report_distrust(uuid,text,timestamp with time zone,timestamp with time zone,integer,timestamp with time zone) is 'Keeps a report that came to the return path of a mail. Slows the destination down when there are `enough` since `since`; true when it was not slow before. Whoever got a mail can send a report on it: a single one must not slow all mail to their mailbox provider down.';
 
 CREATE OR REPLACE FUNCTION deliverability.slow_destination(slowed text, at timestamp with time zone, until timestamp with time zone)
  RETURNS boolean
@@ -2858,6 +3173,7 @@ begin
   return true;
 end $function$;
 -- called by mailwright_app, mailwright_system
+comment on function deliverability.slow_destination(text,timestamp with time zone,timestamp with time zone) is 'Slows a destination down and tells all workers; true when it was not slow before.';
 
 CREATE OR REPLACE FUNCTION deliverability.slowed_now(at timestamp with time zone)
  RETURNS TABLE(destination text, slow_until timestamp with time zone)
@@ -2868,6 +3184,7 @@ AS $function$
   select s.destination, s.slow_until from deliverability.slowed_destinations s where s.slow_until > at
 $function$;
 -- called by mailwright_app
+comment on function deliverability.slowed_now(timestamp with time zone) is 'Up to when destinations are slowed down, for who is about to send to them.';
 
 CREATE OR REPLACE FUNCTION deliverability.take_budgets(line_name text, requests jsonb, at timestamp with time zone)
  RETURNS TABLE(destination text, granted integer, places timestamp with time zone[], slow_until timestamp with time zone)
@@ -2936,8 +3253,12 @@ begin
   from counted c;
 end $function$;
 -- called by mailwright_app
+comment on function deliverability.take_budgets(text,jsonb,timestamp with time zone) is 'Takes mails for destinations out of their budgets, all of a batch at once. `requests` are {destination, wanted, rate, burst, kept}: `rate` mails a second, null where only a slow-down limits; `kept` of the burst are left for others. A destination that is not in the answer has no limit now. `places` are the moments at which to ask again for the others. Nothing is lost when a crash undoes it.';
 
 create schema webhooks;
+grant usage on schema webhooks to mailwright_app;
+grant usage on schema webhooks to mailwright_system;
+comment on schema webhooks is 'Webhook endpoints of project environments, the events that are posted to them, and how that went.';
 
 create table webhooks.attempts (
   delivery_id uuid not null,
@@ -2957,6 +3278,8 @@ create policy owner_rows on webhooks.attempts for all to mailwright_owner using 
 create policy system_rows on webhooks.attempts for all to mailwright_system using (true) with check (true);
 grant select on webhooks.attempts to mailwright_app;
 grant delete, insert, select, update on webhooks.attempts to mailwright_system;
+grant update (error) on webhooks.attempts to mailwright_app;
+comment on table webhooks.attempts is 'The requests that a delivery took.';
 
 create table webhooks.deliveries (
   id uuid not null,
@@ -2986,6 +3309,8 @@ create policy owner_rows on webhooks.deliveries for all to mailwright_owner usin
 create policy system_rows on webhooks.deliveries for all to mailwright_system using (true) with check (true);
 grant insert, select, update on webhooks.deliveries to mailwright_app;
 grant delete, insert, select, update on webhooks.deliveries to mailwright_system;
+comment on table webhooks.deliveries is 'One event to one endpoint.';
+comment on column webhooks.deliveries.finished_at is 'Set with the last state.';
 
 create table webhooks.endpoints (
   id uuid not null,
@@ -3012,6 +3337,10 @@ create policy owner_rows on webhooks.endpoints for all to mailwright_owner using
 create policy system_rows on webhooks.endpoints for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on webhooks.endpoints to mailwright_app;
 grant delete, insert, select, update on webhooks.endpoints to mailwright_system;
+comment on table webhooks.endpoints is 'URLs that events are posted to.';
+comment on column webhooks.endpoints.project_id is 'The project that the secret is encrypted for.';
+comment on column webhooks.endpoints.event_types is 'The types of events that are posted to it; empty = all.';
+comment on column webhooks.endpoints.secret is 'Encrypted. The previous one signs beside it until its end, so that a receiver can change over.';
 
 create table webhooks.events (
   id uuid not null,
@@ -3031,6 +3360,8 @@ create policy owner_rows on webhooks.events for all to mailwright_owner using (p
 create policy system_rows on webhooks.events for all to mailwright_system using (true) with check (true);
 grant insert, select, update on webhooks.events to mailwright_app;
 grant delete, insert, select, update on webhooks.events to mailwright_system;
+comment on table webhooks.events is 'Events that are posted to endpoints.';
+comment on column webhooks.events.data is 'Null once the person was erased.';
 
 CREATE OR REPLACE FUNCTION webhooks.listeners()
  RETURNS TABLE(environment_id bigint, event_types text[])
@@ -3041,3 +3372,4 @@ AS $function$
   select e.environment_id, e.event_types from webhooks.endpoints e where e.status = 'ENABLED'
 $function$;
 -- called by mailwright_app, mailwright_system
+comment on function webhooks.listeners() is 'The environments with enabled endpoints, and the types of events that they ask for: every process keeps them, so as not to ask for each event.';

@@ -46,7 +46,6 @@ const DEFINERS: Readonly<Record<string, string>> = {
     'slows a mailbox provider down for all, whose budgets all projects share',
   'deliverability.slowed_now': 'tells which mailbox providers are slowed down for all',
   'deliverability.take_budgets': 'takes from the budgets of mailbox providers, which all projects share',
-  'platform.hit_rate_limit': 'counts up one window',
   'platform.hit_rate_limits': 'counts up one window by several hits',
   'webhooks.listeners':
     'numbers of environments and types of events, for a process to know which to write down',

@@ -33,6 +33,18 @@ const INDEXES = `
   where i.indrelid = $1 and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = $1)
   order by c.relname`;
 
+/** Those that no column generates its values from. */
+const SEQUENCES = `
+  select c.oid, c.relname as name, obj_description(c.oid, 'pg_class') as comment
+  from pg_class c where c.relnamespace = $1::regnamespace and c.relkind = 'S'
+    and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'i') order by c.relname`;
+
+const VIEWS = `
+  select c.oid, c.relname as name, obj_description(c.oid, 'pg_class') as comment, array_to_string(c.reloptions, ', ') as options,
+    rtrim(pg_get_viewdef(c.oid), ';') as body, nullif(c.relowner, n.nspowner)::regrole::text as owner
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where c.relnamespace = $1::regnamespace and c.relkind = 'v' order by c.relname`;
+
 const TRIGGERS = `
   select pg_get_triggerdef(oid) as line from pg_trigger where tgrelid = $1 and not tgisinternal order by tgname`;
 
@@ -44,8 +56,21 @@ const POLICIES = `
   from pg_policy where polrelid = $1 order by polname`;
 
 const GRANTS = `
-  select format('grant %s on %s to %s', string_agg(lower(privilege_type), ', ' order by privilege_type), $1::regclass, grantee::regrole) as line
-  from pg_class c, aclexplode(c.relacl) where c.oid = $1 and grantee <> c.relowner group by grantee order by grantee::regrole::text`;
+  select format('grant %s on %s%s to %s', string_agg(lower(privilege_type), ', ' order by privilege_type),
+    case c.relkind when 'S' then 'sequence ' else '' end, $1::regclass, grantee::regrole) as line
+  from pg_class c, aclexplode(c.relacl) where c.oid = $1 and grantee <> c.relowner
+  group by c.relkind, grantee order by grantee::regrole::text`;
+
+const COLUMN_GRANTS = `
+  select format('grant %s (%s) on %s to %s', lower(privilege_type), string_agg(attname, ', ' order by attname), $1::regclass,
+    grantee::regrole) as line
+  from pg_attribute, aclexplode(attacl) where attrelid = $1 group by privilege_type, grantee
+  order by privilege_type, grantee::regrole::text`;
+
+const SCHEMA_GRANTS = `
+  select format('grant %s on schema %I to %s', string_agg(lower(privilege_type), ', ' order by privilege_type), nspname, grantee::regrole) as line
+  from pg_namespace, aclexplode(nspacl) where nspname = $1 and grantee <> nspowner
+  group by nspname, grantee order by grantee::regrole::text`;
 
 const FUNCTIONS = `
   select pg_get_functiondef(p.oid) as line, obj_description(p.oid, 'pg_proc') as comment,
@@ -61,24 +86,33 @@ interface Commented extends Line {
   readonly name: string;
   readonly comment: string | null;
 }
-interface Table {
+interface Relation {
   readonly oid: number;
   readonly name: string;
-  readonly unlogged: boolean;
   readonly comment: string | null;
+}
+interface Table extends Relation {
+  readonly unlogged: boolean;
   readonly partitioned_by: string | null;
   readonly has_policies: boolean;
   readonly are_forced: boolean;
   readonly options: string | null;
+}
+interface View extends Relation {
+  readonly options: string | null;
+  readonly body: string;
+  readonly owner: string | null;
 }
 
 /** The schema as PostgreSQL knows it once all migrations ran, in an order that does not change: SQL to read and to compare. */
 export async function schemaText(database: TestDatabase): Promise<string> {
   const parts: string[] = [];
   for (const schema of SCHEMAS) {
-    parts.push(`create schema ${schema};`);
+    parts.push(await schemaStatements(database, schema));
     for (const table of await database.query<Table>(TABLES, [schema]))
       parts.push(await tableText(database, schema, table));
+    for (const view of await database.query<View>(VIEWS, [schema]))
+      parts.push(await viewText(database, schema, view));
     for (const each of await database.query<Commented & { callers: string | null }>(FUNCTIONS, [schema])) {
       const callers = each.callers === null ? '' : `\n-- called by ${each.callers}`;
       parts.push(`${each.line.trimEnd()};${callers}${commentOn(each.name, each.comment)}`);
@@ -87,10 +121,38 @@ export async function schemaText(database: TestDatabase): Promise<string> {
   return `${parts.join('\n\n')}\n`;
 }
 
+async function linesOf(database: TestDatabase, query: string, of: unknown): Promise<string[]> {
+  return (await database.query<Line>(query, [of])).map(({ line }) => line);
+}
+
+async function schemaStatements(database: TestDatabase, schema: string): Promise<string> {
+  const [named] = await database.query<{ comment: string | null }>(
+    `select obj_description($1::regnamespace, 'pg_namespace') as comment`,
+    [schema],
+  );
+  const statements = [`create schema ${schema}`, ...(await linesOf(database, SCHEMA_GRANTS, schema))];
+  const comments = [commentOn(`schema ${schema}`, named?.comment ?? null)];
+  for (const { oid, name, comment } of await database.query<Relation>(SEQUENCES, [schema])) {
+    statements.push(`create sequence ${schema}.${name}`, ...(await linesOf(database, GRANTS, oid)));
+    comments.push(commentOn(`sequence ${schema}.${name}`, comment));
+  }
+  return text(statements, comments);
+}
+
+async function viewText(database: TestDatabase, schema: string, view: View): Promise<string> {
+  const name = `${schema}.${view.name}`;
+  const options = view.options === null ? '' : ` with (${view.options})`;
+  const statements = [
+    `create view ${name}${options} as\n${view.body}`,
+    ...(view.owner === null ? [] : [`alter view ${name} owner to ${view.owner}`]),
+    ...(await linesOf(database, GRANTS, view.oid)),
+  ];
+  return text(statements, [commentOn(`view ${name}`, view.comment)]);
+}
+
 async function tableText(database: TestDatabase, schema: string, table: Table): Promise<string> {
   const name = `${schema}.${table.name}`;
-  const lines = async (query: string) =>
-    (await database.query<Line>(query, [table.oid])).map(({ line }) => line);
+  const lines = (query: string) => linesOf(database, query, table.oid);
   const columns = await database.query<Commented>(COLUMNS, [table.oid]);
   const body = [...columns.map(({ line }) => line), ...(await lines(CONSTRAINTS))].join(',\n');
   const partition =
@@ -107,11 +169,16 @@ async function tableText(database: TestDatabase, schema: string, table: Table): 
     ...secured,
     ...(await lines(POLICIES)),
     ...(await lines(GRANTS)),
+    ...(await lines(COLUMN_GRANTS)),
   ];
   const comments = [
     commentOn(`table ${name}`, table.comment),
     ...columns.map((column) => commentOn(`column ${name}.${column.name}`, column.comment)),
   ];
+  return text(statements, comments);
+}
+
+function text(statements: readonly string[], comments: readonly string[]): string {
   return `${statements.map((each) => `${each};`).join('\n')}${comments.join('')}`;
 }
 

@@ -10,6 +10,8 @@ import { askSharedSystem, type Queue, type SharedSystemPlace } from './shared-sy
 export interface KeyOptions {
   readonly scopes?: readonly string[];
   readonly rateLimitPerMinute?: number | null;
+  /** Instead of one that is drawn. */
+  readonly key?: string;
 }
 
 export interface SystemProject extends TestProject {
@@ -122,7 +124,7 @@ export async function addKey(
   scope: ProjectScope,
   options: KeyOptions = {},
 ): Promise<string> {
-  const key = makeApiKey(scope.environment, (max) => randomInt(max));
+  const key = options.key ?? makeApiKey(scope.environment, (max) => randomInt(max));
   const { prefix, lastFour } = displayParts(key);
   const limit = options.rateLimitPerMinute === undefined ? UNHINDERED : options.rateLimitPerMinute;
   await database.query(

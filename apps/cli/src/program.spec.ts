@@ -208,7 +208,7 @@ describe('The operator’s program', () => {
       });
       const migrated = await runCli(env, ['migrate', '--json']);
       expect(JSON.parse(migrated.stdout)).toEqual({
-        applied: expect.arrayContaining(['20261121060100_access']),
+        applied: expect.arrayContaining(['20261122200100_access']),
       });
       expect(await runCli(env, ['migrate'])).toMatchObject({
         exitCode: 0,

@@ -1,12 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { ManualClock } from '#kernel';
-import { createTestDatabase, openTestDatabase, type TestDatabase } from '#testing/database';
-import { migrateTo } from '#testing/earlier-version';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createLogger } from '../logging/logger.js';
 import { CreatePartitions } from './create-partitions.task.js';
 import { Database } from './database.js';
-import { migrate } from './migrations.js';
 
 const YEAR = new Date().getUTCFullYear() + 1;
 const logger = createLogger({ LOG_LEVEL: 'silent', LOG_FORMAT: 'json' }, 'spec');
@@ -54,16 +52,16 @@ const partitionsOf = async (table: string) =>
     )
   ).map(({ name }) => name);
 
-const write = (day: string, into = test) =>
-  into.query(
+const write = (day: string) =>
+  test.query(
     `insert into messaging.automation_steps (environment_id, at, entered_on, position, run_id, status)
      values (1, now(), $1, 0, gen_random_uuid(), 'DONE')`,
     [day],
   );
 
-const placesOf = async (table: string, from = test) =>
+const placesOf = async (table: string) =>
   (
-    await from.query<{ place: string }>(`select tableoid::regclass::text as place from ${table} order by 1`)
+    await test.query<{ place: string }>(`select tableoid::regclass::text as place from ${table} order by 1`)
   ).map(({ place }) => place.replace(/.*\./, ''));
 
 describe('the partitions of the months to come', () => {
@@ -135,24 +133,5 @@ describe('the partitions of the months to come', () => {
     await makeMonths(`${YEAR}-12`);
     await write(`${YEAR}-01-01`);
     expect(await placesOf('messaging.automation_steps')).toEqual([`automation_steps_${YEAR}01`]);
-  });
-});
-
-describe('the default partitions of an earlier version', () => {
-  it('give their rows to the months, and to what was before these', async () => {
-    const name = `${new URL(test.url).pathname.slice(1)}_earlier`;
-    const url = test.adminUrl.replace(/[^/]+$/, name);
-    await test.query(`create database ${name}`);
-    await migrateTo(url, '20261122061500_webhooks_due');
-    const earlier = openTestDatabase(url, async () => void (await test.query(`drop database ${name}`)));
-    const thisMonth = new Date().toISOString().slice(0, 7);
-    for (const day of ['2020-01-01', `${thisMonth}-01`, `${YEAR}-12-24`]) await write(day, earlier);
-    await migrate(url);
-    expect(await placesOf('messaging.automation_steps', earlier)).toEqual([
-      `automation_steps_${thisMonth.replace('-', '')}`,
-      `automation_steps_${YEAR}12`,
-      'automation_steps_earlier',
-    ]);
-    await earlier.drop();
   });
 });

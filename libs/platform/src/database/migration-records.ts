@@ -67,7 +67,7 @@ export async function refuseOtherHistory(client: pg.Client, files: readonly Migr
   const { unknown } = await schemaDifference(client);
   if (unknown.length > 0) throw new NewerSchemaError(unknown);
   if (!(await hasRecords(client))) return;
-  // Databases of earlier versions have no such column yet.
+  // The first migration adds the column.
   const { rows } = await client.query<{ name: string; digest: string | null }>(
     `select name, to_jsonb(m) ->> 'digest' as digest from public.${MIGRATIONS_TABLE} m`,
   );
@@ -76,7 +76,7 @@ export async function refuseOtherHistory(client: pg.Client, files: readonly Migr
   if (changed.length > 0) throw new ChangedMigrationsError(changed.map(({ name }) => name));
 }
 
-/** Notes what the files were like that are applied now; those of earlier versions are taken as they are. */
+/** Notes what the files were like that are applied now. */
 export async function recordDigests(client: pg.Client, files: readonly MigrationFile[]): Promise<void> {
   await client.query(
     `update public.${MIGRATIONS_TABLE} m set digest = f.digest

@@ -8,6 +8,7 @@ import { HealthChecks } from '../operations/health-checks.js';
 import { databaseFailure } from './database-failure.js';
 import { Database } from './database.js';
 import { excessiveRights, refuseUnfitDatabase } from './fit-database.js';
+import { migrationNames } from './migration-files.js';
 import { MigrationFailedError, migrate } from './migrations.js';
 
 describe('Bringing a database to the schema', () => {
@@ -48,7 +49,7 @@ describe('Bringing a database to the schema', () => {
     expect(await cut).toBe('unavailable');
     await blocker.query('rollback');
     await blocker.end();
-    expect((await migrate(url)).length).toBeGreaterThan(10);
+    expect(await migrate(url)).toEqual(await migrationNames());
   });
 
   it('names the file that failed, and applies nothing', async () => {
@@ -59,7 +60,7 @@ describe('Bringing a database to the schema', () => {
     try {
       await before.query('create schema deliverability');
       await expect(migrate(url)).rejects.toThrow(
-        'migrations/20261121110000_sending_domains.sql failed, and nothing was applied: schema "deliverability" already exists',
+        'migrations/20261122200500_deliverability.sql failed, and nothing was applied: schema "deliverability" already exists',
       );
       const { rows } = await before.query(`select to_regclass('platform.outbox') as outbox`);
       expect(rows).toEqual([{ outbox: null }]);
@@ -78,7 +79,7 @@ describe('Bringing a database to the schema', () => {
   });
 
   it('refuses a history in which a file was changed after it was applied', async () => {
-    const name = '20261121060100_access';
+    const name = '20261122200100_access';
     const [digest] = await test.query<{ digest: string }>(
       `select digest from public.schema_migrations where name = '${name}'`,
     );

@@ -13,7 +13,7 @@ import { refuseOldServer } from './server-version.js';
 /** BullMQ's own tables, when PostgreSQL is its backend. */
 export const QUEUE_SCHEMA = 'bullmq';
 
-/** Lets the owner see rows, which row-level security keeps from it otherwise: migrations/20261122130000_forced_policies.sql. */
+/** Lets the owner see rows, which row-level security keeps from it otherwise: `platform.is_owner_at_work`. */
 const OWNER_WORKS = `set mailwright.owner = 'on'`;
 const FORCE_POLICIES = `do $$ begin
   if to_regproc('platform.force_policies') is not null then call platform.force_policies(); end if;

@@ -1,4 +1,5 @@
 create schema access;
+comment on schema access is 'Who uses the installation: tenants, their projects, and API keys.';
 grant usage on schema access to mailwright_app, mailwright_system;
 
 create table access.tenants (
@@ -8,6 +9,7 @@ create table access.tenants (
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
+comment on table access.tenants is 'Customers of the installation: who has a plan and is billed.';
 
 create table access.projects (
   id bigint generated always as identity primary key,
@@ -16,21 +18,24 @@ create table access.projects (
   name text not null,
   description text,
   sender_name text not null,
-  postal_address text not null,
   default_from_email text,
+  postal_address text not null,
   ai_segment_suggestions_enabled boolean not null default false,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   unique (tenant_id, project_key)
 );
+comment on table access.projects is 'A tenant''s products or brands: each has its own subscribers and sends under its own name.';
 
--- The unit that rows belong to: `environment_id` keeps tenants, projects and environments apart.
 create table access.project_environments (
   id bigint generated always as identity primary key,
   project_id bigint not null references access.projects,
   environment text not null check (environment in ('LIVE', 'TEST')),
   unique (project_id, environment)
 );
+comment on table access.project_environments is
+  'The live and the test environment of each project. `environment_id` is what rows of other schemas belong to: it keeps '
+  'tenants, projects and environments apart.';
 
 create table access.api_keys (
   id uuid primary key,
@@ -45,6 +50,8 @@ create table access.api_keys (
   expires_at timestamptz,
   revoked_at timestamptz
 );
+comment on table access.api_keys is 'Keys of the API. The key itself is shown once and not kept.';
+comment on column access.api_keys.rate_limit_per_minute is 'Null: the installation''s.';
 create index api_keys_of_environment on access.api_keys (environment_id, created_at desc);
 
 alter table access.tenants enable row level security;
@@ -59,13 +66,12 @@ create policy app_rows on access.project_environments for select to mailwright_a
 create policy system_rows on access.project_environments to mailwright_system using (true) with check (true);
 alter table access.api_keys enable row level security;
 create policy app_rows on access.api_keys for select to mailwright_app
-  using (environment_id = (select platform.environment_id()));
+  using ((environment_id = (select platform.environment_id())) is true);
 create policy system_rows on access.api_keys to mailwright_system using (true) with check (true);
 grant select on access.tenants, access.projects, access.project_environments, access.api_keys to mailwright_app;
 grant select, insert, update on access.tenants, access.projects, access.project_environments, access.api_keys
   to mailwright_system;
 
--- Whom a key speaks for. Asked before there is a scope, hence by definer's rights and only by exact hash.
 create function access.find_api_key(wanted_hash bytea)
   returns table (key_id uuid, key_hash bytea, tenant_id bigint, project_id bigint, environment_id bigint,
     environment text, scopes text[], rate_limit_per_minute int, expires_at timestamptz, revoked_at timestamptz)
@@ -76,10 +82,12 @@ create function access.find_api_key(wanted_hash bytea)
   join access.projects p on p.id = e.project_id
   where k.key_hash = wanted_hash
 $$;
+comment on function access.find_api_key is
+  'The key of a request, and the tenant, project and environment that it acts for. Called before there is a scope, hence by '
+  'definer''s rights and only with the exact hash.';
 revoke all on function access.find_api_key from public;
 grant execute on function access.find_api_key to mailwright_app, mailwright_system;
 
--- Whom an environment belongs to. A signed token carries only the environment's id.
 create function access.find_environment(wanted bigint)
   returns table (tenant_id bigint, project_id bigint, environment_id bigint, environment text)
   language sql stable security definer set search_path = pg_catalog as $$
@@ -87,24 +95,20 @@ create function access.find_environment(wanted bigint)
   from access.project_environments e join access.projects p on p.id = e.project_id
   where e.id = wanted
 $$;
+comment on function access.find_environment is
+  'The project and tenant of an environment. A signed token carries only the environment''s id.';
 revoke all on function access.find_environment from public;
 grant execute on function access.find_environment to mailwright_app, mailwright_system;
 
--- The numbers behind topicKey, campaignKey …: one sequence for each project and kind, shared by its two
--- environments. A sequence, since a counter row would make a project's writers wait for each other.
-create function access.create_key_sequences() returns trigger
-  language plpgsql security definer set search_path = pg_catalog as $$
-declare kind text;
-begin
-  foreach kind in array array['subscriber', 'topic', 'campaign', 'segment', 'automation'] loop
-    execute format('create sequence access.%I', 'key_' || kind || '_' || new.id);
-  end loop;
-  return null;
-end $$;
-create trigger create_key_sequences after insert on access.projects
-  for each row execute function access.create_key_sequences();
+create function access.projects_of_tenant() returns bigint
+  language sql stable security definer set search_path = pg_catalog as $$
+  select count(*) from access.projects p where p.tenant_id = platform.tenant_id()
+$$;
+comment on function access.projects_of_tenant is
+  'How many projects the scope''s tenant has. By definer''s rights: a scope sees only its own project''s row.';
+revoke all on function access.projects_of_tenant from public;
+grant execute on function access.projects_of_tenant to mailwright_app;
 
--- The next key of a kind for the project whose scope is set, e.g. APIT-12; campaigns pad to three digits.
 create function access.next_key(kind text) returns text
   language plpgsql volatile security definer set search_path = pg_catalog as $$
 declare
@@ -114,13 +118,44 @@ declare
 begin
   return project_key || '-' || case when kind = 'campaign' and number < 1000 then lpad(number::text, 3, '0') else number::text end;
 end $$;
+comment on function access.next_key is
+  'The next key of a kind for the scope''s project, such as APIT-12; a campaign''s number has at least three digits.';
 revoke all on function access.next_key from public;
 grant execute on function access.next_key to mailwright_app;
 
--- Every API instance hears of a revocation at once.
+create function access.next_subscriber_keys(quantity int) returns setof text
+  language plpgsql volatile security definer set search_path = pg_catalog as $$
+declare
+  project bigint := platform.project_id();
+  numbers regclass := format('access.%I', 'key_subscriber_' || project)::regclass;
+  project_key text := (select p.project_key from access.projects p where p.id = project);
+begin
+  return query select project_key || '-' || nextval(numbers)::text from generate_series(1, quantity);
+end $$;
+comment on function access.next_subscriber_keys is
+  'The next keys of many subscribers in one call: access.next_key looks the project up for each.';
+revoke all on function access.next_subscriber_keys from public;
+grant execute on function access.next_subscriber_keys to mailwright_app;
+
+create function access.create_key_sequences() returns trigger
+  language plpgsql security definer set search_path = pg_catalog as $$
+declare kind text;
+begin
+  foreach kind in array array['subscriber', 'topic', 'campaign', 'segment', 'automation'] loop
+    execute format('create sequence access.%I', 'key_' || kind || '_' || new.id);
+  end loop;
+  return null;
+end $$;
+comment on function access.create_key_sequences is
+  'Makes the sequences that number a new project''s keys, one a kind, shared by its two environments. Sequences, since a '
+  'counter''s row would make a project''s writers wait for each other.';
+create trigger create_key_sequences after insert on access.projects
+  for each row execute function access.create_key_sequences();
+
 create function access.announce_api_key() returns trigger language plpgsql as $$
 begin
   perform pg_notify('mailwright_api_keys', encode(new.key_hash, 'hex'));
   return null;
 end $$;
+comment on function access.announce_api_key is 'Tells every process of a changed key, so that a revocation holds at once.';
 create trigger announce after update on access.api_keys for each row execute function access.announce_api_key();

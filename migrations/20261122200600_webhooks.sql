@@ -1,17 +1,14 @@
--- Webhooks: the endpoints of a project environment, what they are told, and how that went.
 create schema webhooks;
+comment on schema webhooks is 'Webhook endpoints of project environments, the events that are posted to them, and how that went.';
 grant usage on schema webhooks to mailwright_app, mailwright_system;
 
 create table webhooks.endpoints (
   id uuid primary key,
   environment_id bigint not null,
-  -- the secret is sealed for it
   project_id bigint not null,
   url text not null,
   description text,
-  -- which events it is told; empty = all
   event_types text[] not null default '{}',
-  -- encrypted; the previous one signs beside it until its end, so that a receiver can change over
   secret text not null,
   previous_secret text,
   previous_secret_until timestamptz,
@@ -20,21 +17,25 @@ create table webhooks.endpoints (
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
+comment on table webhooks.endpoints is 'URLs that events are posted to.';
+comment on column webhooks.endpoints.project_id is 'The project that the secret is encrypted for.';
+comment on column webhooks.endpoints.event_types is 'The types of events that are posted to it; empty = all.';
+comment on column webhooks.endpoints.secret is
+  'Encrypted. The previous one signs beside it until its end, so that a receiver can change over.';
 create index endpoints_of_environment on webhooks.endpoints (environment_id, id);
-call platform.protect('webhooks.endpoints', 'select, insert, update, delete');
 
 create table webhooks.events (
   id uuid primary key,
   environment_id bigint not null,
   type text not null,
   subscriber_id uuid,
-  -- null once the person was erased
   data jsonb,
   occurred_at timestamptz not null
 );
+comment on table webhooks.events is 'Events that are posted to endpoints.';
+comment on column webhooks.events.data is 'Null once the person was erased.';
 create index events_of_subscriber on webhooks.events (environment_id, subscriber_id) where subscriber_id is not null;
 create index events_oldest on webhooks.events (occurred_at);
-call platform.protect('webhooks.events', 'select, insert, update');
 
 create table webhooks.deliveries (
   id uuid primary key,
@@ -47,13 +48,17 @@ create table webhooks.deliveries (
   last_status int,
   last_error text,
   created_at timestamptz not null,
-  -- set with the last state: the index of open ones hangs on it
   finished_at timestamptz
 ) with (fillfactor = 70);
+comment on table webhooks.deliveries is 'One event to one endpoint.';
+comment on column webhooks.deliveries.finished_at is 'Set with the last state.';
 create index deliveries_open on webhooks.deliveries (next_attempt_at) where finished_at is null;
+-- The next posts are looked up endpoint by endpoint, so that one with many keeps no other waiting. Its condition is on `state`,
+-- not on `finished_at`, for the planner would take deliveries_open instead where one endpoint has most of what waits, and read
+-- it as a whole for each endpoint that has nothing.
+create index deliveries_open_of_endpoint on webhooks.deliveries (endpoint_id, next_attempt_at) where state = 'PENDING';
 create index deliveries_of_endpoint on webhooks.deliveries (endpoint_id, created_at desc, id desc);
 create index deliveries_of_event on webhooks.deliveries (event_id);
-call platform.protect('webhooks.deliveries', 'select, insert, update');
 
 create table webhooks.attempts (
   delivery_id uuid not null references webhooks.deliveries on delete cascade,
@@ -65,12 +70,21 @@ create table webhooks.attempts (
   error text,
   primary key (delivery_id, attempt)
 );
-call platform.protect('webhooks.attempts', 'select');
+comment on table webhooks.attempts is 'The requests that a delivery took.';
 
--- Who listens, for every process to know without a look at each event.
+call platform.protect('webhooks.endpoints', 'select, insert, update, delete');
+call platform.protect('webhooks.events', 'select, insert, update');
+call platform.protect('webhooks.deliveries', 'select, insert, update');
+call platform.protect('webhooks.attempts', 'select');
+-- What a receiver answered may repeat whom the event was about: an erasure empties it.
+grant update (error) on webhooks.attempts to mailwright_app;
+
 create function webhooks.listeners() returns table (environment_id bigint, event_types text[])
   language sql stable security definer set search_path = pg_catalog as $$
   select e.environment_id, e.event_types from webhooks.endpoints e where e.status = 'ENABLED'
 $$;
+comment on function webhooks.listeners is
+  'The environments with enabled endpoints, and the types of events that they ask for: every process keeps them, so as not to '
+  'ask for each event.';
 revoke all on function webhooks.listeners from public;
 grant execute on function webhooks.listeners to mailwright_app, mailwright_system;

@@ -1,2 +1,0 @@
-alter table audience.topics
-  add visibility text not null default 'PUBLIC' check (visibility in ('PUBLIC', 'PRIVATE'));
