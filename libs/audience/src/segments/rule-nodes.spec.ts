@@ -42,8 +42,8 @@ describe('rules as a whole', () => {
       return 'errors' in result ? result.errors : null;
     };
     expect(errors({ version: 1, where: EMAIL })).toBeNull();
-    expect(errors({ where: EMAIL, then: 1 })).toEqual({
-      'goal.then': 'is not a known field',
+    expect(errors({ where: EMAIL, other: 1 })).toEqual({
+      'goal.other': 'is not a known field',
       'goal.version': 'is required',
     });
     expect(errors({ version: 2 })).toEqual({ 'goal.version': 'must be 1', 'goal.where': 'is required' });
