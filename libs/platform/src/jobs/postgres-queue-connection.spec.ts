@@ -55,8 +55,12 @@ describe('a queue on PostgreSQL', () => {
       ).length;
     for (let inboxId = 1; inboxId <= 3; inboxId += 1) {
       await eventually('it is connected and cut', async () => (await terminate()) > 0);
-      await queue.add([{ id: `${inboxId}-0`, name: 'n', data: { v: 1, inboxId } }]).catch(() => undefined);
-      await queue.add([{ id: `${inboxId}-0`, name: 'n', data: { v: 1, inboxId } }]);
+      const add = () => queue.add([{ id: `${inboxId}-0`, name: 'n', data: { v: 1, inboxId } }]);
+      await eventually('it is added', () =>
+        add()
+          .then(() => true)
+          .catch(() => false),
+      );
       await eventually('the job is taken', () => taken.includes(inboxId));
     }
     await eventually('its end is told', () => told.at(-1) === 'back');
