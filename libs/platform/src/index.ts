@@ -3,6 +3,7 @@ export { DatabaseClock } from './clock/database-clock.js';
 export { present, presentAnd } from './clock/present.js';
 export { type Config, ConfigurationError, loadConfig } from './config/config.js';
 export { environmentVariables } from './config/environment-variables.js';
+export { ArrayColumn } from './database/array-column.js';
 export { CompiledOnce } from './database/compiled-once.js';
 export { CreatePartitions } from './database/create-partitions.task.js';
 export { Database, type Sql, type Transaction } from './database/database.js';
@@ -72,9 +73,15 @@ export { type SealedRow, SealedRows } from './secrets/sealed-rows.js';
 export type { SealedSecrets } from './secrets/sealed-secrets.js';
 export { SecretBox, type SecretContext, UnreadableSecretError } from './secrets/secret-box.js';
 export {
+  CLAIMS_BYTES,
+  DELIVERY_ID_BEGIN,
+  environmentIdOf,
+  linkSetOf,
   MAX_TRACKED_PLACES,
+  placeOf,
   type TrackedMail,
   type TrackingClaims,
+  trackingClaimsOf,
   TrackingTokens,
 } from './tokens/tracking-tokens.js';
 export { type LinkClaims, type LinkKind, LinkTokens } from './tokens/link-tokens.js';

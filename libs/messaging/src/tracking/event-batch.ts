@@ -1,67 +1,160 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { TrackedEvent } from './tracked-event.js';
+import { ArrayColumn } from '#platform';
+import { AGENT_KINDS, type Classification, type TrackedEvent } from './tracked-event.js';
+
+/** Mails of one campaign, or of automations, that were queued on one day. */
+export type Mailing = Pick<TrackedEvent, 'environmentId' | 'campaignId' | 'queuedOn'>;
+
+/** What is said of an event beside its mail. */
+export type EventFacts = Pick<TrackedEvent, 'type' | 'linkNumber' | 'url' | 'known' | 'agent'> & {
+  /** ms since 1970. */
+  readonly at: number;
+};
+
+const CLASSES: readonly Classification[] = ['human', 'proxy', 'scanner'];
+/** Where a code of an event has what: its link from the first bit on, and whether it is a click in the highest. */
+const AGENT = 2 ** 16;
+const KNOWN = 2 ** 24;
+const CLICK = 2 ** 28;
+const LINKS = sql.lit(AGENT - 1);
 
 /** How many turns there are. */
 const TURNS = 64;
+const UUID_BYTES = 16;
 
-/** Events as the statements take them. */
+/**
+ * Events as the statements take them: in columns, which have a value for each event in PostgreSQL's binary form.
+ * No event is an object here, and none is a text that PostgreSQL has to parse.
+ */
 export class EventBatch {
-  readonly #json: string;
+  readonly #deliveryIds: ArrayColumn;
+  readonly #mailingOfEach: ArrayColumn;
+  readonly #codes: ArrayColumn;
+  readonly #times: ArrayColumn;
+  readonly #urlOfEach: ArrayColumn;
+  readonly #mailings: Mailing[] = [];
+  readonly #places = new Map<string, number>();
+  readonly #urls = new Map<string, number>();
+  readonly #turns = new Set<number>();
+  #length = 0;
+  #hasClicks = false;
+  #earliest = Number.POSITIVE_INFINITY;
+  #latest = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly events: readonly TrackedEvent[]) {
-    this.#json = JSON.stringify(
-      events.map((event, index) => ({
-        position: index + 1,
-        delivery_id: event.deliveryId,
-        queued_on: event.queuedOn,
-        environment_id: event.environmentId,
-        campaign_id: event.campaignId,
-        type: event.type,
-        link_number: event.linkNumber,
-        at: event.at,
-        known: event.known,
-        agent: event.agent,
-        url: event.url,
-      })),
-    );
+  constructor(room: number) {
+    this.#deliveryIds = new ArrayColumn('uuid', room);
+    this.#mailingOfEach = new ArrayColumn('int4', room);
+    this.#codes = new ArrayColumn('int4', room);
+    this.#times = new ArrayColumn('timestamptz', room);
+    this.#urlOfEach = new ArrayColumn('int4', room);
+  }
+
+  static of(events: readonly TrackedEvent[]): EventBatch {
+    const batch = new EventBatch(events.length);
+    for (const event of events) {
+      const id = Buffer.from(event.deliveryId.replaceAll('-', ''), 'hex');
+      batch.add(batch.mailing(event), id, 0, { ...event, at: event.at.getTime() });
+    }
+    return batch;
+  }
+
+  get length(): number {
+    return this.#length;
   }
 
   get hasClicks(): boolean {
-    return this.events.some(({ type }) => type === 'CLICKED');
+    return this.#hasClicks;
+  }
+
+  /** The number of a mailing in this batch. */
+  mailing({ environmentId, campaignId, queuedOn }: Mailing): number {
+    const name = `${environmentId}/${campaignId}/${queuedOn}`;
+    const known = this.#places.get(name);
+    if (known !== undefined) return known;
+    this.#places.set(name, this.#mailings.push({ environmentId, campaignId, queuedOn }));
+    return this.#mailings.length;
+  }
+
+  /** `deliveryId` has the id's bytes from `begin` on. */
+  add(mailing: number, deliveryId: Buffer, begin: number, event: EventFacts): void {
+    const { at, url = null } = event;
+    this.#deliveryIds.addUuid(deliveryId, begin);
+    this.#mailingOfEach.addInt4(mailing);
+    this.#codes.addInt4(codeOf(event));
+    this.#times.addTimestamp(at);
+    this.#urlOfEach.addInt4(url === null ? 0 : this.#urlNumber(url));
+    if (event.type === 'CLICKED') this.#hasClicks = true;
+    if (at < this.#earliest) this.#earliest = at;
+    if (at > this.#latest) this.#latest = at;
+    this.#turns.add(this.#turnOf(mailing, deliveryId, begin));
+    this.#length += 1;
   }
 
   /** The turns of its campaigns and of automations' mails, in order. */
   get turns(): readonly number[] {
-    return [...new Set(this.events.map(turnOf))].sort((a, b) => a - b);
+    return [...this.#turns].sort((a, b) => a - b);
   }
 
   /** Whether there are events of campaigns' mails, and of automations'. */
   get hasCampaigns(): boolean {
-    return this.events.some(({ campaignId }) => campaignId !== null);
+    return this.#mailings.some(({ campaignId }) => campaignId !== null);
   }
 
   get hasAutomations(): boolean {
-    return this.events.some(({ campaignId }) => campaignId === null);
+    return this.#mailings.some(({ campaignId }) => campaignId === null);
   }
 
-  /** The rows, `k`, in an unspecified order: `position`, which begins with 1, and what an event has. */
+  /**
+   * The rows, `k`, in an unspecified order: `position`, which begins with 1, and what an event has. How many there are is hidden
+   * from the planner: it is to look up a row for each, however few are in the tables by what it knows of them.
+   */
   get rows(): RawBuilder<unknown> {
-    return sql`jsonb_to_recordset(${this.#json}::jsonb) as k(position bigint, delivery_id uuid, queued_on date,
-      environment_id bigint, campaign_id uuid, type text, link_number int, at timestamptz, known text, agent text, url text)`;
+    const of = <Key extends keyof Mailing>(key: Key) => this.#mailings.map((mailing) => mailing[key]);
+    return sql`(
+      select position, delivery_id, mailing, (${of('queuedOn')}::date[])[mailing] as queued_on,
+        (${of('environmentId')}::bigint[])[mailing] as environment_id, (${of('campaignId')}::uuid[])[mailing] as campaign_id,
+        case when code >= ${sql.lit(CLICK)} then 'CLICKED' else 'OPENED' end as type, nullif(code & ${LINKS}, 0) as link_number, at,
+        (${CLASSES}::text[])[code / ${sql.lit(KNOWN)} & 15] as known, (${AGENT_KINDS}::text[])[code / ${sql.lit(AGENT)} & 255] as agent,
+        (${[...this.#urls.keys()]}::text[])[url] as url
+      from unnest((select ${this.#deliveryIds.bytes}::uuid[]), (select ${this.#mailingOfEach.bytes}::int[]),
+        (select ${this.#codes.bytes}::int[]), (select ${this.#times.bytes}::timestamptz[]),
+        (select ${this.#urls.size === 0 ? [] : this.#urlOfEach.bytes}::int[])
+      ) with ordinality u(delivery_id, mailing, code, at, url, position)
+    ) k`;
   }
 
   /** The days of its mails: what is outside is no partition to look at. */
   get days(): { readonly first: string; readonly last: string } {
-    const days = this.events.map(({ queuedOn }) => queuedOn).sort();
+    const days = this.#mailings.map(({ queuedOn }) => queuedOn).sort();
     return { first: days[0] ?? '', last: days.at(-1) ?? '' };
   }
 
   /** From so long before the first of them until so long after the last. */
   timesAround(ms: number): { readonly earliest: Date; readonly latest: Date } {
-    const times = this.events.map(({ at }) => at.getTime()).sort((a, b) => a - b);
-    return { earliest: new Date((times[0] ?? 0) - ms), latest: new Date((times.at(-1) ?? 0) + ms) };
+    return { earliest: new Date(this.#earliest - ms), latest: new Date(this.#latest + ms) };
+  }
+
+  #urlNumber(url: string): number {
+    const known = this.#urls.get(url) ?? this.#urls.size + 1;
+    this.#urls.set(url, known);
+    return known;
+  }
+
+  #turnOf(mailing: number, deliveryId: Buffer, begin: number): number {
+    const campaignId = this.#mailings[mailing - 1]?.campaignId ?? null;
+    const end =
+      campaignId === null
+        ? deliveryId.readUInt16BE(begin + UUID_BYTES - 2)
+        : Number.parseInt(campaignId.slice(-4), 16);
+    return end % TURNS;
   }
 }
 
-const turnOf = ({ campaignId, deliveryId }: TrackedEvent): number =>
-  Number.parseInt((campaignId ?? deliveryId).slice(-4), 16) % TURNS;
+function codeOf({ type, linkNumber, known, agent }: EventFacts): number {
+  return (
+    (linkNumber ?? 0) +
+    (AGENT_KINDS.indexOf(agent) + 1) * AGENT +
+    (known === null ? 0 : CLASSES.indexOf(known) + 1) * KNOWN +
+    (type === 'CLICKED' ? CLICK : 0)
+  );
+}

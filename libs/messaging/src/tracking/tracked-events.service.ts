@@ -21,9 +21,13 @@ export class TrackedEvents {
   ) {}
 
   /** Events of deliveries that are neither a campaign's nor an automation's, or are gone, are left out. */
-  async write(events: readonly TrackedEvent[]): Promise<void> {
-    if (events.length === 0) return;
-    const batch = new EventBatch(events);
+  write(events: readonly TrackedEvent[]): Promise<void> {
+    return this.writeBatch(EventBatch.of(events));
+  }
+
+  /** The same of many that are a batch already. */
+  async writeBatch(batch: EventBatch): Promise<void> {
+    if (batch.length === 0) return;
     // The environment of each event comes from a signed token: one batch may hold those of many.
     await this.database.system(async ({ db }) => {
       await takeTurns(db, batch);

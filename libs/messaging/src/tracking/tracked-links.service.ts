@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type TrackingClaims, TrackingTokens } from '#platform';
+import { environmentIdOf, linkSetOf, placeOf, trackingClaimsOf, TrackingTokens } from '#platform';
 import { LinkSets } from './link-sets.service.js';
 import { TrackingRecorder, type TrackedRequest } from './tracking-recorder.service.js';
 
@@ -14,34 +14,43 @@ export class TrackedLinks {
 
   /** Takes an open down; false when the token is not one of a pixel of ours. */
   open(token: string, request: TrackedRequest): boolean {
-    const claims = this.tokens.verify(token);
-    if (claims === null || claims.place !== 0) return false;
+    const claims = this.tokens.verifyBytes(token);
+    if (claims === null || placeOf(claims) !== 0) return false;
     this.recorder.record(claims, request);
     return true;
   }
 
   /**
-   * Where a link leads, with the click taken down; null when the token is not one of a link of ours. The first click of a
-   * campaign's mails in this process asks the database where they lead.
+   * Where a link leads, with the click taken down; null when the token is not one of a link of ours. At once but for
+   * the first click of a campaign's mails in this process, which asks the database where they lead.
    */
-  async follow(token: string, request: TrackedRequest): Promise<string | null> {
-    const claims = this.tokens.verify(token);
-    if (claims === null || claims.place === 0) return null;
-    return this.#followTo((await this.linkSets.find(claims))?.urls, claims, request);
+  follow(token: string, request: TrackedRequest): string | null | Promise<string | null> {
+    return this.followAtOnce(token, request) ?? this.#look(token, request);
   }
 
   /** As `follow`, if this process knows where the link leads; else null. */
   followAtOnce(token: string, request: TrackedRequest): string | null {
-    const claims = this.tokens.verify(token);
-    return claims && this.#followTo(this.linkSets.atHand(claims)?.urls, claims, request);
+    const claims = this.tokens.verifyBytes(token);
+    if (claims === null) return null;
+    const urls = this.linkSets.atHand({
+      environmentId: environmentIdOf(claims),
+      linkSet: linkSetOf(claims),
+    })?.urls;
+    return urls === undefined ? null : this.#followTo(urls, claims, request);
   }
 
-  #followTo(
-    urls: readonly string[] | undefined,
-    claims: TrackingClaims,
-    request: TrackedRequest,
-  ): string | null {
-    const url = urls?.[claims.place - 1];
+  async #look(token: string, request: TrackedRequest): Promise<string | null> {
+    const verified = this.tokens.verifyBytes(token);
+    if (verified === null || placeOf(verified) === 0) return null;
+    // While the database is asked, others are verified in its place.
+    const claims = Buffer.from(verified);
+    const set = await this.linkSets.find(trackingClaimsOf(claims));
+    return set === null ? null : this.#followTo(set.urls, claims, request);
+  }
+
+  #followTo(urls: readonly string[], claims: Buffer, request: TrackedRequest): string | null {
+    const place = placeOf(claims);
+    const url = place === 0 ? undefined : urls[place - 1];
     if (url === undefined) return null;
     this.recorder.record(claims, request);
     return url;

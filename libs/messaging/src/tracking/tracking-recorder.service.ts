@@ -1,11 +1,13 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
-import { type Config, CONFIG, Database, describeError, LOGGER, type TrackingClaims } from '#platform';
-import { type LinkSet, LinkSets } from './link-sets.service.js';
-import type { AgentKind, TrackedEvent } from './tracked-event.js';
+import { type Config, CONFIG, Database, describeError, LOGGER } from '#platform';
+import { EventBatch, type EventFacts } from './event-batch.js';
+import { LinkSets } from './link-sets.service.js';
+import type { AgentKind } from './tracked-event.js';
 import { TrackedEvents } from './tracked-events.service.js';
 import { classificationOf, kindOfAgent } from './user-agent.js';
+import { type RequestBlock, WaitingRequests } from './waiting-requests.js';
 
 /** A request for a pixel or a tracked link. */
 export interface TrackedRequest {
@@ -15,21 +17,12 @@ export interface TrackedRequest {
   readonly isPrefetch?: boolean;
 }
 
-/** A request with the claims of its token, until it is written. */
-interface WaitingRequest {
-  readonly claims: TrackingClaims;
-  readonly at: Date;
-  readonly agent: AgentKind;
-  /** Whether it came before a person asked for it: HEAD, or a prefetch. */
-  readonly isLookAhead: boolean;
-}
-
 /** So many, or so long after the first: what a `kill -9` can lose. */
 const BATCH = 500;
 const LONGEST_WAIT_MS = 200;
 const LARGEST_BATCH = 5_000;
 const RETRY_AFTER_MS = 1_000;
-/** While the database does not answer, or not fast enough; what comes then is lost. */
+/** While the database does not answer, or not fast enough; what comes then is lost. 8 MB. */
 const MOST_WAITING = 200_000;
 /** A storm: when so many came while a batch was written, writing pauses; from the other number on not any more. */
 const STORM = { from: LARGEST_BATCH, to: MOST_WAITING / 2 };
@@ -43,7 +36,7 @@ const KNOWN_AGENTS = 1_000;
  */
 @Injectable()
 export class TrackingRecorder implements OnApplicationShutdown {
-  readonly #waiting: WaitingRequest[] = [];
+  readonly #waiting = new WaitingRequests(LARGEST_BATCH);
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
   #isPausing = false;
@@ -60,15 +53,15 @@ export class TrackingRecorder implements OnApplicationShutdown {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** Takes down a request with the claims of a token whose MAC holds. Returns at once. */
-  record(claims: TrackingClaims, { method, userAgent, isPrefetch = false }: TrackedRequest): void {
+  /** Takes down a request with the claims of a token whose MAC holds, which are copied. Returns at once. */
+  record(claims: Buffer, { method, userAgent, isPrefetch = false }: TrackedRequest): void {
     if (!this.config.TRACKING) return;
     if (this.#waiting.length >= MOST_WAITING) {
       this.#refused += 1;
       return;
     }
     const isLookAhead = isPrefetch || method === 'HEAD';
-    this.#waiting.push({ claims, at: this.clock.now(), agent: this.#kindOf(userAgent), isLookAhead });
+    this.#waiting.add(claims, this.clock.now(), this.#kindOf(userAgent), isLookAhead);
     if (this.#writing !== undefined || this.#isPausing) return;
     if (this.#waiting.length >= BATCH) this.#write();
     else this.#timer ??= setTimeout(() => this.#write(), LONGEST_WAIT_MS);
@@ -93,8 +86,8 @@ export class TrackingRecorder implements OnApplicationShutdown {
     this.#timer = undefined;
     this.#isPausing = false;
     const begin = performance.now();
-    const batch = this.#waiting.splice(0, LARGEST_BATCH);
-    if (batch.length === 0) return;
+    const batch = this.#waiting.take();
+    if (batch === undefined) return;
     this.#writing = this.#writeBatch(batch).finally(() => {
       this.#writing = undefined;
       if (this.#waiting.length === 0) return;
@@ -110,10 +103,11 @@ export class TrackingRecorder implements OnApplicationShutdown {
     return this.#waiting.length >= BATCH ? 0 : LONGEST_WAIT_MS;
   }
 
-  async #writeBatch(batch: readonly WaitingRequest[]): Promise<void> {
+  async #writeBatch(batch: RequestBlock): Promise<void> {
     try {
-      await this.events.write(await this.#eventsOf(batch));
+      await this.events.writeBatch(await this.#eventsOf(batch));
       this.#failures = 0;
+      this.#waiting.free(batch);
     } catch (error) {
       await this.#keep(batch, error);
     }
@@ -123,7 +117,7 @@ export class TrackingRecorder implements OnApplicationShutdown {
   }
 
   /** For the next try; but what the database answers with an error again and again must not block the rest. */
-  async #keep(batch: readonly WaitingRequest[], error: unknown): Promise<void> {
+  async #keep(batch: RequestBlock, error: unknown): Promise<void> {
     this.#failures += 1;
     const isReachable = await this.database.ping().then(
       () => true,
@@ -133,18 +127,34 @@ export class TrackingRecorder implements OnApplicationShutdown {
     const fields = { events: batch.length, lost, error: describeError(error) };
     this.logger.error(fields, 'opens and clicks could not be written');
     if (lost) this.#failures = 0;
-    else this.#waiting.unshift(...batch);
+    else this.#waiting.putBack(batch);
   }
 
-  /** Without those whose link set is gone. */
-  async #eventsOf(batch: readonly WaitingRequest[]): Promise<TrackedEvent[]> {
-    const events = await Promise.all(
-      batch.map(async (request) => {
-        const set = await this.linkSets.find(request.claims);
-        return set === null ? [] : eventOf(request, set);
-      }),
-    );
-    return events.flat();
+  async #eventsOf(block: RequestBlock): Promise<EventBatch> {
+    const batch = new EventBatch(block.length);
+    const sets = await this.#setsOf(block, batch);
+    for (let index = 0; index < block.length; index += 1) {
+      const set = sets.get(block.linkSet(index));
+      if (set !== undefined)
+        batch.add(set.mailing, block.bytes, block.deliveryIdBegin(index), factsOf(block, index, set));
+    }
+    return batch;
+  }
+
+  /** The link sets that its links are of, but for those that are gone. */
+  async #setsOf(block: RequestBlock, batch: EventBatch): Promise<Map<number, NumberedSet>> {
+    const seen = new Set<number>();
+    const found = new Map<number, NumberedSet>();
+    for (let index = 0; index < block.length; index += 1) {
+      const number = block.linkSet(index);
+      if (seen.has(number)) continue;
+      seen.add(number);
+      const set = await this.linkSets.find(block.request(index).claims);
+      if (set === null) continue;
+      const { campaignId, urls } = set;
+      found.set(number, { mailing: batch.mailing(set), urls: campaignId === null ? urls : [] });
+    }
+    return found;
   }
 
   #kindOf(userAgent: string | undefined): AgentKind {
@@ -161,19 +171,22 @@ function isStorm(waiting: number): boolean {
   return waiting >= STORM.from && waiting < STORM.to;
 }
 
-function eventOf({ claims, at, agent, isLookAhead }: WaitingRequest, set: LinkSet): TrackedEvent {
-  const { environmentId, campaignId, queuedOn, urls } = set;
-  const { deliveryId, place } = claims;
+/** A link set as a batch needs it. */
+interface NumberedSet {
+  readonly mailing: number;
+  /** Of an automation's mails alone. */
+  readonly urls: readonly string[];
+}
+
+function factsOf(block: RequestBlock, index: number, { urls }: NumberedSet): EventFacts {
+  const place = block.place(index);
+  const agent = block.agent(index);
   return {
-    environmentId,
-    campaignId,
-    queuedOn,
-    deliveryId,
     type: place === 0 ? 'OPENED' : 'CLICKED',
     linkNumber: place === 0 ? null : place,
-    url: campaignId === null ? (urls[place - 1] ?? null) : null,
-    at,
-    known: isLookAhead ? 'scanner' : classificationOf(agent),
+    url: urls[place - 1] ?? null,
+    at: block.at(index),
+    known: block.isLookAhead(index) ? 'scanner' : classificationOf(agent),
     agent,
   };
 }

@@ -30,25 +30,22 @@ describe('tracking tokens', () => {
     expect(`https://${'h'.repeat(52)}/l/${token}`.length).toBeLessThanOrEqual(120);
   });
 
-  it('are refused when any bit of the mail or of its signature is another', () => {
+  it('are refused when any one character is another', () => {
     const [, token = ''] = tokens.sign(mail, 2);
-    for (let bit = 0; bit < 42 * 8; bit += 1) {
-      const forged = Buffer.from(token, 'base64url');
-      forged.writeUInt8(forged.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-      const isPlace = [27, 28].includes(bit >> 3);
-      if (!isPlace) expect([bit, tokens.verify(forged.toString('base64url'))]).toEqual([bit, null]);
-    }
-  });
-
-  it('with another place are those of that place of the same mail, and of no other mail', () => {
     fc.assert(
-      fc.property(fc.nat(2 ** 16 - 1), (place) => {
-        const changed = Buffer.from(tokens.sign(mail, 1)[0] ?? '', 'base64url');
-        changed.writeUInt16BE(place, 27);
-        const claims = place < MAX_TRACKED_PLACES ? { ...mail, place } : null;
-        expect(tokens.verify(changed.toString('base64url'))).toEqual(claims);
+      fc.property(fc.nat(token.length - 1), fc.constantFrom('A', 'a', '0', '_', '-'), (at, other) => {
+        fc.pre(token[at] !== other);
+        expect(tokens.verify(token.slice(0, at) + other + token.slice(at + 1))).toBeNull();
       }),
     );
+  });
+
+  it('bind the place: the signature of one link is not good for another', () => {
+    const [first = '', second = ''] = tokens.sign(mail, 2);
+    expect(tokens.verify(first.slice(0, 38) + second.slice(38))).toEqual(tokens.verify(second));
+    const swapped = Buffer.from(first, 'base64url');
+    swapped.writeUInt16BE(1, 27);
+    expect(tokens.verify(swapped.toString('base64url'))).toBeNull();
   });
 
   it.each(['', 'x', 'A'.repeat(56), 'A'.repeat(57), `${'A'.repeat(55)}=`, '../../etc/passwd'])(
