@@ -45,7 +45,7 @@ export {
   DNS_RECORD_TYPES,
   type DnsRecord,
   type RecordPurpose,
-} from './sending-domains/dns-record.js';
+} from './dns/dns-record.js';
 export { DomainChecksService } from './sending-domains/domain-checks.service.js';
 export { DomainControlService } from './sending-domains/domain-control.service.js';
 export { DomainPlan } from './sending-domains/domain-plan.js';
@@ -84,7 +84,7 @@ export {
   SLOW_DOWNS_CHANNEL,
 } from './throttling/destination-budgets.query.js';
 export { RemoveOldThrottling } from './throttling/remove-old-throttling.task.js';
-export { SLOW_DOWN_MS, slowsDown } from './throttling/slow-down.js';
+export { SLOW_DOWN_MS, slowsDown } from './bounces/slow-down.js';
 export { ThrottlingModule } from './throttling/throttling.module.js';
 export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.query.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';

@@ -5,7 +5,7 @@ export { type Config, ConfigurationError, loadConfig } from './config/config.js'
 export { environmentVariables } from './config/environment-variables.js';
 export { ArrayColumn } from './database/array-column.js';
 export { CompiledOnce } from './database/compiled-once.js';
-export { CreatePartitions } from './database/create-partitions.task.js';
+export { CreatePartitions } from './jobs/create-partitions.task.js';
 export { Database, type Sql, type Transaction } from './database/database.js';
 export { databaseFailure } from './database/database-failure.js';
 export { environmentOf, unestimated } from './database/environment-of.query.js';
@@ -52,7 +52,7 @@ export {
 } from './mail/mail-transport.js';
 export { SmtpTransport, type SmtpTransportOptions } from './mail/smtp-transport.js';
 export { isUnavailability } from './lifecycle/unavailability.js';
-export { JobMetrics } from './metrics/job-metrics.js';
+export { JobMetrics } from './jobs/job-metrics.js';
 export { MailMetrics } from './metrics/mail-metrics.js';
 export { ExpiredIdempotencyKeysTask } from './http/idempotency/expired-idempotency-keys.task.js';
 export { ExpiredRateLimitWindowsTask } from './http/rate-limit/expired-rate-limit-windows.task.js';

@@ -5,7 +5,7 @@ import { Clock, type DomainEvent } from '#kernel';
 import { Database, publish } from '#platform';
 import { BounceReported, ComplaintReported, UnsubscribeMailed } from './report.events.js';
 import { factsOf } from './report-facts.js';
-import { showsDistrust } from '../throttling/slow-down.js';
+import { showsDistrust } from './slow-down.js';
 import type { Report } from './report.js';
 import type { ReturnPathClaims } from './return-path.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { getDomain } from 'tldts';
-import type { NewDnsRecord } from '../sending-domains/dns-record.js';
+import type { NewDnsRecord } from './dns-record.js';
 import { checkDkim } from './dkim-check.js';
 import { checkDmarc, dmarcRecords } from './dmarc-check.js';
 import { type DnsAnswer, verdictOf } from './dns-answer.js';

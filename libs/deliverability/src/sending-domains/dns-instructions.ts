@@ -1,4 +1,4 @@
-import { type DnsRecord, isRequired, type RecordPurpose } from './dns-record.js';
+import { type DnsRecord, isRequired, type RecordPurpose } from '../dns/dns-record.js';
 import { relativeToZone } from './domain-name.js';
 import type { SendingDomain } from './sending-domain.js';
 

@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DkimAlgorithm } from '../dkim/dkim-key.js';
 import type { NewDkimKey } from '../dkim/dkim-key-maker.service.js';
-import type { DkimKeyState, DnsRecord, NewDnsRecord } from './dns-record.js';
+import type { DkimKeyState, DnsRecord, NewDnsRecord } from '../dns/dns-record.js';
 import { keyRecord } from './required-records.js';
 
 interface Row extends Omit<DnsRecord, 'key'> {

@@ -4,7 +4,7 @@ import { Announcer, Database } from '#platform';
 import { RecordChecks } from '../dns/record-checks.service.js';
 import { failed, type RecordVerdict } from '../dns/record-verdict.js';
 import { DomainCheckRequests } from './domain-check-requests.query.js';
-import { afterLook, type DnsRecord, isRequired, isRight, type RecordPurpose } from './dns-record.js';
+import { afterLook, type DnsRecord, isRequired, isRight, type RecordPurpose } from '../dns/dns-record.js';
 import { DnsRecordRepository } from './dns-record.repository.js';
 import { afterCheck, isVerified, type SendingDomain, type SendingDomainStatus } from './sending-domain.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';

@@ -1,4 +1,4 @@
-import { type DnsRecord, isInForce, type RecordPurpose } from './dns-record.js';
+import { type DnsRecord, isInForce, type RecordPurpose } from '../dns/dns-record.js';
 
 /** What each kind of record is worth when it is right; together 100. */
 const WEIGHTS: Readonly<Record<RecordPurpose, number>> = {

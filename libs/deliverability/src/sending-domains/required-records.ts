@@ -1,5 +1,5 @@
 import { type DkimAlgorithm, dkimRecord } from '../dkim/dkim-key.js';
-import type { NewDnsRecord } from './dns-record.js';
+import type { NewDnsRecord } from '../dns/dns-record.js';
 
 /** The operator's side of what customers publish. */
 export interface MailHosts {

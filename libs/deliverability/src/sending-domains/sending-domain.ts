@@ -1,5 +1,5 @@
 import { DAILY_MS, nextEarlyCheck, VERIFICATION_PERIOD_MS } from './check-schedule.js';
-import { type DnsRecord, isBroken, isInForce, isRight, isUnknown, isWrong } from './dns-record.js';
+import { type DnsRecord, isBroken, isInForce, isRight, isUnknown, isWrong } from '../dns/dns-record.js';
 import { healthScore } from './health-score.js';
 
 export const SENDING_DOMAIN_STATUSES = [

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { instructionsText } from './dns-instructions.js';
-import { type DnsRecord, isRequired, isRight } from './dns-record.js';
+import { type DnsRecord, isRequired, isRight } from '../dns/dns-record.js';
 import { DnsRecordRepository } from './dns-record.repository.js';
 import type { SendingDomain } from './sending-domain.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';

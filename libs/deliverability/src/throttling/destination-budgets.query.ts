@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DestinationLimit } from './destination.js';
-import { DISTRUST_REPORTS, SLOW_DOWN_MS } from './slow-down.js';
+import { DISTRUST_REPORTS, SLOW_DOWN_MS } from '../bounces/slow-down.js';
 
 /** How many mails a batch has for a destination. */
 export interface BudgetRequest {

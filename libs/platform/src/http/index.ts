@@ -4,7 +4,7 @@ export { HttpKitModule } from './http-kit.module.js';
 export { API_PREFIX, ApiController } from './operation/api-controller.decorator.js';
 export { Operation } from './operation/operation.decorator.js';
 export type { OperationOptions, OperationResponse } from './operation/operation-options.js';
-export { Caller, ClientAddress, InScope } from './operation/request-values.decorator.js';
+export { Caller, ClientAddress, InScope } from './authentication/request-values.decorator.js';
 export { pageOf, pageQuery, type Pagination, pagination, toPage } from './pagination/page.js';
 export { invalidRequest, ProblemError } from './problems/problem-error.js';
 export {

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { newId } from '#kernel';
 import type { Database } from '../database/database.js';
 import { describeError } from '../logging/redact.js';
-import type { JobMetrics } from '../metrics/job-metrics.js';
+import type { JobMetrics } from './job-metrics.js';
 import {
   failJob,
   finishJob,

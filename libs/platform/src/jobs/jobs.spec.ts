@@ -9,7 +9,7 @@ import { createProject } from '#testing/fixtures';
 import { startRedis, type TestRedis } from '#testing/redis';
 import { Database, type Transaction } from '../database/database.js';
 import { Notifications } from '../database/notifications.js';
-import { JobMetrics } from '../metrics/job-metrics.js';
+import { JobMetrics } from './job-metrics.js';
 import { publish } from '../outbox/outbox.js';
 import {
   cancel,

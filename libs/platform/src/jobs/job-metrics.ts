@@ -1,5 +1,5 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { QueueName } from '../jobs/job.js';
+import type { QueueName } from './job.js';
 
 const RESULTS = ['done', 'retry', 'snooze', 'cancel', 'failed', 'lost'];
 

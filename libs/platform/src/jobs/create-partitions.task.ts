@@ -2,10 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
-import { PeriodicTask } from '../jobs/periodic-tasks.js';
+import { PeriodicTask } from './periodic-tasks.js';
 import { LOGGER } from '../platform.module.js';
-import { Database } from './database.js';
-import { SQL_STATE, sqlStateOf } from './sql-state.js';
+import { Database } from '../database/database.js';
+import { SQL_STATE, sqlStateOf } from '../database/sql-state.js';
 
 /** A worker may be away for so long before rows of a month have no place. */
 const MONTHS_AHEAD = 6;

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { ProjectScope } from '#kernel';
-import type { AuthenticatedCaller } from '../authentication/authenticated-caller.js';
+import type { AuthenticatedCaller } from './authenticated-caller.js';
 import type { ProblemError } from '../problems/problem-error.js';
 
 declare module 'fastify' {

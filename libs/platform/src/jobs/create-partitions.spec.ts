@@ -4,7 +4,7 @@ import { ManualClock } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createLogger } from '../logging/logger.js';
 import { CreatePartitions } from './create-partitions.task.js';
-import { Database } from './database.js';
+import { Database } from '../database/database.js';
 
 const YEAR = new Date().getUTCFullYear() + 1;
 const logger = createLogger({ LOG_LEVEL: 'silent', LOG_FORMAT: 'json' }, 'spec');

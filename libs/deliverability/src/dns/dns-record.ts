@@ -1,5 +1,5 @@
 import type { DkimAlgorithm } from '../dkim/dkim-key.js';
-import type { RecordVerdict } from '../dns/record-verdict.js';
+import type { RecordVerdict } from './record-verdict.js';
 
 export const DNS_RECORD_TYPES = ['TXT', 'CNAME', 'MX'] as const;
 export type DnsRecordType = (typeof DNS_RECORD_TYPES)[number];

@@ -1,5 +1,5 @@
-import { classifyRefusal, type Refusal } from '../bounces/bounce-class.js';
-import type { BounceClass } from '../bounces/bounce-rule.js';
+import { classifyRefusal, type Refusal } from './bounce-class.js';
+import type { BounceClass } from './bounce-rule.js';
 
 /** How long a destination that refused mail for our reputation gets one mail a minute. */
 export const SLOW_DOWN_MS = 90 * 60_000;
