@@ -30,7 +30,7 @@ export function htmlPartSize(
       plain === null
         ? encodeBody(compileMergeTemplate(tracked.html, 'html').render(filling))
         : compileBody(plain.html).build(filling);
-    return content.length;
+    return content.reduce((size, { length }) => size + length, 0);
   } catch (error) {
     if (error instanceof MergeTemplateError) return Buffer.byteLength(sources.html);
     throw error;

@@ -83,13 +83,21 @@ function renderOne(parsed: Parsed, values: MergeValues): RenderedMail | { readon
       subject,
       html,
       text,
-      bodies: { html: encodeBody(html), text: encodeBody(text) },
+      bodies: { html: asText(encodeBody(html)), text: asText(encodeBody(text)) },
     };
   } catch (error) {
     if (error instanceof MergeTemplateError) return { fault: error.message };
     throw error;
   }
 }
+
+/** Text crosses to another process at the cost of copying it. */
+const asText = ({ encoding, content }: EncodedBody): EncodedBody => ({
+  encoding,
+  content: [
+    content.map((octets) => (typeof octets === 'string' ? octets : octets.toString('latin1'))).join(''),
+  ],
+});
 
 const cpuMs = (): number => {
   const { user, system } = process.cpuUsage();

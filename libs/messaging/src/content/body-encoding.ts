@@ -1,9 +1,10 @@
 import type { MergeTemplate, MergeValues } from './merge-template.js';
+import type { Octets } from './octets.js';
 
-/** A body part ready for the wire: ASCII, lines ended by CRLF, and the name of its transfer encoding. */
+/** A body part ready for the wire: lines ended by CRLF, and the name of its transfer encoding. */
 export interface EncodedBody {
   readonly encoding: '7bit' | 'quoted-printable' | 'base64';
-  readonly content: string;
+  readonly content: readonly Octets[];
 }
 
 const LINE_LIMIT = 76;
@@ -62,9 +63,11 @@ export function compileBody(template: MergeTemplate): BodySkeleton {
     return { build: (values) => encodeBody(template.render(values)) };
   }
   const last = slots.texts.length - 1;
-  const texts = slots.texts.map(
-    (text, index) =>
+  const texts = slots.texts.map((text, index) =>
+    Buffer.from(
       (index === 0 ? '' : SOFT_BREAK) + quotedPrintableText(text) + (index === last ? '' : SOFT_BREAK),
+      'latin1',
+    ),
   );
   return {
     build: (values) => {
@@ -73,7 +76,7 @@ export function compileBody(template: MergeTemplate): BodySkeleton {
         .map((slot) => (SELF_EVIDENT.test(slot) ? slot : quotedPrintableText(slot)));
       return {
         encoding: 'quoted-printable',
-        content: texts.map((text, index) => text + (filled[index] ?? '')).join(''),
+        content: texts.flatMap((text, index) => [text, filled[index] ?? '']),
       };
     },
   };
@@ -83,17 +86,17 @@ export function compileBody(template: MergeTemplate): BodySkeleton {
 const SELF_EVIDENT = /^[ -<>-~]{0,75}$/;
 
 function quotedPrintableText(text: string): string {
-  return text === '' ? '' : quotedPrintable(Buffer.from(canonicalLines(text)));
+  return text === '' ? '' : quotedPrintable(Buffer.from(canonicalLines(text))).toString('latin1');
 }
 
 /** Encodes a text body as 7bit, quoted-printable or base64, whichever is safe and short. */
 export function encodeBody(text: string): EncodedBody {
   const canonical = canonicalLines(text);
-  if (isPlain(canonical)) return { encoding: '7bit', content: canonical };
+  if (isPlain(canonical)) return { encoding: '7bit', content: [canonical] };
   const bytes = Buffer.from(canonical);
   return prefersBase64(bytes)
-    ? { encoding: 'base64', content: base64(bytes) }
-    : { encoding: 'quoted-printable', content: quotedPrintable(bytes) };
+    ? { encoding: 'base64', content: [base64(bytes)] }
+    : { encoding: 'quoted-printable', content: [quotedPrintable(bytes)] };
 }
 
 function prefersBase64(bytes: Buffer): boolean {
@@ -113,7 +116,7 @@ function base64(bytes: Buffer): string {
 const sequenceLength = (lead: number): number => (lead < 0xc0 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4);
 
 /** RFC 2045 §6.7; soft breaks never split a UTF-8 character. `bytes` has CRLF line ends only. */
-function quotedPrintable(bytes: Buffer): string {
+function quotedPrintable(bytes: Buffer): Buffer {
   const out = Buffer.allocUnsafe(bytes.length * 3 + Math.ceil(bytes.length / 12) * 3 + 8);
   const end = bytes.length;
   let at = 0;
@@ -150,5 +153,5 @@ function quotedPrintable(bytes: Buffer): string {
       column += 3;
     }
   }
-  return out.toString('latin1', 0, at);
+  return out.subarray(0, at);
 }

@@ -8,6 +8,7 @@ import {
   unstructuredHeader,
 } from './header-encoding.js';
 import type { MergeTemplate, MergeValues } from './merge-template.js';
+import { joinOctets } from './octets.js';
 
 export { HeaderValueError } from './header-encoding.js';
 
@@ -121,10 +122,15 @@ function assemble(
     extraHeaders(parts.headers, new Set(seen)) +
     'MIME-Version: 1.0\r\n' +
     `Content-Type: multipart/alternative;\r\n boundary="${boundary}"\r\n\r\n`;
-  return Buffer.from(
-    `${headers}--${boundary}\r\n${partHeaders('plain', text.encoding)}${text.content}` +
-      `\r\n--${boundary}\r\n${partHeaders('html', html.encoding)}${html.content}\r\n--${boundary}--\r\n`,
-  );
+  return joinOctets([
+    // An address may need SMTPUTF8.
+    Buffer.from(headers),
+    `--${boundary}\r\n${partHeaders('plain', text.encoding)}`,
+    ...text.content,
+    `\r\n--${boundary}\r\n${partHeaders('html', html.encoding)}`,
+    ...html.content,
+    `\r\n--${boundary}--\r\n`,
+  ]);
 }
 
 const partHeaders = (subtype: string, encoding: string): string =>

@@ -3,6 +3,7 @@ import type { Recipient } from '#audience';
 import { DkimSigner, ReturnPaths } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
 import { describeError } from '#platform';
+import { giveBackOctets } from '../content/octets.js';
 import type { OutgoingMail } from './delivery.js';
 import type { MailOfRecipient } from './campaign-mail.js';
 import { misconfigured, notComposed, postponed } from './delivery-outcome.js';
@@ -75,6 +76,7 @@ export class MailSealing {
     { signing, returnPathHost }: Extract<MailDeparture, { kind: 'open' }>,
   ): Promise<OutgoingMail> {
     const raw = signing === null ? mail.raw : await this.signer.sign(mail.raw, signing, this.clock.now());
+    if (raw !== mail.raw) giveBackOctets(mail.raw);
     const envelopeFrom =
       returnPathHost === null ? mail.envelopeFrom : this.returnPaths.addressOf(mail, returnPathHost);
     return { ...mail, raw, envelopeFrom };

@@ -1,4 +1,5 @@
 import type { MailTransport, SendOutcome } from '#platform';
+import { giveBackOctets } from '../content/octets.js';
 import type { OutgoingMail } from './delivery.js';
 import type { DeliveryTransport } from './delivery-transport.js';
 
@@ -11,7 +12,7 @@ export class SmtpDelivery implements DeliveryTransport {
   }
 
   deliver({ envelopeFrom, envelopeTo, raw }: OutgoingMail, atOnce: boolean): Promise<SendOutcome> {
-    return this.transport.send({ envelopeFrom, envelopeTo, raw, atOnce });
+    return this.transport.send({ envelopeFrom, envelopeTo, raw, atOnce, giveBack: giveBackOctets });
   }
 
   close(): Promise<void> {

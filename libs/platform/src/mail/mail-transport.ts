@@ -10,6 +10,8 @@ export interface OutgoingMessage {
    * what became of it when the connection is lost before any reply. Otherwise it leaves when its recipient was accepted.
    */
   readonly atOnce?: boolean;
+  /** Called with `raw` when all of it has left and was accepted, so that its memory may be used for something else. */
+  readonly giveBack?: (raw: Buffer) => void;
 }
 
 /**

@@ -56,6 +56,11 @@ export class SmtpChannel {
     return this.#lost === null && this.#socket.writable;
   }
 
+  /** Whether all that was written has left: nothing refers to its memory any more. */
+  get drained(): boolean {
+    return this.#socket.writableLength === 0;
+  }
+
   /** Sends commands or a body, for which the relay owes so many replies. */
   write(octets: string | readonly Buffer[], replies: number): void {
     if (!this.usable) throw this.#lost ?? new ConnectionLost('The relay is closing the connection.');

@@ -91,6 +91,20 @@ describe('a relay with CHUNKING', () => {
     expect(raws()[1]?.toString()).toBe('Subject: x\r\n\r\nbare\r\nlines\r\n');
   });
 
+  it.each<[SinkStage, SinkAction | null, boolean]>([
+    ['body', null, true],
+    ['body', { reply: '451 4.3.0 Not now' }, false],
+    ['rcpt', { reply: '550 5.1.1 No such user' }, false],
+    ['body', drop, false],
+  ])('that at %s does %j leads to the memory being given back: %p', async (at, action, expected) => {
+    const givenBack: Buffer[] = [];
+    const giveBack = (raw: Buffer): number => givenBack.push(raw);
+    await transport.send(message);
+    if (action !== null) sink.behave({ at, action });
+    await transport.send({ ...message, giveBack });
+    expect(givenBack).toEqual(expected ? [message.raw] : []);
+  });
+
   it('gets DATA alone when BDAT is switched off', async () => {
     await transport.close();
     transport = new SmtpTransport({ ...options(sink.url), chunking: false });

@@ -67,9 +67,12 @@ export class SmtpSession {
     if ('reply' in envelope) return final(refused(envelope));
     this.#transactions++;
     const mayChunk = message.atOnce === true && body.size <= AT_ONCE_OCTETS && this.#mayChunk();
-    return mayChunk && this.#isAwake()
+    const attempt = await (mayChunk && this.#isAwake()
       ? this.#sendAtOnce(envelope, body)
-      : this.#sendInTurns(envelope, body, mayChunk && !this.#knowsChunks && body.firstLine > 0);
+      : this.#sendInTurns(envelope, body, mayChunk && !this.#knowsChunks && body.firstLine > 0));
+    // A relay that accepts what it has not read yet would get whatever stood there next.
+    if (attempt.outcome.kind === 'accepted' && this.#channel.drained) message.giveBack?.(message.raw);
+    return attempt;
   }
 
   async quit(): Promise<void> {
