@@ -145,7 +145,7 @@ describe('the database of version 0.2.0, with a campaign that is half sent', () 
 
   it('takes who waited in an automation to its end', async () => {
     sink.clear();
-    // The hour is over.
+    // The three days are over.
     await database.query('update messaging.automation_runs set wake_at = now() where is_waiting');
     await eventually('the second mail came', () => sink.count() > 0);
     expect(sink.messages.map(({ to }) => to)).toEqual([['ada@example.com']]);

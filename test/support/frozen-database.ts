@@ -19,7 +19,10 @@ const SEQUENCES = `
     join pg_sequences s on s.schemaname = n.nspname and s.sequencename = c.relname
   where n.nspname in ${SCHEMAS} order by 1`;
 
-/** Moves all times by as many days as have passed since, so that nothing is overdue; of days, so that dates agree with them. */
+/**
+ * Moves all times by the whole days that have passed since, so that dates agree with them. What is left over is less than a
+ * day: whoever makes an installation to be frozen lets nothing in it fall due sooner than that.
+ */
 const MOVE_TIMES = `
   do $$
   declare

@@ -88,7 +88,7 @@ async function subscribeReaders(client: ApiClient): Promise<string> {
   return topic.at('id');
 }
 
-/** One person has had its first mail, and waits an hour for the second one. */
+/** One person has had its first mail, and waits for the second one: for longer than the day that `thaw` may leave unmoved. */
 async function startAutomation(client: ApiClient): Promise<void> {
   const topic = await client.post('/topics', { name: 'Welcome', doubleOptInEnabled: false });
   const made = await client.post('/automations', {
@@ -100,8 +100,8 @@ async function startAutomation(client: ApiClient): Promise<void> {
   const nodes = [
     { id: 'start', type: 'trigger', config: {} },
     mail('Welcome'),
-    { id: 'wait', type: 'delay', config: { duration: 'PT1H' } },
-    mail('One hour later'),
+    { id: 'wait', type: 'delay', config: { duration: 'P3D' } },
+    mail('Three days later'),
   ];
   const edges = nodes
     .slice(1)
