@@ -125,6 +125,10 @@ describe('a campaign that not all goes well with', () => {
         'select id, email from audience.subscribers order by email desc limit $1',
         [Math.floor(READERS / 2)],
       );
+      // A part of them leave while others' mail is sent, the rest before their own can be.
+      const held: (() => void)[] = [];
+      const isHeld = () => sink.count() >= READERS / 3;
+      sink.behave({ at: 'body', action: { hold: (answer) => held.push(answer) }, when: isHeld, times: 2 });
       fixture.engine.start();
       await eventually('it is being sent', () => sink.count() > 0);
       const leftBeforeMark: string[] = [];
@@ -132,6 +136,8 @@ describe('a campaign that not all goes well with', () => {
         await leave(id, campaign.topicIds);
         leftBeforeMark.push(...(await unmarked(id)));
       }
+      await eventually('both connections wait', () => held.length === 2);
+      held.forEach((answer) => answer());
       await lifecycle.isSent(campaign.id);
       expect(leftBeforeMark.length).toBeGreaterThan(0);
       const rows = await fixture.deliveries();
