@@ -1,17 +1,19 @@
-import { compileSources, type MailFooter } from '../campaigns/campaign-template.js';
+import { type CampaignContent, compileSources, type MailFooter } from '../campaigns/campaign-template.js';
+import { bodyTexts } from '../content/body-texts.js';
 import { ContentCompileError } from '../content/content-inspection.js';
 import { parseContentDocument } from '../content/content-document.js';
 import { authoredLinks, isEmptyContent, linkFault } from '../content/content-links.js';
 import { reviewMergeTags } from '../content/merge-review.js';
 import { MergeTemplateError } from '../content/merge-template.js';
-import type { EmailConfig } from './graph/node-config.js';
-import { bodyTexts } from './webhooks/webhook-message.js';
+
+/** What an author wrote for a mail whose body is a document. */
+export type DocumentMail = CampaignContent & { readonly contentJson: string };
 
 export type Faults = Readonly<Record<string, string>>;
 
 /** Every fault of the content by its path inside of the config. Takes what it takes: in a process of its own only. */
 export async function mailFaults(
-  mail: EmailConfig,
+  mail: DocumentMail,
   footer: MailFooter,
   customKeys: readonly string[],
 ): Promise<Faults> {
@@ -34,7 +36,7 @@ export async function mailFaults(
 
 /** What is wrong with the merge tags beside the document. */
 function partFaults(
-  { subject, previewText, contentText }: EmailConfig,
+  { subject, previewText, contentText }: DocumentMail,
   customKeys: readonly string[],
 ): Faults {
   return {
@@ -45,7 +47,7 @@ function partFaults(
 }
 
 /** The HTML shows subject and preview too: what is wrong with them is told of them alone. */
-function soundParts(mail: EmailConfig, inParts: Faults): EmailConfig {
+function soundParts(mail: DocumentMail, inParts: Faults): DocumentMail {
   return {
     ...mail,
     subject: 'subject' in inParts ? '' : mail.subject,

@@ -1,5 +1,4 @@
-import { bodyFaults, type Faults, mailFaults } from '../automations/mail-faults.js';
-import type { EmailConfig } from '../automations/graph/node-config.js';
+import { bodyFaults, type DocumentMail, type Faults, mailFaults } from '../automations/mail-faults.js';
 import {
   type CampaignContent,
   compileMail,
@@ -34,7 +33,7 @@ export const COMPILE_TASKS = {
   }: ContentInput & { customKeys: readonly string[]; sample: SampleMail }): Promise<ReviewedContent> =>
     reviewContent(content, footer, known),
   mailFaults: (input: {
-    readonly mail: EmailConfig;
+    readonly mail: DocumentMail;
     readonly footer: MailFooter;
     readonly customKeys: readonly string[];
   }): Promise<Faults> => mailFaults(input.mail, input.footer, input.customKeys),
