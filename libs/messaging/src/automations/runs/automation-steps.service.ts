@@ -5,9 +5,9 @@ import { Database, type Sql } from '#platform';
 import { StepTakers } from '../nodes/step-takers.service.js';
 import { holdSteps } from './run-locks.query.js';
 import { RunsQuery } from './runs.query.js';
-import type { VersionPlan } from './version-plan.js';
+import type { VersionPlan } from '../nodes/version-plan.js';
 import { VersionPlans } from './version-plans.service.js';
-import { type ClaimedRun, Walk } from './walk.js';
+import { type ClaimedRun, Walk } from './step-batch.js';
 import { WalkedRuns } from './walked-runs.service.js';
 
 /** People a transaction: few enough to be done in a moment, enough that statements are shared. */

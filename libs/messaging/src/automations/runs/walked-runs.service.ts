@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { Announcer, type Sql } from '#platform';
 import { RunsQuery } from './runs.query.js';
-import type { VersionPlan } from './version-plan.js';
-import type { RunMove, Walk } from './walk.js';
+import type { VersionPlan } from '../nodes/version-plan.js';
+import type { RunMove, Walk } from './step-batch.js';
 
 const OUTCOMES = { COMPLETED: 'completed', CONVERTED: 'converted' } as const;
 

@@ -6,10 +6,10 @@ import { failedRun, restAfter } from '../runs/run-failure.js';
 import { holdSteps } from '../runs/run-locks.query.js';
 import { wakeRunners } from '../runs/runs.channel.js';
 import { RunsQuery } from '../runs/runs.query.js';
-import { onwards } from '../runs/step.js';
-import type { VersionPlan } from '../runs/version-plan.js';
+import { onwards } from '../nodes/step.js';
+import type { VersionPlan } from '../nodes/version-plan.js';
 import { VersionPlans } from '../runs/version-plans.service.js';
-import { type ClaimedRun, Walk } from '../runs/walk.js';
+import { type ClaimedRun, Walk } from '../runs/step-batch.js';
 import { WalkedRuns } from '../runs/walked-runs.service.js';
 import { nextTry, type WebhookOutcome } from './webhook-outcome.js';
 

@@ -1,8 +1,8 @@
 import type { Project } from '#access';
 import type { Recipient } from '#audience';
-import { bodyTexts } from '../../content/body-texts.js';
-import type { MergeValues } from '../../content/merge-template.js';
-import { projectValues } from '../../content/merge-values.js';
+import { bodyTexts } from '../../content/merge/body-texts.js';
+import type { MergeValues } from '../../content/merge/merge-template.js';
+import { projectValues } from '../../content/merge/merge-values.js';
 import type { WebhookConfig } from '../graph/webhook-config.js';
 
 /** Whom and what a webhook tells of. */
