@@ -12,8 +12,6 @@ import { CampaignScheduler } from './campaigns/schedule/campaign-scheduler.servi
 import { ScheduledCampaignsQuery } from './campaigns/schedule/scheduled-campaigns.query.js';
 import { ScheduledCampaignsService } from './campaigns/schedule/scheduled-campaigns.service.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
-import { CampaignComposer } from './sending/mails/campaign-composer.service.js';
-import { CampaignDepartures } from './sending/mails/campaign-departures.service.js';
 import { CampaignDispatchService } from './sending/queueing/campaign-dispatch.service.js';
 import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
 import { CampaignFinishQuery } from './sending/engine/campaign-finish.query.js';
@@ -25,8 +23,9 @@ import { DeliveryJournal } from './sending/engine/delivery-journal.service.js';
 import { DeliveryPacing } from './sending/pacing/delivery-pacing.service.js';
 import { DeliveryTransports } from './sending/transports/delivery-transports.service.js';
 import { DestinationPace } from './sending/pacing/destination-pace.service.js';
-import { MailDepartures } from './sending/mails/sending-policies.service.js';
-import { MailSealing } from './sending/mails/mail-signing.service.js';
+import { MailBatches } from './sending/preparation/mail-batches.service.js';
+import { SendingPolicies } from './sending/mails/sending-policies.service.js';
+import { MailSigning } from './sending/mails/mail-signing.service.js';
 import { OptInComposer } from './sending/mails/opt-in-composer.service.js';
 import { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
 import { OptInPreparation } from './sending/preparation/opt-in-preparation.service.js';
@@ -73,8 +72,6 @@ import { MessagingModule } from './messaging.module.js';
     },
     AutomationMailPreparation,
     CampaignClosingService,
-    CampaignComposer,
-    CampaignDepartures,
     CampaignDispatchService,
     {
       provide: REPORT_MODEL,
@@ -96,11 +93,12 @@ import { MessagingModule } from './messaging.module.js';
     DeliveryTransports,
     DestinationPace,
     EngineTools,
-    MailDepartures,
+    SendingPolicies,
     GuardSenders,
     GuardSending,
+    MailBatches,
     MailErasureService,
-    MailSealing,
+    MailSigning,
     MailboxSimulator,
     OptInComposer,
     OptInDeliveriesService,

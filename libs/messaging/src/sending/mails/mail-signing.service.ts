@@ -1,15 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Recipient } from '#audience';
 import { DkimSigner, ReturnPaths } from '#deliverability';
-import { Clock, type ProjectScope } from '#kernel';
+import { Clock } from '#kernel';
 import { describeError } from '#platform';
 import { giveBackOctets } from '../../content/mime/octets.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { MailOfRecipient } from './campaign-mail.js';
 import { misconfigured, notComposed, postponed } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from '../delivery-source.js';
-import { type MailDeparture, returnPathHostOf } from './sending-policy.js';
-import { MailDepartures } from './sending-policies.service.js';
+import { type SendingPolicy, returnPathHostOf } from './sending-policy.js';
+import { SendingPolicies } from './sending-policies.service.js';
 
 const LOOK_AGAIN_MS = 15 * 60_000;
 /** A domain that has not come back by then is not waited for: a mail is given up after as long. */
@@ -17,63 +17,58 @@ const GIVEN_UP_MS = 48 * 3_600_000;
 
 /** The last hand on a composed mail: its return path and its signatures. */
 @Injectable()
-export class MailSealing {
+export class MailSigning {
   constructor(
-    @Inject(MailDepartures) private readonly departures: MailDepartures,
+    @Inject(SendingPolicies) private readonly policies: SendingPolicies,
     @Inject(DkimSigner) private readonly signer: DkimSigner,
     @Inject(ReturnPaths) private readonly returnPaths: ReturnPaths,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** How mail from `senderDomain` may leave now. */
-  departureOf(scope: ProjectScope, senderDomain: string): Promise<MailDeparture> {
-    return this.departures.of(scope, senderDomain);
-  }
-
-  /** `seal`, of a recipient's mail that `compose` makes; tried again later where it cannot be made. */
-  async sealComposed(
+  /** `sign`, of a recipient's mail that `compose` makes; tried again later where it cannot be made. */
+  async signComposed(
     work: DeliveryWork,
     {
       recipient,
-      departure,
+      policy,
       now,
-    }: { readonly recipient: Recipient; readonly departure: MailDeparture; readonly now: Date },
+    }: { readonly recipient: Recipient; readonly policy: SendingPolicy; readonly now: Date },
     compose: (one: MailOfRecipient) => OutgoingMail,
   ): Promise<PreparedDelivery> {
     const { id: deliveryId, messageId } = work.delivery;
-    const one = { deliveryId, messageId, recipient, date: now, returnPathHost: returnPathHostOf(departure) };
+    const one = { deliveryId, messageId, recipient, date: now, returnPathHost: returnPathHostOf(policy) };
     try {
-      return await this.seal(work, compose(one), departure);
+      return await this.sign(work, compose(one), policy);
     } catch (error) {
       return { ...work, outcome: notComposed(work.delivery, error, now, Math.random) };
     }
   }
 
-  /** `seal`, of a mail that is from `senderDomain`. */
-  async sealOne(work: DeliveryWork, mail: OutgoingMail, senderDomain: string): Promise<PreparedDelivery> {
-    return this.seal(work, mail, await this.departures.of(work.scope, senderDomain));
+  /** `sign`, of a mail that is from `senderDomain`. */
+  async signOne(work: DeliveryWork, mail: OutgoingMail, senderDomain: string): Promise<PreparedDelivery> {
+    return this.sign(work, mail, await this.policies.of(work.scope, senderDomain));
   }
 
   /** The mail, ready for the wire; postponed or FAILED where it must not leave. Never a mail without its signatures. */
-  async seal(work: DeliveryWork, mail: OutgoingMail, departure: MailDeparture): Promise<PreparedDelivery> {
+  async sign(work: DeliveryWork, mail: OutgoingMail, policy: SendingPolicy): Promise<PreparedDelivery> {
     const { delivery } = work;
-    switch (departure.kind) {
+    switch (policy.kind) {
       case 'closed':
         return { ...work, outcome: this.#waiting(work) };
       case 'broken':
-        return { ...work, outcome: misconfigured(delivery, departure.fault) };
+        return { ...work, outcome: misconfigured(delivery, policy.fault) };
       case 'open':
         try {
-          return { ...work, mail: await this.#sealed(mail, departure) };
+          return { ...work, mail: await this.#signed(mail, policy) };
         } catch (error) {
           return { ...work, outcome: misconfigured(delivery, describeError(error)) };
         }
     }
   }
 
-  async #sealed(
+  async #signed(
     mail: OutgoingMail,
-    { signing, returnPathHost }: Extract<MailDeparture, { kind: 'open' }>,
+    { signing, returnPathHost }: Extract<SendingPolicy, { kind: 'open' }>,
   ): Promise<OutgoingMail> {
     const raw = signing === null ? mail.raw : await this.signer.sign(mail.raw, signing, this.clock.now());
     if (raw !== mail.raw) giveBackOctets(mail.raw);

@@ -10,13 +10,13 @@ import {
 } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, UnreadableSecretError } from '#platform';
-import type { MailDeparture } from './sending-policy.js';
+import type { SendingPolicy } from './sending-policy.js';
 
-const UNSIGNED: MailDeparture = { kind: 'open', signing: null, returnPathHost: null, warmUp: null };
+const UNSIGNED: SendingPolicy = { kind: 'open', signing: null, returnPathHost: null, warmUp: null };
 
 /** Tells how a project's mail may leave: asked anew for each batch, so that a rotated key or a lost domain counts. */
 @Injectable()
-export class MailDepartures {
+export class SendingPolicies {
   constructor(
     @Inject(SendingIdentityQuery) private readonly identities: SendingIdentityQuery,
     @Inject(SigningKeyring) private readonly keyring: SigningKeyring,
@@ -25,7 +25,7 @@ export class MailDepartures {
   ) {}
 
   /** Of mail whose From is at `senderDomain`. */
-  async of(scope: ProjectScope, senderDomain: string): Promise<MailDeparture> {
+  async of(scope: ProjectScope, senderDomain: string): Promise<SendingPolicy> {
     try {
       const identity = await this.identities.ofScope(scope);
       if (identity !== null && mayCarry(identity, senderDomain)) return this.#ofVerified(scope, identity);
@@ -40,7 +40,7 @@ export class MailDepartures {
     }
   }
 
-  #ofVerified(scope: ProjectScope, identity: SendingIdentity): MailDeparture {
+  #ofVerified(scope: ProjectScope, identity: SendingIdentity): SendingPolicy {
     const { domainName: domain, returnPathHost, keys } = identity;
     const warmUp = this.#warmUpOf(scope, identity);
     if (this.config.DKIM_SIGNING === 'relay') return { kind: 'open', signing: null, returnPathHost, warmUp };

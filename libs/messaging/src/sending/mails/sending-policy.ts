@@ -1,7 +1,7 @@
 import type { DkimIdentity, DomainWarmUp } from '#deliverability';
 
 /** How mail of a sender may leave now. */
-export type MailDeparture =
+export type SendingPolicy =
   | {
       readonly kind: 'open';
       /** Null where the relay signs, or nobody does. */
@@ -17,6 +17,6 @@ export type MailDeparture =
   | { readonly kind: 'broken'; readonly fault: string };
 
 /** Null where bounces go to the sender's address, or nothing leaves. */
-export function returnPathHostOf(departure: MailDeparture): string | null {
-  return departure.kind === 'open' ? departure.returnPathHost : null;
+export function returnPathHostOf(policy: SendingPolicy): string | null {
+  return policy.kind === 'open' ? policy.returnPathHost : null;
 }

@@ -1,50 +1,28 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { RecipientsQuery } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
-import { addressed } from '../mails/campaign-mail.js';
-import {
-  type DeliveryOutcome,
-  held,
-  notComposed,
-  outcomeOfInterruption,
-  outcomeWithoutMail,
-  skipped,
-} from '../delivery-outcome.js';
+import { type DeliveryOutcome, held, notComposed, outcomeOfInterruption } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../delivery-source.js';
-import { makeFewAtATime } from './few-at-a-time.js';
-import type { MailDeparture } from '../mails/sending-policy.js';
-import { type Ahead, MailRendering } from '../mails/mail-rendering.service.js';
-import { MailSealing } from '../mails/mail-signing.service.js';
-import { Patience } from './deadline.js';
 import { AutomationMails, type AutomationMailStep, keyOf } from '../mails/automation-mails.service.js';
+import { Deadline } from './deadline.js';
+import { MailBatches } from './mail-batches.service.js';
 
 /** How long mails that are not compiled yet hold up the others. */
-const PATIENCE_MS = 2_000;
+const LONGEST_WAIT_MS = 2_000;
 
-/** What the mails of a step have in common. */
-interface Batch {
-  readonly ahead: Ahead;
-  readonly recipients: Awaited<ReturnType<RecipientsQuery['lookUp']>>;
-  readonly departure: MailDeparture;
-  readonly now: Date;
-}
-
-/** Makes the mails of automations' steps, looking once more whether each person still wants it. */
+/** Makes the mails of automations' steps. */
 @Injectable()
 export class AutomationMailPreparation implements SinglesPreparation {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(AutomationMails) private readonly mails: AutomationMails,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(MailRendering) private readonly rendering: MailRendering,
-    @Inject(MailSealing) private readonly sealing: MailSealing,
+    @Inject(MailBatches) private readonly batches: MailBatches,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   async prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
-    const patience = new Patience(PATIENCE_MS);
+    const deadline = new Deadline(LONGEST_WAIT_MS);
     const prepared: PreparedDelivery[] = [];
     for (const ofScope of Map.groupBy(works, ({ scope }) => scope.environmentId).values()) {
       const steps = await this.#stepsOf(ofScope[0]!.scope, ofScope);
@@ -57,7 +35,7 @@ export class AutomationMailPreparation implements SinglesPreparation {
         return mail === undefined ? '' : keyOf(mail);
       };
       for (const ofStep of Map.groupBy(ofScope, key).values())
-        prepared.push(...(await this.#prepareStep(ofStep, mailOf(ofStep[0]!), patience)));
+        prepared.push(...(await this.#prepareStep(ofStep, mailOf(ofStep[0]!), deadline)));
     }
     return prepared;
   }
@@ -84,34 +62,18 @@ export class AutomationMailPreparation implements SinglesPreparation {
   async #prepareStep(
     works: readonly DeliveryWork[],
     step: AutomationMailStep | undefined,
-    patience: Patience,
+    deadline: Deadline,
   ): Promise<readonly PreparedDelivery[]> {
     const now = this.clock.now();
     try {
       if (step === undefined) throw new Error('The run of the mail is gone.');
       const scope = works[0]!.scope;
-      const mail = await patience.waitFor(this.mails.of(scope, step));
+      const mail = await deadline.waitFor(this.mails.of(scope, step));
       if (mail === null) return works.map((work) => ({ ...work, outcome: notYet(work, now) }));
-      const ids = works.flatMap(({ delivery }) => delivery.subscriberId ?? []);
-      const recipients = await this.recipients.lookUp(scope, mail.campaign.topicIds, ids, now);
-      const departure = await this.sealing.departureOf(scope, mail.sender.domain);
-      const ahead = await this.rendering.ahead(mail, addressed(works, recipients));
-      const batch = { recipients, departure, ahead, now };
-      return await makeFewAtATime(works, (work) => this.#prepareOne(work, batch));
+      return await this.batches.prepare(works, mail, now);
     } catch (error) {
       return works.map((work) => ({ ...work, outcome: failed(work, error, now) }));
     }
-  }
-
-  async #prepareOne(work: DeliveryWork, batch: Batch): Promise<PreparedDelivery> {
-    const { delivery, ambiguousPolicy } = work;
-    const recipient = batch.recipients.get(delivery.subscriberId ?? '');
-    const outcome = outcomeWithoutMail(delivery, ambiguousPolicy, recipient);
-    if (outcome !== null) return { ...work, outcome };
-    if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
-    const until = batch.ahead.heldUntil(delivery.id);
-    if (until !== null) return { ...work, outcome: held(delivery, 'rendering', until, batch.now) };
-    return this.sealing.sealComposed(work, { ...batch, recipient }, (one) => batch.ahead.compose(one));
   }
 }
 

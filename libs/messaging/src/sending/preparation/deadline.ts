@@ -2,7 +2,7 @@
  * Waits for several things, and no longer than so long for all of them. What takes longer goes on: who asks again later
  * finds it further.
  */
-export class Patience {
+export class Deadline {
   readonly #endsAt: number;
 
   constructor(ms: number) {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { notComposed, outcomeOfInterruption, skipped } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../delivery-source.js';
-import { MailSealing } from '../mails/mail-signing.service.js';
+import { MailSigning } from '../mails/mail-signing.service.js';
 import { OptInComposer } from '../mails/opt-in-composer.service.js';
 
 /** Makes confirmation mails of claimed deliveries. */
@@ -10,7 +10,7 @@ import { OptInComposer } from '../mails/opt-in-composer.service.js';
 export class OptInPreparation implements SinglesPreparation {
   constructor(
     @Inject(OptInComposer) private readonly composer: OptInComposer,
-    @Inject(MailSealing) private readonly sealing: MailSealing,
+    @Inject(MailSigning) private readonly signing: MailSigning,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -26,7 +26,7 @@ export class OptInPreparation implements SinglesPreparation {
     try {
       const composed = await this.composer.compose(work, now);
       if (composed === null) return { ...work, outcome: skipped(delivery, 'nothing-to-confirm') };
-      return await this.sealing.sealOne(work, composed.mail, composed.senderDomain);
+      return await this.signing.signOne(work, composed.mail, composed.senderDomain);
     } catch (error) {
       return { ...work, outcome: notComposed(delivery, error, now, Math.random) };
     }

@@ -4,32 +4,34 @@ import { CustomFieldsQuery, SuppressionsService, templateDefaults } from '#audie
 import { Clock, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { sampleRecipient } from '../mails/sample-recipient.js';
-import { CampaignComposer } from '../mails/campaign-composer.service.js';
+import { CampaignMailsService } from '../mails/campaign-mails.service.js';
+import { MailRendering } from '../mails/mail-rendering.service.js';
 import { held, notComposed, outcomeOfInterruption, skipped } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../delivery-source.js';
-import { MailSealing } from '../mails/mail-signing.service.js';
-import { Patience } from './deadline.js';
+import { MailSigning } from '../mails/mail-signing.service.js';
+import { Deadline } from './deadline.js';
 
 /** Confirmations wait meanwhile, and whoever asked for a test mail waits for the next look. */
-const PATIENCE_MS = 100;
+const LONGEST_WAIT_MS = 100;
 
 /** Makes test mails: the campaign as it stands at that moment, with sample data. */
 @Injectable()
 export class TestMailPreparation implements SinglesPreparation {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(CampaignComposer) private readonly composer: CampaignComposer,
+    @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
+    @Inject(MailRendering) private readonly rendering: MailRendering,
     @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
     @Inject(CustomFieldsQuery) private readonly fields: CustomFieldsQuery,
-    @Inject(MailSealing) private readonly sealing: MailSealing,
+    @Inject(MailSigning) private readonly signing: MailSigning,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
-    const patience = new Patience(PATIENCE_MS);
+    const deadline = new Deadline(LONGEST_WAIT_MS);
     return Promise.all(
       works.map(async (work) => {
-        const prepared = await patience.waitFor(this.#prepare(work));
+        const prepared = await deadline.waitFor(this.#prepare(work));
         if (prepared !== null) return prepared;
         const now = this.clock.now();
         return { ...work, outcome: held(work.delivery, 'rendering', now, now) };
@@ -45,15 +47,15 @@ export class TestMailPreparation implements SinglesPreparation {
       if (await this.#isSuppressed(work)) return { ...work, outcome: skipped(delivery, 'suppressed') };
       const campaignId = await this.#campaignOf(scope, delivery.sourceId);
       if (campaignId === null) return { ...work, outcome: skipped(delivery, 'campaign-deleted') };
-      const mail = await this.composer.asItStands(scope, campaignId);
+      const mail = await this.mails.compile(scope, campaignId);
       const topicNames = mail.topics.map(({ name }) => name);
       const defaults = templateDefaults(await this.fields.definitions(scope));
       const recipient = sampleRecipient(delivery.address, topicNames, defaults);
       const { id: deliveryId, messageId } = delivery;
       // Its links lead to nobody.
       const one = { deliveryId, messageId, recipient, date: this.clock.now(), returnPathHost: null };
-      const composed = { ...(await this.composer.compose(mail, one)), kind: delivery.kind };
-      return await this.sealing.sealOne(work, composed, mail.sender.domain);
+      const composed = { ...(await this.rendering.compose(mail, one)), kind: delivery.kind };
+      return await this.signing.signOne(work, composed, mail.sender.domain);
     } catch (error) {
       const now = this.clock.now();
       return { ...work, outcome: notComposed(delivery, error, now, Math.random) };
