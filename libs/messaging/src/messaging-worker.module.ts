@@ -18,7 +18,11 @@ import { CampaignFinishQuery } from './sending/engine/campaign-finish.query.js';
 import { CampaignPreparation } from './sending/preparation/campaign-preparation.service.js';
 import { CampaignRetryDeliveriesService } from './sending/queueing/campaign-retry-deliveries.service.js';
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
-import { DeliveryEngine, DeliverySources, EngineTools } from './sending/engine/delivery-engine.service.js';
+import {
+  DeliveryEngine,
+  DeliverySenders,
+  DeliverySources,
+} from './sending/engine/delivery-engine.service.js';
 import { DeliveryJournal } from './sending/engine/delivery-journal.service.js';
 import { DeliveryPacing } from './sending/pacing/delivery-pacing.service.js';
 import { DeliveryTransports } from './sending/transports/delivery-transports.service.js';
@@ -89,10 +93,10 @@ import { MessagingModule } from './messaging.module.js';
     DeliveryEngine,
     DeliveryJournal,
     DeliveryPacing,
+    DeliverySenders,
     DeliverySources,
     DeliveryTransports,
     DestinationPace,
-    EngineTools,
     SendingPolicies,
     GuardSenders,
     GuardSending,

@@ -22,8 +22,9 @@ import { TopicStep } from './nodes/topic-step.service.js';
 import { AutomationInstaller } from './templates/automation-installer.service.js';
 import { AutomationEntries } from './runs/automation-entries.service.js';
 import { AutomationsCheckQuery } from './runs/automations-check.query.js';
-import { AutomationRunner, RunnerWork } from './runs/automation-runner.service.js';
+import { AutomationRunner } from './runs/automation-runner.service.js';
 import { AutomationSteps } from './runs/automation-steps.service.js';
+import { AutomationWork } from './runs/automation-work.service.js';
 import { ClosedAutomations } from './runs/closed-automations.service.js';
 import { PacedSteps } from './runs/paced-steps.service.js';
 import { PoisonedRuns } from './runs/poisoned-runs.service.js';
@@ -85,12 +86,12 @@ export class AutomationsModule {}
   providers: [
     AutomationRunner,
     AutomationSteps,
+    AutomationWork,
     ClosedAutomations,
     EmailStep,
     PacedSteps,
     PoisonedRuns,
     RuleSteps,
-    RunnerWork,
     RunsQuery,
     SegmentStep,
     StepTakers,

@@ -3,58 +3,12 @@ import type { Logger } from 'pino';
 import { TRIGGERS_CHANNEL } from '#audience';
 import { Clock } from '#kernel';
 import { describeError, LOGGER, Loop, Notifications } from '#platform';
-import { AutomationEntries } from './automation-entries.service.js';
-import { ClosedAutomations } from './closed-automations.service.js';
-import { PacedSteps } from './paced-steps.service.js';
+import { AutomationWork, type Piece } from './automation-work.service.js';
 import { Rests } from './rests.js';
 import { RUNS_CHANNEL } from './runs.channel.js';
-import { RunsQuery } from './runs.query.js';
-import { WaitingWork } from './waiting-work.query.js';
 
 /** How late a step may be because nobody looked. */
 const POLL_MS = 500;
-
-/** Something to do for one automation. */
-interface Piece {
-  /** What it is, for whoever lets it rest. */
-  readonly of: string;
-  /** True while there is more of it. */
-  readonly work: () => Promise<boolean>;
-}
-
-/** What a runner does for one automation at a time. */
-@Injectable()
-export class RunnerWork {
-  constructor(
-    @Inject(WaitingWork) private readonly waiting: WaitingWork,
-    @Inject(AutomationEntries) private readonly entries: AutomationEntries,
-    @Inject(ClosedAutomations) private readonly closed: ClosedAutomations,
-    @Inject(RunsQuery) private readonly runs: RunsQuery,
-    @Inject(PacedSteps) private readonly steps: PacedSteps,
-  ) {}
-
-  /** Everything there is to do now, a piece each. */
-  async pieces(): Promise<readonly Piece[]> {
-    if (!(await this.waiting.isAny())) return [];
-    const entering = await this.waiting.entries();
-    const closing = await this.waiting.closings();
-    const due = await this.runs.due(false);
-    return [
-      ...entering.map(({ scope, id }) => ({
-        of: `entries of ${id}`,
-        work: async () => (await this.entries.drain(scope, id)) > 0,
-      })),
-      ...closing.map(({ scope, id }) => ({
-        of: `closing of ${id}`,
-        work: () => this.closed.close(scope, id),
-      })),
-      ...due.map((version) => ({
-        of: `steps of version ${version.versionId}`,
-        work: () => this.steps.take(version),
-      })),
-    ];
-  }
-}
 
 /**
  * Keeps people in automations moving, in every worker: lets them in, takes their steps when their time has come, sends
@@ -69,7 +23,7 @@ export class AutomationRunner {
   #stopping = false;
 
   constructor(
-    @Inject(RunnerWork) private readonly work: RunnerWork,
+    @Inject(AutomationWork) private readonly work: AutomationWork,
     @Inject(Notifications) private readonly notifications: Notifications,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(LOGGER) private readonly logger: Logger,

@@ -12,6 +12,8 @@ import { DeliveryJournal } from './delivery-journal.service.js';
 import { DeliveryLane } from './delivery-sender.service.js';
 import { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
 import type { DeliverySource } from '../delivery-source.js';
+import { SlowedDestinations } from '../pacing/slowed-destinations.service.js';
+import type { DeliveryTransport } from '../transports/delivery.transport.js';
 import { DeliveryTransports } from '../transports/delivery-transports.service.js';
 import { OptInPreparation } from '../preparation/opt-in-preparation.service.js';
 import { SinglesSource } from './singles-source.js';
@@ -41,17 +43,30 @@ export class DeliverySources {
   }
 }
 
-/** What every lane has beside its work. */
+/** Makes the senders, one for each kind of mail and environment. */
 @Injectable()
-export class EngineTools {
-  readonly random = Math.random;
-
+export class DeliverySenders {
   constructor(
-    @Inject(DeliveryPacing) readonly pacing: DeliveryPacing,
-    @Inject(MailMetrics) readonly metrics: MailMetrics,
-    @Inject(Clock) readonly clock: Clock,
-    @Inject(LOGGER) readonly logger: Logger,
+    @Inject(DeliveryJournal) private readonly journal: DeliveryJournal,
+    @Inject(DeliveryPacing) private readonly pacing: DeliveryPacing,
+    @Inject(MailMetrics) private readonly metrics: MailMetrics,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
+
+  of(source: DeliverySource, transport: DeliveryTransport): DeliveryLane {
+    const { journal, pacing, metrics, clock, logger } = this;
+    return new DeliveryLane({
+      source,
+      transport,
+      journal,
+      pacing,
+      metrics,
+      clock,
+      logger,
+      random: Math.random,
+    });
+  }
 }
 
 /** Sends what is due, in every worker: one lane for each kind of mail and environment. */
@@ -63,22 +78,21 @@ export class DeliveryEngine {
   constructor(
     @Inject(DeliverySources) private readonly sources: DeliverySources,
     @Inject(DeliveryTransports) private readonly transports: DeliveryTransports,
-    @Inject(DeliveryJournal) private readonly journal: DeliveryJournal,
+    @Inject(DeliverySenders) private readonly senders: DeliverySenders,
+    @Inject(SlowedDestinations) private readonly slowed: SlowedDestinations,
     @Inject(Notifications) private readonly notifications: Notifications,
-    @Inject(EngineTools) private readonly tools: EngineTools,
   ) {}
 
   start(): void {
     for (const environment of ['TEST', 'LIVE'] as const) {
       for (const source of this.sources.of(environment)) {
         const transport = this.transports.for(environment);
-        if (transport === null) continue;
-        this.#lanes.push(new DeliveryLane({ source, transport, journal: this.journal, ...this.#toolsOf() }));
+        if (transport !== null) this.#lanes.push(this.senders.of(source, transport));
       }
     }
     const stops = [
       this.notifications.listen(DELIVERIES_CHANNEL, () => this.wake()),
-      this.tools.pacing.slowed.listen(this.notifications, () => this.wake()),
+      this.slowed.listen(this.notifications, () => this.wake()),
     ];
     this.#stopListening = () => {
       for (const stop of stops) stop();
@@ -101,11 +115,6 @@ export class DeliveryEngine {
     const timer = setTimeout(resolve, timeoutMs);
     await Promise.race([ended, timeout]);
     clearTimeout(timer);
-  }
-
-  #toolsOf() {
-    const { pacing, metrics, clock, logger, random } = this.tools;
-    return { pacing, metrics, clock, logger, random };
   }
 
   async #stopLanes(): Promise<void> {

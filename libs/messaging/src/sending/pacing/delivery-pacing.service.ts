@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { DestinationPace } from './destination-pace.service.js';
-import { SlowedDestinations } from './slowed-destinations.service.js';
 import { WarmUpPace } from './warm-up-pace.service.js';
 
 /** What keeps mail from going faster than is good for it. */
@@ -9,7 +8,6 @@ import { WarmUpPace } from './warm-up-pace.service.js';
 export class DeliveryPacing {
   constructor(
     @Inject(DestinationPace) readonly pace: DestinationPace,
-    @Inject(SlowedDestinations) readonly slowed: SlowedDestinations,
     @Inject(WarmUpPace) readonly warmUp: WarmUpPace,
     @Inject(Clock) readonly clock: Clock,
   ) {}
