@@ -20,7 +20,7 @@ import { CampaignRetryDeliveriesService } from './sending/queueing/campaign-retr
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
 import {
   DeliveryEngine,
-  DeliverySenders,
+  DeliverySenderFactory,
   DeliverySources,
 } from './sending/engine/delivery-engine.service.js';
 import { DeliveryJournal } from './sending/engine/delivery-journal.service.js';
@@ -93,7 +93,7 @@ import { MessagingModule } from './messaging.module.js';
     DeliveryEngine,
     DeliveryJournal,
     DeliveryPacing,
-    DeliverySenders,
+    DeliverySenderFactory,
     DeliverySources,
     DeliveryTransports,
     DestinationPace,

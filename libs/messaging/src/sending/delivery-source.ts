@@ -26,7 +26,7 @@ export interface Admission {
   readonly held: readonly PreparedDelivery[];
 }
 
-/** One kind of work for a lane. */
+/** One kind of work for a sender. */
 export interface DeliverySource {
   /** The next due deliveries, leased with this token; none when there is nothing to do now. */
   claim(limit: number, leaseToken: string): Promise<DeliveryWork[]>;

@@ -9,7 +9,7 @@ import { CampaignSource } from './campaign-source.js';
 import { DELIVERIES_CHANNEL } from '../../deliveries/deliveries.channel.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
 import { DeliveryJournal } from './delivery-journal.service.js';
-import { DeliveryLane } from './delivery-sender.service.js';
+import { DeliverySender } from './delivery-sender.service.js';
 import { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
 import type { DeliverySource } from '../delivery-source.js';
 import { SlowedDestinations } from '../pacing/slowed-destinations.service.js';
@@ -45,7 +45,7 @@ export class DeliverySources {
 
 /** Makes the senders, one for each kind of mail and environment. */
 @Injectable()
-export class DeliverySenders {
+export class DeliverySenderFactory {
   constructor(
     @Inject(DeliveryJournal) private readonly journal: DeliveryJournal,
     @Inject(DeliveryPacing) private readonly pacing: DeliveryPacing,
@@ -54,9 +54,9 @@ export class DeliverySenders {
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  of(source: DeliverySource, transport: DeliveryTransport): DeliveryLane {
+  of(source: DeliverySource, transport: DeliveryTransport): DeliverySender {
     const { journal, pacing, metrics, clock, logger } = this;
-    return new DeliveryLane({
+    return new DeliverySender({
       source,
       transport,
       journal,
@@ -69,16 +69,16 @@ export class DeliverySenders {
   }
 }
 
-/** Sends what is due, in every worker: one lane for each kind of mail and environment. */
+/** Sends what is due, in every worker: one sender for each kind of mail and environment. */
 @Injectable()
 export class DeliveryEngine {
-  readonly #lanes: DeliveryLane[] = [];
+  readonly #senders: DeliverySender[] = [];
   #stopListening: () => void = () => undefined;
 
   constructor(
     @Inject(DeliverySources) private readonly sources: DeliverySources,
     @Inject(DeliveryTransports) private readonly transports: DeliveryTransports,
-    @Inject(DeliverySenders) private readonly senders: DeliverySenders,
+    @Inject(DeliverySenderFactory) private readonly factory: DeliverySenderFactory,
     @Inject(SlowedDestinations) private readonly slowed: SlowedDestinations,
     @Inject(Notifications) private readonly notifications: Notifications,
   ) {}
@@ -87,7 +87,7 @@ export class DeliveryEngine {
     for (const environment of ['TEST', 'LIVE'] as const) {
       for (const source of this.sources.of(environment)) {
         const transport = this.transports.for(environment);
-        if (transport !== null) this.#lanes.push(this.senders.of(source, transport));
+        if (transport !== null) this.#senders.push(this.factory.of(source, transport));
       }
     }
     const stops = [
@@ -97,11 +97,11 @@ export class DeliveryEngine {
     this.#stopListening = () => {
       for (const stop of stops) stop();
     };
-    for (const lane of this.#lanes) lane.start();
+    for (const sender of this.#senders) sender.start();
   }
 
   wake(): void {
-    for (const lane of this.#lanes) lane.wake();
+    for (const sender of this.#senders) sender.wake();
   }
 
   /**
@@ -110,15 +110,15 @@ export class DeliveryEngine {
    */
   async stop(timeoutMs: number): Promise<void> {
     this.#stopListening();
-    const ended = this.#stopLanes();
+    const ended = this.#stopSenders();
     const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, timeoutMs);
     await Promise.race([ended, timeout]);
     clearTimeout(timer);
   }
 
-  async #stopLanes(): Promise<void> {
-    await Promise.all(this.#lanes.map((lane) => lane.stop()));
+  async #stopSenders(): Promise<void> {
+    await Promise.all(this.#senders.map((sender) => sender.stop()));
     await this.transports.close();
   }
 }

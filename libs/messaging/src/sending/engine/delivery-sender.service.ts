@@ -19,7 +19,7 @@ const GATHER_MS = 3;
 /** Nothing that is written stays unflushed longer. */
 const FLUSHED_AFTER_MS = 3_000;
 
-export interface LaneParts {
+export interface SenderParts {
   readonly source: DeliverySource;
   readonly transport: DeliveryTransport;
   readonly journal: DeliveryJournal;
@@ -41,7 +41,7 @@ interface FinishedWork extends DeliveryWork {
  * that ended and marks the next ones SENDING; a mail goes on the wire only after its mark is committed, and
  * its place is free only after its outcome is. So a killed sender leaves at most `capacity` mails in doubt.
  */
-export class DeliveryLane {
+export class DeliverySender {
   readonly #loop: Loop;
   readonly #onWire = new Map<string, DeliveryWork>();
   readonly #pause = new RoutePause();
@@ -55,7 +55,7 @@ export class DeliveryLane {
   #signal: (() => void) | undefined;
   #renewal: NodeJS.Timeout | undefined;
 
-  constructor(private readonly parts: LaneParts) {
+  constructor(private readonly parts: SenderParts) {
     this.#loop = new Loop(
       POLL_MS,
       () => this.#pass(),

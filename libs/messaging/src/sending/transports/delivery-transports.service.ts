@@ -21,7 +21,7 @@ export class DeliveryTransports {
     this.#testInbox = new TestInboxDelivery(database, clock);
   }
 
-  /** Shared by the lanes of an environment; null when live mail has nowhere to go and waits. */
+  /** Shared by the senders of an environment; null when live mail has nowhere to go and waits. */
   for(environment: Environment): DeliveryTransport | null {
     if (environment === 'TEST') return this.#testInbox;
     this.#smtp ??= this.#connectSmtp();

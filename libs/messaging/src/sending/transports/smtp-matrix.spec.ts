@@ -8,7 +8,7 @@ import { letTimeGo, stopTime, timedOut } from '#testing/time-limits';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
 import { DeliverySources } from '../engine/delivery-engine.service.js';
 import { DeliveryJournal } from '../engine/delivery-journal.service.js';
-import { DeliveryLane } from '../engine/delivery-sender.service.js';
+import { DeliverySender } from '../engine/delivery-sender.service.js';
 import { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
 import { SmtpDelivery } from './smtp.transport.js';
 
@@ -185,7 +185,7 @@ describe('a delivery to a relay', () => {
     return delivery?.id ?? '';
   }
 
-  /** Sends one mail through a lane of its own, and resolves when nobody holds it. */
+  /** Sends one mail through a sender of its own, and resolves when nobody holds it. */
   async function attempt(
     deliveryId: string,
     transport: SmtpTransport,
@@ -193,7 +193,7 @@ describe('a delivery to a relay', () => {
   ): Promise<DeliveryRow | undefined> {
     const source = fixture.get(DeliverySources).of('LIVE').at(-1);
     if (source === undefined) throw new Error('There is no source of campaigns.');
-    const lane = new DeliveryLane({
+    const sender = new DeliverySender({
       source,
       transport: new SmtpDelivery(transport),
       journal: fixture.get(DeliveryJournal),
@@ -203,7 +203,7 @@ describe('a delivery to a relay', () => {
       logger: pino({ level: 'silent' }),
       random: () => 0.5,
     });
-    lane.start();
+    sender.start();
     try {
       const tried = eventually('it was tried', async () => {
         const [found] = await fixture.test.query<DeliveryRow>(
@@ -216,7 +216,7 @@ describe('a delivery to a relay', () => {
       return await (isSilent === null ? tried : timedOut(tried, isSilent));
     } finally {
       letTimeGo();
-      await lane.stop();
+      await sender.stop();
       await transport.close();
     }
   }
