@@ -6,7 +6,7 @@ import type { ProjectScope } from '#kernel';
 import { Database, presentAnd, type Sql } from '#platform';
 import { MailAnnouncements } from '../../engagement/events/mail-announcements.service.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
-import { exchangeStatement, isHeld, type JournalEntry } from './outcome-batch.query.js';
+import { isHeld, type OutcomeBatch, outcomeBatchStatement } from './outcome-batch.query.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 import {
   returnedClass,
@@ -20,7 +20,7 @@ import { PRESENT_ERA } from './server-epoch.query.js';
 /** The topic of an automation's mail, of a version called `v`, as `uuid[]`. */
 const TOPIC_OF_STEP = sql`array[v.mail_topic_ids[messaging.place_of_step(d.source_id) + 1]]`;
 
-/** What an exchange came to. */
+/** What an outcome batch came to. */
 export interface WrittenEntry {
   /** The ids of `starting` that may be sent now. */
   readonly marked: ReadonlySet<string>;
@@ -29,7 +29,7 @@ export interface WrittenEntry {
 }
 
 /**
- * Writes the engine's progress: all outcomes and all marks of an exchange in one statement. Only rows whose lease is
+ * Writes the engine's progress: an outcome batch in one statement. Only rows whose lease is
  * still this sender's are touched.
  */
 @Injectable()
@@ -46,10 +46,10 @@ export class DeliveryJournal {
    * Marks those of `starting` that may be sent now: still leased, their campaign still sending, and still wanted. A
    * pause or an unsubscription that has been committed before counts. All of the entry lies in one partition.
    */
-  async write(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<WrittenEntry> {
-    if (!this.#hasConsequences(scope, entry)) return this.#exchange(scope, entry, now);
+  async write(scope: ProjectScope, entry: OutcomeBatch, now: Date): Promise<WrittenEntry> {
+    if (!this.#hasConsequences(scope, entry)) return this.#writeBatch(scope, entry, now);
     await this.#record(scope, { ...entry, starting: [] }, now);
-    return this.#exchange(scope, { ...entry, outcomes: [] }, now);
+    return this.#writeBatch(scope, { ...entry, outcomes: [] }, now);
   }
 
   /** The server's present era. */
@@ -69,19 +69,19 @@ export class DeliveryJournal {
     await this.database.system(({ db }) => sql`select pg_current_xact_id()`.execute(db));
   }
 
-  async #exchange(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<WrittenEntry> {
+  async #writeBatch(scope: ProjectScope, entry: OutcomeBatch, now: Date): Promise<WrittenEntry> {
     const { name, statement } = this.#statementOf(scope, entry, now, false);
     const [row] = await this.database.statement(scope, { name, flushed: entry.flushed }, statement);
-    if (row === undefined) throw new Error('The exchange was not answered.');
+    if (row === undefined) throw new Error('The outcome batch was not answered.');
     return { marked: new Set(row.marked === '' ? [] : row.marked.split(',')), era: row.era };
   }
 
-  #statementOf(scope: ProjectScope, entry: JournalEntry, now: Date, tells: boolean) {
+  #statementOf(scope: ProjectScope, entry: OutcomeBatch, now: Date, tells: boolean) {
     const wanted = {
       ofCampaign: this.recipients.mayReceive(sql`d.subscriber_id`, sql`c.topic_ids`, now),
       ofAutomation: this.recipients.mayReceive(sql`d.subscriber_id`, TOPIC_OF_STEP, now),
     };
-    return exchangeStatement(entry, {
+    return outcomeBatchStatement(entry, {
       tells,
       wanted,
       settle: (change) => this.quota.settling(scope, change.period, change),
@@ -89,7 +89,7 @@ export class DeliveryJournal {
   }
 
   /**
-   * Lengthens the lease on deliveries in hand, all of one partition. It waits for no exchange, which may wait for it: what one
+   * Lengthens the lease on deliveries in hand, all of one partition. It waits for no outcome batch, which may wait for it: what one
    * writes just now is left to the next renewal.
    */
   async renew(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): Promise<void> {
@@ -117,12 +117,12 @@ export class DeliveryJournal {
   }
 
   /** Whether more follows from the outcomes: then they are written in a transaction with it. */
-  #hasConsequences(scope: ProjectScope, { outcomes }: JournalEntry): boolean {
+  #hasConsequences(scope: ProjectScope, { outcomes }: OutcomeBatch): boolean {
     if (outcomes.some(isReturned)) return true;
     return this.announcements.hearsDelivered(scope) && outcomes.some(({ state }) => state === 'SENT');
   }
 
-  async #record(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<void> {
+  async #record(scope: ProjectScope, entry: OutcomeBatch, now: Date): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
       const tells = this.announcements.hearsDelivered(scope);
       const { rows } = await this.#statementOf(scope, entry, now, tells).statement.execute(db);

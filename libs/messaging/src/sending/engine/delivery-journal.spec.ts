@@ -40,13 +40,13 @@ describe('the journal of deliveries', () => {
       'select id, lease_until as ends from messaging.deliveries order by id',
     );
 
-  it('renews leases while an exchange writes some of them, and neither waits for the other for ever', async () => {
+  it('renews leases while an outcome batch writes some of them, and neither waits for the other for ever', async () => {
     const [first, second] = await claimed(2);
-    const exchange = new pg.Client({ connectionString: fixture.test.adminUrl });
-    await exchange.connect();
+    const writer = new pg.Client({ connectionString: fixture.test.adminUrl });
+    await writer.connect();
     const lock = (delivery: ClaimedDelivery | undefined) =>
-      exchange.query('select from messaging.deliveries where id = $1 for no key update', [delivery?.id]);
-    await exchange.query('begin');
+      writer.query('select from messaging.deliveries where id = $1 for no key update', [delivery?.id]);
+    await writer.query('begin');
     await lock(second);
     fixture.clock.advance(5_000);
     let isOver = false;
@@ -55,8 +55,8 @@ describe('the journal of deliveries', () => {
       .finally(() => (isOver = true));
     await eventually('it is over, or waits', async () => isOver || (await isWaiting()));
     await lock(first);
-    await exchange.query('commit');
-    await exchange.end();
+    await writer.query('commit');
+    await writer.end();
     await renewal;
     const now = fixture.clock.now().getTime();
     expect(await leaseEnds()).toEqual([

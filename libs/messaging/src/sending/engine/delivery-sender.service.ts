@@ -7,14 +7,14 @@ import { type DeliveryOutcome, outcomeOf } from '../delivery-outcome.js';
 import type { DeliverySource, DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 import type { DeliveryTransport } from '../transports/delivery.transport.js';
 import { RENEW_EVERY_MS } from './lease.js';
-import { exchangesOf, groupByScope } from './outcome-groups.js';
+import { groupByScope, outcomeBatchesOf } from './outcome-groups.js';
 import { RoutePause } from './route-pause.js';
 import { UnflushedOutcomes } from './unflushed-outcomes.js';
 
 const POLL_MS = 1_000;
-/** How many exchanges are prepared ahead, at least. */
+/** How many outcome batches are prepared ahead, at least. */
 const AHEAD = 5;
-/** An exchange costs the database almost as much for one mail as for ten, so near ends are waited for so long. */
+/** An outcome batch costs the database almost as much for one mail as for ten, so near ends are waited for so long. */
 const GATHER_MS = 3;
 /** Nothing that is written stays unflushed longer. */
 const FLUSHED_AFTER_MS = 3_000;
@@ -37,7 +37,7 @@ interface FinishedWork extends DeliveryWork {
 }
 
 /**
- * Sends one kind of deliveries through one transport. Each exchange with the database records the attempts
+ * Sends one kind of deliveries through one transport. Each outcome batch records the attempts
  * that ended and marks the next ones SENDING; a mail goes on the wire only after its mark is committed, and
  * its place is free only after its outcome is. So a killed sender leaves at most `capacity` mails in doubt.
  */
@@ -89,15 +89,15 @@ export class DeliverySender {
     for (;;) {
       if (this.#stopping || this.#pause.isOn(this.#nowMs())) await this.#giveBack();
       else await this.#refill();
-      if (this.#hasExchange()) {
+      if (this.#hasBatch()) {
         await this.#gather();
-        await this.#exchange();
+        await this.#writeBatch();
       } else if (this.#onWire.size > 0 || this.#claiming) await this.#change();
       else return;
     }
   }
 
-  #hasExchange(): boolean {
+  #hasBatch(): boolean {
     const canStart = this.#ready.length > 0 && this.#freePlaces() > 0 && !this.#stopping;
     return this.#finished.length > 0 || canStart;
   }
@@ -149,14 +149,14 @@ export class DeliverySender {
     }
   }
 
-  async #exchange(): Promise<void> {
+  async #writeBatch(): Promise<void> {
     const finished = this.#finished;
     const mails = this.#stopping ? [] : this.#ready.splice(0, this.#freePlaces());
     this.#finished = [];
     try {
-      for (const group of exchangesOf([...finished, ...mails])) await this.#write(group);
+      for (const group of outcomeBatchesOf([...finished, ...mails])) await this.#write(group);
     } catch (error) {
-      // Nothing is on a wire that was not before; what ended is written with the next exchange.
+      // Nothing is on a wire that was not before; what ended is written with the next outcome batch.
       this.#finished.push(...finished);
       this.#ready.unshift(...mails.filter(({ delivery }) => !this.#onWire.has(delivery.id)));
       throw error;
@@ -262,7 +262,7 @@ export class DeliverySender {
     }
   }
 
-  /** The last outcomes of a campaign have no exchange after them that would show it. */
+  /** The last outcomes of a campaign have no outcome batch after them that would show it. */
   async #lookForCrash(): Promise<void> {
     const [work] = this.#unflushed.newest();
     if (work === undefined) return;

@@ -7,8 +7,8 @@ import type { DeliveryOutcome } from '../delivery-outcome.js';
 import type { WrittenState } from './returned-deliveries.service.js';
 import { PRESENT_ERA } from './server-epoch.query.js';
 
-/** What one exchange writes: how attempts ended, and which deliveries go on the wire next. */
-export interface JournalEntry {
+/** What one outcome batch writes: how attempts ended, and which deliveries go on the wire next. */
+export interface OutcomeBatch {
   readonly outcomes: readonly DeliveryOutcome[];
   readonly starting: readonly ClaimedDelivery[];
   /** The period to settle against; null where e-mails are not counted. */
@@ -18,7 +18,7 @@ export interface JournalEntry {
 }
 
 /** What other contexts say of it, as SQL. */
-export interface ExchangeParts {
+export interface OutcomeBatchParts {
   /** Whether the world outside is told of what was sent. */
   readonly tells: boolean;
   /** Whether the mail may go: of a delivery `d` and its campaign `c`, or the version `v` of its automation. */
@@ -30,7 +30,7 @@ export interface ExchangeParts {
   }) => RawBuilder<unknown>;
 }
 
-export interface ExchangeRow {
+export interface OutcomeBatchRow {
   /** Ids, with commas between. */
   readonly marked: string;
   /** Ids of what was sent, with commas between; empty where nobody is told. */
@@ -41,15 +41,15 @@ export interface ExchangeRow {
 }
 
 /** One statement, and the name that stands for its text: it is planned once for a kind of mail and a partition. */
-export interface ExchangeStatement {
+export interface OutcomeBatchStatement {
   readonly name: string;
-  readonly statement: RawBuilder<ExchangeRow>;
+  readonly statement: RawBuilder<OutcomeBatchRow>;
 }
 
-export function exchangeStatement(
-  { outcomes, starting, usagePeriod }: JournalEntry,
-  { wanted, settle, tells }: ExchangeParts,
-): ExchangeStatement {
+export function outcomeBatchStatement(
+  { outcomes, starting, usagePeriod }: OutcomeBatch,
+  { wanted, settle, tells }: OutcomeBatchParts,
+): OutcomeBatchStatement {
   const { sent = [], rest = [] } = Object.groupBy(outcomes, ({ state }) =>
     state === 'SENT' ? 'sent' : 'rest',
   );
@@ -57,7 +57,7 @@ export function exchangeStatement(
   const queuedOn = deliveries[0]?.queuedOn ?? null;
   const kinds = [...new Set(deliveries.map(({ kind }) => kind))].sort();
   const settlement = settle({ period: sql`n.period`, used: sql`n.used`, released: sql`n.released` });
-  const statement = sql<ExchangeRow>`
+  const statement = sql<OutcomeBatchRow>`
     with ${writing({ sent, rest }, queuedOn)}, ${countingSent('written')}, settled as (
       select ${settlement} from (
         select ${usagePeriod}::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
@@ -71,7 +71,7 @@ export function exchangeStatement(
       ${tells ? SENT_IDS : sql`''`} as sent, ${PRESENT_ERA} as era, (select count(*) from settled) as settled
   `;
   const parts = rest.length === 0 ? [] : ['rest'];
-  return { name: ['delivery-exchange', ...parts, ...kinds, monthOf(queuedOn)].join('.'), statement };
+  return { name: ['outcome-batch', ...parts, ...kinds, monthOf(queuedOn)].join('.'), statement };
 }
 
 const SENT_IDS = sql`array_to_string(array(select id from written where state = 'SENT'), ',')`;
@@ -159,7 +159,7 @@ function isOneOf(deliveries: readonly ClaimedDelivery[], queuedOn: string | null
 }
 
 /** Whether a delivery `d` of one of these kinds is still wanted; of another kind it is not. */
-function mayGo(kinds: readonly DeliveryKind[], wanted: ExchangeParts['wanted']): RawBuilder<unknown> {
+function mayGo(kinds: readonly DeliveryKind[], wanted: OutcomeBatchParts['wanted']): RawBuilder<unknown> {
   const conditions = {
     CAMPAIGN: sql`exists (
       select from messaging.campaigns c

@@ -4,7 +4,7 @@ import type { DeliveryWork } from '../delivery-source.js';
  * One statement for one scope. Of several all outcomes are written before any mark: a mail must not
  * go on the wire in the place of one whose outcome is still to be written.
  */
-export function exchangesOf<Work extends DeliveryWork>(works: readonly Work[]): Work[][] {
+export function outcomeBatchesOf<Work extends DeliveryWork>(works: readonly Work[]): Work[][] {
   const groups = groupByScope(works);
   if (groups.length === 1) return groups;
   return [
