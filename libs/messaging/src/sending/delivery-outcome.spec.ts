@@ -29,7 +29,7 @@ function claimed(differences: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
     address: 'ada@example.com',
     messageId: '<m@example.com>',
     leaseToken: 'l',
-    leaseEra: null,
+    leaseEpoch: null,
     attempt: 0,
     createdAt: due,
     dueSince: due,

@@ -73,9 +73,9 @@ const openOf = ({ id, queued_on }: ClosingCampaign) => sql`
  */
 async function endOpen(db: Sql, campaign: ClosingCampaign, now: Date): Promise<ClosedChunk> {
   const reason = campaign.status === 'FAILED' ? 'campaign-failed' : 'campaign-cancelled';
-  const inDoubt = sql`coalesce(${isInDoubt('d', sql`(select era from present)`)}, false)`;
+  const inDoubt = sql`coalesce(${isInDoubt('d', sql`(select epoch from present)`)}, false)`;
   const { rows } = await sql<ClosedChunk>`
-    with present as materialized (select messaging.current_era() as era), open as materialized (
+    with present as materialized (select messaging.current_era() as epoch), open as materialized (
       select d.id, d.queued_on, ${inDoubt} as in_doubt from messaging.deliveries d
       where ${openOf(campaign)} and (not ${inDoubt} or d.lease_until <= ${now})
       limit ${CHUNK} for update of d skip locked

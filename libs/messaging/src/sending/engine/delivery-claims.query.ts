@@ -62,31 +62,31 @@ export const isOver = sql`
 const ofKind = (which: SinglesKind): RawBuilder<unknown> =>
   which === 'AUTOMATION' ? sql`d.kind = 'AUTOMATION'` : sql`d.kind in ('OPT_IN', 'TEST')`;
 
-/** What may have been on a wire when its sender died: marked so, or of an era whose last marks may be missing. */
-export const isInDoubt = (row: 'd' | 'due', era: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  (${sql.ref(row)}.state = 'SENDING' or (${sql.ref(row)}.state = 'CLAIMED' and ${sql.ref(row)}.lease_era <> ${era}))
+/** What may have been on a wire when its sender died: marked so, or of an epoch whose last marks may be missing. */
+export const isInDoubt = (row: 'd' | 'due', epoch: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  (${sql.ref(row)}.state = 'SENDING' or (${sql.ref(row)}.state = 'CLAIMED' and ${sql.ref(row)}.lease_era <> ${epoch}))
 `;
 
-/** `inEra`: the marks that follow are not waited for. */
+/** `inEpoch`: the marks that follow are not waited for. */
 const claim = (
   candidates: RawBuilder<unknown>,
   leaseToken: string,
-  { inEra }: { readonly inEra: boolean },
+  { inEpoch }: { readonly inEpoch: boolean },
 ): RawBuilder<unknown> => sql`
-  present as materialized (select messaging.current_era() as era),
+  present as materialized (select messaging.current_era() as epoch),
   due as materialized (
-    select due.id, due.queued_on, coalesce(${isInDoubt('due', sql`present.era`)}, false) as in_doubt,
-      due.possible_duplicate, present.era
+    select due.id, due.queued_on, coalesce(${isInDoubt('due', sql`present.epoch`)}, false) as in_doubt,
+      due.possible_duplicate, present.epoch
     from (${candidates}) due cross join present
   ),
   claimed as (
     update messaging.deliveries d set state = 'CLAIMED', lease_token = ${leaseToken}, lease_until = ${presentAnd(LEASE_MS)},
-      lease_era = case when ${inEra}::boolean then due.era end,
+      lease_era = case when ${inEpoch}::boolean then due.epoch end,
       possible_duplicate = d.possible_duplicate or due.in_doubt
     from due where d.id = due.id and d.queued_on = due.queued_on
     returning d.id, d.queued_on as "queuedOn", d.kind, d.source_id as "sourceId", d.subscriber_id as "subscriberId",
       d.address, d.message_id as "messageId", d.lease_token as "leaseToken",
-      d.lease_era as "leaseEra", d.attempt, d.created_at as "createdAt",
+      d.lease_era as "leaseEpoch", d.attempt, d.created_at as "createdAt",
       coalesce(d.due_since, ${present}) as "dueSince", d.environment_id,
       due.in_doubt as interrupted, due.possible_duplicate as "possibleDuplicate"
   )
@@ -147,7 +147,7 @@ export class DeliveryClaimsQuery {
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async ({ db }) => {
-      const claimed = claim(candidates, leaseToken, { inEra: ambiguousPolicy === 'RESEND' });
+      const claimed = claim(candidates, leaseToken, { inEpoch: ambiguousPolicy === 'RESEND' });
       const { rows } = await sql<ClaimedDelivery>`${prepared} with ${claimed} select * from claimed`.execute(
         db,
       );
@@ -171,7 +171,7 @@ export class DeliveryClaimsQuery {
     if (!(await this.#isAnySingle(which))) return [];
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<ScopeColumns & ClaimedDelivery>`
-        with ${claim(candidates, leaseToken, { inEra: false })}
+        with ${claim(candidates, leaseToken, { inEpoch: false })}
         select c.*, e.tenant_id, e.project_id, e.environment
         from claimed c cross join lateral access.find_environment(c.environment_id) e
       `.execute(db);

@@ -15,7 +15,7 @@ import {
   type WrittenState,
 } from './returned-deliveries.service.js';
 import { LEASE_MS } from './lease.js';
-import { PRESENT_ERA } from './server-epoch.query.js';
+import { CURRENT_EPOCH } from './server-epoch.query.js';
 
 /** The topic of an automation's mail, of a version called `v`, as `uuid[]`. */
 const TOPIC_OF_STEP = sql`array[v.mail_topic_ids[messaging.place_of_step(d.source_id) + 1]]`;
@@ -24,8 +24,8 @@ const TOPIC_OF_STEP = sql`array[v.mail_topic_ids[messaging.place_of_step(d.sourc
 export interface WrittenEntry {
   /** The ids of `starting` that may be sent now. */
   readonly marked: ReadonlySet<string>;
-  /** The era in which it was written: see `messaging.server_era`. */
-  readonly era: number;
+  /** The epoch in which it was written: see `messaging.server_era`. */
+  readonly epoch: number;
 }
 
 /**
@@ -52,15 +52,15 @@ export class DeliveryJournal {
     return this.#writeBatch(scope, { ...entry, outcomes: [] }, now);
   }
 
-  /** The server's present era. */
-  async era(scope: ProjectScope): Promise<number> {
+  /** The server's present epoch. */
+  async epoch(scope: ProjectScope): Promise<number> {
     const [row] = await this.database.statement(
       scope,
-      { name: 'delivery-era', flushed: false },
-      sql<{ readonly era: number }>`select ${PRESENT_ERA} as era`,
+      { name: 'delivery-epoch', flushed: false },
+      sql<{ readonly epoch: number }>`select ${CURRENT_EPOCH} as epoch`,
     );
-    if (row === undefined) throw new Error('The server did not tell its era.');
-    return row.era;
+    if (row === undefined) throw new Error('The server did not tell its epoch.');
+    return row.epoch;
   }
 
   /** Resolves when all that was committed before outlasts a crash of the server. */
@@ -73,7 +73,7 @@ export class DeliveryJournal {
     const { name, statement } = this.#statementOf(scope, entry, now, false);
     const [row] = await this.database.statement(scope, { name, flushed: entry.flushed }, statement);
     if (row === undefined) throw new Error('The outcome batch was not answered.');
-    return { marked: new Set(row.marked === '' ? [] : row.marked.split(',')), era: row.era };
+    return { marked: new Set(row.marked === '' ? [] : row.marked.split(',')), epoch: row.epoch };
   }
 
   #statementOf(scope: ProjectScope, entry: OutcomeBatch, now: Date, tells: boolean) {

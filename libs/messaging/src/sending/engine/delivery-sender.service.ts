@@ -134,8 +134,8 @@ export class DeliverySender {
       const begun = performance.now();
       const works = await this.parts.source.claim(limit, newId());
       // A claim is waited for, and with it all that was written before.
-      const era = works[0]?.delivery.leaseEra ?? null;
-      if (era !== null) this.#unflushed.flushed(era, begun);
+      const epoch = works[0]?.delivery.leaseEpoch ?? null;
+      if (epoch !== null) this.#unflushed.flushed(epoch, begun);
       if (works.length === 0) this.#exhausted = true;
       const prepared = await this.parts.source.prepare(works);
       const decided = prepared.filter((work) => 'outcome' in work);
@@ -170,10 +170,10 @@ export class DeliverySender {
     const outcomes = ended.map(({ outcome }) => outcome);
     const mails = group.filter((work) => 'mail' in work);
     const starting = mails.map(({ delivery }) => delivery);
-    const flushed = first.delivery.leaseEra === null;
+    const flushed = first.delivery.leaseEpoch === null;
     const entry = { outcomes, starting, usagePeriod: first.usagePeriod, flushed };
-    const { marked, era } = await this.parts.journal.write(first.scope, entry, this.parts.clock.now());
-    this.#writeAgain(this.#unflushed.written(era, flushed ? [] : ended, performance.now()));
+    const { marked, epoch } = await this.parts.journal.write(first.scope, entry, this.parts.clock.now());
+    this.#writeAgain(this.#unflushed.written(epoch, flushed ? [] : ended, performance.now()));
     for (const { delivery, state } of outcomes) this.parts.metrics.count(delivery.kind, state);
     for (const work of mails) if (marked.has(work.delivery.id)) void this.#send(work);
     const refused = mails.filter(({ delivery }) => !marked.has(delivery.id));
@@ -266,9 +266,9 @@ export class DeliverySender {
   async #lookForCrash(): Promise<void> {
     const [work] = this.#unflushed.newest();
     if (work === undefined) return;
-    const era = await this.parts.journal.era(work.scope);
-    this.#writeAgain(this.#unflushed.written(era, [], performance.now()));
-    this.#unflushed.flushed(era, performance.now() - FLUSHED_AFTER_MS);
+    const epoch = await this.parts.journal.epoch(work.scope);
+    this.#writeAgain(this.#unflushed.written(epoch, [], performance.now()));
+    this.#unflushed.flushed(epoch, performance.now() - FLUSHED_AFTER_MS);
   }
 
   #nowMs(): number {

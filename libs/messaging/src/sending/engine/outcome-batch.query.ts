@@ -5,7 +5,7 @@ import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js
 import { isSending } from './delivery-claims.query.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 import type { WrittenState } from './returned-deliveries.service.js';
-import { PRESENT_ERA } from './server-epoch.query.js';
+import { CURRENT_EPOCH } from './server-epoch.query.js';
 
 /** What one outcome batch writes: how attempts ended, and which deliveries go on the wire next. */
 export interface OutcomeBatch {
@@ -37,7 +37,7 @@ export interface OutcomeBatchRow {
   readonly sent: string;
   /** What the next hop refused for good because of the address. */
   readonly returned: readonly WrittenState[];
-  readonly era: number;
+  readonly epoch: number;
 }
 
 /** One statement, and the name that stands for its text: it is planned once for a kind of mail and a partition. */
@@ -68,7 +68,7 @@ export function outcomeBatchStatement(
     select array_to_string(array(select id from marked), ',') as marked,
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'state', state, 'reason', reason)), '[]')
         from written where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
-      ${tells ? SENT_IDS : sql`''`} as sent, ${PRESENT_ERA} as era, (select count(*) from settled) as settled
+      ${tells ? SENT_IDS : sql`''`} as sent, ${CURRENT_EPOCH} as epoch, (select count(*) from settled) as settled
   `;
   const parts = rest.length === 0 ? [] : ['rest'];
   return { name: ['outcome-batch', ...parts, ...kinds, monthOf(queuedOn)].join('.'), statement };

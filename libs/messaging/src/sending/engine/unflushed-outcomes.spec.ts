@@ -11,7 +11,7 @@ describe('outcomes that were not waited for', () => {
     expect(outcomes.written(3, [], 50)).toEqual(['d']);
   });
 
-  it('are forgotten once they are safe, and not by what was written before them or in another era', () => {
+  it('are forgotten once they are safe, and not by what was written before them or in another epoch', () => {
     const outcomes = new UnflushedOutcomes<string>();
     outcomes.written(1, ['a'], 10);
     outcomes.written(1, ['b'], 20);

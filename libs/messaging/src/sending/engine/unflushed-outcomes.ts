@@ -3,7 +3,7 @@
  * writes it again when there was one.
  */
 export class UnflushedOutcomes<Work> {
-  #era: number | null = null;
+  #epoch: number | null = null;
   #works: { readonly work: Work; readonly at: number }[] = [];
 
   get size(): number {
@@ -14,17 +14,17 @@ export class UnflushedOutcomes<Work> {
     return this.#works.slice(-1).map(({ work }) => work);
   }
 
-  /** Takes note of works that were written in this era. Resolves to those that a crash may have undone. */
-  written(era: number, works: readonly Work[], at: number): Work[] {
-    const lost = this.#era === era ? [] : this.#works.map(({ work }) => work);
+  /** Takes note of works that were written in this epoch. Resolves to those that a crash may have undone. */
+  written(epoch: number, works: readonly Work[], at: number): Work[] {
+    const lost = this.#epoch === epoch ? [] : this.#works.map(({ work }) => work);
     if (lost.length > 0) this.#works = [];
-    this.#era = era;
+    this.#epoch = epoch;
     for (const work of works) this.#works.push({ work, at });
     return lost;
   }
 
-  /** All that was written before this moment is safe, if it was written in this era. */
-  flushed(era: number, before: number): void {
-    if (era === this.#era) this.#works = this.#works.filter(({ at }) => at >= before);
+  /** All that was written before this moment is safe, if it was written in this epoch. */
+  flushed(epoch: number, before: number): void {
+    if (epoch === this.#epoch) this.#works = this.#works.filter(({ at }) => at >= before);
   }
 }
