@@ -29,7 +29,7 @@ import { ClosedAutomations } from './runs/closed-automations.service.js';
 import { PacedSteps } from './runs/paced-steps.service.js';
 import { PoisonedRuns } from './runs/poisoned-runs.service.js';
 import { RunsQuery } from './runs/runs.query.js';
-import { WalkedRuns } from './runs/walked-runs.service.js';
+import { StepBatches } from './runs/step-batches.service.js';
 import { TriggerSegments } from './editing/trigger-segments.service.js';
 import { VersionPlans } from './runs/version-plans.service.js';
 import { WaitingWork } from './runs/waiting-work.query.js';
@@ -97,7 +97,7 @@ export class AutomationsModule {}
     StepTakers,
     TopicStep,
     WaitingWork,
-    WalkedRuns,
+    StepBatches,
     WebhookCaller,
     WebhookCalls,
     WebhookClient,

@@ -33,7 +33,7 @@ export interface TakenStep {
 }
 
 /** What a number of people do until each of them waits, calls somebody or has come to an end. */
-export class Walk {
+export class StepBatch {
   readonly moves: RunMove[] = [];
   readonly steps: TakenStep[] = [];
   readonly #at = new Map<number, ClaimedRun[]>();

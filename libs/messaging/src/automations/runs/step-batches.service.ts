@@ -4,7 +4,7 @@ import { RecipientsQuery } from '#audience';
 import { Announcer, type Sql } from '#platform';
 import { RunsQuery } from './runs.query.js';
 import type { VersionPlan } from '../nodes/version-plan.js';
-import type { RunMove, Walk } from './step-batch.js';
+import type { RunMove, StepBatch } from './step-batch.js';
 
 const OUTCOMES = { COMPLETED: 'completed', CONVERTED: 'converted' } as const;
 
@@ -16,14 +16,14 @@ interface EndedRun {
 
 /** Writes down where people went, and tells the world outside who came to an end: all with the caller's transaction. */
 @Injectable()
-export class WalkedRuns {
+export class StepBatches {
   constructor(
     @Inject(RunsQuery) private readonly runs: RunsQuery,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
     @Inject(Announcer) private readonly announcer: Announcer,
   ) {}
 
-  async save(db: Sql, plan: VersionPlan, { moves, steps }: Walk, now: Date): Promise<void> {
+  async save(db: Sql, plan: VersionPlan, { moves, steps }: StepBatch, now: Date): Promise<void> {
     await this.runs.save(db, plan.scope, moves, steps, now);
     const ended = new Map(
       moves.flatMap((move) => {
