@@ -1,7 +1,7 @@
-import type { Clock, Environment } from '#kernel';
+import type { Environment } from '#kernel';
 import type { DeliveryClaimsQuery, SinglesKind } from './delivery-claims.query.js';
 import type { DeliveryKind } from '../../deliveries/delivery.js';
-import type { DestinationPace } from '../pacing/destination-pace.service.js';
+import type { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
 import type {
   DeliverySource,
   DeliveryWork,
@@ -19,7 +19,7 @@ export class SinglesSource implements DeliverySource {
     private readonly which: SinglesKind,
     private readonly claims: DeliveryClaimsQuery,
     private readonly preparations: SinglesPreparations,
-    private readonly tools: { readonly pace: DestinationPace; readonly clock: Clock },
+    private readonly pacing: DeliveryPacing,
   ) {}
 
   async claim(limit: number, leaseToken: string): Promise<DeliveryWork[]> {
@@ -30,8 +30,7 @@ export class SinglesSource implements DeliverySource {
   async prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
     // Whether what may have arrived is sent again is not a question of the turn.
     const fresh = works.filter(({ delivery }) => !delivery.interrupted);
-    const { pace, clock } = this.tools;
-    const { going, held } = await pace.admit(fresh, this.which, clock.now());
+    const { going, held } = await this.pacing.admitSingles(fresh, this.which);
     const interrupted = works.filter(({ delivery }) => delivery.interrupted);
     return [...held, ...(await this.#compose([...interrupted, ...going]))];
   }

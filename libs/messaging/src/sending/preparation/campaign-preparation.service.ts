@@ -54,7 +54,6 @@ export class CampaignPreparation {
     }
   }
 
-  /** Who has a place on the day of the domain's warm-up, and a turn with the destination. */
   async #admit(
     works: readonly DeliveryWork[],
     { scope, campaign }: CampaignMail,
@@ -64,9 +63,7 @@ export class CampaignPreparation {
     // Each of its mails would fail the same way.
     if (policy.kind === 'broken') await this.failure.fail(scope, campaign.id, policy.fault);
     if (policy.kind !== 'open') return { going: works, held: [] };
-    const today = await this.pacing.warmUp.admit(works, policy.warmUp, now);
-    const turn = await this.pacing.pace.admit(today.going, campaign.id, now);
-    return { going: turn.going, held: [...today.held, ...turn.held] };
+    return this.pacing.admitCampaign(works, campaign.id, policy.warmUp, now);
   }
 }
 
