@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { CampaignSchema, MessagingWorkerModule } from '#messaging';
 import { loadConfig, migrate, Notifications, PlatformModule } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
-import { CampaignExpansionService } from '../libs/messaging/src/deliveries/campaign-expansion.service.js';
+import { CampaignExpansionService } from '../libs/messaging/src/sending/queueing/campaign-expansion.service.js';
 import { openTestDatabase } from '#testing/database';
 import { insertSubscribers } from '#testing/subscribers';
 import { prepareProject, SECRETS } from '#testing/system';

@@ -10,10 +10,10 @@ import { eventually } from '#testing/eventually';
 import { createProject } from '#testing/fixtures';
 import { tracesOf } from '#testing/traces';
 import { CampaignSchema } from '../campaigns/campaign.schema.js';
-import { CampaignPreparation } from '../deliveries/campaign-preparation.js';
-import { DeliveryClaimsQuery } from '../deliveries/delivery-claims.query.js';
-import { DeliveryJournal } from '../deliveries/delivery-journal.js';
-import type { DeliveryOutcome } from '../deliveries/delivery-outcome.js';
+import { CampaignPreparation } from '../sending/preparation/campaign-preparation.service.js';
+import { DeliveryClaimsQuery } from '../sending/engine/delivery-claims.query.js';
+import { DeliveryJournal } from '../sending/engine/delivery-journal.service.js';
+import type { DeliveryOutcome } from '../sending/delivery-outcome.js';
 import { MessagingWorkerModule } from '../messaging-worker.module.js';
 import { MailErasureService } from './mail-erasure.service.js';
 
