@@ -1,4 +1,5 @@
 export { AudienceModule } from './audience.module.js';
+export { audienceEntities, type AudienceTables } from './audience-tables.js';
 export { AutomatedConsents, type ConsentOutcomes } from './sign-up/automated-consents.service.js';
 export { ConfirmationsQuery, type ConfirmationMail } from './sign-up/confirmations.query.js';
 export {
@@ -119,13 +120,14 @@ export {
   TOPIC_PRIORITIES,
   TOPIC_STATUSES,
   TOPIC_VISIBILITIES,
-  type Topic,
+  type NewTopic,
+  type TopicPatch,
   type TopicPriority,
   type TopicStatus,
 } from './topics/topic.js';
 export { type NamedTopic, type TopicFilter, TopicsQuery, type TopicView } from './topics/topics.query.js';
 export { TopicDeleted } from './topics/topic.events.js';
 export { TopicDeletionService } from './topics/topic-deletion.service.js';
-export { type NewTopic, type TopicPatch, TopicsService } from './topics/topics.service.js';
+export { TopicsService } from './topics/topics.service.js';
 export { type FindUsed, UsageCatalogue, type UsedKind } from './usage/usage-catalogue.js';
 export { InUseError } from './usage/usage.errors.js';
