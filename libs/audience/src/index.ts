@@ -24,7 +24,6 @@ export { FoldCounters } from './counters/fold-counters.task.js';
 export {
   CUSTOM_FIELD_STATUSES,
   CUSTOM_FIELD_TYPES,
-  type CustomField,
   type CustomFieldDefinition,
   type CustomFieldErrors,
   type CustomFieldOption,
@@ -32,6 +31,7 @@ export {
   type CustomFieldType,
   type CustomFieldValue,
   type CustomFieldValues,
+  type CustomFieldView,
 } from './custom-fields/custom-field.js';
 export { parseCustomFieldValue } from './custom-fields/custom-field-value.js';
 export {
@@ -40,12 +40,7 @@ export {
   templateDefaults,
 } from './custom-fields/custom-field-values.js';
 export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
-export {
-  type CustomFieldConfig,
-  type CustomFieldDetails,
-  CustomFieldsService,
-  type NewCustomField,
-} from './custom-fields/custom-fields.service.js';
+export { CustomFieldsService, type NewCustomField } from './custom-fields/custom-fields.service.js';
 export { AddressDigests } from './addresses/address-digests.service.js';
 export { SubscriberErased } from './erasure/erasure.events.js';
 export { ErasureService } from './erasure/erasure.service.js';

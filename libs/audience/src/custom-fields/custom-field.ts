@@ -1,3 +1,6 @@
+import { InvalidStateError } from '#kernel';
+import { patched } from '../patched.js';
+
 export const CUSTOM_FIELD_TYPES = [
   'TEXT',
   'LONG_TEXT',
@@ -38,7 +41,50 @@ export interface CustomFieldDefinition {
 }
 
 /** What a project wants to know of its subscribers beside their name and phone. */
-export interface CustomField extends CustomFieldDefinition {
+export class CustomField implements CustomFieldDefinition {
+  readonly id!: string;
+  readonly environmentId!: number;
+  readonly key!: string;
+  readonly type!: CustomFieldType;
+  displayName!: string;
+  description!: string | null;
+  isRequired!: boolean;
+  defaultValue!: string | null;
+  options!: readonly CustomFieldOption[];
+  status!: CustomFieldStatus;
+  readonly createdAt!: Date;
+  updatedAt!: Date;
+  archivedAt!: Date | null;
+
+  /** Throws InvalidStateError. */
+  change(patch: CustomFieldPatch, now: Date): void {
+    if (this.status === 'ARCHIVED') {
+      throw new InvalidStateError('An archived custom field cannot be changed.', 'ARCHIVED', ['ACTIVE']);
+    }
+    if (patched(this, SETTINGS, patch)) this.updatedAt = now;
+  }
+
+  /** Again: nothing happens. */
+  archive(now: Date): void {
+    if (this.status === 'ARCHIVED') return;
+    this.status = 'ARCHIVED';
+    this.archivedAt = now;
+    this.updatedAt = now;
+  }
+}
+
+const SETTINGS = ['displayName', 'description', 'isRequired', 'defaultValue', 'options'] as const;
+
+/** What can change of a field: its key and its type stay. */
+export type CustomFieldSettings = Pick<CustomField, (typeof SETTINGS)[number]>;
+
+/** What is left out stays; the options are replaced as a whole. */
+export type CustomFieldPatch = {
+  readonly [Setting in keyof CustomFieldSettings]?: CustomFieldSettings[Setting] | undefined;
+};
+
+/** A field of the project or of the system. */
+export interface CustomFieldView extends CustomFieldDefinition {
   readonly id: string;
   readonly description: string | null;
   readonly isSystem: boolean;
