@@ -73,7 +73,8 @@ export { RemoveOldImports } from './imports/remove-old-imports.task.js';
 export { ActivityCatalogue, type MailActivitySource } from './segments/activity-catalogue.query.js';
 export { EvaluateSegments } from './segments/evaluate-segments.task.js';
 export { SegmentEvaluations } from './segments/segment-evaluations.service.js';
-export { SEGMENT_STATUSES, SEGMENT_TYPES, type Segment } from './segments/segment.js';
+export { SEGMENT_STATUSES, SEGMENT_TYPES } from './segments/segment.js';
+export { SegmentDeletionService } from './segments/segment-deletion.service.js';
 export {
   type SegmentMember,
   SegmentMembersQuery,
@@ -82,7 +83,7 @@ export {
 export { type NamedSubscribers, SegmentMembersService } from './segments/segment-members.service.js';
 export { after as durationAfter, parseDuration, type RuleDuration } from './segments/rule-duration.js';
 export type { MailActivity, MailFilter } from './segments/segment-rules.js';
-export { type NamedSegment, SegmentsQuery } from './segments/segments.query.js';
+export { type NamedSegment, SegmentsQuery, type SegmentView } from './segments/segments.query.js';
 export { SegmentsService } from './segments/segments.service.js';
 export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.service.js';
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
@@ -104,7 +105,7 @@ export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribe
 export { type NewSubscriberInput, SignUpService } from './sign-up/sign-up.service.js';
 export { type SubscriberPatch, SubscribersService } from './subscribers/subscribers.service.js';
 export { UnsuppressUnconfirmedError } from './suppressions/suppression.errors.js';
-export type { Suppression } from './suppressions/suppression.js';
+export type { SuppressionDetails } from './suppressions/suppression.js';
 export {
   type SuppressionFilter,
   SuppressionsQuery,

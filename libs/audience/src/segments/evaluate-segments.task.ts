@@ -52,14 +52,13 @@ export class EvaluateSegments extends PeriodicTask {
 
   #stale(): Promise<readonly StaleSegment[]> {
     const before = new Date(this.clock.now().getTime() - FRESH_MS);
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
       const { rows } = await sql<StaleSegment>`
-        select s.id as "segmentId", s.is_due as "isDue", e.tenant_id as "tenantId", e.project_id as "projectId",
-          e.environment_id as "environmentId", e.environment
+        select s.id as segment_id, s.is_due, e.tenant_id, e.project_id, e.environment_id, e.environment
         from audience.segments s cross join lateral access.find_environment(s.environment_id) e
         where s.type = 'DYNAMIC' and (s.is_due or s.evaluated_at <= ${before}) and s.status <> 'ARCHIVED'
         order by s.evaluated_at nulls first, s.id
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows;
     });
   }

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { AudienceTables } from '../audience-tables.js';
 import { ActivityCatalogue } from './activity-catalogue.query.js';
 import type { KnownField, KnownSegment, RuleCatalogue } from './rule-catalogue.js';
 import type { RuleReferences } from './rule-reader.js';
@@ -36,12 +37,16 @@ export class RuleCatalogueQuery {
 
   async #topics(scope: ProjectScope, keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (keys.length === 0) return new Map();
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ id: string; key: string }>`
-        select id, topic_key as key from audience.topics
-        where environment_id = ${scope.environmentId} and topic_key = any(${asText(keys)}::text[]) and deleted_at is null
-      `.execute(db);
-      return new Map(rows.map(({ id, key }) => [key, id]));
+    return this.database.transaction(scope, async () => {
+      const topics = await this.database
+        .tables<AudienceTables>()
+        .selectFrom('audience.topics')
+        .select(['id', 'topicKey'])
+        .where('environmentId', '=', scope.environmentId)
+        .where('topicKey', '=', anyOf(keys))
+        .where('deletedAt', 'is', null)
+        .execute();
+      return new Map(topics.map(({ id, topicKey }) => [topicKey, id]));
     });
   }
 
@@ -50,28 +55,31 @@ export class RuleCatalogueQuery {
     keys: readonly string[],
   ): Promise<ReadonlyMap<string, KnownField>> {
     if (keys.length === 0) return new Map();
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<KnownField & { key: string }>`
-        select key, type, status, options from audience.custom_fields
-        where environment_id = ${scope.environmentId} and key = any(${asText(keys)}::text[])
-      `.execute(db);
-      return new Map(rows.map(({ key, ...field }) => [key, field]));
+    return this.database.transaction(scope, async () => {
+      const fields = await this.database
+        .tables<AudienceTables>()
+        .selectFrom('audience.custom_fields')
+        .select(['key', 'type', 'status', 'options'])
+        .where('environmentId', '=', scope.environmentId)
+        .where('key', '=', anyOf(keys))
+        .execute();
+      return new Map(fields.map(({ key, ...field }) => [key, field]));
     });
   }
 
   #segments(scope: ProjectScope, self: string | null): Promise<ReadonlyMap<string, KnownSegment>> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<SegmentLinks>`
-        select s.id, s.segment_key as "segmentKey", s.condition_count as "conditionCount",
+        select s.id, s.segment_key, s.condition_count,
           array(select r.used_segment_id from audience.segment_references r where r.segment_id = s.id) as uses
         from audience.segments s where s.environment_id = ${scope.environmentId}
-      `.execute(db);
+      `.execute(this.database.tables());
       return knownSegments(rows, self);
     });
   }
 }
 
 /** PostgreSQL has no text with a NUL. */
-function asText(keys: readonly string[]): string[] {
-  return keys.filter((key) => !key.includes('\u0000') && key.isWellFormed());
+function anyOf(keys: readonly string[]): RawBuilder<string> {
+  return sql`any(${keys.filter((key) => !key.includes('\u0000') && key.isWellFormed())}::text[])`;
 }

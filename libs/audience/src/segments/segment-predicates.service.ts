@@ -101,16 +101,16 @@ export class SegmentPredicates {
   }
 
   #load(scope: ProjectScope, ids: readonly string[]): Promise<readonly StoredSegment[]> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<StoredSegment>`
         with recursive needed as (
           select id from unnest(${[...ids]}::uuid[]) as wanted(id)
           union
           select r.used_segment_id from needed n join audience.segment_references r on r.segment_id = n.id
         )
-        select s.id, s.segment_key as "segmentKey", s.rules from audience.segments s
+        select s.id, s.segment_key, s.rules from audience.segments s
         where s.environment_id = ${scope.environmentId} and s.id in (select id from needed)
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows;
     });
   }

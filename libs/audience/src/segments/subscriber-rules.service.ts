@@ -47,12 +47,12 @@ export class SubscriberRules {
     const result = readRules(parsed.json, catalogue, { stored: true });
     if ('errors' in result) return new Set();
     const predicate = await this.predicates.ofRulesForFew(scope, result.rules, now);
-    return this.database.transaction(scope, async ({ db }) => {
-      await makeRoomForSets(db);
+    return this.database.transaction(scope, async () => {
+      await makeRoomForSets(this.database);
       const { rows } = await sql<{ id: string }>`
         select b.id from audience.scoped_subscribers b
         where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...subscriberIds]}::uuid[]) and ${predicate}
-      `.execute(db);
+      `.execute(this.database.tables());
       return new Set(rows.map(({ id }) => id));
     });
   }

@@ -33,6 +33,7 @@ export class TopicDeletionService {
       const users = await this.usage.usersOf('topic', scope, topic.id);
       if (users.length > 0) throw new InUseError('The topic', users);
       topic.delete(this.clock.now());
+      await this.database.em.flush();
       await publish(this.database, scope, TopicDeleted({ topicId: topic.id, apiKeyId }));
       return topic.id;
     });

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
+import type { AudienceTables } from '../audience-tables.js';
 
 /** NOTIFY channel on which it is told that something was noted. */
 export const TRIGGERS_CHANNEL = 'mailwright_signals';
@@ -22,32 +23,38 @@ export class Triggers {
 
   /** From when the caller's transaction commits, this is noted, and nothing else. What was noted before stays. */
   watch(scope: ProjectScope, watcherId: string, { kind, subject }: AwaitedTrigger): Promise<unknown> {
-    return this.database.transaction(scope, ({ db }) =>
-      sql`
-        insert into audience.signal_watches (watcher_id, environment_id, kind, subject, is_open)
-        values (${watcherId}, ${scope.environmentId}, ${kind}, ${subject}, true)
-        on conflict (watcher_id) do update set kind = excluded.kind, subject = excluded.subject, is_open = true
-      `.execute(db),
+    return this.database.transaction(scope, () =>
+      this.database
+        .tables<AudienceTables>()
+        .insertInto('audience.signal_watches')
+        .values({ watcherId, environmentId: scope.environmentId, kind, subject, isOpen: true })
+        .onConflict((conflict) => conflict.column('watcherId').doUpdateSet({ kind, subject, isOpen: true }))
+        .execute(),
     );
   }
 
   /** Nothing more is noted; what was noted stays. */
   rest(scope: ProjectScope, watcherId: string): Promise<unknown> {
-    return this.database.transaction(scope, ({ db }) =>
-      sql`
-        update audience.signal_watches set is_open = false
-        where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
-      `.execute(db),
+    return this.database.transaction(scope, () =>
+      this.database
+        .tables<AudienceTables>()
+        .updateTable('audience.signal_watches')
+        .set({ isOpen: false })
+        .where('environmentId', '=', scope.environmentId)
+        .where('watcherId', '=', watcherId)
+        .execute(),
     );
   }
 
   /** What was noted goes, too. */
   forget(scope: ProjectScope, watcherId: string): Promise<unknown> {
-    return this.database.transaction(scope, ({ db }) =>
-      sql`
-        delete from audience.signal_watches
-        where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
-      `.execute(db),
+    return this.database.transaction(scope, () =>
+      this.database
+        .tables<AudienceTables>()
+        .deleteFrom('audience.signal_watches')
+        .where('environmentId', '=', scope.environmentId)
+        .where('watcherId', '=', watcherId)
+        .execute(),
     );
   }
 
