@@ -26,30 +26,19 @@ export interface CustomFieldOption {
   readonly label: string;
 }
 
-/** What a value is checked against. */
-export interface CustomFieldDefinition {
-  readonly key: string;
-  readonly type: CustomFieldType;
-  readonly displayName: string;
-  /** Whether a new subscriber must have a value, which cannot be cleared. */
-  readonly isRequired: boolean;
-  /** What templates say where a subscriber has no value; never written to the subscriber. */
-  readonly defaultValue: string | null;
-  /** In their order; empty unless SELECT or MULTI_SELECT. */
-  readonly options: readonly CustomFieldOption[];
-  readonly status: CustomFieldStatus;
-}
-
 /** What a project wants to know of its subscribers beside their name and phone. */
-export class CustomField implements CustomFieldDefinition {
+export class CustomField {
   readonly id!: string;
   readonly environmentId!: number;
   readonly key!: string;
   readonly type!: CustomFieldType;
   displayName!: string;
   description!: string | null;
+  /** Whether a new subscriber must have a value, which cannot be cleared. */
   isRequired!: boolean;
+  /** What templates say where a subscriber has no value; never written to the subscriber. */
   defaultValue!: string | null;
+  /** In their order; empty unless SELECT or MULTI_SELECT. */
   options!: readonly CustomFieldOption[];
   status!: CustomFieldStatus;
   readonly createdAt!: Date;
@@ -84,14 +73,15 @@ export type CustomFieldPatch = {
 };
 
 /** A field of the project or of the system. */
-export interface CustomFieldView extends CustomFieldDefinition {
-  readonly id: string;
-  readonly description: string | null;
+export type CustomFieldView = Readonly<Omit<CustomField, 'environmentId' | 'change' | 'archive'>> & {
   readonly isSystem: boolean;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-  readonly archivedAt: Date | null;
-}
+};
+
+/** What a value is checked against. */
+export type CustomFieldDefinition = Pick<
+  CustomFieldView,
+  'key' | 'type' | 'displayName' | 'isRequired' | 'defaultValue' | 'options' | 'status'
+>;
 
 /**
  * A value as it is stored, in the JSON object `subscribers.custom_fields`, and returned:

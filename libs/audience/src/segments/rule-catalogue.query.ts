@@ -5,7 +5,15 @@ import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { ActivityCatalogue } from './activity-catalogue.query.js';
 import type { KnownField, KnownSegment, RuleCatalogue } from './rule-catalogue.js';
-import type { RuleReferences } from './rule-reader.js';
+import {
+  parseRuleText,
+  type ReadRules,
+  readRules,
+  referencesIn,
+  type RuleErrors,
+  type RuleReadingOptions,
+  type RuleReferences,
+} from './rule-reader.js';
 import { knownSegments, type SegmentLinks } from './segment-graph.js';
 
 /** Looks up what rules name. */
@@ -15,6 +23,22 @@ export class RuleCatalogueQuery {
     @Inject(Database) private readonly database: Database,
     @Inject(ActivityCatalogue) private readonly activity: ActivityCatalogue,
   ) {}
+
+  /**
+   * Rules of a text against what the project has, with the topics that they name; or every fault by its path. `self` is the
+   * segment that they are for, null for a new one or none; see `readRules` for the rest.
+   */
+  async read(
+    scope: ProjectScope,
+    text: string,
+    { self = null, ...reading }: RuleReadingOptions & { readonly self?: string | null },
+  ): Promise<{ readonly rules: ReadRules; readonly topicIds: string[] } | { readonly errors: RuleErrors }> {
+    const parsed = parseRuleText(text, reading.root);
+    if ('errors' in parsed) return parsed;
+    const catalogue = await this.find(scope, referencesIn(parsed.json), self);
+    const result = readRules(parsed.json, catalogue, reading);
+    return 'errors' in result ? result : { ...result, topicIds: [...catalogue.topics.values()] };
+  }
 
   /** All that is there of what the rules of `self` name; `self` is null for rules of no segment yet. */
   async find(scope: ProjectScope, references: RuleReferences, self: string | null): Promise<RuleCatalogue> {

@@ -1,18 +1,23 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
-import { InUseError } from '../usage/usage.errors.js';
 import { SegmentRepository } from './segment.repository.js';
 
 /** Deletes segments that nobody uses. */
 @Injectable()
-export class SegmentDeletionService {
+export class SegmentDeletionService implements OnModuleInit {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SegmentRepository) private readonly segments: SegmentRepository,
     @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
   ) {}
+
+  onModuleInit(): void {
+    this.usage.register('segment', 'another segment', (scope, ids) =>
+      this.segments.namedByOthers(scope, ids),
+    );
+  }
 
   /** Throws NotFoundError, InUseError. */
   delete(scope: ProjectScope, idOrKey: string): Promise<void> {
@@ -20,9 +25,7 @@ export class SegmentDeletionService {
       await this.segments.lockLinks(scope);
       const segment = await this.segments.lock(scope, idOrKey);
       if (segment === null) throw new NotFoundError();
-      const users = [...(await this.usage.usersOf('segment', scope, segment.id))];
-      if ((await this.segments.namedByOthers(scope, [segment.id])).size > 0) users.push('another segment');
-      if (users.length > 0) throw new InUseError('The segment', users);
+      await this.usage.refuseIfUsed('segment', scope, segment.id);
       await this.segments.delete(segment);
     });
   }

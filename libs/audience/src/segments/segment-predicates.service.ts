@@ -27,10 +27,7 @@ export class SegmentPredicates {
 
   /** Reads the rules of the segment `self`, null for one that is new. Throws DomainValidationError with every fault. */
   async read(scope: ProjectScope, text: string, self: string | null): Promise<ReadRules> {
-    const parsed = parseRuleText(text);
-    if ('errors' in parsed) throw new DomainValidationError(parsed.errors);
-    const catalogue = await this.catalogue.find(scope, referencesIn(parsed.json), self);
-    const result = readRules(parsed.json, catalogue);
+    const result = await this.catalogue.read(scope, text, { self });
     if ('errors' in result) throw new DomainValidationError(result.errors);
     return result.rules;
   }

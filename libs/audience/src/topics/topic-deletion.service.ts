@@ -5,7 +5,6 @@ import { Database, environmentOf, publish, unestimated } from '#platform';
 import { consentProof } from '../consents/consent-proof.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
-import { InUseError } from '../usage/usage.errors.js';
 import { TopicDeleted } from './topic.events.js';
 import { TopicRepository } from './topic.repository.js';
 
@@ -30,8 +29,7 @@ export class TopicDeletionService {
     const topicId = await this.database.transaction(scope, async () => {
       const topic = await this.topics.lock(scope, topicKey, 'delete');
       if (topic === null) throw new NotFoundError();
-      const users = await this.usage.usersOf('topic', scope, topic.id);
-      if (users.length > 0) throw new InUseError('The topic', users);
+      await this.usage.refuseIfUsed('topic', scope, topic.id);
       topic.delete(this.clock.now());
       await this.database.em.flush();
       await publish(this.database, scope, TopicDeleted({ topicId: topic.id, apiKeyId }));
