@@ -14,19 +14,13 @@ export class CustomFieldRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Until the transaction ends no field is made or changed by others, and no value written. */
-  lockDefinitions(scope: ProjectScope): Promise<void> {
-    return this.database.transaction(scope, async () => {
-      await sql`select pg_advisory_xact_lock(${definitionsLock(scope)})`.execute(this.database.tables());
-    });
+  async lockDefinitions(scope: ProjectScope): Promise<void> {
+    await sql`select pg_advisory_xact_lock(${definitionsLock(scope)})`.execute(this.database.tables());
   }
 
   /** Until the transaction ends no field is made or changed. */
-  shareDefinitions(scope: ProjectScope): Promise<void> {
-    return this.database.transaction(scope, async () => {
-      await sql`select pg_advisory_xact_lock_shared(${definitionsLock(scope)})`.execute(
-        this.database.tables(),
-      );
-    });
+  async shareDefinitions(scope: ProjectScope): Promise<void> {
+    await sql`select pg_advisory_xact_lock_shared(${definitionsLock(scope)})`.execute(this.database.tables());
   }
 
   find({ environmentId }: ProjectScope, key: string): Promise<CustomField | null> {
@@ -59,36 +53,32 @@ export class CustomFieldRepository {
    * Those of the option values that some subscriber has. Counted, since for EXISTS the planner hopes to meet one soon
    * and reads on through the table when there is none; the index knows at once.
    */
-  optionsInUse(
+  async optionsInUse(
     scope: ProjectScope,
     { key, type }: Pick<CustomFieldDefinition, 'key' | 'type'>,
     values: readonly string[],
   ): Promise<readonly string[]> {
     const found = type === 'MULTI_SELECT' ? sql`to_jsonb(array[w.value])` : sql`to_jsonb(w.value)`;
-    return this.database.transaction(scope, async () => {
-      const { rows } = await sql<{ value: string }>`
-        select w.value from unnest(${[...values]}::text[]) with ordinality w (value, place)
-        where 0 < (
-          select count(*) from audience.scoped_subscribers b
-          where b.environment_id = ${scope.environmentId} and b.custom_fields @> jsonb_build_object(${key}::text, ${found})
-        )
-        order by w.place
-      `.execute(this.database.tables());
-      return rows.map(({ value }) => value);
-    });
+    const { rows } = await sql<{ value: string }>`
+      select w.value from unnest(${[...values]}::text[]) with ordinality w (value, place)
+      where 0 < (
+        select count(*) from audience.scoped_subscribers b
+        where b.environment_id = ${scope.environmentId} and b.custom_fields @> jsonb_build_object(${key}::text, ${found})
+      )
+      order by w.place
+    `.execute(this.database.tables());
+    return rows.map(({ value }) => value);
   }
 
   /** Whether some subscriber has a value under the key. Reads the whole project when none has. */
-  hasValues(scope: ProjectScope, key: string): Promise<boolean> {
-    return this.database.transaction(scope, async () => {
-      const { rows } = await sql<{ found: boolean }>`
-        select exists (
-          select from audience.scoped_subscribers b
-          where b.environment_id = ${scope.environmentId} and jsonb_exists(b.custom_fields, ${key})
-        ) as found
-      `.execute(this.database.tables());
-      return rows[0]!.found;
-    });
+  async hasValues(scope: ProjectScope, key: string): Promise<boolean> {
+    const { rows } = await sql<{ found: boolean }>`
+      select exists (
+        select from audience.scoped_subscribers b
+        where b.environment_id = ${scope.environmentId} and jsonb_exists(b.custom_fields, ${key})
+      ) as found
+    `.execute(this.database.tables());
+    return rows[0]!.found;
   }
 }
 

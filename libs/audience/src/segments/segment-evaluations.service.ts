@@ -5,7 +5,7 @@ import { Database, environmentOf, unestimated } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { Segment } from './segment.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
-import { SegmentRepository } from './segment.repository.js';
+import { SegmentRepository, segmentsOf } from './segment.repository.js';
 import { endSets, prepareForRules } from './set-plans.query.js';
 
 /** What a client that waits for an evaluation is willing to wait. */
@@ -47,13 +47,8 @@ export class SegmentEvaluations {
   #askFor(scope: ProjectScope, segmentId: string): Promise<unknown> {
     return this.database.transaction(scope, () => {
       const tables = this.database.tables<AudienceTables>();
-      const free = tables
-        .selectFrom('audience.segments')
-        .select('id')
-        .where('environmentId', '=', scope.environmentId)
-        .where('id', '=', segmentId)
-        .forNoKeyUpdate()
-        .skipLocked();
+      const segment = segmentsOf(tables, scope).select('id').where('id', '=', segmentId);
+      const free = segment.forNoKeyUpdate().skipLocked();
       return tables.updateTable('audience.segments').set({ isDue: true }).where('id', '=', free).execute();
     });
   }

@@ -13,12 +13,6 @@ export interface NamedSubscribers {
 
 type Change = 'ENTERED' | 'LEFT';
 
-interface Membership {
-  readonly segmentId: string;
-  readonly subscriberIds: readonly string[];
-  readonly change: Change;
-}
-
 /** Puts people into static segments and takes them out. */
 @Injectable()
 export class SegmentMembersService {
@@ -46,45 +40,35 @@ export class SegmentMembersService {
       // Their locks come before the segment's, as when a subscriber is erased, whose memberships go with it.
       const subscriberIds = await this.#lockSubscribers(scope, people);
       if ((await this.segments.lock(scope, id)) === null) throw new NotFoundError();
-      await this.#write(scope, { segmentId: id, subscriberIds, change });
+      await this.#write(scope, id, subscriberIds, change);
     });
   }
 
   /** Throws DomainValidationError for those who are not known. */
-  #lockSubscribers(
+  async #lockSubscribers(
     scope: ProjectScope,
     { subscriberIds = [], emails = [] }: NamedSubscribers,
   ): Promise<readonly string[]> {
     const ids = subscriberIds.map((id) => id.toLowerCase());
     const keys = emails.map(({ key }) => key);
-    return this.database.transaction(scope, async () => {
-      const { rows } = await sql<{ id: string; key: string }>`
-        select b.id, b.email_key as key from audience.subscribers b
-        where b.environment_id = ${scope.environmentId}
-          and (b.id = any(${ids}::uuid[]) or b.email_key = any(${keys}::text[]))
-        order by b.id for key share
-      `.execute(this.database.tables());
-      const errors = {
-        ...unknown(
-          'subscriberIds',
-          ids,
-          rows.map(({ id }) => id),
-        ),
-        ...unknown(
-          'emails',
-          keys,
-          rows.map(({ key }) => key),
-        ),
-      };
-      if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
-      return rows.map(({ id }) => id);
-    });
+    const { rows } = await sql<{ id: string; key: string }>`
+      select b.id, b.email_key as key from audience.subscribers b
+      where b.environment_id = ${scope.environmentId}
+        and (b.id = any(${ids}::uuid[]) or b.email_key = any(${keys}::text[]))
+      order by b.id for key share
+    `.execute(this.database.tables());
+    const known = new Set(rows.flatMap(({ id, key }) => [id, key]));
+    const errors = { ...unknown('subscriberIds', ids, known), ...unknown('emails', keys, known) };
+    if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
+    return rows.map(({ id }) => id);
   }
 
   /** The change, the count and who entered or left, in one statement. */
   async #write(
     { environmentId }: ProjectScope,
-    { segmentId, subscriberIds, change }: Membership,
+    segmentId: string,
+    subscriberIds: readonly string[],
+    change: Change,
   ): Promise<void> {
     const at = this.clock.now();
     const ids = sql`${[...subscriberIds]}::uuid[]`;
@@ -115,8 +99,11 @@ function notByHand({ subscriberIds }: NamedSubscribers): DomainValidationError {
   });
 }
 
-function unknown(field: string, wanted: readonly string[], found: readonly string[]): Record<string, string> {
-  const known = new Set(found);
+function unknown(
+  field: string,
+  wanted: readonly string[],
+  known: ReadonlySet<string>,
+): Record<string, string> {
   return Object.fromEntries(
     wanted.flatMap((each, index) =>
       known.has(each) ? [] : [[`${field}[${index}]`, 'is not a known subscriber']],

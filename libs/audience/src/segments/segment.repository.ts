@@ -11,14 +11,15 @@ export interface RuleLinks {
   readonly segmentIds: readonly string[];
 }
 
-/** A query for the one segment of this id or key; null when none can be meant. */
-export function segmentOf(tables: Kysely<AudienceTables>, { environmentId }: ProjectScope, idOrKey: string) {
+export function segmentsOf(tables: Kysely<AudienceTables>, { environmentId }: ProjectScope) {
+  return tables.selectFrom('audience.segments').where('environmentId', '=', environmentId);
+}
+
+/** The one of this id or key; null when none can be meant. */
+export function segmentOf(tables: Kysely<AudienceTables>, scope: ProjectScope, idOrKey: string) {
   const isId = isUuid(idOrKey);
   if (!isId && !isSegmentKey(idOrKey)) return null;
-  return tables
-    .selectFrom('audience.segments')
-    .where('environmentId', '=', environmentId)
-    .where(isId ? 'id' : 'segmentKey', '=', idOrKey);
+  return segmentsOf(tables, scope).where(isId ? 'id' : 'segmentKey', '=', idOrKey);
 }
 
 /** Reads and writes the segments of a project in the open transaction. */

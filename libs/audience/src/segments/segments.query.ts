@@ -2,10 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { AudienceTables } from '../audience-tables.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import type { Segment } from './segment.js';
-import { segmentOf } from './segment.repository.js';
+import { segmentOf, segmentsOf } from './segment.repository.js';
 
 export type SegmentView = Pick<Segment, (typeof COLUMNS)[number]>;
 
@@ -33,14 +32,12 @@ export class SegmentsQuery {
   page(scope: ProjectScope, { page, size }: PageRequest): Promise<Page<SegmentView>> {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<Counted<SegmentView>>`
-        select n.total, p.* from (
-          select count(*) as total from audience.segments s where s.environment_id = ${scope.environmentId}
-        ) n
+        select n.total, p.*
+        from (select count(*) as total from audience.segments where environment_id = ${scope.environmentId}) n
         left join (
-          select s.id, s.segment_key, s.name, s.description, s.type, s.rules, s.status, s.member_count, s.created_at,
-            s.updated_at
-          from audience.segments s where s.environment_id = ${scope.environmentId}
-          order by s.created_at desc, s.id desc limit ${size} offset ${page * size}
+          select id, segment_key, name, description, type, rules, status, member_count, created_at, updated_at
+          from audience.segments where environment_id = ${scope.environmentId}
+          order by created_at desc, id desc limit ${size} offset ${page * size}
         ) p on true
         order by p.created_at desc, p.id desc
       `.execute(this.database.tables());
@@ -62,11 +59,8 @@ export class SegmentsQuery {
   async named(scope: ProjectScope, segmentIds: readonly string[]): Promise<readonly NamedSegment[]> {
     if (segmentIds.length === 0) return [];
     return this.database.transaction(scope, () =>
-      this.database
-        .tables<AudienceTables>()
-        .selectFrom('audience.segments')
+      segmentsOf(this.database.tables(), scope)
         .select(['id', 'name', 'status'])
-        .where('environmentId', '=', scope.environmentId)
         .where('id', 'in', segmentIds)
         .execute(),
     );

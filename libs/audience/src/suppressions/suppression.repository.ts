@@ -76,36 +76,32 @@ export class SuppressionRepository {
   }
 
   /** Whether there was one. */
-  remove(scope: ProjectScope, emailKey: string): Promise<boolean> {
-    return this.database.transaction(scope, async () => {
-      const tables = this.database.tables<AudienceTables>();
-      const known = await tables
-        .deleteFrom('audience.suppressions')
-        .where('environmentId', '=', environmentOf(scope))
-        .where('emailKey', '=', emailKey)
-        .executeTakeFirstOrThrow();
-      const erased = await tables
-        .deleteFrom('audience.erased_suppressions')
-        .where('environmentId', '=', environmentOf(scope))
-        .where('addressDigest', '=', this.digests.of(scope, emailKey))
-        .executeTakeFirstOrThrow();
-      return known.numDeletedRows + erased.numDeletedRows > 0n;
-    });
+  async remove(scope: ProjectScope, emailKey: string): Promise<boolean> {
+    const tables = this.database.tables<AudienceTables>();
+    const known = await tables
+      .deleteFrom('audience.suppressions')
+      .where('environmentId', '=', environmentOf(scope))
+      .where('emailKey', '=', emailKey)
+      .executeTakeFirstOrThrow();
+    const erased = await tables
+      .deleteFrom('audience.erased_suppressions')
+      .where('environmentId', '=', environmentOf(scope))
+      .where('addressDigest', '=', this.digests.of(scope, emailKey))
+      .executeTakeFirstOrThrow();
+    return known.numDeletedRows + erased.numDeletedRows > 0n;
   }
 
   /** Keeps the suppression, if there is one, and forgets the address. */
-  forgetAddress(scope: ProjectScope, emailKey: string, at: Date): Promise<void> {
+  async forgetAddress(scope: ProjectScope, emailKey: string, at: Date): Promise<void> {
     const digest = this.digests.of(scope, emailKey);
-    return this.database.transaction(scope, async () => {
-      await sql`
-        with known as (
-          delete from audience.suppressions
-          where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} returning reason, suppressed_at
-        )
-        insert into audience.erased_suppressions (environment_id, address_digest, reason, suppressed_at, erased_at)
-        select ${scope.environmentId}, ${digest}, reason, suppressed_at, ${at}::timestamptz from known
-        on conflict (environment_id, address_digest) do nothing
-      `.execute(this.database.tables());
-    });
+    await sql`
+      with known as (
+        delete from audience.suppressions
+        where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} returning reason, suppressed_at
+      )
+      insert into audience.erased_suppressions (environment_id, address_digest, reason, suppressed_at, erased_at)
+      select ${scope.environmentId}, ${digest}, reason, suppressed_at, ${at}::timestamptz from known
+      on conflict (environment_id, address_digest) do nothing
+    `.execute(this.database.tables());
   }
 }

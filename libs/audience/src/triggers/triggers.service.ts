@@ -21,41 +21,39 @@ export interface AwaitedTrigger {
 export class Triggers {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** From when the caller's transaction commits, this is noted, and nothing else. What was noted before stays. */
-  watch(scope: ProjectScope, watcherId: string, { kind, subject }: AwaitedTrigger): Promise<unknown> {
-    return this.database.transaction(scope, () =>
-      this.database
-        .tables<AudienceTables>()
-        .insertInto('audience.signal_watches')
-        .values({ watcherId, environmentId: scope.environmentId, kind, subject, isOpen: true })
-        .onConflict((conflict) => conflict.column('watcherId').doUpdateSet({ kind, subject, isOpen: true }))
-        .execute(),
-    );
+  /** From when the open transaction commits, this is noted, and nothing else. What was noted before stays. */
+  watch(
+    { environmentId }: ProjectScope,
+    watcherId: string,
+    { kind, subject }: AwaitedTrigger,
+  ): Promise<unknown> {
+    return this.database
+      .tables<AudienceTables>()
+      .insertInto('audience.signal_watches')
+      .values({ watcherId, environmentId, kind, subject, isOpen: true })
+      .onConflict((conflict) => conflict.column('watcherId').doUpdateSet({ kind, subject, isOpen: true }))
+      .execute();
   }
 
   /** Nothing more is noted; what was noted stays. */
-  rest(scope: ProjectScope, watcherId: string): Promise<unknown> {
-    return this.database.transaction(scope, () =>
-      this.database
-        .tables<AudienceTables>()
-        .updateTable('audience.signal_watches')
-        .set({ isOpen: false })
-        .where('environmentId', '=', scope.environmentId)
-        .where('watcherId', '=', watcherId)
-        .execute(),
-    );
+  rest({ environmentId }: ProjectScope, watcherId: string): Promise<unknown> {
+    return this.database
+      .tables<AudienceTables>()
+      .updateTable('audience.signal_watches')
+      .set({ isOpen: false })
+      .where('environmentId', '=', environmentId)
+      .where('watcherId', '=', watcherId)
+      .execute();
   }
 
   /** What was noted goes, too. */
-  forget(scope: ProjectScope, watcherId: string): Promise<unknown> {
-    return this.database.transaction(scope, () =>
-      this.database
-        .tables<AudienceTables>()
-        .deleteFrom('audience.signal_watches')
-        .where('environmentId', '=', scope.environmentId)
-        .where('watcherId', '=', watcherId)
-        .execute(),
-    );
+  forget({ environmentId }: ProjectScope, watcherId: string): Promise<unknown> {
+    return this.database
+      .tables<AudienceTables>()
+      .deleteFrom('audience.signal_watches')
+      .where('environmentId', '=', environmentId)
+      .where('watcherId', '=', watcherId)
+      .execute();
   }
 
   /** A condition of SQL: the subscriber with this id was not erased. */
