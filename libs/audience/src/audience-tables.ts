@@ -3,7 +3,7 @@ import { CustomFieldSchema } from './custom-fields/custom-field.schema.js';
 import { SegmentSchema } from './segments/segment.schema.js';
 import { SuppressionSchema } from './suppressions/suppression.schema.js';
 import { TopicSchema } from './topics/topic.schema.js';
-import type { AwaitedTrigger } from './triggers/triggers.service.js';
+import type { AwaitedTrigger } from './triggers/awaited-trigger.js';
 
 export const audienceEntities = [CustomFieldSchema, SegmentSchema, SuppressionSchema, TopicSchema];
 

@@ -87,7 +87,8 @@ export { type NamedSegment, SegmentsQuery, type SegmentView } from './segments/s
 export { SegmentsService } from './segments/segments.service.js';
 export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.service.js';
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
-export { type AwaitedTrigger, Triggers, TRIGGERS_CHANNEL } from './triggers/triggers.service.js';
+export type { AwaitedTrigger } from './triggers/awaited-trigger.js';
+export { Triggers, TRIGGERS_CHANNEL } from './triggers/triggers.service.js';
 export type { AudienceBreakdown, AudienceSurvey, ChosenAudience, Recipient } from './recipients/recipient.js';
 export { RecipientsQuery } from './recipients/recipients.query.js';
 export {

@@ -3,15 +3,10 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
+import type { AwaitedTrigger } from './awaited-trigger.js';
 
 /** NOTIFY channel on which it is told that something was noted. */
 export const TRIGGERS_CHANNEL = 'mailwright_signals';
-
-/** What one can wait for, and of what: the id of a topic or segment, or the name of an event. */
-export interface AwaitedTrigger {
-  readonly kind: 'SUBSCRIBED' | 'SEGMENT_ENTERED' | 'SEGMENT_LEFT' | 'CUSTOM_EVENT';
-  readonly subject: string;
-}
 
 /**
  * Notes for those who wait what happens to subscribers: a row for each waiter and each time, written by the statement
