@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
+import { audienceEntities } from '#audience';
 import { CampaignSchema, MessagingWorkerModule } from '#messaging';
 import { loadConfig, migrate, Notifications, PlatformModule } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
@@ -33,7 +34,7 @@ const database = openTestDatabase(url);
     PlatformModule.register({
       config: loadConfig({ NODE_ENV: 'test', DATABASE_URL: url, ...SECRETS }),
       logger: pino({ level: 'silent' }),
-      entities: [CampaignSchema],
+      entities: [...audienceEntities, CampaignSchema],
       applicationName: 'bench',
     }),
     MessagingWorkerModule,

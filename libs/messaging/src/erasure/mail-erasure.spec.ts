@@ -2,7 +2,14 @@ import { type INestApplicationContext, Module, type Type } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { AddressDigests, consentProof, ErasureService, SignUpService, TopicsService } from '#audience';
+import {
+  AddressDigests,
+  audienceEntities,
+  consentProof,
+  ErasureService,
+  SignUpService,
+  TopicsService,
+} from '#audience';
 import { type EmailAddress, ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, loadConfig, PlatformModule } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
@@ -35,7 +42,7 @@ describe('erasure from mail', () => {
     const options = {
       config,
       logger: pino({ level: 'silent' }),
-      entities: [CampaignSchema],
+      entities: [...audienceEntities, CampaignSchema],
       applicationName: 'spec',
     };
     @Module({ imports: [PlatformModule.register({ ...options, clock }), MessagingWorkerModule] })

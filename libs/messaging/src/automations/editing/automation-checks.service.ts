@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type NamedTopic, type Segment, SegmentsQuery, SubscriberRules, TopicsQuery } from '#audience';
+import { type NamedTopic, SegmentsQuery, type SegmentView, SubscriberRules, TopicsQuery } from '#audience';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import type { AutomationState } from '../automation.js';
 import type { AutomationCheck } from '../automation.errors.js';
@@ -177,7 +177,7 @@ export class AutomationChecks {
     { scope, faults, segmentIds }: Judgement,
     key: string,
     path: string,
-  ): Promise<Segment | null> {
+  ): Promise<SegmentView | null> {
     try {
       const segment = await this.segments.get(scope, key);
       segmentIds.add(segment.id);

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Segment, SegmentEvaluations, SegmentsQuery } from '#audience';
+import { SegmentEvaluations, SegmentsQuery, type SegmentView } from '#audience';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import type { AutomationState } from '../automation.js';
 import { isOf } from '../graph/automation-graph.js';
@@ -29,7 +29,7 @@ export class TriggerSegments {
     if (segment !== null) await this.evaluations.evaluateQuickly(scope, segment.id);
   }
 
-  async #find(scope: ProjectScope, key: string): Promise<Segment | null> {
+  async #find(scope: ProjectScope, key: string): Promise<SegmentView | null> {
     try {
       return await this.segments.get(scope, key);
     } catch (error) {
