@@ -5,7 +5,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import { audienceEntities } from '#audience';
-import { CampaignSchema, MessagingWorkerModule } from '#messaging';
+import { messagingEntities, MessagingWorkerModule } from '#messaging';
 import { loadConfig, migrate, Notifications, PlatformModule } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
 import { CampaignExpansionService } from '../libs/messaging/src/sending/queueing/campaign-expansion.service.js';
@@ -34,7 +34,7 @@ const database = openTestDatabase(url);
     PlatformModule.register({
       config: loadConfig({ NODE_ENV: 'test', DATABASE_URL: url, ...SECRETS }),
       logger: pino({ level: 'silent' }),
-      entities: [...audienceEntities, CampaignSchema],
+      entities: [...audienceEntities, ...messagingEntities],
       applicationName: 'bench',
     }),
     MessagingWorkerModule,

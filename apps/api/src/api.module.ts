@@ -3,7 +3,7 @@ import type { EntitySchema } from '@mikro-orm/postgresql';
 import { audienceEntities, AudiencePlanModule } from '#audience';
 import { accessEntities } from '#access';
 import { billingEntities, BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
-import { CampaignSchema } from '#messaging';
+import { messagingEntities } from '#messaging';
 import { type Config, PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
 import { WebhookAnnouncer } from '#webhooks';
@@ -25,7 +25,7 @@ const ENTITIES: readonly EntitySchema[] = [
   ...accessEntities,
   ...audienceEntities,
   ...billingEntities,
-  CampaignSchema,
+  ...messagingEntities,
 ];
 
 /** Shorter than the 30 s that a request may take. */

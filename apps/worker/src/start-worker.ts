@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { accessEntities } from '#access';
 import { audienceEntities } from '#audience';
 import { billingEntities } from '#billing';
-import { CampaignSchema, loadReportLocale } from '#messaging';
+import { loadReportLocale, messagingEntities } from '#messaging';
 import {
   collectProcessMetrics,
   type Config,
@@ -53,7 +53,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
       ...audienceEntities,
       ...billingEntities,
       ...webhookEntities,
-      CampaignSchema,
+      ...messagingEntities,
     ],
     applicationName: 'mailwright-worker',
     announcer: WebhookAnnouncer,

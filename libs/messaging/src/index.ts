@@ -46,7 +46,7 @@ export type { CampaignAnalysis } from './campaigns/analysis/campaign-analysis.se
 export { CampaignQueued, CampaignRetried, CampaignStopped } from './campaigns/campaign.events.js';
 export { CampaignRetryService } from './campaigns/lifecycle/campaign-retry.service.js';
 export { CampaignScheduler } from './campaigns/schedule/campaign-scheduler.service.js';
-export { CampaignSchema } from './campaigns/campaign.schema.js';
+export { messagingEntities } from './messaging-tables.js';
 export { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 export type { CampaignRow } from './campaigns/campaigns.query.js';
 export { CampaignsService } from './campaigns/campaigns.service.js';

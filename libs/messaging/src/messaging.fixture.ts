@@ -19,7 +19,7 @@ import { prepareProject, SECRETS } from '#testing/system';
 import { audienceEntities, consentProof, SignUpService, TopicsService } from '#audience';
 import { AutomationsWorkerModule } from './automations/automations.module.js';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
-import { CampaignSchema } from './campaigns/campaign.schema.js';
+import { messagingEntities } from './messaging-tables.js';
 import { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
 import { ContentPools } from './content/processes/content-processes.service.js';
@@ -137,7 +137,7 @@ export class MessagingFixture {
       config,
       clock,
       logger: pino({ level: 'silent' }),
-      entities: [...audienceEntities, CampaignSchema],
+      entities: [...audienceEntities, ...messagingEntities],
       applicationName: 'spec',
       announcer,
     };

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { pino } from 'pino';
 import { consentProof, ErasureService, SignUpService, TopicDeletionService, TopicsService } from '#audience';
 import { ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
-import { CampaignSchema } from '#messaging';
+import { messagingEntities } from '#messaging';
 import { type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
@@ -30,7 +30,7 @@ describe('public pages', () => {
     scope = (await createProject(test)).live;
     const config = loadConfig({ NODE_ENV: 'test', DATABASE_URL: test.url });
     const logger = pino({ level: 'silent' });
-    const entities = [CampaignSchema];
+    const entities = [...messagingEntities];
     const platform = PlatformModule.register({ config, logger, entities, applicationName: 'spec', clock });
     @Module({ imports: [platform, HttpKitModule, AccessApiModule, PublicPagesModule] })
     class PagesModule {}

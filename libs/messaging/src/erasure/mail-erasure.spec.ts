@@ -16,7 +16,7 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { createProject } from '#testing/fixtures';
 import { tracesOf } from '#testing/traces';
-import { CampaignSchema } from '../campaigns/campaign.schema.js';
+import { messagingEntities } from '../messaging-tables.js';
 import { CampaignPreparation } from '../sending/preparation/campaign-preparation.service.js';
 import { DeliveryClaimsQuery } from '../sending/engine/delivery-claims.query.js';
 import { DeliveryJournal } from '../sending/engine/delivery-journal.service.js';
@@ -42,7 +42,7 @@ describe('erasure from mail', () => {
     const options = {
       config,
       logger: pino({ level: 'silent' }),
-      entities: [...audienceEntities, CampaignSchema],
+      entities: [...audienceEntities, ...messagingEntities],
       applicationName: 'spec',
     };
     @Module({ imports: [PlatformModule.register({ ...options, clock }), MessagingWorkerModule] })

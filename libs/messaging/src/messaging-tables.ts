@@ -1,0 +1,315 @@
+import type { Generated } from 'kysely';
+import type { Tables } from '#platform';
+import { CampaignSchema } from './campaigns/campaign.schema.js';
+
+export const messagingEntities = [CampaignSchema];
+
+interface AutomationCountersTable {
+  readonly automationNumber: number;
+  readonly writer: number;
+  readonly environmentId: number;
+  readonly entered: Generated<number>;
+  readonly completed: Generated<number>;
+  readonly ended: Generated<number>;
+}
+
+interface AutomationRunDataTable {
+  readonly runId: string;
+  readonly environmentId: number;
+  readonly data: unknown;
+}
+
+interface AutomationRunsTable {
+  readonly environmentId: number;
+  readonly automationNumber: number;
+  readonly versionId: number;
+  readonly wakeAt: Date | null;
+  readonly enteredAt: Date;
+  readonly finishedAt: Date | null;
+  readonly id: string;
+  readonly subscriberId: string | null;
+  readonly position: number;
+  readonly attempts: Generated<number>;
+  readonly isWaiting: Generated<boolean>;
+  readonly isCalling: Generated<boolean>;
+  readonly status: Generated<string>;
+}
+
+interface AutomationSecretsTable {
+  readonly environmentId: number;
+  readonly projectId: number;
+  readonly secret: string;
+}
+
+interface AutomationStepsTable {
+  readonly environmentId: number;
+  readonly at: Date;
+  readonly enteredOn: string;
+  readonly position: number;
+  readonly runId: string;
+  readonly status: string;
+  readonly detail: string | null;
+}
+
+interface AutomationVersionsTable {
+  readonly id: Generated<number>;
+  readonly environmentId: number;
+  readonly automationId: string;
+  readonly version: number;
+  readonly triggerType: string;
+  readonly triggerTopicId: string | null;
+  readonly nodes: string;
+  readonly edges: string;
+  readonly mailTopicIds: readonly string[];
+  readonly topicIds: readonly string[];
+  readonly segmentIds: readonly string[];
+  readonly createdAt: Date;
+}
+
+interface AutomationsTable {
+  readonly id: string;
+  readonly number: Generated<number>;
+  readonly environmentId: number;
+  readonly automationKey: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly status: string;
+  readonly triggerType: string | null;
+  readonly triggerTopicId: string | null;
+  readonly nodes: string | null;
+  readonly edges: string | null;
+  readonly nodeCount: number | null;
+  readonly versionId: number | null;
+  readonly isRevised: Generated<boolean>;
+  readonly isClosing: Generated<boolean>;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+  readonly deletedAt: Date | null;
+}
+
+interface BreakdownsDueTable {
+  readonly campaignId: string;
+  readonly environmentId: number;
+  readonly dueAt: Date;
+  readonly earliestAt: Date;
+}
+
+interface CampaignBreakdownsTable {
+  readonly campaignId: string;
+  readonly environmentId: number;
+  readonly version: string;
+  readonly links: unknown;
+  readonly providers: unknown;
+  readonly countedAt: Date;
+  readonly milliseconds: number;
+}
+
+interface CampaignCountersTable {
+  readonly campaignId: string;
+  readonly writer: number;
+  readonly environmentId: number;
+  readonly sent: Generated<number>;
+  readonly hardBounced: Generated<number>;
+  readonly softBounced: Generated<number>;
+  readonly opened: Generated<number>;
+  readonly clicked: Generated<number>;
+  readonly unsubscribed: Generated<number>;
+  readonly complained: Generated<number>;
+  readonly firstSentAt: Date | null;
+  readonly lastSentAt: Date | null;
+  readonly lastEventAt: Date | null;
+}
+
+interface CampaignMinutesTable {
+  readonly campaignId: string;
+  readonly minute: Date;
+  readonly writer: number;
+  readonly environmentId: number;
+  readonly sent: Generated<number>;
+  readonly delivered: Generated<number>;
+  readonly opened: Generated<number>;
+  readonly clicked: Generated<number>;
+  readonly bounced: Generated<number>;
+  readonly hardBounced: Generated<number>;
+  readonly hardRefused: Generated<number>;
+  readonly complained: Generated<number>;
+  readonly senderRefused: Generated<number>;
+  readonly senderBounced: Generated<number>;
+}
+
+interface CampaignReportsTable {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly campaignId: string;
+  readonly version: number;
+  readonly status: string;
+  readonly content: string | null;
+  readonly locale: string;
+  readonly aiModelId: string | null;
+  readonly failureReason: string | null;
+  readonly attempt: Generated<number>;
+  readonly reservationId: string | null;
+  readonly generatedAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+interface CampaignTestsTable {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly campaignId: string;
+  readonly emails: number;
+  readonly createdAt: Date;
+}
+
+interface DeliveriesTable {
+  readonly id: string;
+  readonly queuedOn: string;
+  readonly environmentId: number;
+  readonly kind: string;
+  readonly sourceId: string;
+  readonly subscriberId: string | null;
+  readonly address: string;
+  readonly addressKey: string;
+  readonly messageId: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly lastError: string | null;
+  readonly leaseToken: string | null;
+  readonly leaseUntil: Date | null;
+  readonly leaseEra: number | null;
+  readonly attempt: Generated<number>;
+  readonly nextAttemptAt: Date;
+  readonly dueSince: Date | null;
+  readonly possibleDuplicate: Generated<boolean>;
+  readonly sentAt: Date | null;
+  readonly bouncedAt: Date | null;
+  readonly bounceType: string | null;
+  readonly bounceClass: string | null;
+  readonly createdAt: Date;
+  readonly finishedAt: Date | null;
+}
+
+interface DeliveryEngagementTable {
+  readonly deliveryId: string;
+  readonly queuedOn: string;
+  readonly environmentId: number;
+  readonly campaignId: string;
+  readonly opens: Generated<number>;
+  readonly clicks: Generated<number>;
+  readonly firstOpenedAt: Date | null;
+  readonly firstClickedAt: Date | null;
+}
+
+interface DeliveryEventsTable {
+  readonly id: string;
+  readonly occurredAt: Date;
+  readonly environmentId: number;
+  readonly campaignId: string | null;
+  readonly deliveryId: string;
+  readonly subscriberId: string | null;
+  readonly type: string;
+  readonly bounceType: string | null;
+  readonly url: string | null;
+  readonly linkNumber: number | null;
+  readonly classification: Generated<string>;
+  readonly agent: string | null;
+}
+
+interface ExportPartsTable {
+  readonly exportId: string;
+  readonly part: number;
+  readonly environmentId: number;
+  readonly content: string;
+}
+
+interface ExportsTable {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly campaignId: string;
+  readonly kind: string;
+  readonly state: Generated<string>;
+  readonly cursor: string | null;
+  readonly parts: Generated<number>;
+  readonly createdAt: Date;
+  readonly finishedAt: Date | null;
+  readonly takenAt: Date | null;
+}
+
+interface LinkSetsTable {
+  readonly id: Generated<number>;
+  readonly environmentId: number;
+  readonly campaignId: string | null;
+  readonly versionId: number | null;
+  readonly place: number | null;
+  readonly queuedOn: string;
+  readonly urls: readonly string[];
+  readonly signature: Buffer;
+  readonly createdAt: Date;
+}
+
+interface MailboxSimulationsTable {
+  readonly deliveryId: string;
+  readonly environmentId: number;
+  readonly behaviour: string;
+  readonly createdAt: Date;
+}
+
+interface SenderStopsTable {
+  readonly environmentId: number;
+  readonly stoppedAt: Date;
+}
+
+interface SendingStopsTable {
+  readonly environmentId: number;
+  readonly reason: string;
+  readonly stoppedAt: Date;
+  readonly resumedAt: Date | null;
+}
+
+interface ServerEraTable {
+  readonly onlyOne: Generated<boolean>;
+  readonly era: number;
+}
+
+interface TestInboxMessagesTable {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly deliveryId: string;
+  readonly kind: string;
+  readonly toAddress: string;
+  readonly toKey: string;
+  readonly fromAddress: string;
+  readonly subject: string;
+  readonly links: unknown;
+  readonly raw: Buffer;
+  readonly receivedAt: Date;
+}
+
+/** The tables of the schema `messaging`. Those without an entity are written by SQL alone. */
+export type MessagingTables = Tables<'messaging', typeof CampaignSchema> & {
+  'messaging.automation_counters': AutomationCountersTable;
+  'messaging.automation_run_data': AutomationRunDataTable;
+  'messaging.automation_runs': AutomationRunsTable;
+  'messaging.automation_secrets': AutomationSecretsTable;
+  'messaging.automation_steps': AutomationStepsTable;
+  'messaging.automation_versions': AutomationVersionsTable;
+  'messaging.automations': AutomationsTable;
+  'messaging.breakdowns_due': BreakdownsDueTable;
+  'messaging.campaign_breakdowns': CampaignBreakdownsTable;
+  'messaging.campaign_counters': CampaignCountersTable;
+  'messaging.campaign_minutes': CampaignMinutesTable;
+  'messaging.campaign_reports': CampaignReportsTable;
+  'messaging.campaign_tests': CampaignTestsTable;
+  'messaging.deliveries': DeliveriesTable;
+  'messaging.delivery_engagement': DeliveryEngagementTable;
+  'messaging.delivery_events': DeliveryEventsTable;
+  'messaging.export_parts': ExportPartsTable;
+  'messaging.exports': ExportsTable;
+  'messaging.link_sets': LinkSetsTable;
+  'messaging.mailbox_simulations': MailboxSimulationsTable;
+  'messaging.sender_stops': SenderStopsTable;
+  'messaging.sending_stops': SendingStopsTable;
+  'messaging.server_era': ServerEraTable;
+  'messaging.test_inbox_messages': TestInboxMessagesTable;
+};
