@@ -1,4 +1,5 @@
 export { AudienceModule } from './audience.module.js';
+export { audienceEntities, type AudienceTables } from './audience-tables.js';
 export { AutomatedConsents, type ConsentOutcomes } from './sign-up/automated-consents.service.js';
 export { ConfirmationsQuery, type ConfirmationMail } from './sign-up/confirmations.query.js';
 export {
@@ -60,13 +61,13 @@ export {
 export { PreferencesQuery } from './preferences/preferences.query.js';
 export { PreferencesService } from './preferences/preferences.service.js';
 export {
-  type Import,
   IMPORT_CONFLICTS,
   IMPORT_STATUSES,
   type ImportConflict,
   type ImportCounts,
   type ImportError,
   type ImportStatus,
+  type ImportView,
 } from './imports/import.js';
 export type { ColumnMapping } from './imports/import-columns.js';
 export { ImportQueued } from './imports/import.events.js';
@@ -99,14 +100,14 @@ export {
   SUPPRESSION_REASONS,
   type SuppressionReason,
 } from './consents/subscriber-status.js';
-export type { Subscriber, SubscriberSource } from './subscribers/subscriber.js';
+export type { SubscriberPatch, SubscriberSource, SubscriberView } from './subscribers/subscriber.js';
 export { AudienceFeatures } from './plan/audience-features.js';
 export { LiveSubscribersQuery } from './plan/live-subscribers.query.js';
 export { SubscriberLimit } from './plan/subscriber-limit.js';
 export { AudiencePlanModule } from './plan/audience-plan.module.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
 export { type NewSubscriberInput, SignUpService } from './sign-up/sign-up.service.js';
-export { type SubscriberPatch, SubscribersService } from './subscribers/subscribers.service.js';
+export { SubscribersService } from './subscribers/subscribers.service.js';
 export { UnsuppressUnconfirmedError } from './suppressions/suppression.errors.js';
 export type { Suppression } from './suppressions/suppression.js';
 export {

@@ -16,7 +16,7 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
 import { prepareProject, SECRETS } from '#testing/system';
-import { consentProof, SignUpService, TopicsService } from '#audience';
+import { audienceEntities, consentProof, SignUpService, TopicsService } from '#audience';
 import { AutomationsWorkerModule } from './automations/automations.module.js';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
@@ -137,7 +137,7 @@ export class MessagingFixture {
       config,
       clock,
       logger: pino({ level: 'silent' }),
-      entities: [CampaignSchema],
+      entities: [...audienceEntities, CampaignSchema],
       applicationName: 'spec',
       announcer,
     };

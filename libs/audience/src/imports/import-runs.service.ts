@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { ImportChunks } from './import-chunks.service.js';
-import { type ImportPlan, ImportRepository } from './import.repository.js';
+import type { Import } from './import.js';
+import { ImportRepository } from './import.repository.js';
 import { RowRanges } from './row-ranges.js';
 
 /** Rows of one transaction. Each locks its address, and a default PostgreSQL has some 8 000 locks for everybody. */
@@ -20,9 +21,10 @@ export class ImportRuns {
 
   /** Does the rows that are left, until the end or until `signal` is aborted. */
   async run(scope: ProjectScope, importId: string, signal: AbortSignal): Promise<void> {
-    const plan = await this.imports.begin(scope, importId);
-    if (plan === null) return;
-    const ranges = new RowRanges(plan.firstRow, plan.total, CHUNK_ROWS);
+    const begun = await this.imports.begin(scope, importId);
+    if (begun === null) return;
+    const { plan, firstRow } = begun;
+    const ranges = new RowRanges(firstRow, plan.total, CHUNK_ROWS);
     const stop = (): void => ranges.stop();
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
@@ -47,7 +49,7 @@ export class ImportRuns {
   }
 
   /** Takes rows until there are none. Returns why the import cannot go on, or null. */
-  async #lane(scope: ProjectScope, plan: ImportPlan, ranges: RowRanges): Promise<string | null> {
+  async #lane(scope: ProjectScope, plan: Import, ranges: RowRanges): Promise<string | null> {
     try {
       for (let range = ranges.take(); range !== null; range = ranges.take()) {
         const refusal = await this.chunks.apply(scope, plan, range);

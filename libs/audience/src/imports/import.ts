@@ -1,4 +1,6 @@
+import type { ConsentProof } from '../consents/consent-proof.js';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+import type { ColumnTarget } from './import-columns.js';
 
 export const IMPORT_STATUSES = ['QUEUED', 'IN_PROGRESS', 'COMPLETED', 'FAILED'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
@@ -20,8 +22,11 @@ export interface ImportCounts {
   readonly failed: number;
 }
 
-/** A file or list of subscribers on its way into a project. */
-export interface Import {
+/** What became of some rows. */
+export type ImportProgress = Omit<ImportCounts, 'total'>;
+
+/** An import as clients see it. */
+export interface ImportView {
   readonly id: string;
   readonly status: ImportStatus;
   readonly counts: ImportCounts;
@@ -29,6 +34,53 @@ export interface Import {
   readonly failureReason: string | null;
   readonly createdAt: Date;
   readonly completedAt: Date | null;
+}
+
+/** A file or list of subscribers on its way into a project. Nobody sees it while its rows are RECEIVING. */
+export class Import {
+  status: ImportStatus | 'RECEIVING' = 'RECEIVING';
+  readonly columns: readonly ColumnTarget[] = [];
+  /** Of the custom fields by which the rows were checked as they came; null: by none. */
+  readonly definitionsDigest: string | null = null;
+  readonly total: number = 0;
+  readonly created: number = 0;
+  readonly updated: number = 0;
+  skipped = 0;
+  readonly failed: number = 0;
+  failureReason: string | null = null;
+  completedAt: Date | null = null;
+
+  constructor(
+    readonly id: string,
+    readonly environmentId: number,
+    readonly onConflict: ImportConflict,
+    readonly topicKeys: readonly string[],
+    readonly proof: ConsentProof,
+    readonly createdAt: Date,
+  ) {}
+
+  get counts(): ImportCounts {
+    const { total, created, updated, skipped, failed } = this;
+    return { total, created, updated, skipped, failed };
+  }
+
+  /** All its rows are stored. */
+  queue(stored: Pick<Import, 'columns' | 'definitionsDigest' | 'total'>): void {
+    Object.assign(this, stored, { status: 'QUEUED' });
+  }
+
+  /** Of its rows so many have the address of a later one, which counts. */
+  begin(repeated: number): void {
+    this.status = 'IN_PROGRESS';
+    this.skipped += repeated;
+  }
+
+  /** COMPLETED, or FAILED for a reason. */
+  end(failureReason: string | null, at: Date): void {
+    this.status = failureReason === null ? 'COMPLETED' : 'FAILED';
+    this.failureReason = failureReason;
+    this.completedAt = at;
+  }
 }
 
 /** What there is to say of one row. */

@@ -5,8 +5,7 @@ import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { ImportDecisions } from './import-decisions.js';
 import { isReadable, type ReadRow, readRow } from './import-row.js';
 import type { ImportTerms } from './import-terms.service.js';
-import type { ImportPlan, ImportProgress } from './import.repository.js';
-import type { ImportConflict, StagedRow } from './import.js';
+import type { Import, ImportConflict, ImportProgress, StagedRow } from './import.js';
 import { ImportedPeople } from './imported-people.repository.js';
 import type { RowRange } from './row-ranges.js';
 import { StagedRows } from './staged-rows.repository.js';
@@ -31,14 +30,14 @@ export class ImportedRows {
   /** Takes the rows of a range out that are left, and writes what follows from them. `made` were made of it before. */
   apply(
     scope: ProjectScope,
-    plan: ImportPlan,
+    plan: Import,
     range: RowRange,
     terms: ImportTerms,
     made: number,
   ): Promise<AppliedRows> {
     return this.database.transaction(scope, async () => {
       const { topics, first, occasion, room } = terms;
-      const rows = await this.staged.take(scope, plan.importId, range);
+      const rows = await this.staged.take(scope, plan.id, range);
       const decisions = await this.#decide(scope, plan, rows, terms);
       decisions.refuseBeyond(room - made);
       const { created, updated, skipped, failed } = decisions;
@@ -61,7 +60,7 @@ export class ImportedRows {
 
   async #decide(
     scope: ProjectScope,
-    { columns, onConflict }: ImportPlan,
+    { columns, onConflict }: Import,
     rows: readonly StagedRow[],
     { definitions }: ImportTerms,
   ): Promise<ImportDecisions> {

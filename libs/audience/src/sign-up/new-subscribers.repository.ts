@@ -10,8 +10,8 @@ import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { definitionsLock } from '../custom-fields/custom-field.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { type GrantableTopic, isTopicKey } from '../topics/topic.js';
-import type { Subscriber, SubscriberFields, SubscriberSource } from '../subscribers/subscriber.js';
-import { subscriberColumns } from '../subscribers/subscriber.repository.js';
+import type { SubscriberFields, SubscriberSource, SubscriberView } from '../subscribers/subscriber.js';
+import { subscriberColumns } from '../subscribers/subscriber-columns.query.js';
 
 export interface NewSubscriber extends SubscriberFields {
   readonly id: string;
@@ -93,10 +93,10 @@ export class NewSubscribers {
     { id, address, firstName, lastName, phone, customFields, source }: NewSubscriber,
     first: FirstConsents,
     occasion: ConsentOccasion,
-  ): Promise<Subscriber> {
+  ): Promise<SubscriberView> {
     const { at } = occasion;
     return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Subscriber & { readonly confirmationId: string | null }>`${prepared}
+      const { rows } = await sql<SubscriberView & { readonly confirmationId: string | null }>`${prepared}
         with made as (
           insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name,
             last_name, phone, custom_fields, source, status, created_at, updated_at)
