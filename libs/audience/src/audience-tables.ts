@@ -33,27 +33,6 @@ interface ConfirmationsTable {
   readonly expiresAt: Date;
 }
 
-interface ImportErrorsTable {
-  readonly importId: string;
-  readonly rowNumber: number;
-  readonly environmentId: number;
-  readonly email: string | null;
-  readonly emailKey: string | null;
-  readonly errors: Readonly<Record<string, string>>;
-}
-
-interface FrozenAudiencesTable {
-  readonly id: string;
-  readonly environmentId: number;
-  readonly frozenAt: Date;
-}
-
-interface FrozenAudienceMembersTable {
-  readonly audienceId: string;
-  readonly subscriberId: string;
-  readonly environmentId: number;
-}
-
 interface TopicsTable {
   readonly id: string;
   readonly environmentId: number;
@@ -78,9 +57,6 @@ interface SuppressionsTable {
 export type AudienceTables = Tables<'audience', typeof ImportSchema | typeof SubscriberSchema> & {
   'audience.consents': ConsentsTable;
   'audience.confirmations': ConfirmationsTable;
-  'audience.import_errors': ImportErrorsTable;
-  'audience.frozen_audiences': FrozenAudiencesTable;
-  'audience.frozen_audience_members': FrozenAudienceMembersTable;
   'audience.topics': TopicsTable;
   'audience.suppressions': SuppressionsTable;
 };

@@ -26,15 +26,9 @@ export interface ImportCounts {
 export type ImportProgress = Omit<ImportCounts, 'total'>;
 
 /** An import as clients see it. */
-export interface ImportView {
-  readonly id: string;
-  readonly status: ImportStatus;
-  readonly counts: ImportCounts;
-  /** Why it could not go on; null unless FAILED. */
-  readonly failureReason: string | null;
-  readonly createdAt: Date;
-  readonly completedAt: Date | null;
-}
+export type ImportView = Readonly<
+  Pick<Import, 'id' | 'counts' | 'failureReason' | 'createdAt' | 'completedAt'>
+> & { readonly status: ImportStatus };
 
 /** A file or list of subscribers on its way into a project. Nobody sees it while its rows are RECEIVING. */
 export class Import {
@@ -47,6 +41,7 @@ export class Import {
   readonly updated: number = 0;
   skipped = 0;
   readonly failed: number = 0;
+  /** Why it could not go on; null unless FAILED. */
   failureReason: string | null = null;
   completedAt: Date | null = null;
 
@@ -92,8 +87,8 @@ export interface ImportError {
   readonly errors: Readonly<Record<string, string>>;
 }
 
-/** What a row makes of an address that is new. */
-export interface StagedNewcomer {
+/** The subscriber whom a row makes of an address that is new. */
+export interface StagedSubscriber {
   readonly email: string;
   readonly firstName: string | null;
   readonly lastName: string | null;
@@ -112,10 +107,10 @@ export interface StagedRow {
   readonly fault: string | null;
 }
 
-/** A row as it came. */
-export interface ArrivedRow extends StagedRow {
-  /** By the custom fields of that moment; null where the row makes nobody. */
-  readonly newcomer: StagedNewcomer | null;
+/** A row as it came, and what checking it gave. */
+export interface CheckedRow extends StagedRow {
+  /** By the custom fields of that moment; null where the row makes none. */
+  readonly newSubscriber: StagedSubscriber | null;
 }
 
 /** Where an error of a whole row stands in its `errors`. */

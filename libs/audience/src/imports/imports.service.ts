@@ -31,7 +31,7 @@ interface OpenedImport {
   readonly definitionsDigest: string;
 }
 
-/** Takes imports in: their rows are stored, and a worker applies them. */
+/** Accepts imports: their rows are stored, and a worker applies them. */
 @Injectable()
 export class ImportsService {
   constructor(

@@ -20,7 +20,7 @@ export type NewSubscriberInput = SubscriberPatch & {
   readonly source: SubscriberSource;
 };
 
-/** Takes subscribers in, with their first consents. */
+/** Adds subscribers, with their first consents. */
 @Injectable()
 export class SignUpService {
   constructor(

@@ -4,23 +4,10 @@ import type { CustomFieldValues } from '../custom-fields/custom-field.js';
 
 export type SubscriberSource = 'API' | 'IMPORT' | 'FORM' | 'MANUAL';
 
-/** A subscriber as clients see it. */
-export interface SubscriberView {
-  readonly id: string;
-  readonly subscriberKey: string;
-  /** As it was given. */
-  readonly email: string;
-  readonly firstName: string | null;
-  readonly lastName: string | null;
-  readonly phone: string | null;
-  /** Derived from suppression and consents, never written by a client. */
-  readonly status: SubscriberStatus;
-  readonly source: SubscriberSource;
-  /** The values of active fields, by key. */
-  readonly customFields: CustomFieldValues;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+/** A subscriber as clients see it: the values of archived fields are left out. */
+export type SubscriberView = Readonly<
+  Omit<Subscriber, 'environmentId' | 'emailKey' | 'archivedKeys' | 'pausedUntil' | 'edit' | 'toView'>
+>;
 
 /** What a client may change. */
 export type SubscriberFields = Pick<SubscriberView, 'firstName' | 'lastName' | 'phone' | 'customFields'>;
@@ -35,12 +22,14 @@ export class Subscriber {
   readonly id!: string;
   readonly environmentId!: number;
   readonly subscriberKey!: string;
+  /** As it was given. */
   readonly email!: string;
   readonly emailKey!: string;
   firstName!: string | null;
   lastName!: string | null;
   phone!: string | null;
   readonly source!: SubscriberSource;
+  /** Derived from suppression and consents, never written by a client. */
   readonly status!: SubscriberStatus;
   /** With the values of archived fields. */
   customFields!: CustomFieldValues;

@@ -21,11 +21,11 @@ export class SubscribersService {
   update(scope: ProjectScope, address: EmailAddress, patch: SubscriberPatch): Promise<SubscriberView> {
     return this.subscribers.edit(scope, address.key, async (subscriber) => {
       const customFields = await this.#customFields(scope, subscriber.customFields, patch.customFields);
-      if (subscriber.edit(patch, customFields, this.clock.now())) {
-        const data = { ...subscriber.toView() };
+      const isChanged = subscriber.edit(patch, customFields, this.clock.now());
+      const data = subscriber.toView();
+      if (isChanged)
         await this.announcer.announce(scope, { type: 'subscriber.updated', subscriberId: data.id, data });
-      }
-      return subscriber.toView();
+      return data;
     });
   }
 
