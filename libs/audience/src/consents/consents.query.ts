@@ -50,10 +50,10 @@ export class ConsentsQuery {
       return {
         subscriberEmail: subscriber.email,
         globallySuppressed: subscriber.suppressedKey !== null,
-        consents: rows.flatMap(({ email, suppressedKey, topicKey, topicName, status, ...times }) =>
+        consents: rows.flatMap(({ topicKey, topicName, status, grantedAt, confirmedAt, revokedAt }) =>
           topicKey === null || topicName === null || status === null
             ? []
-            : [{ topicKey, topicName, status, ...times }],
+            : [{ topicKey, topicName, status, grantedAt, confirmedAt, revokedAt }],
         ),
       };
     });

@@ -43,7 +43,7 @@ export class ImportsQuery {
         ) e on true
         order by e."row"
       `.execute(this.database.tables());
-      return countedPage(rows, ({ total, ...found }) => (found.row === null ? null : found));
+      return countedPage(rows, ({ total: _total, ...found }) => (found.row === null ? null : found));
     });
   }
 }

@@ -56,8 +56,8 @@ export class Subscriber {
   }
 
   toView(): SubscriberView {
-    const { environmentId, emailKey, archivedKeys, pausedUntil, customFields, ...view } = this;
-    const active = Object.entries(customFields).filter(([key]) => !archivedKeys.includes(key));
+    const { environmentId: _environment, emailKey: _key, pausedUntil: _pause, archivedKeys, ...view } = this;
+    const active = Object.entries(this.customFields).filter(([key]) => !archivedKeys.includes(key));
     return { ...view, customFields: Object.fromEntries(active) };
   }
 }

@@ -37,7 +37,7 @@ export class SubscribersQuery {
         order by s."createdAt" desc, s.id desc
       `,
     );
-    return countedPage(rows, ({ total, ...row }) => (row.id === null ? null : row));
+    return countedPage(rows, ({ total: _total, ...row }) => (row.id === null ? null : row));
   }
 
   /** Throws NotFoundError. */
