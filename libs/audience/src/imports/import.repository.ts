@@ -10,13 +10,6 @@ import { Import, type ImportProgress } from './import.js';
 import type { RowRange } from './row-ranges.js';
 import { StagedRows } from './staged-rows.repository.js';
 
-/** What is to be done with the rows of an import, and how far it is. */
-export interface ImportPlan {
-  readonly plan: Import;
-  /** Of the rows that are not done; beyond the last when there are none. */
-  readonly firstRow: number;
-}
-
 /** Imports and what is noted of their rows. */
 @Injectable()
 export class ImportRepository {
@@ -86,10 +79,10 @@ export class ImportRepository {
   }
 
   /**
-   * What is to be done; null when it has ended. At the first time, of rows with the same address the last one
-   * counts, and the others are out.
+   * What is to be done, and the first row that is not done, beyond the last when all are; null when it has ended. At the
+   * first time, of rows with the same address the last one counts, and the others are out.
    */
-  begin(scope: ProjectScope, importId: string): Promise<ImportPlan | null> {
+  begin(scope: ProjectScope, importId: string) {
     return this.database.transaction(scope, async () => {
       const plan = await this.#lock(scope, importId, 'QUEUED', 'IN_PROGRESS');
       if (plan === null) return null;

@@ -1,5 +1,5 @@
 import type { ConsentProof } from '../consents/consent-proof.js';
-import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+import type { SubscriberFields } from '../subscribers/subscriber.js';
 import type { ColumnTarget } from './import-columns.js';
 
 export const IMPORT_STATUSES = ['QUEUED', 'IN_PROGRESS', 'COMPLETED', 'FAILED'] as const;
@@ -88,12 +88,8 @@ export interface ImportError {
 }
 
 /** The subscriber whom a row makes of an address that is new. */
-export interface StagedSubscriber {
+export interface StagedSubscriber extends SubscriberFields {
   readonly email: string;
-  readonly firstName: string | null;
-  readonly lastName: string | null;
-  readonly phone: string | null;
-  readonly customFields: CustomFieldValues;
 }
 
 /** A row as it waits for the worker. */

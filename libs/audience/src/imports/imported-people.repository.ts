@@ -6,7 +6,8 @@ import type { ConsentOccasion } from '../consents/consent-proof.js';
 import { requestMails } from '../consents/consent-writer.repository.js';
 import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
-import type { ImportedFields, KnownPerson } from './import-decisions.js';
+import type { SubscriberFields } from '../subscribers/subscriber.js';
+import type { KnownPerson } from './import-decisions.js';
 
 /** Subscribers by the thousand, in the open transaction: each method is one statement. */
 @Injectable()
@@ -44,7 +45,7 @@ export class ImportedPeople {
   /** Makes subscribers, whose addresses are locked and nobody's, with their first consents. */
   async insert(
     scope: ProjectScope,
-    people: readonly (ImportedFields & { readonly address: EmailAddress })[],
+    people: readonly (SubscriberFields & { readonly address: EmailAddress })[],
     first: FirstConsents,
     occasion: ConsentOccasion,
   ): Promise<void> {

@@ -17,9 +17,9 @@ export class ImportedSubscribers {
   ) {}
 
   /**
-   * In the open transaction: takes those rows of a range out, as done, that were found to make a subscriber and whose address is nobody's and
-   * not suppressed, and makes these with their consents, the consent record and requests to confirm. The addresses
-   * are locked. Returns how many they are.
+   * In the open transaction, in which the addresses are locked: takes those rows of a range out, as done, that were found
+   * to make a subscriber and whose address is nobody's and not suppressed, and makes these with their consents, the consent
+   * record and requests to confirm. Returns how many they are.
    */
   async make(
     scope: ProjectScope,
@@ -41,16 +41,15 @@ export class ImportedSubscribers {
   }
 
   /** Each look-up is a value of its own, never a join: it must be one step in an index however small a table seems. */
-  #taken({ environmentId, ...scope }: ProjectScope, importId: string, { first, last }: RowRange) {
-    const isSuppressed = this.suppressions.isSuppressed({ environmentId, ...scope }, sql`r.email_key`);
+  #taken(scope: ProjectScope, importId: string, { first, last }: RowRange) {
     return sql`
       delete from audience.import_rows r
       where r.import_id = ${importId} and r.row_number between ${first} and ${last} and r.email is not null
         and (
           select b.id from audience.subscribers b
-          where b.environment_id = ${environmentOf({ environmentId })} and b.email_key = r.email_key
+          where b.environment_id = ${environmentOf(scope)} and b.email_key = r.email_key
         ) is null
-        and (${isSuppressed}) is false
+        and (${this.suppressions.isSuppressed(scope, sql`r.email_key`)}) is false
       returning r.row_number, r.email, r.email_key, r.first_name, r.last_name, r.phone, r.custom_fields
     `;
   }

@@ -87,7 +87,10 @@ export class NewSubscribers {
     return rows[0]!;
   }
 
-  /** In the open transaction: makes a subscriber with the first consents, the consent record and the mail that asks to confirm those that need it. */
+  /**
+   * In the open transaction: makes a subscriber with the first consents, the consent record and the mail that asks to
+   * confirm those that need it.
+   */
   async insert(
     scope: ProjectScope,
     { id, address, firstName, lastName, phone, customFields, source }: NewSubscriber,
