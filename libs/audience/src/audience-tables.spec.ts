@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
-import { address, AudienceFixture } from './audience.fixture.js';
+import { address, AudienceFixture, PROOF } from './audience.fixture.js';
 import { CustomField } from './custom-fields/custom-field.js';
 import { CustomFieldsService } from './custom-fields/custom-fields.service.js';
+import { Import } from './imports/import.js';
 import { Segment } from './segments/segment.js';
+import { Subscriber } from './subscribers/subscriber.js';
+import { SubscribersQuery } from './subscribers/subscribers.query.js';
+import { SubscribersService } from './subscribers/subscribers.service.js';
 import { Suppression } from './suppressions/suppression.js';
 import { Topic } from './topics/topic.js';
 
@@ -81,6 +85,44 @@ describe('What is written of the audience is read as it was', () => {
         field.archive(LATER);
       });
       expect(field.options).toEqual(options.toReversed());
+    });
+  });
+
+  it('an import', () =>
+    audience.database.transaction(scope, async () => {
+      const columns = ['email', null, 'customFields.plan'];
+      const { environmentId } = scope;
+      const added = new Import(newId(), environmentId, 'SKIP', ['APIT-1', 'APIT-2'], PROOF, LATER);
+      await isReadAsWritten(Import, added, () => {
+        added.queue({ columns, definitionsDigest: 'digest', total: 3_000_000_000 });
+        added.begin(7);
+        added.end('It failed again and again.', LATER);
+      });
+      expect(added.counts).toMatchObject({ total: 3_000_000_000, skipped: 7 });
+    }));
+
+  it('a subscriber, as clients see it and with the values of archived fields', async () => {
+    const fields = audience.get(CustomFieldsService);
+    for (const key of ['plan', 'shoe_size'])
+      await fields.create(scope, { key, type: 'TEXT', displayName: key, isRequired: false });
+    const { id } = await audience.subscribe(scope, 'Ada@Example.com', await audience.topic(scope));
+    const ofAda = address('ada@example.com');
+    const subscribers = audience.get(SubscribersService);
+    await subscribers.update(scope, ofAda, { customFields: { plan: 'pro', shoe_size: '38' } });
+    await fields.archive(scope, 'shoe_size');
+    audience.clock.advance(1_000);
+    const updated = await subscribers.update(scope, ofAda, {
+      firstName: 'Ada',
+      lastName: "O'Hara",
+      phone: '+44 1234',
+      customFields: { plan: 'free' },
+    });
+    expect(updated).toMatchObject({ lastName: "O'Hara", customFields: { plan: 'free' } });
+    expect(await audience.get(SubscribersQuery).byAddress(scope, ofAda)).toEqual(updated);
+    await audience.database.transaction(scope, async () => {
+      const subscriber = await audience.database.em.findOneOrFail(Subscriber, { id });
+      expect(subscriber.toView()).toEqual(updated);
+      expect(subscriber.customFields).toEqual({ plan: 'free', shoe_size: '38' });
     });
   });
 });

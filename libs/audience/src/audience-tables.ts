@@ -1,11 +1,48 @@
+import type { Generated } from 'kysely';
 import type { Tables } from '#platform';
+import type { ConsentStatus } from './consents/consent.js';
+import type { SubscriberStatus } from './consents/subscriber-status.js';
 import { CustomFieldSchema } from './custom-fields/custom-field.schema.js';
+import { ImportSchema } from './imports/import.schema.js';
 import { SegmentSchema } from './segments/segment.schema.js';
+import { SubscriberSchema } from './subscribers/subscriber.schema.js';
 import { SuppressionSchema } from './suppressions/suppression.schema.js';
 import { TopicSchema } from './topics/topic.schema.js';
 import type { AwaitedTrigger } from './triggers/awaited-trigger.js';
 
-export const audienceEntities = [CustomFieldSchema, SegmentSchema, SuppressionSchema, TopicSchema];
+export const audienceEntities = [
+  CustomFieldSchema,
+  ImportSchema,
+  SegmentSchema,
+  SubscriberSchema,
+  SuppressionSchema,
+  TopicSchema,
+];
+
+interface ConsentsTable {
+  readonly environmentId: number;
+  readonly subscriberId: string;
+  readonly topicId: string;
+  readonly status: ConsentStatus;
+  readonly grantedAt: Date | null;
+  readonly confirmedAt: Date | null;
+  readonly revokedAt: Date | null;
+  readonly tokenExpiresAt: Date | null;
+  readonly subscribedAt: Date | null;
+  /** Copies of the subscriber's, kept by a trigger: lists of a topic's subscribers read one index. */
+  readonly subscriberStatus: SubscriberStatus;
+  readonly subscriberCreatedAt: Date;
+}
+
+interface ConfirmationsTable {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly subscriberId: string;
+  readonly topicIds: readonly string[];
+  readonly isRepeat: Generated<boolean>;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
 
 interface ErasedSuppressionsTable {
   readonly environmentId: number;
@@ -24,11 +61,10 @@ interface SignalWatchesTable extends AwaitedTrigger {
   readonly isOpen: boolean;
 }
 
-/** The tables of the schema `audience`. */
-export type AudienceTables = Tables<
-  'audience',
-  typeof CustomFieldSchema | typeof SegmentSchema | typeof SuppressionSchema | typeof TopicSchema
-> & {
+/** The tables of the schema `audience`. Those without an entity are written for many people at once, by SQL alone. */
+export type AudienceTables = Tables<'audience', (typeof audienceEntities)[number]> & {
+  'audience.consents': ConsentsTable;
+  'audience.confirmations': ConfirmationsTable;
   'audience.erased_suppressions': ErasedSuppressionsTable;
   'audience.segment_references': SegmentReferencesTable;
   'audience.signal_watches': SignalWatchesTable;

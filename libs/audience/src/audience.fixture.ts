@@ -4,11 +4,11 @@ import { Clock, type EmailAddress, ManualClock, parseEmailAddress, type ProjectS
 import { Announcer, CONFIG, Database, loadConfig, SilentAnnouncer } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
-import { AudienceModule } from './audience.module.js';
 import { audienceEntities } from './audience-tables.js';
+import { AudienceModule } from './audience.module.js';
 import { ConsentsQuery } from './consents/consents.query.js';
 import { consentProof } from './consents/consent-proof.js';
-import type { Subscriber } from './subscribers/subscriber.js';
+import type { SubscriberView } from './subscribers/subscriber.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SignUpService } from './sign-up/sign-up.service.js';
 import type { NewTopic } from './topics/topic.js';
@@ -76,7 +76,7 @@ export class AudienceFixture {
     return this.get(TopicsService).create(scope, { name: 'News', doubleOptInEnabled: false, ...input });
   }
 
-  subscribe(scope: ProjectScope, email: string, ...topics: readonly TopicView[]): Promise<Subscriber> {
+  subscribe(scope: ProjectScope, email: string, ...topics: readonly TopicView[]): Promise<SubscriberView> {
     const topicKeys = topics.map(({ topicKey }) => topicKey);
     return this.get(SignUpService).create(
       scope,

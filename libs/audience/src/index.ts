@@ -56,13 +56,13 @@ export {
 export { PreferencesQuery } from './preferences/preferences.query.js';
 export { PreferencesService } from './preferences/preferences.service.js';
 export {
-  type Import,
   IMPORT_CONFLICTS,
   IMPORT_STATUSES,
   type ImportConflict,
   type ImportCounts,
   type ImportError,
   type ImportStatus,
+  type ImportView,
 } from './imports/import.js';
 export type { ColumnMapping } from './imports/import-columns.js';
 export { ImportQueued } from './imports/import.events.js';
@@ -97,14 +97,14 @@ export {
   SUPPRESSION_REASONS,
   type SuppressionReason,
 } from './consents/subscriber-status.js';
-export type { Subscriber, SubscriberSource } from './subscribers/subscriber.js';
+export type { SubscriberPatch, SubscriberSource, SubscriberView } from './subscribers/subscriber.js';
 export { AudienceFeatures } from './plan/audience-features.js';
 export { LiveSubscribersQuery } from './plan/live-subscribers.query.js';
 export { SubscriberLimit } from './plan/subscriber-limit.js';
 export { AudiencePlanModule } from './plan/audience-plan.module.js';
 export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribers.query.js';
 export { type NewSubscriberInput, SignUpService } from './sign-up/sign-up.service.js';
-export { type SubscriberPatch, SubscribersService } from './subscribers/subscribers.service.js';
+export { SubscribersService } from './subscribers/subscribers.service.js';
 export { UnsuppressUnconfirmedError } from './suppressions/suppression.errors.js';
 export type { SuppressionDetails } from './suppressions/suppression.js';
 export {

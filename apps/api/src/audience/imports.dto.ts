@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Import, IMPORT_CONFLICTS, IMPORT_STATUSES, type ImportError } from '#audience';
+import { IMPORT_CONFLICTS, IMPORT_STATUSES, type ImportError, type ImportView } from '#audience';
 import { boundedErrors } from '#kernel';
 import { int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
 import { defaulted, leftOut } from '../left-out.js';
@@ -129,11 +129,11 @@ export function toAcceptedImportView({
   id,
   status,
   counts: counted,
-}: Import): z.output<typeof acceptedImportView> {
+}: ImportView): z.output<typeof acceptedImportView> {
   return { id, status, counts: { ...counted } };
 }
 
-export function toImportView(found: Import): z.output<typeof importView> {
+export function toImportView(found: ImportView): z.output<typeof importView> {
   const { createdAt, completedAt, counts: counted, ...rest } = found;
   return {
     ...rest,

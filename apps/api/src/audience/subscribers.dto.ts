@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Subscriber, SUBSCRIBER_STATUSES } from '#audience';
+import { type SubscriberView, SUBSCRIBER_STATUSES } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
 import { proofFields } from './proof-fields.js';
 import { leftOut } from '../left-out.js';
@@ -53,7 +53,7 @@ export const subscriberView = z
 
 export const subscriberPage = pageOf(subscriberView, 'SubscriberPage');
 
-export function toSubscriberView(subscriber: Subscriber): z.output<typeof subscriberView> {
+export function toSubscriberView(subscriber: SubscriberView): z.output<typeof subscriberView> {
   const { createdAt, updatedAt, customFields, ...rest } = subscriber;
   return {
     ...rest,

@@ -3,7 +3,14 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { consentProof, ErasureService, SignUpService, TopicDeletionService, TopicsService } from '#audience';
+import {
+  audienceEntities,
+  consentProof,
+  ErasureService,
+  SignUpService,
+  TopicDeletionService,
+  TopicsService,
+} from '#audience';
 import { ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { messagingEntities } from '#messaging';
 import { type LinkKind, LinkTokens, loadConfig, PlatformModule } from '#platform';
@@ -30,7 +37,7 @@ describe('public pages', () => {
     scope = (await createProject(test)).live;
     const config = loadConfig({ NODE_ENV: 'test', DATABASE_URL: test.url });
     const logger = pino({ level: 'silent' });
-    const entities = [...messagingEntities];
+    const entities = [...audienceEntities, ...messagingEntities];
     const platform = PlatformModule.register({ config, logger, entities, applicationName: 'spec', clock });
     @Module({ imports: [platform, HttpKitModule, AccessApiModule, PublicPagesModule] })
     class PagesModule {}

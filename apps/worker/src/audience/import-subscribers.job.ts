@@ -6,7 +6,7 @@ import { cancel, done, type JobContext, type JobResult, ResumableJob, retry } fr
 /** With their waits, some hours: what does not work by then needs the client. */
 const TRIES = 20;
 
-/** Applies the rows of an import that has arrived. */
+/** Applies the rows of a queued import. */
 @Injectable()
 export class ImportSubscribers extends ResumableJob<{ importId: string }> {
   override readonly name = 'import-subscribers';

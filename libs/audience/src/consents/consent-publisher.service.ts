@@ -41,14 +41,15 @@ export class ConsentPublisher {
   }
 
   #names(scope: ProjectScope, outcomes: readonly SubscriberOutcome[]) {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
+      // A template: a value a person would make a text for each number of them.
       const { rows } = await sql<{ key: string; email: string; topicKey: string }>`
-        select b.id || ' ' || t.id as key, b.email, t.topic_key as "topicKey"
+        select b.id || ' ' || t.id as key, b.email, t.topic_key
         from unnest(${outcomes.map((one) => one.subscriberId)}::uuid[], ${outcomes.map((one) => one.topicId)}::uuid[])
           as o(subscriber_id, topic_id)
         join audience.subscribers b on b.environment_id = ${environmentOf(scope)} and b.id = o.subscriber_id
         join audience.topics t on t.environment_id = b.environment_id and t.id = o.topic_id
-      `.execute(db);
+      `.execute(this.database.tables());
       return new Map(rows.map(({ key, email, topicKey }) => [key, { email, topicKey }]));
     });
   }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, environmentOf, prepared, publish, type Sql } from '#platform';
+import { Database, environmentOf, prepared, publish } from '#platform';
 import { act, type Consent, type ConsentAction, type ConsentOutcome, type ConsentTopic } from './consent.js';
 import { ConfirmationRequested, ConfirmationsRequested } from './consent.events.js';
 import { type ConsentOccasion, consentProof, type ConsentProof } from './consent-proof.js';
@@ -42,7 +42,7 @@ export class ConsentWriter {
 
   /** All consents that the subscriber ever gave. */
   ofSubscriber(scope: ProjectScope, subscriberId: string): Promise<readonly Consent[]> {
-    return this.database.transaction(scope, ({ db }) => read(db, scope, [subscriberId]));
+    return this.database.transaction(scope, () => this.#read(scope, [subscriberId]));
   }
 
   /** What became of the consent of each person to each topic, done or not. */
@@ -51,27 +51,31 @@ export class ConsentWriter {
     order: ConsentOrder,
     proof: ConsentProof,
   ): Promise<readonly SubscriberOutcome[]> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const at = this.clock.now();
-      const decisions = decide(order, await read(db, scope, order.subscriberIds), at);
+      const decisions = decide(order, await this.#read(scope, order.subscriberIds), at);
       const rows = rowsOf(decisions.filter(isWritten), scope);
       if (rows.length === 0) return decisions;
       const isRepeat = order.action === 'askAgain';
-      await requestMails(db, scope, await write(db, rows, 'changed', { at, proof }, isRepeat));
+      await requestMails(this.database, scope, await this.#write(rows, 'changed', { at, proof }, isRepeat));
       await this.publisher.publish(scope, decisions, proof);
-      await refreshedStatuses(peopleOf(rows), at).execute(db);
+      await this.#refreshStatuses(peopleOf(rows), at);
       return decisions;
     });
   }
 
   /** Ends the consents of people of any projects that nobody confirmed in time. */
   expire(subscriberIds: readonly string[]): Promise<void> {
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
       const at = this.clock.now();
-      const decisions = decide({ subscriberIds, action: 'expire' }, await read(db, null, subscriberIds), at);
+      const decisions = decide(
+        { subscriberIds, action: 'expire' },
+        await this.#read(null, subscriberIds),
+        at,
+      );
       const rows = rowsOf(decisions.filter(isWritten), null);
-      await write(db, rows, 'changed', { at, proof: consentProof('EXPIRY', null) });
-      await refreshedStatuses(peopleOf(rows), at).execute(db);
+      await this.#write(rows, 'changed', { at, proof: consentProof('EXPIRY', null) });
+      await this.#refreshStatuses(peopleOf(rows), at);
     });
   }
 
@@ -82,37 +86,52 @@ export class ConsentWriter {
     topicId: string,
     proof: ConsentProof,
   ): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const at = this.clock.now();
       const order = { subscriberIds, action: 'revoke', topicIds: [topicId] } as const;
-      const decisions = decide(order, await read(db, scope, subscriberIds), at);
-      await write(db, rowsOf(decisions, scope), 'removed', { at, proof });
-      await refreshedStatuses(subscriberIds, at).execute(db);
+      const decisions = decide(order, await this.#read(scope, subscriberIds), at);
+      await this.#write(rowsOf(decisions, scope), 'removed', { at, proof });
+      await this.#refreshStatuses(subscriberIds, at);
     });
   }
 
   /** Derives the status anew, after the suppression of the address changed. */
   async refreshStatus(scope: ProjectScope, subscriberId: string, at: Date): Promise<void> {
-    await this.database.transaction(scope, ({ db }) => refreshedStatuses([subscriberId], at).execute(db));
+    await this.database.transaction(scope, () => this.#refreshStatuses([subscriberId], at));
   }
-}
 
-async function read(
-  db: Sql,
-  scope: ProjectScope | null,
-  subscriberIds: readonly string[],
-): Promise<readonly StoredConsent[]> {
-  if (subscriberIds.length === 0) return [];
-  const { rows } = await sql<StoredConsent>`${prepared}
-    select environment_id as "environmentId", subscriber_id as "subscriberId", subscriber_status as "subscriberStatus",
-      subscriber_created_at as "subscriberCreatedAt", topic_id as "topicId", status, granted_at as "grantedAt",
-      confirmed_at as "confirmedAt", revoked_at as "revokedAt", token_expires_at as "tokenExpiresAt",
-      subscribed_at as "subscribedAt"
-    from audience.consents
-    where ${scope === null ? sql`true` : sql`environment_id = ${environmentOf(scope)}`}
-      and subscriber_id = any(${[...subscriberIds]}::uuid[])
-  `.execute(db);
-  return rows;
+  async #read(
+    scope: ProjectScope | null,
+    subscriberIds: readonly string[],
+  ): Promise<readonly StoredConsent[]> {
+    if (subscriberIds.length === 0) return [];
+    const { rows } = await sql<StoredConsent>`${prepared}
+      select environment_id, subscriber_id, subscriber_status, subscriber_created_at, topic_id, status, granted_at,
+        confirmed_at, revoked_at, token_expires_at, subscribed_at
+      from audience.consents
+      where ${scope === null ? sql`true` : sql`environment_id = ${environmentOf(scope)}`}
+        and subscriber_id = any(${[...subscriberIds]}::uuid[])
+    `.execute(this.database.tables());
+    return rows;
+  }
+
+  /** Returns the ids of the requests to confirm. */
+  async #write(
+    rows: readonly WrittenConsent[],
+    into: 'changed' | 'removed',
+    occasion: ConsentOccasion,
+    isRepeat = false,
+  ): Promise<readonly string[]> {
+    if (rows.length === 0) return [];
+    const { rows: asked } = await sql<{ id: string }>`${prepared}
+      with ${written(selected(rows), into, occasion, isRepeat)} select id from asked
+    `.execute(this.database.tables());
+    return asked.map(({ id }) => id);
+  }
+
+  async #refreshStatuses(subscriberIds: readonly string[], at: Date): Promise<void> {
+    await refreshedStatuses(subscriberIds, at).execute(this.database.tables());
+  }
 }
 
 function decide(order: ConsentOrder, consents: readonly StoredConsent[], at: Date): Decision[] {
@@ -147,28 +166,13 @@ function rowsOf(decisions: readonly Decision[], scope: ProjectScope | null): rea
   });
 }
 
-/** Returns the ids of the requests to confirm. */
-async function write(
-  db: Sql,
-  rows: readonly WrittenConsent[],
-  into: 'changed' | 'removed',
-  occasion: ConsentOccasion,
-  isRepeat = false,
-): Promise<readonly string[]> {
-  if (rows.length === 0) return [];
-  const { rows: asked } = await sql<{ id: string }>`${prepared}
-    with ${written(selected(rows), into, occasion, isRepeat)} select id from asked
-  `.execute(db);
-  return asked.map(({ id }) => id);
-}
-
 function peopleOf(rows: readonly WrittenConsent[]): readonly string[] {
   return [...new Set(rows.map(({ subscriberId }) => subscriberId))];
 }
 
 /** Sends the mails of requests to confirm. */
 export async function requestMails(
-  db: Sql,
+  database: Database,
   scope: ProjectScope,
   confirmationIds: readonly string[],
 ): Promise<void> {
@@ -178,5 +182,5 @@ export async function requestMails(
     others.length === 0
       ? ConfirmationRequested({ confirmationId })
       : ConfirmationsRequested({ confirmationIds });
-  await publish(db, scope, event);
+  await publish(database, scope, event);
 }

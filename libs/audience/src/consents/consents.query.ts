@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
+import type { AudienceTables } from '../audience-tables.js';
 import type { ConsentStatus } from './consent.js';
 
 export interface ConsentPreference {
@@ -27,37 +27,35 @@ export class ConsentsQuery {
 
   /** All consents ever given, topics newest first. Throws NotFoundError. */
   preferences(scope: ProjectScope, address: EmailAddress): Promise<ConsentPreferences> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Row>`
-        select b.email, s.email_key is not null as suppressed, t.topic_key as "topicKey", t.name as "topicName",
-          c.status, c.granted_at as "grantedAt", c.confirmed_at as "confirmedAt", c.revoked_at as "revokedAt"
-        from audience.subscribers b
-        left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
-        left join (
-          audience.consents c join audience.topics t on t.id = c.topic_id and t.deleted_at is null
-        ) on c.subscriber_id = b.id
-        where b.environment_id = ${environmentOf(scope)} and b.email_key = ${address.key}
-        order by t.created_at desc, t.id desc
-      `.execute(db);
+    return this.database.transaction(scope, async () => {
+      const rows = await this.database
+        .tables<AudienceTables>()
+        .selectFrom('audience.subscribers as b')
+        .leftJoin('audience.suppressions as s', (join) =>
+          join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
+        )
+        .leftJoin('audience.consents as c', 'c.subscriberId', 'b.id')
+        .leftJoin('audience.topics as t', (join) =>
+          join.onRef('t.id', '=', 'c.topicId').on('t.deletedAt', 'is', null),
+        )
+        .select(['b.email', 's.emailKey as suppressedKey', 't.topicKey', 't.name as topicName'])
+        .select(['c.status', 'c.grantedAt', 'c.confirmedAt', 'c.revokedAt'])
+        .where('b.environmentId', '=', environmentOf(scope))
+        .where('b.emailKey', '=', address.key)
+        .orderBy('t.createdAt', 'desc')
+        .orderBy('t.id', 'desc')
+        .execute();
       const [subscriber] = rows;
       if (subscriber === undefined) throw new NotFoundError();
       return {
         subscriberEmail: subscriber.email,
-        globallySuppressed: subscriber.suppressed,
-        consents: rows.map((row) => preferenceOf(row)).filter((preference) => preference !== null),
+        globallySuppressed: subscriber.suppressedKey !== null,
+        consents: rows.flatMap(({ topicKey, topicName, status, grantedAt, confirmedAt, revokedAt }) =>
+          topicKey === null || topicName === null || status === null
+            ? []
+            : [{ topicKey, topicName, status, grantedAt, confirmedAt, revokedAt }],
+        ),
       };
     });
   }
-}
-
-/** A subscriber without consents is one row whose consent is all null. */
-type Row = { readonly email: string; readonly suppressed: boolean } & (
-  | ConsentPreference
-  | { readonly [Field in keyof ConsentPreference]: null }
-);
-
-function preferenceOf(row: Row): ConsentPreference | null {
-  if (row.topicKey === null) return null;
-  const { topicKey, topicName, status, grantedAt, confirmedAt, revokedAt } = row;
-  return { topicKey, topicName, status, grantedAt, confirmedAt, revokedAt };
 }

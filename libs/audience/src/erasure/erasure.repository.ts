@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Announcer, Database, environmentOf, publish, type Sql } from '#platform';
+import { Announcer, Database, environmentOf, publish } from '#platform';
 import { AddressDigests } from '../addresses/address-digests.service.js';
 import { SubscriberErased } from './erasure.events.js';
 
@@ -18,40 +18,41 @@ export class ErasureRepository {
    * Removes the subscriber, and with the row its consents, requests to confirm and events; the consent record
    * keeps that there were consents, and nothing of whose they were. Tells the others.
    */
-  remove(
+  async remove(
     scope: ProjectScope,
     { subscriberId, emailKey }: { readonly subscriberId: string; readonly emailKey: string },
     at: Date,
   ): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
-      await removeFromImports(db, scope, emailKey);
-      await sql`
-        delete from audience.subscribers where environment_id = ${environmentOf(scope)} and id = ${subscriberId}
-      `.execute(db);
-      await sql`select audience.depersonalise_ledger(${subscriberId})`.execute(db);
-      const addressDigest = this.digests.of(scope, emailKey).toString('hex');
-      await publish(db, scope, SubscriberErased({ subscriberId, addressDigest, erasedAt: at.toISOString() }));
-      // The id alone: who hears it has been told of the person before, or never was.
-      await this.announcer.announce(scope, { type: 'subscriber.deleted', data: { id: subscriberId } });
-    });
+    await this.#removeFromImports(scope, emailKey);
+    const tables = this.database.tables();
+    await sql`
+      delete from audience.subscribers where environment_id = ${environmentOf(scope)} and id = ${subscriberId}
+    `.execute(tables);
+    await sql`select audience.depersonalise_ledger(${subscriberId})`.execute(tables);
+    const addressDigest = this.digests.of(scope, emailKey).toString('hex');
+    const event = SubscriberErased({ subscriberId, addressDigest, erasedAt: at.toISOString() });
+    await publish(this.database, scope, event);
+    // The id alone: who hears it has been told of the person before, or never was.
+    await this.announcer.announce(scope, { type: 'subscriber.deleted', data: { id: subscriberId } });
   }
-}
 
-/**
- * What an import found wrong with the address, and its rows that wait for the worker: they would bring the
- * person back. A row that the worker has in hand at this moment is not waited for.
- */
-async function removeFromImports(db: Sql, { environmentId }: ProjectScope, emailKey: string): Promise<void> {
-  await sql`
-    delete from audience.import_errors where environment_id = ${environmentOf({ environmentId })} and email_key = ${emailKey}
-  `.execute(db);
-  await sql`
-    update audience.import_rows r set email_key = null, cells = '[]', fault = 'was erased before it was imported',
-      email = null, first_name = null, last_name = null, phone = null, custom_fields = null
-    from (
-      select import_id, row_number from audience.import_rows
-      where environment_id = ${environmentOf({ environmentId })} and email_key = ${emailKey} for update skip locked
-    ) waiting
-    where r.import_id = waiting.import_id and r.row_number = waiting.row_number
-  `.execute(db);
+  /**
+   * What an import found wrong with the address, and its rows that wait for the worker: they would bring the
+   * person back. A row that the worker has in hand at this moment is not waited for.
+   */
+  async #removeFromImports(scope: ProjectScope, emailKey: string): Promise<void> {
+    const tables = this.database.tables();
+    await sql`
+      delete from audience.import_errors where environment_id = ${environmentOf(scope)} and email_key = ${emailKey}
+    `.execute(tables);
+    await sql`
+      update audience.import_rows r set email_key = null, cells = '[]', fault = 'was erased before it was imported',
+        email = null, first_name = null, last_name = null, phone = null, custom_fields = null
+      from (
+        select import_id, row_number from audience.import_rows
+        where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} for update skip locked
+      ) waiting
+      where r.import_id = waiting.import_id and r.row_number = waiting.row_number
+    `.execute(tables);
+  }
 }

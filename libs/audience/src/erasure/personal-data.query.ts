@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
-import { Database, environmentOf, type Sql } from '#platform';
+import { Database, environmentOf } from '#platform';
 import { SuppressionsQuery, type SuppressionView } from '../suppressions/suppressions.query.js';
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
@@ -31,64 +31,64 @@ export class PersonalDataQuery {
 
   /** Also of an address that is no subscriber's: it may be suppressed, or stand in an import's errors. */
   of(scope: ProjectScope, address: EmailAddress): Promise<AudiencePersonalData> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const suppression = await this.suppressions.of(scope, address);
-      const [subscriber = null] = await rowsOf(db, subscriberOf(scope, address));
-      const importErrors = await rowsOf(db, importErrorsOf(scope, address));
+      const [subscriber = null] = await this.#rowsOf(subscriberOf(scope, address));
+      const importErrors = await this.#rowsOf(importErrorsOf(scope, address));
       const about = { suppression, importErrors, subscriber };
       if (subscriber === null)
         return { ...about, consents: [], consentRecord: [], confirmations: [], events: [], segments: [] };
       const id = String(subscriber['id']);
       return {
         ...about,
-        consents: await rowsOf(db, consentsOf(id)),
-        consentRecord: await rowsOf(db, consentRecordOf(scope, id)),
-        confirmations: await rowsOf(db, confirmationsOf(id)),
-        events: await rowsOf(db, eventsOf(id)),
-        segments: await rowsOf(db, segmentsOf(id)),
+        consents: await this.#rowsOf(consentsOf(id)),
+        consentRecord: await this.#rowsOf(consentRecordOf(scope, id)),
+        confirmations: await this.#rowsOf(confirmationsOf(id)),
+        events: await this.#rowsOf(eventsOf(id)),
+        segments: await this.#rowsOf(segmentsOf(id)),
       };
     });
   }
-}
 
-async function rowsOf(db: Sql, query: RawBuilder<Readonly<Record<string, unknown>>>): Promise<Rows> {
-  return (await query.execute(db)).rows;
+  async #rowsOf(query: RawBuilder<Readonly<Record<string, unknown>>>): Promise<Rows> {
+    return (await query.execute(this.database.tables())).rows;
+  }
 }
 
 const subscriberOf = ({ environmentId }: ProjectScope, { key }: EmailAddress) => sql<Record<string, unknown>>`
-  select id, subscriber_key as "subscriberKey", email, first_name as "firstName", last_name as "lastName", phone, status,
-    source, custom_fields as "customFields", paused_until as "pausedUntil", created_at as "createdAt", updated_at as "updatedAt"
+  select id, subscriber_key, email, first_name, last_name, phone, status,
+    source, custom_fields, paused_until, created_at, updated_at
   from audience.subscribers where environment_id = ${environmentOf({ environmentId })} and email_key = ${key}
 `;
 
 const consentsOf = (id: string) => sql<Record<string, unknown>>`
-  select t.topic_key as "topicKey", t.name as "topicName", c.status, c.granted_at as "grantedAt",
-    c.confirmed_at as "confirmedAt", c.revoked_at as "revokedAt", c.token_expires_at as "tokenExpiresAt"
+  select t.topic_key, t.name as topic_name, c.status, c.granted_at,
+    c.confirmed_at, c.revoked_at, c.token_expires_at
   from audience.consents c join audience.topics t on t.id = c.topic_id
   where c.subscriber_id = ${id} order by t.created_at, t.id
 `;
 
 const consentRecordOf = ({ environmentId }: ProjectScope, id: string) => sql<Record<string, unknown>>`
-  select l.occurred_at as "occurredAt", t.topic_key as "topicKey", t.name as "topicName", l.from_status as "from",
-    l.to_status as "to", l.actor, l.actor_id as "actorId", l.source, l.source_url as "sourceUrl", l.ip_address as "ipAddress",
-    l.user_agent as "userAgent", l.consent_text as "consentText", l.form_version as "formVersion", l.message_id as "messageId"
+  select l.occurred_at, t.topic_key, t.name as topic_name, l.from_status as from,
+    l.to_status as to, l.actor, l.actor_id, l.source, l.source_url, l.ip_address,
+    l.user_agent, l.consent_text, l.form_version, l.message_id
   from audience.consent_ledger l join audience.topics t on t.id = l.topic_id
   where l.environment_id = ${environmentOf({ environmentId })} and l.subscriber_id = ${id} order by l.position
 `;
 
 const confirmationsOf = (id: string) => sql<Record<string, unknown>>`
-  select f.id, f.created_at as "requestedAt", f.expires_at as "expiresAt", f.is_repeat as "isRepeat",
-    array(select t.topic_key from audience.topics t where t.id = any(f.topic_ids) order by t.created_at, t.id) as "topicKeys"
+  select f.id, f.created_at as requested_at, f.expires_at, f.is_repeat,
+    array(select t.topic_key from audience.topics t where t.id = any(f.topic_ids) order by t.created_at, t.id) as topic_keys
   from audience.confirmations f where f.subscriber_id = ${id} order by f.created_at, f.id
 `;
 
 const eventsOf = (id: string) => sql<Record<string, unknown>>`
-  select id, name, properties, occurred_at as "occurredAt", created_at as "createdAt"
+  select id, name, properties, occurred_at, created_at
   from audience.subscriber_events where subscriber_id = ${id} order by occurred_at, id
 `;
 
 const segmentsOf = (id: string) => sql<Record<string, unknown>>`
-  select s.segment_key as "segmentKey", s.name, s.type, m.added_at as "addedAt"
+  select s.segment_key, s.name, s.type, m.added_at
   from audience.segment_members m join audience.segments s on s.id = m.segment_id
   where m.subscriber_id = ${id} order by m.added_at, s.id
 `;
@@ -96,7 +96,7 @@ const segmentsOf = (id: string) => sql<Record<string, unknown>>`
 const importErrorsOf = ({ environmentId }: ProjectScope, { key }: EmailAddress) => sql<
   Record<string, unknown>
 >`
-  select e.import_id as "importId", i.created_at as "importedAt", e.row_number as "row", e.email, e.errors
+  select e.import_id, i.created_at as imported_at, e.row_number as "row", e.email, e.errors
   from audience.import_errors e join audience.imports i on i.id = e.import_id
   where e.environment_id = ${environmentOf({ environmentId })} and e.email_key = ${key} order by i.created_at, e.row_number
 `;

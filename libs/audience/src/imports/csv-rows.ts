@@ -2,8 +2,8 @@ import { CsvReader, type CsvRecord } from './csv-reader.js';
 import { acceptedColumns, type ColumnRules, type ImportBatch } from './import-batch.js';
 import { chooseColumns, type ColumnTarget } from './import-columns.js';
 import { ImportNotReadableError } from './import.errors.js';
-import { arrivedRow } from './import-row.js';
-import type { ArrivedRow } from './import.js';
+import { checkedRow } from './import-row.js';
+import type { CheckedRow } from './import.js';
 
 /**
  * The rows of a CSV file in UTF-8, as its bytes arrive; the first batch comes with the header. Throws
@@ -56,14 +56,14 @@ class CsvTable {
     }
   }
 
-  #staged(columns: readonly ColumnTarget[], { cells, fault }: CsvRecord): ArrivedRow {
+  #staged(columns: readonly ColumnTarget[], { cells, fault }: CsvRecord): CheckedRow {
     this.lastRow += 1;
     const row = this.lastRow;
     const reason =
       fault ??
       (cells.length === columns.length ? null : `has ${cells.length} cells instead of ${columns.length}`);
-    if (reason !== null) return { row, emailKey: null, cells: [], fault: reason, newcomer: null };
-    return arrivedRow(columns, this.rules.definitions, row, cells);
+    if (reason !== null) return { row, emailKey: null, cells: [], fault: reason, newSubscriber: null };
+    return checkedRow(columns, this.rules.definitions, row, cells);
   }
 }
 

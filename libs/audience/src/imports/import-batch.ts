@@ -1,13 +1,13 @@
 import { DomainValidationError } from '#kernel';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { ImportNotReadableError } from './import.errors.js';
-import type { ArrivedRow } from './import.js';
+import type { CheckedRow } from './import.js';
 import { type ChosenColumns, type ColumnMapping, type ColumnTarget } from './import-columns.js';
 
 /** Some rows of an import, in their order, and what their cells are: the same in all batches of one. */
 export interface ImportBatch {
   readonly columns: readonly ColumnTarget[];
-  readonly rows: readonly ArrivedRow[];
+  readonly rows: readonly CheckedRow[];
 }
 
 /** What the names of columns are held against. */

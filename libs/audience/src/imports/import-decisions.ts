@@ -1,24 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EmailAddress } from '#kernel';
 import type { SubscriberOutcome } from '../consents/consent-writer.repository.js';
-import type { CustomFieldDefinition, CustomFieldValues } from '../custom-fields/custom-field.js';
+import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
 import type { SubscriberFields } from '../subscribers/subscriber.js';
 import type { GrantableTopic } from '../topics/topic.js';
 import type { FaultyRow, ReadRow } from './import-row.js';
 import { WHOLE_ROW } from './import.js';
 
-/** What an import can change of a subscriber. */
-export interface ImportedFields extends SubscriberFields {
-  readonly customFields: CustomFieldValues;
-}
-
 /** A subscriber who was there before. */
-export interface KnownPerson extends ImportedFields {
+export interface KnownPerson extends SubscriberFields {
   readonly id: string;
 }
 
-type NewPerson = ImportedFields & { readonly address: EmailAddress; readonly source: ReadRow };
+type NewPerson = SubscriberFields & { readonly address: EmailAddress; readonly source: ReadRow };
 type UpdatedPerson = KnownPerson & { readonly source: ReadRow; readonly isChanged: boolean };
 
 /** What is to be done with some rows. */

@@ -2,7 +2,7 @@ import { type EmailAddress, parseEmailAddress } from '#kernel';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { applyCustomFields } from '../custom-fields/custom-field-values.js';
 import { type ColumnTarget, customFieldOf } from './import-columns.js';
-import { type ArrivedRow, type StagedNewcomer, type StagedRow, WHOLE_ROW } from './import.js';
+import { type CheckedRow, type StagedRow, type StagedSubscriber, WHOLE_ROW } from './import.js';
 
 /** What a row says of a person. A field that it says nothing of is absent; null clears. */
 export interface ReadRow {
@@ -32,16 +32,16 @@ const CONTROL = /\p{Cc}/u;
 /** RFC 5321 §4.5.3.1.3: what is longer is no address, and nothing to show. */
 const SHOWN_ADDRESS = 254;
 
-/** A row that just came: whose it is, and whom it makes where nobody has the address. */
-export function arrivedRow(
+/** Checks a row that just came: whose it is, and which subscriber it makes where nobody has the address. */
+export function checkedRow(
   columns: readonly ColumnTarget[],
   definitions: readonly CustomFieldDefinition[],
   row: number,
   cells: readonly unknown[],
-): ArrivedRow {
+): CheckedRow {
   const read = readCells(columns, cells);
   const emailKey = read.address?.key ?? null;
-  return { row, emailKey, cells, fault: null, newcomer: newcomerOf(read, definitions) };
+  return { row, emailKey, cells, fault: null, newSubscriber: newSubscriberOf(read, definitions) };
 }
 
 /** Reads the cells of a row; all that is wrong with it is told at once. */
@@ -60,10 +60,10 @@ export function isReadable(row: ReadRow | FaultyRow): row is ReadRow {
   return 'address' in row;
 }
 
-function newcomerOf(
+function newSubscriberOf(
   { address, fields, customFields, errors }: ReadCells,
   definitions: readonly CustomFieldDefinition[],
-): StagedNewcomer | null {
+): StagedSubscriber | null {
   if (address === null || hasAny(errors)) return null;
   const custom = applyCustomFields(definitions, {}, customFields, 'create');
   if ('errors' in custom) return null;

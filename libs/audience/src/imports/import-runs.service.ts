@@ -1,13 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { ImportChunks } from './import-chunks.service.js';
-import { type ImportPlan, ImportRepository } from './import.repository.js';
-import { RowRanges } from './row-ranges.js';
+import type { Import } from './import.js';
+import { ImportRepository } from './import.repository.js';
+import { type RowRange, rowRanges } from './row-ranges.js';
 
 /** Rows of one transaction. Each locks its address, and a default PostgreSQL has some 8 000 locks for everybody. */
 const CHUNK_ROWS = 1_000;
 /** Chunks at once: more than two wait for each other in the indexes. */
-const LANES = 2;
+const CHUNKS_AT_ONCE = 2;
 
 /** Works imports off, chunk by chunk. What a chunk changes and that its rows are done is one transaction. */
 @Injectable()
@@ -20,46 +21,37 @@ export class ImportRuns {
 
   /** Does the rows that are left, until the end or until `signal` is aborted. */
   async run(scope: ProjectScope, importId: string, signal: AbortSignal): Promise<void> {
-    const plan = await this.imports.begin(scope, importId);
-    if (plan === null) return;
-    const ranges = new RowRanges(plan.firstRow, plan.total, CHUNK_ROWS);
-    const stop = (): void => ranges.stop();
+    const begun = await this.imports.begin(scope, importId);
+    if (begun === null) return;
+    const { plan, firstRow } = begun;
+    const ranges = rowRanges(firstRow, plan.total, CHUNK_ROWS);
+    const stop = (): void => void ranges.return();
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
-    const lanes = Array.from({ length: LANES }, () => this.#lane(scope, plan, ranges));
+    const loops = Array.from({ length: CHUNKS_AT_ONCE }, () => this.#applyChunks(scope, plan, ranges));
     // All of them, so that none is at work when this ends.
-    const ended = await Promise.allSettled(lanes);
+    const ended = await Promise.allSettled(loops);
     signal.removeEventListener('abort', stop);
-    const refusals = ended.map((lane) => {
-      if (lane.status === 'rejected') throw lane.reason;
-      return lane.value;
+    const refusals = ended.map((loop) => {
+      if (loop.status === 'rejected') throw loop.reason;
+      return loop.value;
     });
-    if (!signal.aborted) await this.#end(scope, importId, refusals.find((reason) => reason !== null) ?? null);
+    if (signal.aborted) return;
+    const refusal = refusals.find((reason) => reason !== null) ?? null;
+    await this.imports.end(scope, importId, refusal, this.clock.now());
   }
 
   /** Ends an import that cannot go on; what is done stays. */
   fail(scope: ProjectScope, importId: string, reason: string): Promise<void> {
-    return this.#end(scope, importId, reason);
+    return this.imports.end(scope, importId, reason, this.clock.now());
   }
 
-  #end(scope: ProjectScope, importId: string, failureReason: string | null): Promise<void> {
-    return this.imports.end(scope, importId, failureReason, this.clock.now());
-  }
-
-  /** Takes rows until there are none. Returns why the import cannot go on, or null. */
-  async #lane(scope: ProjectScope, plan: ImportPlan, ranges: RowRanges): Promise<string | null> {
-    try {
-      for (let range = ranges.take(); range !== null; range = ranges.take()) {
-        const refusal = await this.chunks.apply(scope, plan, range);
-        if (refusal !== null) {
-          ranges.stop();
-          return refusal;
-        }
-      }
-      return null;
-    } catch (error) {
-      ranges.stop();
-      throw error;
+  /** Applies chunks until there are none. Returns why the import cannot go on, or null. */
+  async #applyChunks(scope: ProjectScope, plan: Import, ranges: Generator<RowRange>): Promise<string | null> {
+    for (const range of ranges) {
+      const refusal = await this.chunks.apply(scope, plan, range);
+      if (refusal !== null) return refusal;
     }
+    return null;
   }
 }

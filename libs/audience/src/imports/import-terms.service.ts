@@ -8,7 +8,7 @@ import { definitionsDigest } from '../custom-fields/definitions-digest.js';
 import { SubscriberLimitService } from '../plan/subscriber-limit.service.js';
 import { type GrantableTopic, grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
-import type { ImportPlan } from './import.repository.js';
+import type { Import } from './import.js';
 
 /** What rows are applied by: the project as it stays until the transaction ends. */
 export interface ImportTerms {
@@ -36,7 +36,7 @@ export class ImportTermsService {
   /** For `rows` rows, whose addresses are locked; or why the import cannot go on. */
   async of(
     scope: ProjectScope,
-    { topicKeys, definitionsDigest: digest, proof }: ImportPlan,
+    { topicKeys, definitionsDigest: digest, proof }: Import,
     rows: number,
   ): Promise<ImportTerms | { readonly refusal: string }> {
     const topics = await this.topics.named(scope, topicKeys);

@@ -1,4 +1,6 @@
-import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+import type { ConsentProof } from '../consents/consent-proof.js';
+import type { SubscriberFields } from '../subscribers/subscriber.js';
+import type { ColumnTarget } from './import-columns.js';
 
 export const IMPORT_STATUSES = ['QUEUED', 'IN_PROGRESS', 'COMPLETED', 'FAILED'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
@@ -20,15 +22,60 @@ export interface ImportCounts {
   readonly failed: number;
 }
 
-/** A file or list of subscribers on its way into a project. */
-export interface Import {
-  readonly id: string;
-  readonly status: ImportStatus;
-  readonly counts: ImportCounts;
+/** What became of some rows. */
+export type ImportProgress = Omit<ImportCounts, 'total'>;
+
+/** An import as clients see it. */
+export type ImportView = Readonly<
+  Pick<Import, 'id' | 'counts' | 'failureReason' | 'createdAt' | 'completedAt'>
+> & { readonly status: ImportStatus };
+
+/** A file or list of subscribers on its way into a project. Nobody sees it while its rows are RECEIVING. */
+export class Import {
+  status: ImportStatus | 'RECEIVING' = 'RECEIVING';
+  readonly columns: readonly ColumnTarget[] = [];
+  /** Of the custom fields by which the rows were checked as they came; null: by none. */
+  readonly definitionsDigest: string | null = null;
+  readonly total: number = 0;
+  readonly created: number = 0;
+  readonly updated: number = 0;
+  skipped = 0;
+  readonly failed: number = 0;
   /** Why it could not go on; null unless FAILED. */
-  readonly failureReason: string | null;
-  readonly createdAt: Date;
-  readonly completedAt: Date | null;
+  failureReason: string | null = null;
+  completedAt: Date | null = null;
+
+  constructor(
+    readonly id: string,
+    readonly environmentId: number,
+    readonly onConflict: ImportConflict,
+    readonly topicKeys: readonly string[],
+    readonly proof: ConsentProof,
+    readonly createdAt: Date,
+  ) {}
+
+  get counts(): ImportCounts {
+    const { total, created, updated, skipped, failed } = this;
+    return { total, created, updated, skipped, failed };
+  }
+
+  /** All its rows are stored. */
+  queue(stored: Pick<Import, 'columns' | 'definitionsDigest' | 'total'>): void {
+    Object.assign(this, stored, { status: 'QUEUED' });
+  }
+
+  /** Of its rows so many have the address of a later one, which counts. */
+  begin(repeated: number): void {
+    this.status = 'IN_PROGRESS';
+    this.skipped += repeated;
+  }
+
+  /** COMPLETED, or FAILED for a reason. */
+  end(failureReason: string | null, at: Date): void {
+    this.status = failureReason === null ? 'COMPLETED' : 'FAILED';
+    this.failureReason = failureReason;
+    this.completedAt = at;
+  }
 }
 
 /** What there is to say of one row. */
@@ -40,13 +87,9 @@ export interface ImportError {
   readonly errors: Readonly<Record<string, string>>;
 }
 
-/** What a row makes of an address that is new. */
-export interface StagedNewcomer {
+/** The subscriber whom a row makes of an address that is new. */
+export interface StagedSubscriber extends SubscriberFields {
   readonly email: string;
-  readonly firstName: string | null;
-  readonly lastName: string | null;
-  readonly phone: string | null;
-  readonly customFields: CustomFieldValues;
 }
 
 /** A row as it waits for the worker. */
@@ -60,10 +103,10 @@ export interface StagedRow {
   readonly fault: string | null;
 }
 
-/** A row as it came. */
-export interface ArrivedRow extends StagedRow {
-  /** By the custom fields of that moment; null where the row makes nobody. */
-  readonly newcomer: StagedNewcomer | null;
+/** A row as it came, and what checking it gave. */
+export interface CheckedRow extends StagedRow {
+  /** By the custom fields of that moment; null where the row makes none. */
+  readonly newSubscriber: StagedSubscriber | null;
 }
 
 /** Where an error of a whole row stands in its `errors`. */

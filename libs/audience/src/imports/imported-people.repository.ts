@@ -6,9 +6,10 @@ import type { ConsentOccasion } from '../consents/consent-proof.js';
 import { requestMails } from '../consents/consent-writer.repository.js';
 import { type FirstConsents, selectedForMade, written } from '../consents/written-consents.query.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
-import type { ImportedFields, KnownPerson } from './import-decisions.js';
+import type { SubscriberFields } from '../subscribers/subscriber.js';
+import type { KnownPerson } from './import-decisions.js';
 
-/** Subscribers by the thousand: each method is one statement. */
+/** Subscribers by the thousand, in the open transaction: each method is one statement. */
 @Injectable()
 export class ImportedPeople {
   constructor(
@@ -17,80 +18,71 @@ export class ImportedPeople {
   ) {}
 
   /** Those of the addresses that are subscribers', by key, locked until the transaction ends. */
-  known(scope: ProjectScope, emailKeys: readonly string[]): Promise<ReadonlyMap<string, KnownPerson>> {
-    return this.database.transaction(scope, async ({ db }) => {
-      // One look-up by the unique index for each: while the table grows from nothing, its statistics say that
-      // reading all of it is cheap, which would make a large import quadratic.
-      const { rows } = await sql<KnownPerson & { emailKey: string }>`
-        select b.* from unnest(${[...emailKeys].sort()}::text[]) k(key)
-        cross join lateral (
-          select b.id, b.email_key as "emailKey", b.first_name as "firstName", b.last_name as "lastName", b.phone,
-            b.custom_fields as "customFields"
-          from audience.subscribers b
-          where b.environment_id = ${environmentOf(scope)} and b.email_key = k.key collate "C"
-          limit 1 for update
-        ) b
-      `.execute(db);
-      return new Map(rows.map(({ emailKey, ...person }) => [emailKey, person]));
-    });
+  async known(scope: ProjectScope, emailKeys: readonly string[]): Promise<ReadonlyMap<string, KnownPerson>> {
+    // One look-up by the unique index for each: while the table grows from nothing, its statistics say that
+    // reading all of it is cheap, which would make a large import quadratic.
+    const { rows } = await sql<KnownPerson & { emailKey: string }>`
+      select b.* from unnest(${[...emailKeys].sort()}::text[]) k(key)
+      cross join lateral (
+        select b.id, b.email_key, b.first_name, b.last_name, b.phone, b.custom_fields
+        from audience.subscribers b
+        where b.environment_id = ${environmentOf(scope)} and b.email_key = k.key collate "C"
+        limit 1 for update
+      ) b
+    `.execute(this.database.tables());
+    return new Map(rows.map(({ emailKey, ...person }) => [emailKey, person]));
   }
 
   /** Those of the addresses that are suppressed. */
-  suppressed(scope: ProjectScope, emailKeys: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ key: string }>`
-        select k.key from unnest(${[...emailKeys]}::text[]) k(key)
-        where ${this.suppressions.isSuppressed(scope, sql`k.key collate "C"`)}
-      `.execute(db);
-      return new Set(rows.map(({ key }) => key));
-    });
+  async suppressed(scope: ProjectScope, emailKeys: readonly string[]): Promise<ReadonlySet<string>> {
+    const { rows } = await sql<{ key: string }>`
+      select k.key from unnest(${[...emailKeys]}::text[]) k(key)
+      where ${this.suppressions.isSuppressed(scope, sql`k.key collate "C"`)}
+    `.execute(this.database.tables());
+    return new Set(rows.map(({ key }) => key));
   }
 
   /** Makes subscribers, whose addresses are locked and nobody's, with their first consents. */
   async insert(
     scope: ProjectScope,
-    people: readonly (ImportedFields & { readonly address: EmailAddress })[],
+    people: readonly (SubscriberFields & { readonly address: EmailAddress })[],
     first: FirstConsents,
     occasion: ConsentOccasion,
   ): Promise<void> {
     if (people.length === 0) return;
     const { at } = occasion;
-    await this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ id: string }>`
-        with made as (
-          insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, email, email_key,
-            first_name, last_name, phone, custom_fields, subscriber_key)
-          select ${scope.environmentId}, 'IMPORT', ${first.status}, ${at}::timestamptz, ${at}::timestamptz, platform.new_id(),
-            n.email, n.email_key, n.first_name, n.last_name, n.phone, n.custom_fields::jsonb, n.subscriber_key
-          from rows from (
-            unnest(${people.map(({ address }) => address.value)}::text[],
-              ${people.map(({ address }) => address.key)}::text[], ${people.map(({ firstName }) => firstName)}::text[],
-              ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
-              ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[]),
-            access.next_subscriber_keys(${people.length})
-          ) as n(email, email_key, first_name, last_name, phone, custom_fields, subscriber_key)
-          returning environment_id, id, status, created_at
-        ), ${written(selectedForMade(first), 'new', occasion)}
-        select id from asked
-      `.execute(db);
-      const confirmationIds = rows.map(({ id }) => id);
-      await requestMails(db, scope, confirmationIds);
-    });
+    const { rows } = await sql<{ id: string }>`
+      with made as (
+        insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, email, email_key,
+          first_name, last_name, phone, custom_fields, subscriber_key)
+        select ${scope.environmentId}, 'IMPORT', ${first.status}, ${at}::timestamptz, ${at}::timestamptz, platform.new_id(),
+          n.email, n.email_key, n.first_name, n.last_name, n.phone, n.custom_fields::jsonb, n.subscriber_key
+        from rows from (
+          unnest(${people.map(({ address }) => address.value)}::text[],
+            ${people.map(({ address }) => address.key)}::text[], ${people.map(({ firstName }) => firstName)}::text[],
+            ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
+            ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[]),
+          access.next_subscriber_keys(${people.length})
+        ) as n(email, email_key, first_name, last_name, phone, custom_fields, subscriber_key)
+        returning environment_id, id, status, created_at
+      ), ${written(selectedForMade(first), 'new', occasion)}
+      select id from asked
+    `.execute(this.database.tables());
+    const confirmationIds = rows.map(({ id }) => id);
+    await requestMails(this.database, scope, confirmationIds);
   }
 
   /** Writes all fields of subscribers who are locked. */
   async update(scope: ProjectScope, people: readonly KnownPerson[], at: Date): Promise<void> {
     if (people.length === 0) return;
-    await this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        update audience.subscribers b set first_name = n.first_name, last_name = n.last_name, phone = n.phone,
-          custom_fields = n.custom_fields::jsonb, updated_at = ${at}
-        from unnest(${people.map(({ id }) => id)}::uuid[], ${people.map(({ firstName }) => firstName)}::text[],
-          ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
-          ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[])
-          as n(id, first_name, last_name, phone, custom_fields)
-        where b.environment_id = ${environmentOf(scope)} and b.id = n.id
-      `.execute(db);
-    });
+    await sql`
+      update audience.subscribers b set first_name = n.first_name, last_name = n.last_name, phone = n.phone,
+        custom_fields = n.custom_fields::jsonb, updated_at = ${at}
+      from unnest(${people.map(({ id }) => id)}::uuid[], ${people.map(({ firstName }) => firstName)}::text[],
+        ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
+        ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[])
+        as n(id, first_name, last_name, phone, custom_fields)
+      where b.environment_id = ${environmentOf(scope)} and b.id = n.id
+    `.execute(this.database.tables());
   }
 }

@@ -1,12 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
-import { Database } from '#platform';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { ImportDecisions } from './import-decisions.js';
 import { isReadable, type ReadRow, readRow } from './import-row.js';
 import type { ImportTerms } from './import-terms.service.js';
-import type { ImportPlan, ImportProgress } from './import.repository.js';
-import type { ImportConflict, StagedRow } from './import.js';
+import type { Import, ImportConflict, ImportProgress, StagedRow } from './import.js';
 import { ImportedPeople } from './imported-people.repository.js';
 import type { RowRange } from './row-ranges.js';
 import { StagedRows } from './staged-rows.repository.js';
@@ -22,46 +20,39 @@ export interface AppliedRows {
 @Injectable()
 export class ImportedRows {
   constructor(
-    @Inject(Database) private readonly database: Database,
     @Inject(StagedRows) private readonly staged: StagedRows,
     @Inject(ImportedPeople) private readonly people: ImportedPeople,
     @Inject(ConsentWriter) private readonly consents: ConsentWriter,
   ) {}
 
-  /** Takes the rows of a range out that are left, and writes what follows from them. `made` were made of it before. */
-  apply(
+  /** In the open transaction: takes the rows of a range out that are left, and writes what follows from them. `made` were made of it before. */
+  async apply(
     scope: ProjectScope,
-    plan: ImportPlan,
+    plan: Import,
     range: RowRange,
     terms: ImportTerms,
     made: number,
   ): Promise<AppliedRows> {
-    return this.database.transaction(scope, async () => {
-      const { topics, first, occasion, room } = terms;
-      const rows = await this.staged.take(scope, plan.importId, range);
-      const decisions = await this.#decide(scope, plan, rows, terms);
-      decisions.refuseBeyond(room - made);
-      const { created, updated, skipped, failed } = decisions;
-      await this.people.insert(scope, created, first, occasion);
-      const changed = updated.filter(({ isChanged }) => isChanged);
-      await this.people.update(scope, changed, occasion.at);
-      const order = { subscriberIds: updated.map(({ id }) => id), action: 'offer', topics } as const;
-      decisions.noteRefusals(
-        await this.consents.change(scope, order, occasion.proof),
-        topics,
-        plan.topicKeys,
-      );
-      return {
-        rows: rows.length,
-        progress: { created: created.length, updated: updated.length, skipped, failed },
-        notes: decisions.notes,
-      };
-    });
+    const { topics, first, occasion, room } = terms;
+    const rows = await this.staged.take(plan.id, range);
+    const decisions = await this.#decide(scope, plan, rows, terms);
+    decisions.refuseBeyond(room - made);
+    const { created, updated, skipped, failed } = decisions;
+    await this.people.insert(scope, created, first, occasion);
+    const changed = updated.filter(({ isChanged }) => isChanged);
+    await this.people.update(scope, changed, occasion.at);
+    const order = { subscriberIds: updated.map(({ id }) => id), action: 'offer', topics } as const;
+    decisions.noteRefusals(await this.consents.change(scope, order, occasion.proof), topics, plan.topicKeys);
+    return {
+      rows: rows.length,
+      progress: { created: created.length, updated: updated.length, skipped, failed },
+      notes: decisions.notes,
+    };
   }
 
   async #decide(
     scope: ProjectScope,
-    { columns, onConflict }: ImportPlan,
+    { columns, onConflict }: Import,
     rows: readonly StagedRow[],
     { definitions }: ImportTerms,
   ): Promise<ImportDecisions> {

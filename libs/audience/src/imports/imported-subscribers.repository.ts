@@ -17,42 +17,39 @@ export class ImportedSubscribers {
   ) {}
 
   /**
-   * Takes those rows of a range out, as done, that were found to make a subscriber and whose address is nobody's and
-   * not suppressed, and makes these with their consents, the consent record and requests to confirm. The addresses
-   * are locked. Returns how many they are.
+   * In the open transaction, in which the addresses are locked: takes those rows of a range out, as done, that were found
+   * to make a subscriber and whose address is nobody's and not suppressed, and makes these with their consents, the consent
+   * record and requests to confirm. Returns how many they are.
    */
-  make(
+  async make(
     scope: ProjectScope,
     importId: string,
     range: RowRange,
     first: FirstConsents,
     occasion: ConsentOccasion,
   ): Promise<number> {
-    return this.database.transaction(scope, async ({ db }) => {
-      // While a table grows from nothing, its statistics say that reading all of it is cheap.
-      await sql`set local enable_seqscan = off`.execute(db);
-      const { rows } = await sql<{ made: number; confirmationIds: string[] | null }>`
-        with taken as (${this.#taken(scope, importId, range)}), made as (${made(scope, first, occasion.at)}),
-          ${written(selectedForMade(first), 'new', occasion)}
-        select (select count(*) from made) as made, (select array_agg(id) from asked) as "confirmationIds"
-      `.execute(db);
-      await sql`set local enable_seqscan to default`.execute(db);
-      await requestMails(db, scope, rows[0]!.confirmationIds ?? []);
-      return rows[0]!.made;
-    });
+    // While a table grows from nothing, its statistics say that reading all of it is cheap.
+    await sql`set local enable_seqscan = off`.execute(this.database.tables());
+    const { rows } = await sql<{ made: number; confirmationIds: string[] | null }>`
+      with taken as (${this.#taken(scope, importId, range)}), made as (${made(scope, first, occasion.at)}),
+        ${written(selectedForMade(first), 'new', occasion)}
+      select (select count(*) from made) as made, (select array_agg(id) from asked) as confirmation_ids
+    `.execute(this.database.tables());
+    await sql`set local enable_seqscan to default`.execute(this.database.tables());
+    await requestMails(this.database, scope, rows[0]!.confirmationIds ?? []);
+    return rows[0]!.made;
   }
 
   /** Each look-up is a value of its own, never a join: it must be one step in an index however small a table seems. */
-  #taken({ environmentId, ...scope }: ProjectScope, importId: string, { first, last }: RowRange) {
-    const isSuppressed = this.suppressions.isSuppressed({ environmentId, ...scope }, sql`r.email_key`);
+  #taken(scope: ProjectScope, importId: string, { first, last }: RowRange) {
     return sql`
       delete from audience.import_rows r
       where r.import_id = ${importId} and r.row_number between ${first} and ${last} and r.email is not null
         and (
           select b.id from audience.subscribers b
-          where b.environment_id = ${environmentOf({ environmentId })} and b.email_key = r.email_key
+          where b.environment_id = ${environmentOf(scope)} and b.email_key = r.email_key
         ) is null
-        and (${isSuppressed}) is false
+        and (${this.suppressions.isSuppressed(scope, sql`r.email_key`)}) is false
       returning r.row_number, r.email, r.email_key, r.first_name, r.last_name, r.phone, r.custom_fields
     `;
   }

@@ -9,7 +9,7 @@ import { csvRows } from './csv-rows.js';
 import type { ColumnRules, ImportBatch } from './import-batch.js';
 import type { ColumnMapping, ColumnTarget } from './import-columns.js';
 import { ImportRepository } from './import.repository.js';
-import type { Import, ImportConflict } from './import.js';
+import { Import, type ImportConflict, type ImportView } from './import.js';
 import { type JsonRow, jsonRows } from './json-rows.js';
 import { StagedRows } from './staged-rows.repository.js';
 
@@ -31,7 +31,7 @@ interface OpenedImport {
   readonly definitionsDigest: string;
 }
 
-/** Takes imports in: their rows are stored, and a worker applies them. */
+/** Accepts imports: their rows are stored, and a worker applies them. */
 @Injectable()
 export class ImportsService {
   constructor(
@@ -51,20 +51,18 @@ export class ImportsService {
     options: ImportOptions,
     content: ImportContent,
     signal: AbortSignal,
-  ): Promise<Import> {
+  ): Promise<ImportView> {
     const opened = await this.#open(scope, options, content);
     const importId = newId();
     const createdAt = this.clock.now();
     const { topicKeys, onConflict, consent } = options;
     const proof = consentProof('IMPORT', importId, consent);
-    await this.imports.add(
-      scope,
-      { importId, onConflict, topicKeys: [...new Set(topicKeys)], proof },
-      createdAt,
-    );
+    const keys = [...new Set(topicKeys)];
+    const added = new Import(importId, scope.environmentId, onConflict, keys, proof, createdAt);
+    await this.imports.add(scope, added);
     try {
       const total = await this.#store(scope, importId, opened, signal);
-      const counts = { total, created: 0, updated: 0, skipped: 0, failed: 0 };
+      const counts = { ...added.counts, total };
       return { id: importId, status: 'QUEUED', counts, failureReason: null, createdAt, completedAt: null };
     } catch (error) {
       // What cannot be removed now is removed as abandoned; the client must hear the first error.

@@ -11,7 +11,7 @@ import { SubscribersQuery } from '../subscribers/subscribers.query.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';
 import { TopicsService } from '../topics/topics.service.js';
-import type { Import } from './import.js';
+import type { ImportView } from './import.js';
 import { ImportRuns } from './import-runs.service.js';
 import { ImportsQuery } from './imports.query.js';
 import { type ImportContent, type ImportOptions, ImportsService } from './imports.service.js';
@@ -36,7 +36,7 @@ describe('an import', () => {
     csv: Readable.from(pieces.map((piece) => Buffer.from(piece))),
   });
 
-  function accept(content: ImportContent, options: Partial<ImportOptions> = {}): Promise<Import> {
+  function accept(content: ImportContent, options: Partial<ImportOptions> = {}): Promise<ImportView> {
     const {
       topicKeys = [news.topicKey],
       consent = { source: 'old-system' },
@@ -48,7 +48,7 @@ describe('an import', () => {
       .accept(scope, { topicKeys, consent, onConflict, mapping }, content, never);
   }
 
-  async function run(content: ImportContent, options?: Partial<ImportOptions>): Promise<Import> {
+  async function run(content: ImportContent, options?: Partial<ImportOptions>): Promise<ImportView> {
     const { id } = await accept(content, options);
     await fixture.get(ImportRuns).run(scope, id, never);
     return fixture.get(ImportsQuery).byId(scope, id);
@@ -56,7 +56,7 @@ describe('an import', () => {
 
   const find = (email: string) => fixture.get(SubscribersQuery).byAddress(scope, address(email));
 
-  async function errorsOf({ id }: Import): Promise<[number, Readonly<Record<string, string>>][]> {
+  async function errorsOf({ id }: ImportView): Promise<[number, Readonly<Record<string, string>>][]> {
     const { items } = await fixture.get(ImportsQuery).errors(scope, id, { page: 0, size: 100 });
     return items.map(({ row, errors }) => [row, errors]);
   }

@@ -1,6 +1,6 @@
 import { acceptedColumns, type ColumnRules, type ImportBatch } from './import-batch.js';
 import { chooseColumns, type ColumnTarget, targetOf } from './import-columns.js';
-import { arrivedRow } from './import-row.js';
+import { checkedRow } from './import-row.js';
 
 /** A row of a list: column → value, and the custom fields in an object of their own, or among the columns. */
 export interface JsonRow {
@@ -22,7 +22,7 @@ export function jsonRows(rows: readonly JsonRow[], rules: ColumnRules): ImportBa
     columns,
     rows: flat.map((row, index) => {
       const cells = names.map((name) => (Object.hasOwn(row, name) ? row[name] : ''));
-      return arrivedRow(columns, rules.definitions, index + 1, cells);
+      return checkedRow(columns, rules.definitions, index + 1, cells);
     }),
   };
 }

@@ -8,7 +8,10 @@ import { STAGED_COLUMNS, StagingWriter } from './staging-writer.js';
 
 const COPY = `copy audience.import_rows_staged (${STAGED_COLUMNS}) from stdin`;
 
-/** Rows between the request that brought them and the worker that applies them. */
+/**
+ * Rows between the request that brought them and the worker that applies them; all but `writer` in the open transaction
+ * of the import's project.
+ */
 @Injectable()
 export class StagedRows {
   constructor(@Inject(Database) private readonly database: Database) {}
@@ -22,82 +25,72 @@ export class StagedRows {
   }
 
   /** The first row that is left, or null. */
-  firstRow(scope: ProjectScope, importId: string): Promise<number | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ first: number | null }>`
-        select min(row_number) as first from audience.import_rows where import_id = ${importId}
-      `.execute(db);
-      return rows[0]!.first;
-    });
+  async firstRow(importId: string): Promise<number | null> {
+    const { rows } = await sql<{ first: number | null }>`
+      select min(row_number) as first from audience.import_rows where import_id = ${importId}
+    `.execute(this.database.tables());
+    return rows[0]!.first;
   }
 
   /**
    * Lets nobody else decide about the addresses in these rows until the transaction ends, as
    * `addressLock` does for one. How many rows they are.
    */
-  lockAddresses(scope: ProjectScope, importId: string, { first, last }: RowRange): Promise<number> {
-    return this.database.transaction(scope, async ({ db }) => {
-      // In one order, so that two imports wait for each other and not in a circle.
-      const { rows } = await sql<{ rows: number }>`
-        select count(pg_advisory_xact_lock(hashtextextended(${`${scope.environmentId}:`}::text || r.email_key, 0))) as locked,
-          count(*) as rows
-        from (
-          select email_key from audience.import_rows
-          where import_id = ${importId} and row_number between ${first} and ${last} order by email_key
-        ) r
-      `.execute(db);
-      return rows[0]!.rows;
-    });
+  async lockAddresses(scope: ProjectScope, importId: string, { first, last }: RowRange): Promise<number> {
+    // In one order, so that two imports wait for each other and not in a circle.
+    const { rows } = await sql<{ rows: number }>`
+      select count(pg_advisory_xact_lock(hashtextextended(${`${scope.environmentId}:`}::text || r.email_key, 0))) as locked,
+        count(*) as rows
+      from (
+        select email_key from audience.import_rows
+        where import_id = ${importId} and row_number between ${first} and ${last} order by email_key
+      ) r
+    `.execute(this.database.tables());
+    return rows[0]!.rows;
   }
 
   /** Takes the rows of a range out that are left, as done, in their order. */
-  async take(scope: ProjectScope, importId: string, { first, last }: RowRange): Promise<StagedRow[]> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<StagedRow & { cells: string }>`
-        delete from audience.import_rows where import_id = ${importId} and row_number between ${first} and ${last}
-        returning row_number as "row", email_key as "emailKey", cells, fault
-      `.execute(db);
-      return rows
-        .map((row) => ({ ...row, cells: JSON.parse(row.cells) as unknown[] }))
-        .sort((one, other) => one.row - other.row);
-    });
+  async take(importId: string, { first, last }: RowRange): Promise<StagedRow[]> {
+    const { rows } = await sql<StagedRow & { cells: string }>`
+      delete from audience.import_rows where import_id = ${importId} and row_number between ${first} and ${last}
+      returning row_number as "row", email_key, cells, fault
+    `.execute(this.database.tables());
+    return rows
+      .map((row) => ({ ...row, cells: JSON.parse(row.cells) as unknown[] }))
+      .sort((one, other) => one.row - other.row);
   }
 
   /**
    * Takes out the rows whose address comes again in a later one, and notes each: the last row counts. Returns how
    * many they were.
    */
-  setRepeatedAside(scope: ProjectScope, importId: string): Promise<number> {
-    return this.database.transaction(scope, async ({ db }) => {
-      // The hash table of a million addresses need not go to disk. While the table grows from nothing, its statistics
-      // know none of these rows, and a nested loop would read all of them again for each.
-      await sql`set local work_mem = '96MB'`.execute(db);
-      await sql`set local enable_nestloop = off`.execute(db);
-      const { rows } = await sql<{ count: number }>`
-        with repeated as (
-          select email_key, max(row_number) as last from audience.import_rows
-          where import_id = ${importId} and email_key is not null group by email_key having count(*) > 1
-        ), removed as (
-          delete from audience.import_rows r using repeated d
-          where r.import_id = ${importId} and r.email_key = d.email_key and r.row_number < d.last
-          returning r.row_number, r.email_key, d.last
-        ), noted as (
-          insert into audience.import_errors (import_id, row_number, environment_id, email, email_key, errors)
-          select ${importId}, row_number, ${scope.environmentId}, email_key, email_key,
-            jsonb_build_object(${WHOLE_ROW}::text, 'has the address of row ' || last || ', which counts')
-          from removed
-        )
-        select count(*) from removed
-      `.execute(db);
-      await sql`set local work_mem to default`.execute(db);
-      await sql`set local enable_nestloop to default`.execute(db);
-      return rows[0]!.count;
-    });
+  async setRepeatedAside(scope: ProjectScope, importId: string): Promise<number> {
+    // The hash table of a million addresses need not go to disk. While the table grows from nothing, its statistics
+    // know none of these rows, and a nested loop would read all of them again for each.
+    await sql`set local work_mem = '96MB'`.execute(this.database.tables());
+    await sql`set local enable_nestloop = off`.execute(this.database.tables());
+    const { rows } = await sql<{ count: number }>`
+      with repeated as (
+        select email_key, max(row_number) as last from audience.import_rows
+        where import_id = ${importId} and email_key is not null group by email_key having count(*) > 1
+      ), removed as (
+        delete from audience.import_rows r using repeated d
+        where r.import_id = ${importId} and r.email_key = d.email_key and r.row_number < d.last
+        returning r.row_number, r.email_key, d.last
+      ), noted as (
+        insert into audience.import_errors (import_id, row_number, environment_id, email, email_key, errors)
+        select ${importId}, row_number, ${scope.environmentId}, email_key, email_key,
+          jsonb_build_object(${WHOLE_ROW}::text, 'has the address of row ' || last || ', which counts')
+        from removed
+      )
+      select count(*) from removed
+    `.execute(this.database.tables());
+    await sql`set local work_mem to default`.execute(this.database.tables());
+    await sql`set local enable_nestloop to default`.execute(this.database.tables());
+    return rows[0]!.count;
   }
 
-  removeAll(scope: ProjectScope, importId: string): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`delete from audience.import_rows where import_id = ${importId}`.execute(db);
-    });
+  async removeAll(importId: string): Promise<void> {
+    await sql`delete from audience.import_rows where import_id = ${importId}`.execute(this.database.tables());
   }
 }

@@ -1,4 +1,4 @@
-import type { ArrivedRow } from './import.js';
+import type { CheckedRow } from './import.js';
 
 /** Bytes of one COPY: what a request holds of its rows, twice. */
 const BATCH_BYTES = 512 * 1024;
@@ -31,7 +31,7 @@ export class StagingWriter {
     return this.#rows;
   }
 
-  async write(rows: readonly ArrivedRow[]): Promise<void> {
+  async write(rows: readonly CheckedRow[]): Promise<void> {
     for (const row of rows) {
       const line = copyLine(this.importId, row);
       this.#rows += 1;
@@ -77,15 +77,15 @@ export class StagingWriter {
 }
 
 /** COPY's text format: tabs between columns, `\N` for null, and a backslash before what would mean something. */
-function copyLine(importId: string, { row, emailKey, cells, fault, newcomer }: ArrivedRow): string {
+function copyLine(importId: string, { row, emailKey, cells, fault, newSubscriber }: CheckedRow): string {
   const line = `${importId}\t${row}\t${shown(emailKey)}\t${shown(JSON.stringify(cells))}\t${shown(fault)}`;
-  if (newcomer === null) return `${line}\t\\N\t\\N\t\\N\t\\N\t\\N\n`;
-  const { email, firstName, lastName, phone, customFields } = newcomer;
+  if (newSubscriber === null) return `${line}\t\\N\t\\N\t\\N\t\\N\t\\N\n`;
+  const { email, firstName, lastName, phone, customFields } = newSubscriber;
   return `${line}\t${shown(email)}\t${shown(firstName)}\t${shown(lastName)}\t${shown(phone)}\t${shown(JSON.stringify(customFields))}\n`;
 }
 
 function shown(text: string | null): string {
   if (text === null) return '\\N';
-  // Control characters do not occur: JSON escapes them, a fault has none, and where a field has some there is no newcomer.
+  // Control characters do not occur: JSON escapes them, a fault has none, and where a field has some the row makes no subscriber.
   return text.includes('\\') ? text.replaceAll('\\', '\\\\') : text;
 }

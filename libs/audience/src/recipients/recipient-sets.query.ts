@@ -115,7 +115,7 @@ export function standings(
           count(*) filter (where p.standing = 'suppressed') as suppressed,
           count(*) filter (where p.standing = 'unconfirmed') as unconfirmed,
           count(*) filter (where p.standing = 'paused') as capped,
-          count(*) filter (where p.standing is null) as "willReceive"
+          count(*) filter (where p.standing is null) as will_receive
         from (
           select case when s.reason = 'HARD_BOUNCE' then 'bounced' when s.reason is not null then 'suppressed'
             when not k.subscribed then 'unconfirmed' when b.paused_until > ${asOf} then 'paused' end as standing,

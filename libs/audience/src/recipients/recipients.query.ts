@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf, type Sql } from '#platform';
+import { Database, environmentOf } from '#platform';
 import { templateDefaults } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { SegmentPredicates } from '../segments/segment-predicates.service.js';
@@ -15,7 +15,7 @@ import {
   recipientsInOrder,
   standings,
 } from './recipient-sets.query.js';
-import { activeValues } from '../subscribers/subscriber.repository.js';
+import { activeValues } from '../subscribers/subscriber-columns.query.js';
 
 /** Who gets mail to topics: subscribed to at least one, not suppressed, not paused. */
 @Injectable()
@@ -43,9 +43,9 @@ export class RecipientsQuery {
 
   /** How many the audience has: of the topics, and of at least one of the segments if any are named. */
   count(scope: ProjectScope, { topicIds, segmentIds }: ChosenAudience, asOf: Date): Promise<number> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const chosen = await this.#chosen(scope, { topicIds, segmentIds }, asOf);
-      const { rows } = await sql<{ count: number }>`select count(*) from (${chosen}) a`.execute(db);
+      const { rows } = await sql<{ count: number }>`select count(*) from (${chosen}) a`.execute(this.#db);
       await endSets(this.database);
       return rows[0]!.count;
     });
@@ -56,33 +56,33 @@ export class RecipientsQuery {
    * anew, and could change in between. For one moment it is done once.
    */
   freeze(scope: ProjectScope, id: string, chosen: ChosenAudience, asOf: Date): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { numAffectedRows } = await sql`
         insert into audience.frozen_audiences (id, environment_id, frozen_at)
         values (${id}, ${scope.environmentId}, ${asOf})
         on conflict (id) do update set frozen_at = excluded.frozen_at
         where frozen_audiences.frozen_at <> excluded.frozen_at
-      `.execute(db);
+      `.execute(this.#db);
       if (numAffectedRows === 0n) return;
       await sql`
         delete from audience.frozen_audience_members
         where environment_id = ${scope.environmentId} and audience_id = ${id}
-      `.execute(db);
+      `.execute(this.#db);
       const audience = await this.#chosen(scope, chosen, asOf);
       await sql`
         insert into audience.frozen_audience_members (audience_id, subscriber_id, environment_id)
         select ${id}, a.subscriber_id, ${scope.environmentId} from (${audience}) a
-      `.execute(db);
+      `.execute(this.#db);
       await endSets(this.database);
     });
   }
 
   /** Forgets a frozen audience. */
   thaw(scope: ProjectScope, id: string): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       await sql`
         delete from audience.frozen_audiences where environment_id = ${scope.environmentId} and id = ${id}
-      `.execute(db);
+      `.execute(this.#db);
     });
   }
 
@@ -117,15 +117,16 @@ export class RecipientsQuery {
     domains: readonly string[],
     asOf: Date,
   ): Promise<AudienceSurvey> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { people, areChosen } = await this.#people(scope, segmentIds, asOf);
-      if (topicIds.length > 1) await withoutParallelWorkers(db);
+      // Each of them would aggregate all consents for itself.
+      if (topicIds.length > 1) await sql`set local max_parallel_workers_per_gather = 0`.execute(this.#db);
       const { rows } = await standings(
         sql`${people} on ${areChosen}`,
         scope,
         { topicIds, domains },
         asOf,
-      ).execute(db);
+      ).execute(this.#db);
       await endSets(this.database);
       return surveyOf(rows);
     });
@@ -160,10 +161,10 @@ export class RecipientsQuery {
     subscriberIds: readonly string[],
     now: Date,
   ): Promise<ReadonlyMap<string, Recipient>> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<Recipient>`
-        select b.id as "subscriberId", b.email, b.first_name as "firstName", b.last_name as "lastName", b.phone,
-          ${activeValues} as "customFields", coalesce(c.names, '{}') as "topicNames",
+        select b.id as subscriber_id, b.email, b.first_name, b.last_name, b.phone,
+          ${activeValues} as custom_fields, coalesce(c.names, '{}') as topic_names,
           case when s.email_key is not null then 'suppressed' when c.names is null then 'unsubscribed'
             when b.paused_until > ${now} then 'paused' end as obstacle
         from unnest(${[...subscriberIds]}::uuid[]) wanted(id)
@@ -177,7 +178,7 @@ export class RecipientsQuery {
           from audience.consents c join audience.topics t on t.id = c.topic_id
           where c.subscriber_id = b.id and ${oneOf(topicIds)} and c.status = 'SUBSCRIBED'
         ) c on true
-      `.execute(db);
+      `.execute(this.#db);
       const defaults = templateDefaults(await this.fields.definitions(scope));
       return new Map(
         rows.map((recipient) => [
@@ -187,11 +188,10 @@ export class RecipientsQuery {
       );
     });
   }
-}
 
-/** Each of them would aggregate all consents for itself. Holds until the transaction ends. */
-async function withoutParallelWorkers(db: Sql): Promise<void> {
-  await sql`select set_config('max_parallel_workers_per_gather', '0', true)`.execute(db);
+  get #db() {
+    return this.database.tables<unknown>();
+  }
 }
 
 function surveyOf(rows: readonly DomainStandings[]): AudienceSurvey {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf, type Sql } from '#platform';
+import { Database, environmentOf } from '#platform';
 import { consentProof, type ConsentProof } from '../consents/consent-proof.js';
 import { ConsentWriter, type SubscriberOutcome } from '../consents/consent-writer.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
@@ -39,8 +39,8 @@ export class AutomatedConsents {
     topicKey: string,
     automationId: string,
   ): Promise<ConsentOutcomes> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const people = await this.#lock(scope, db, subscriberIds);
+    return this.database.transaction(scope, async () => {
+      const people = await this.#lock(scope, subscriberIds);
       const topic = (await this.topics.named(scope, [topicKey])).get(topicKey);
       if (topic === undefined || grantFault(topic) !== null)
         return new Map(people.map(({ id }) => [id, 'no-topic'] as const));
@@ -63,8 +63,8 @@ export class AutomatedConsents {
     topicKey: string,
     automationId: string,
   ): Promise<ConsentOutcomes> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const ids = (await this.#lock(scope, db, subscriberIds)).map(({ id }) => id);
+    return this.database.transaction(scope, async () => {
+      const ids = (await this.#lock(scope, subscriberIds)).map(({ id }) => id);
       const topic = (await this.topics.named(scope, [topicKey])).get(topicKey);
       if (topic === undefined) return new Map(ids.map((id) => [id, 'no-topic'] as const));
       const order = { subscriberIds: ids, action: 'revoke', topicIds: [topic.id] } as const;
@@ -74,15 +74,16 @@ export class AutomatedConsents {
     });
   }
 
-  async #lock(scope: ProjectScope, db: Sql, ids: readonly string[]): Promise<readonly LockedPerson[]> {
+  async #lock(scope: ProjectScope, ids: readonly string[]): Promise<readonly LockedPerson[]> {
+    const tables = this.database.tables();
     await sql`
       select from audience.subscribers b
       where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...ids]}::uuid[]) order by b.id for update
-    `.execute(db);
+    `.execute(tables);
     const { rows } = await sql<LockedPerson>`
       select b.id, ${this.suppressions.isSuppressed(scope, sql`b.email_key`)} as suppressed from audience.subscribers b
       where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...ids]}::uuid[])
-    `.execute(db);
+    `.execute(tables);
     return rows;
   }
 }

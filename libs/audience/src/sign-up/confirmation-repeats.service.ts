@@ -29,38 +29,34 @@ export class ConfirmationRepeats {
   }
 
   /** Sends another mail for those of the consents that were not confirmed; false when there are none. Throws ResendTooSoonError. */
-  send(
+  async send(
     scope: ProjectScope,
     subscriberId: string,
     topicIds: readonly string[],
     proof: ConsentProof,
   ): Promise<boolean> {
-    return this.database.transaction(scope, async () => {
-      const now = this.clock.now();
-      const repeats = await this.#times(scope, subscriberId, now);
-      const waits = topicIds.map((topicId) => secondsUntilRepeat(repeats.get(topicId) ?? [], now));
-      const seconds = Math.max(0, ...waits);
-      if (seconds > 0) throw new ResendTooSoonError(seconds);
-      const order = { subscriberIds: [subscriberId], action: 'askAgain', topicIds } as const;
-      return (await this.consents.change(scope, order, proof)).some(({ isDone }) => isDone);
-    });
+    const now = this.clock.now();
+    const repeats = await this.#times(scope, subscriberId, now);
+    const waits = topicIds.map((topicId) => secondsUntilRepeat(repeats.get(topicId) ?? [], now));
+    const seconds = Math.max(0, ...waits);
+    if (seconds > 0) throw new ResendTooSoonError(seconds);
+    const order = { subscriberIds: [subscriberId], action: 'askAgain', topicIds } as const;
+    return (await this.consents.change(scope, order, proof)).some(({ isDone }) => isDone);
   }
 
   /** When the mails of the last 24 h that asked again were asked for, by topic id. */
-  #times(
+  async #times(
     scope: ProjectScope,
     subscriberId: string,
     now: Date,
   ): Promise<ReadonlyMap<string, readonly Date[]>> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ topicId: string; times: Date[] }>`
-        select t.id as "topicId", array_agg(f.created_at) as times
-        from audience.confirmations f cross join unnest(f.topic_ids) as t(id)
-        where f.environment_id = ${environmentOf(scope)} and f.subscriber_id = ${subscriberId}
-          and f.is_repeat and f.created_at > ${repeatsCountSince(now)}
-        group by t.id
-      `.execute(db);
-      return new Map(rows.map(({ topicId, times }) => [topicId, times]));
-    });
+    const { rows } = await sql<{ topicId: string; times: Date[] }>`
+      select t.id as topic_id, array_agg(f.created_at) as times
+      from audience.confirmations f cross join unnest(f.topic_ids) as t(id)
+      where f.environment_id = ${environmentOf(scope)} and f.subscriber_id = ${subscriberId}
+        and f.is_repeat and f.created_at > ${repeatsCountSince(now)}
+      group by t.id
+    `.execute(this.database.tables());
+    return new Map(rows.map(({ topicId, times }) => [topicId, times]));
   }
 }

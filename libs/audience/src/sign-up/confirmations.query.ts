@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, isUuid, type ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
+import type { AudienceTables } from '../audience-tables.js';
 import { type Consent, isUnconfirmed } from '../consents/consent.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { TopicsQuery } from '../topics/topics.query.js';
@@ -32,7 +32,7 @@ export interface ConfirmationStanding {
   readonly consents: readonly Consent[];
 }
 
-type Row = Confirmation & ConfirmationStanding['subscriber'] & { readonly suppressed: boolean };
+type Row = Confirmation & ConfirmationStanding['subscriber'] & { readonly suppressedKey: string | null };
 
 /** Reads requests to confirm. */
 @Injectable()
@@ -59,10 +59,11 @@ export class ConfirmationsQuery {
     return this.database.transaction(scope, async () => {
       const row = await this.#find(scope, confirmationId);
       if (row === null) return null;
-      const { email, emailKey, firstName, suppressed, ...confirmation } = row;
+      const { email, emailKey, firstName, suppressedKey, ...confirmation } = row;
       const all = await this.consents.ofSubscriber(scope, confirmation.subscriberId);
       const consents = coveredBy(confirmation, all);
-      const state = suppressed ? 'gone' : confirmationState(confirmation, consents, this.clock.now());
+      const now = this.clock.now();
+      const state = suppressedKey === null ? confirmationState(confirmation, consents, now) : 'gone';
       return { confirmation, subscriber: { email, emailKey, firstName }, state, consents };
     });
   }
@@ -78,17 +79,18 @@ export class ConfirmationsQuery {
 
   async #find(scope: ProjectScope, confirmationId: string): Promise<Row | null> {
     if (!isUuid(confirmationId)) return null;
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Row>`
-        select f.id as "confirmationId", f.subscriber_id as "subscriberId", f.topic_ids as "topicIds",
-          f.created_at as "createdAt", f.expires_at as "expiresAt", b.email, b.email_key as "emailKey",
-          b.first_name as "firstName", s.email_key is not null as suppressed
-        from audience.confirmations f
-        join audience.subscribers b on b.id = f.subscriber_id
-        left join audience.suppressions s on s.environment_id = b.environment_id and s.email_key = b.email_key
-        where f.environment_id = ${environmentOf(scope)} and f.id = ${confirmationId}
-      `.execute(db);
-      return rows[0] ?? null;
-    });
+    const row = await this.database
+      .tables<AudienceTables>()
+      .selectFrom('audience.confirmations as f')
+      .innerJoin('audience.subscribers as b', 'b.id', 'f.subscriberId')
+      .leftJoin('audience.suppressions as s', (join) =>
+        join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
+      )
+      .select(['f.id as confirmationId', 'f.subscriberId', 'f.topicIds', 'f.createdAt', 'f.expiresAt'])
+      .select(['b.email', 'b.emailKey', 'b.firstName', 's.emailKey as suppressedKey'])
+      .where('f.environmentId', '=', environmentOf(scope))
+      .where('f.id', '=', confirmationId)
+      .executeTakeFirst();
+    return row ?? null;
   }
 }

@@ -28,7 +28,7 @@ export class ExpireConfirmations extends PeriodicTask {
 
   /** Returns how many subscribers it took; fewer than `CHUNK` at the end. */
   #expireChunk(now: Date): Promise<number> {
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
       const { rows } = await sql<{ id: string }>`
         select b.id from audience.subscribers b
         where b.id in (
@@ -36,7 +36,7 @@ export class ExpireConfirmations extends PeriodicTask {
           where c.status = 'PENDING_CONFIRMATION' and c.token_expires_at <= ${now}
         )
         limit ${CHUNK} for update skip locked
-      `.execute(db);
+      `.execute(this.database.tables());
       await this.consents.expire(rows.map(({ id }) => id));
       return rows.length;
     });

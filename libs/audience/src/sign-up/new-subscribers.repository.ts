@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf, prepared, type Sql } from '#platform';
+import { Database, environmentOf, prepared } from '#platform';
 import { addressLock } from '../addresses/address-lock.query.js';
 import type { ConsentOccasion } from '../consents/consent-proof.js';
 import { requestMails } from '../consents/consent-writer.repository.js';
@@ -10,8 +10,8 @@ import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { definitionsLock } from '../custom-fields/custom-field.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { type GrantableTopic, isTopicKey } from '../topics/topic.js';
-import type { Subscriber, SubscriberFields, SubscriberSource } from '../subscribers/subscriber.js';
-import { subscriberColumns } from '../subscribers/subscriber.repository.js';
+import type { SubscriberFields, SubscriberSource, SubscriberView } from '../subscribers/subscriber.js';
+import { subscriberColumns } from '../subscribers/subscriber-columns.query.js';
 
 export interface NewSubscriber extends SubscriberFields {
   readonly id: string;
@@ -37,7 +37,7 @@ export interface SignUpTerms {
 }
 
 /**
- * New subscribers one by one, in few exchanges with the server: a lock, a look at all that matters, and one statement
+ * New subscribers one by one, in few round trips: a lock, a look at all that matters, and one statement
  * that writes the subscriber, the consents and their record.
  */
 @Injectable()
@@ -49,19 +49,19 @@ export class NewSubscribers {
 
   /** Runs `work` in a transaction that alone decides about the address. */
   whileLocked<T>(scope: ProjectScope, signUp: SignUp, work: (terms: SignUpTerms) => Promise<T>): Promise<T> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const locks = sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, signUp.emailKey)})`;
       await (
         signUp.writesCustomFields
           ? sql`${locks}, pg_advisory_xact_lock_shared(${definitionsLock(scope)})`
           : locks
-      ).execute(db);
+      ).execute(this.database.tables());
       // A statement of its own: it sees what those did who had the locks before.
-      return work(await this.#terms(db, scope, signUp));
+      return work(await this.#terms(scope, signUp));
     });
   }
 
-  async #terms(db: Sql, scope: ProjectScope, { emailKey, topicKeys }: SignUp): Promise<SignUpTerms> {
+  async #terms(scope: ProjectScope, { emailKey, topicKeys }: SignUp): Promise<SignUpTerms> {
     const keys = [...new Set(topicKeys)].filter(isTopicKey);
     const { rows } = await sql<SignUpTerms>`${prepared}
       with named as (
@@ -74,8 +74,8 @@ export class NewSubscribers {
         (
           select b.id from audience.subscribers b
           where b.environment_id = ${environmentOf(scope)} and b.email_key = ${emailKey}
-        ) is not null as "isSubscriber",
-        ${this.suppressions.isAddressSuppressed(scope, emailKey)} as "isSuppressed",
+        ) is not null as is_subscriber,
+        ${this.suppressions.isAddressSuppressed(scope, emailKey)} as is_suppressed,
         coalesce((select json_agg(n) from named n), '[]') as topics,
         coalesce((
           select json_agg(json_build_object('key', f.key, 'type', f.type, 'displayName', f.display_name, 'isRequired',
@@ -83,32 +83,33 @@ export class NewSubscribers {
             order by f.created_at, f.id)
           from audience.custom_fields f where f.environment_id = ${environmentOf(scope)} and f.status = 'ACTIVE'
         ), '[]') as definitions
-    `.execute(db);
+    `.execute(this.database.tables());
     return rows[0]!;
   }
 
-  /** Makes a subscriber with the first consents, the consent record and the mail that asks to confirm those that need it. */
-  insert(
+  /**
+   * In the open transaction: makes a subscriber with the first consents, the consent record and the mail that asks to
+   * confirm those that need it.
+   */
+  async insert(
     scope: ProjectScope,
     { id, address, firstName, lastName, phone, customFields, source }: NewSubscriber,
     first: FirstConsents,
     occasion: ConsentOccasion,
-  ): Promise<Subscriber> {
+  ): Promise<SubscriberView> {
     const { at } = occasion;
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Subscriber & { readonly confirmationId: string | null }>`${prepared}
-        with made as (
-          insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name,
-            last_name, phone, custom_fields, source, status, created_at, updated_at)
-          values (${id}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key},
-            ${firstName}, ${lastName}, ${phone}, ${JSON.stringify(customFields)}::jsonb, ${source}, ${first.status}, ${at}, ${at})
-          returning *
-        ), ${written(selectedForMade(first), 'new', occasion)}
-        select ${subscriberColumns}, (select a.id from asked a) as "confirmationId" from made b
-      `.execute(db);
-      const { confirmationId, ...subscriber } = rows[0]!;
-      await requestMails(db, scope, confirmationId === null ? [] : [confirmationId]);
-      return subscriber;
-    });
+    const { rows } = await sql<SubscriberView & { readonly confirmationId: string | null }>`${prepared}
+      with made as (
+        insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name,
+          last_name, phone, custom_fields, source, status, created_at, updated_at)
+        values (${id}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key},
+          ${firstName}, ${lastName}, ${phone}, ${JSON.stringify(customFields)}::jsonb, ${source}, ${first.status}, ${at}, ${at})
+        returning *
+      ), ${written(selectedForMade(first), 'new', occasion)}
+      select ${subscriberColumns}, (select a.id from asked a) as confirmation_id from made b
+    `.execute(this.database.tables());
+    const { confirmationId, ...subscriber } = rows[0]!;
+    await requestMails(this.database, scope, confirmationId === null ? [] : [confirmationId]);
+    return subscriber;
   }
 }

@@ -7,8 +7,7 @@ import { firstConsents } from '../consents/written-consents.query.js';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
 import { SubscriberLimitService } from '../plan/subscriber-limit.service.js';
-import type { Subscriber, SubscriberSource } from '../subscribers/subscriber.js';
-import type { SubscriberPatch } from '../subscribers/subscribers.service.js';
+import type { SubscriberPatch, SubscriberSource, SubscriberView } from '../subscribers/subscriber.js';
 import { SuppressedError } from '../suppressions/suppression.errors.js';
 import { type GrantableTopic, topicKeyFaults } from '../topics/topic.js';
 import { NewSubscribers, type SignUpTerms } from './new-subscribers.repository.js';
@@ -21,7 +20,7 @@ export type NewSubscriberInput = SubscriberPatch & {
   readonly source: SubscriberSource;
 };
 
-/** Takes subscribers in, with their first consents. */
+/** Adds subscribers, with their first consents. */
 @Injectable()
 export class SignUpService {
   constructor(
@@ -33,7 +32,7 @@ export class SignUpService {
   ) {}
 
   /** Throws DomainValidationError, SuppressedError, SubscriberExistsError. */
-  create(scope: ProjectScope, input: NewSubscriberInput, proof: ConsentProof): Promise<Subscriber> {
+  create(scope: ProjectScope, input: NewSubscriberInput, proof: ConsentProof): Promise<SubscriberView> {
     const { address, topicKeys, customFields = {} } = input;
     const writesCustomFields = Object.keys(customFields).length > 0;
     const signUp = { emailKey: address.key, topicKeys, writesCustomFields };
@@ -52,7 +51,7 @@ export class SignUpService {
     customFields: CustomFieldValues,
     topics: readonly GrantableTopic[],
     proof: ConsentProof,
-  ): Promise<Subscriber> {
+  ): Promise<SubscriberView> {
     const at = this.clock.now();
     const person = { id: newId(), address, firstName, lastName, phone, customFields, source };
     const first = firstConsents(topics, at);

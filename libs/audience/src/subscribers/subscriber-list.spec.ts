@@ -4,7 +4,7 @@ import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
 import { insertSubscribers } from '#testing/subscribers';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';
-import type { Subscriber } from './subscriber.js';
+import type { SubscriberView } from './subscriber.js';
 import { type SubscriberFilter, SubscribersQuery } from './subscribers.query.js';
 
 const COUNT = 4_250;
@@ -40,8 +40,8 @@ describe('a long list of subscribers', () => {
   const page = (filter: SubscriberFilter, number: number) =>
     audience.get(SubscribersQuery).page(scope, filter, { page: number, size: SIZE });
 
-  async function pages(filter: SubscriberFilter): Promise<{ items: Subscriber[]; totals: Set<number> }> {
-    const items: Subscriber[] = [];
+  async function pages(filter: SubscriberFilter): Promise<{ items: SubscriberView[]; totals: Set<number> }> {
+    const items: SubscriberView[] = [];
     const totals = new Set<number>();
     for (let number = 0; number * SIZE < COUNT + SIZE; number += 1) {
       const { items: some, totalElements } = await page(filter, number);

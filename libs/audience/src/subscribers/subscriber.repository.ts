@@ -1,19 +1,11 @@
+import { LockMode, raw } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared } from '#platform';
 import { addressLock } from '../addresses/address-lock.query.js';
-import type { Subscriber, SubscriberFields } from './subscriber.js';
-
-/** The values of active fields of a table called `b`: those of archived ones stay in the row, unseen. */
-export const activeValues = sql`case when b.custom_fields = '{}' then b.custom_fields else b.custom_fields - array(
-  select f.key from audience.custom_fields f where f.environment_id = b.environment_id and f.status = 'ARCHIVED'
-) end`;
-
-/** The columns of a `Subscriber`, of a table called `b`. */
-export const subscriberColumns = sql`b.id, b.subscriber_key as "subscriberKey", b.email, b.first_name as "firstName",
-  b.last_name as "lastName", b.phone, b.status, b.source, ${activeValues} as "customFields",
-  b.created_at as "createdAt", b.updated_at as "updatedAt"`;
+import type { AudienceTables } from '../audience-tables.js';
+import { Subscriber } from './subscriber.js';
 
 /**
  * The subscribers of a project, to change them. The lock of a subscriber's row also stands for its consents
@@ -23,39 +15,44 @@ export const subscriberColumns = sql`b.id, b.subscriber_key as "subscriberKey", 
 export class SubscriberRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** Writes all fields; values of archived custom fields stay. */
-  update(scope: ProjectScope, id: string, fields: SubscriberFields, at: Date): Promise<Subscriber> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Subscriber>`
-        update audience.subscribers b set first_name = ${fields.firstName}, last_name = ${fields.lastName},
-          phone = ${fields.phone}, updated_at = ${at},
-          custom_fields = (b.custom_fields - array(select jsonb_object_keys(${activeValues})))
-            || ${JSON.stringify(fields.customFields)}::jsonb
-        where b.environment_id = ${environmentOf(scope)} and b.id = ${id}
-        returning ${subscriberColumns}
-      `.execute(db);
-      return rows[0]!;
+  /** Runs `work` in a transaction that has the subscriber locked, and writes what it changed. Throws NotFoundError. */
+  edit<T>(scope: ProjectScope, emailKey: string, work: (subscriber: Subscriber) => Promise<T>): Promise<T> {
+    return this.database.transaction(scope, async () => {
+      // `environmentOf` says why the planner must not know it.
+      const environmentId = raw('(select ?::bigint)', [scope.environmentId]);
+      const options = { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true } as const;
+      const subscriber = await this.database.em.findOne(Subscriber, { environmentId, emailKey }, options);
+      if (subscriber === null) throw new NotFoundError();
+      const result = await work(subscriber);
+      await this.database.em.flush();
+      return result;
     });
   }
 
-  find(scope: ProjectScope, emailKey: string): Promise<Subscriber | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Subscriber>`${prepared}
-        select ${subscriberColumns} from audience.subscribers b
-        where b.environment_id = ${environmentOf(scope)} and b.email_key = ${emailKey}
-      `.execute(db);
-      return rows[0] ?? null;
+  /** Holds mail until then, or no longer; nothing else of the subscriber changes. */
+  pause(scope: ProjectScope, subscriberId: string, until: Date | null): Promise<void> {
+    return this.database.transaction(scope, async () => {
+      await this.database
+        .tables<AudienceTables>()
+        .updateTable('audience.subscribers')
+        .set({ pausedUntil: until })
+        .where('environmentId', '=', environmentOf(scope))
+        .where('id', '=', subscriberId)
+        .execute();
     });
   }
 
   /** The address of a subscriber; null when there is no such subscriber. */
   addressOf(scope: ProjectScope, subscriberId: string): Promise<Pick<EmailAddress, 'value' | 'key'> | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ value: string; key: string }>`
-        select b.email as value, b.email_key as key from audience.subscribers b
-        where b.environment_id = ${environmentOf(scope)} and b.id = ${subscriberId}
-      `.execute(db);
-      return rows[0] ?? null;
+    return this.database.transaction(scope, async () => {
+      const row = await this.database
+        .tables<AudienceTables>()
+        .selectFrom('audience.subscribers')
+        .select(['email as value', 'emailKey as key'])
+        .where('environmentId', '=', environmentOf(scope))
+        .where('id', '=', subscriberId)
+        .executeTakeFirst();
+      return row ?? null;
     });
   }
 
@@ -69,20 +66,25 @@ export class SubscriberRepository {
     emailKey: string,
     work: (subscriberId: string | null) => Promise<T>,
   ): Promise<T> {
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, emailKey)})`.execute(db);
+    return this.database.transaction(scope, async () => {
+      const lock = sql`${prepared}select pg_advisory_xact_lock(${addressLock(scope, emailKey)})`;
+      await lock.execute(this.database.tables());
       return work(await this.#lockByKey(scope, emailKey));
     });
   }
 
-  /** Runs `work` in a transaction that has the subscriber locked, or knows that there is no such subscriber. */
-  whileHeld<T>(scope: ProjectScope, subscriberId: string, work: (exists: boolean) => Promise<T>): Promise<T> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql`
-        select b.id from audience.subscribers b
-        where b.environment_id = ${environmentOf(scope)} and b.id = ${subscriberId} for update
-      `.execute(db);
-      return work(rows.length === 1);
+  /** Runs `work` in a transaction that has the subscriber locked, if there is one. */
+  whileHeld<T>(scope: ProjectScope, subscriberId: string, work: () => Promise<T>): Promise<T> {
+    return this.database.transaction(scope, async () => {
+      await this.database
+        .tables<AudienceTables>()
+        .selectFrom('audience.subscribers')
+        .select('id')
+        .where('environmentId', '=', environmentOf(scope))
+        .where('id', '=', subscriberId)
+        .forUpdate()
+        .execute();
+      return work();
     });
   }
 
@@ -100,23 +102,11 @@ export class SubscriberRepository {
   }
 
   /** The id of the subscriber with this address, locked until the transaction ends; null when there is none. */
-  #lockByKey(scope: ProjectScope, emailKey: string): Promise<string | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ id: string }>`${prepared}
-        select b.id from audience.subscribers b
-        where b.environment_id = ${environmentOf(scope)} and b.email_key = ${emailKey} for update
-      `.execute(db);
-      return rows[0]?.id ?? null;
-    });
-  }
-
-  /** Holds mail until then, or no longer; nothing else of the subscriber changes. */
-  pause(scope: ProjectScope, subscriberId: string, until: Date | null): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        update audience.subscribers set paused_until = ${until}
-        where environment_id = ${environmentOf(scope)} and id = ${subscriberId}
-      `.execute(db);
-    });
+  async #lockByKey(scope: ProjectScope, emailKey: string): Promise<string | null> {
+    const { rows } = await sql<{ id: string }>`${prepared}
+      select b.id from audience.subscribers b
+      where b.environment_id = ${environmentOf(scope)} and b.email_key = ${emailKey} for update
+    `.execute(this.database.tables());
+    return rows[0]?.id ?? null;
   }
 }

@@ -1,25 +1,63 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { SubscriberStatus } from '../consents/subscriber-status.js';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
 
 export type SubscriberSource = 'API' | 'IMPORT' | 'FORM' | 'MANUAL';
 
-/** A person of one project, known by an address. */
-export interface Subscriber {
-  readonly id: string;
-  readonly subscriberKey: string;
-  /** As it was given. */
-  readonly email: string;
-  readonly firstName: string | null;
-  readonly lastName: string | null;
-  readonly phone: string | null;
-  /** Derived from suppression and consents, never written by a client. */
-  readonly status: SubscriberStatus;
-  readonly source: SubscriberSource;
-  /** The values of active fields, by key. */
-  readonly customFields: CustomFieldValues;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+/** A subscriber as clients see it: the values of archived fields are left out. */
+export type SubscriberView = Readonly<
+  Omit<Subscriber, 'environmentId' | 'emailKey' | 'archivedKeys' | 'pausedUntil' | 'edit' | 'toView'>
+>;
 
 /** What a client may change. */
-export type SubscriberFields = Pick<Subscriber, 'firstName' | 'lastName' | 'phone' | 'customFields'>;
+export type SubscriberFields = Pick<SubscriberView, 'firstName' | 'lastName' | 'phone' | 'customFields'>;
+
+/** What a client may change; a field that is left out stays, null clears it. The same holds for each custom field. */
+export type SubscriberPatch = {
+  readonly [Field in Exclude<keyof SubscriberFields, 'customFields'>]?: SubscriberFields[Field] | undefined;
+} & { readonly customFields?: Readonly<Record<string, unknown>> | undefined };
+
+/** A person of one project, known by an address. Sign-ups and imports write new ones with SQL. */
+export class Subscriber {
+  readonly id!: string;
+  readonly environmentId!: number;
+  readonly subscriberKey!: string;
+  /** As it was given. */
+  readonly email!: string;
+  readonly emailKey!: string;
+  firstName!: string | null;
+  lastName!: string | null;
+  phone!: string | null;
+  readonly source!: SubscriberSource;
+  /** Derived from suppression and consents, never written by a client. */
+  readonly status!: SubscriberStatus;
+  /** With the values of archived fields. */
+  customFields!: CustomFieldValues;
+  /** The keys of the project's archived fields. */
+  readonly archivedKeys!: readonly string[];
+  /** No mail goes out before; null: mail is not paused. */
+  pausedUntil!: Date | null;
+  readonly createdAt!: Date;
+  updatedAt!: Date;
+
+  /** Changes what the patch gives, and the custom fields to these; false when all of that is so already. */
+  edit(
+    { firstName = this.firstName, lastName = this.lastName, phone = this.phone }: SubscriberPatch,
+    customFields: CustomFieldValues,
+    at: Date,
+  ): boolean {
+    const isSame =
+      firstName === this.firstName &&
+      lastName === this.lastName &&
+      phone === this.phone &&
+      isDeepStrictEqual(customFields, this.customFields);
+    if (!isSame) Object.assign(this, { firstName, lastName, phone, customFields, updatedAt: at });
+    return !isSame;
+  }
+
+  toView(): SubscriberView {
+    const { environmentId: _environment, emailKey: _key, pausedUntil: _pause, archivedKeys, ...view } = this;
+    const active = Object.entries(this.customFields).filter(([key]) => !archivedKeys.includes(key));
+    return { ...view, customFields: Object.fromEntries(active) };
+  }
+}

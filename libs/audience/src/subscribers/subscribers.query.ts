@@ -4,13 +4,13 @@ import { type EmailAddress, NotFoundError, type Page, type PageRequest, type Pro
 import { Database, environmentOf } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import { isTopicKey } from '../topics/topic.js';
-import type { Subscriber } from './subscriber.js';
+import type { SubscriberView } from './subscriber.js';
 import { listed, type SubscriberFilter } from './subscriber-list.query.js';
-import { subscriberColumns } from './subscriber.repository.js';
+import { subscriberColumns } from './subscriber-columns.query.js';
 
 export type { SubscriberFilter } from './subscriber-list.query.js';
 
-const NOBODY: Page<Subscriber> = { items: [], totalElements: 0 };
+const NOBODY: Page<SubscriberView> = { items: [], totalElements: 0 };
 
 /** Reads subscribers. */
 @Injectable()
@@ -18,11 +18,15 @@ export class SubscribersQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Newest first. */
-  async page(scope: ProjectScope, filter: SubscriberFilter, request: PageRequest): Promise<Page<Subscriber>> {
+  async page(
+    scope: ProjectScope,
+    filter: SubscriberFilter,
+    request: PageRequest,
+  ): Promise<Page<SubscriberView>> {
     if (filter.topicKey !== undefined && !isTopicKey(filter.topicKey)) return NOBODY;
     const rows = await this.database.list(
       scope,
-      sql<Counted<Subscriber>>`
+      sql<Counted<SubscriberView>>`
         with ${listed(scope, filter, request)}
         select n.total, s.* from n
         left join (
@@ -33,16 +37,16 @@ export class SubscribersQuery {
         order by s."createdAt" desc, s.id desc
       `,
     );
-    return countedPage(rows, itemOf);
+    return countedPage(rows, ({ total: _total, ...row }) => (row.id === null ? null : row));
   }
 
   /** Throws NotFoundError. */
-  async byAddress(scope: ProjectScope, address: EmailAddress): Promise<Subscriber> {
+  async byAddress(scope: ProjectScope, address: EmailAddress): Promise<SubscriberView> {
     // The most frequent question of all: a transaction would ask three times.
     const [subscriber] = await this.database.statement(
       scope,
       { name: 'subscriber-by-address', flushed: true },
-      sql<Subscriber>`
+      sql<SubscriberView>`
         select ${subscriberColumns} from audience.subscribers b
         where b.environment_id = ${environmentOf(scope)} and b.email_key = ${address.key}
       `,
@@ -50,21 +54,4 @@ export class SubscribersQuery {
     if (subscriber === undefined) throw new NotFoundError();
     return subscriber;
   }
-}
-
-function itemOf(row: Counted<Subscriber>): Subscriber | null {
-  if (row.id === null) return null;
-  return {
-    id: row.id,
-    subscriberKey: row.subscriberKey,
-    email: row.email,
-    firstName: row.firstName,
-    lastName: row.lastName,
-    phone: row.phone,
-    status: row.status,
-    source: row.source,
-    customFields: row.customFields,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt,
-  };
 }

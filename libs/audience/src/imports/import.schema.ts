@@ -1,0 +1,29 @@
+import { defineEntity, p } from '@mikro-orm/postgresql';
+import type { ConsentProof } from '../consents/consent-proof.js';
+import type { ColumnTarget } from './import-columns.js';
+import { Import, type ImportConflict, type ImportStatus } from './import.js';
+
+/** audience.imports. Chunks of rows add to the counts with SQL. */
+export const ImportSchema = defineEntity({
+  class: Import,
+  tableName: 'imports',
+  schema: 'audience',
+  properties: {
+    id: p.uuid().primary(),
+    environmentId: p.bigint('number'),
+    status: p.string().$type<ImportStatus | 'RECEIVING'>(),
+    onConflict: p.string().$type<ImportConflict>(),
+    topicKeys: p.array().columnType('text[]'),
+    proof: p.json<ConsentProof>(),
+    columns: p.array<ColumnTarget>().columnType('text[]'),
+    definitionsDigest: p.text().nullable(),
+    total: p.bigint('number'),
+    created: p.bigint('number'),
+    updated: p.bigint('number'),
+    skipped: p.bigint('number'),
+    failed: p.bigint('number'),
+    failureReason: p.text().nullable(),
+    createdAt: p.datetime(3),
+    completedAt: p.datetime(3).nullable(),
+  },
+});

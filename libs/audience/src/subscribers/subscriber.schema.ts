@@ -1,0 +1,36 @@
+import { defineEntity, p } from '@mikro-orm/postgresql';
+import type { SubscriberStatus } from '../consents/subscriber-status.js';
+import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+import { Subscriber, type SubscriberSource } from './subscriber.js';
+
+/** audience.subscribers, but for the keys by which names are searched: PostgreSQL generates these. */
+export const SubscriberSchema = defineEntity({
+  class: Subscriber,
+  tableName: 'subscribers',
+  schema: 'audience',
+  properties: {
+    id: p.uuid().primary(),
+    environmentId: p.bigint('number'),
+    subscriberKey: p.text(),
+    email: p.text(),
+    emailKey: p.text(),
+    firstName: p.text().nullable(),
+    lastName: p.text().nullable(),
+    phone: p.text().nullable(),
+    source: p.string().$type<SubscriberSource>(),
+    status: p.string().$type<SubscriberStatus>(),
+    customFields: p.json<CustomFieldValues>(),
+    archivedKeys: p
+      .array()
+      .persist(false)
+      .formula(
+        ({ environmentId }) => `array(
+          select f.key from audience.custom_fields f
+          where f.environment_id = ${environmentId} and f.status = 'ARCHIVED'
+        )`,
+      ),
+    pausedUntil: p.datetime(3).nullable(),
+    createdAt: p.datetime(3),
+    updatedAt: p.datetime(3),
+  },
+});
