@@ -20,7 +20,7 @@ export class SubscribersQuery {
   /** Newest first. */
   async page(scope: ProjectScope, filter: SubscriberFilter, request: PageRequest): Promise<Page<Subscriber>> {
     if (filter.topicKey !== undefined && !isTopicKey(filter.topicKey)) return NOBODY;
-    const rows = await this.database.list(
+    const rows = await this.database.statement(
       scope,
       sql<Counted<Subscriber>>`
         with ${listed(scope, filter, request)}
@@ -32,6 +32,7 @@ export class SubscribersQuery {
         ) s on true
         order by s."createdAt" desc, s.id desc
       `,
+      { isList: true },
     );
     return countedPage(rows, itemOf);
   }
@@ -41,7 +42,6 @@ export class SubscribersQuery {
     // The most frequent question of all: a transaction would ask three times.
     const [subscriber] = await this.database.statement(
       scope,
-      { name: 'subscriber-by-address', flushed: true },
       sql<Subscriber>`
         select ${subscriberColumns} from audience.subscribers b
         where b.environment_id = ${environmentOf(scope)} and b.email_key = ${address.key}

@@ -38,7 +38,7 @@ export class ApplyStripeEvents extends PeriodicTask {
       select from billing.stripe_events
       where processed_at is null and retry_at <= ${this.clock.now()} or processed_at < ${before}
     )`;
-    if (!(await this.database.holds('stripe.due', isAny))) return;
+    if (!(await this.database.holds(isAny))) return;
     for (const event of await this.#open()) await this.#apply(event);
     await this.#forget(before);
   }

@@ -32,7 +32,7 @@ export class StripeCancellations {
   async due(now: Date): Promise<StripeCancellation[]> {
     // A template: it becomes part of a statement with what others ask at the same moment.
     const isAny = sql`exists (select from billing.stripe_cancellations where retry_at <= ${now})`;
-    if (!(await this.database.holds('stripe.cancellations', isAny))) return [];
+    if (!(await this.database.holds(isAny))) return [];
     return this.database.system(() =>
       this.#tables
         .selectFrom('billing.stripe_cancellations')

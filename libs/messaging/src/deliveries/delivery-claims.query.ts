@@ -103,9 +103,9 @@ export class DeliveryClaimsQuery {
    */
   async campaignsUnderWay(environment: Environment): Promise<CampaignUnderWay[]> {
     const isAny = sql`exists (select from messaging.campaigns where status = 'SENDING')`;
-    if (!(await this.database.holds('campaigns.under-way', isAny))) return [];
-    const rows = await this.database.systemStatement(
-      'campaigns.due',
+    if (!(await this.database.holds(isAny))) return [];
+    const rows = await this.database.statement(
+      'system',
       sql<ScopeColumns & Omit<CampaignUnderWay, 'scope'>>`
         with open as materialized (
           select c.*, soonest.next_attempt_at as soonest from messaging.campaigns c left join lateral (
@@ -182,7 +182,6 @@ export class DeliveryClaimsQuery {
   /** The soonest alone is read, from the index of each partition. */
   #isAnySingle(which: SinglesKind): Promise<boolean> {
     return this.database.holds(
-      `deliveries.singles.${which}`,
       sql`(
         select d.next_attempt_at from messaging.deliveries d where d.finished_at is null and ${ofKind(which)}
         order by d.next_attempt_at limit 1

@@ -40,16 +40,11 @@ export interface ExchangeRow {
   readonly era: number;
 }
 
-/** One statement, and the name that stands for its text: it is planned once for a kind of mail and a partition. */
-export interface ExchangeStatement {
-  readonly name: string;
-  readonly statement: RawBuilder<ExchangeRow>;
-}
-
+/** One statement: its text is one for a kind of mail and a partition. */
 export function exchangeStatement(
   { outcomes, starting, usagePeriod }: JournalEntry,
   { wanted, settle, tells }: ExchangeParts,
-): ExchangeStatement {
+): RawBuilder<ExchangeRow> {
   const { sent = [], rest = [] } = Object.groupBy(outcomes, ({ state }) =>
     state === 'SENT' ? 'sent' : 'rest',
   );
@@ -57,7 +52,7 @@ export function exchangeStatement(
   const queuedOn = deliveries[0]?.queuedOn ?? null;
   const kinds = [...new Set(deliveries.map(({ kind }) => kind))].sort();
   const settlement = settle({ period: sql`n.period`, used: sql`n.used`, released: sql`n.released` });
-  const statement = sql<ExchangeRow>`
+  return sql<ExchangeRow>`
     with ${writing({ sent, rest }, queuedOn)}, ${countingSent('written')}, settled as (
       select ${settlement} from (
         select ${usagePeriod}::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
@@ -70,8 +65,6 @@ export function exchangeStatement(
         from written where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
       ${tells ? SENT_IDS : sql`''`} as sent, ${PRESENT_ERA} as era, (select count(*) from settled) as settled
   `;
-  const parts = rest.length === 0 ? [] : ['rest'];
-  return { name: ['delivery-exchange', ...parts, ...kinds, monthOf(queuedOn)].join('.'), statement };
 }
 
 const SENT_IDS = sql`array_to_string(array(select id from written where state = 'SENT'), ',')`;
@@ -177,8 +170,6 @@ function mayGo(kinds: readonly DeliveryKind[], wanted: ExchangeParts['wanted']):
 }
 
 const uuids = (ids: readonly string[]) => sql`${`{${ids.join()}}`}::uuid[]`;
-
-const monthOf = (date: string | null): string => date?.slice(0, 7) ?? '';
 
 /** Says of a delivery `d` on which day it was queued, and to the planner of which month: of one partition, not of all. */
 function liesOn(date: string | null): RawBuilder<unknown> {

@@ -56,8 +56,8 @@ export class DeliveryJournal {
   async era(scope: ProjectScope): Promise<number> {
     const [row] = await this.database.statement(
       scope,
-      { name: 'delivery-era', flushed: false },
       sql<{ readonly era: number }>`select ${PRESENT_ERA} as era`,
+      { flushed: false },
     );
     if (row === undefined) throw new Error('The server did not tell its era.');
     return row.era;
@@ -70,8 +70,8 @@ export class DeliveryJournal {
   }
 
   async #exchange(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<WrittenEntry> {
-    const { name, statement } = this.#statementOf(scope, entry, now, false);
-    const [row] = await this.database.statement(scope, { name, flushed: entry.flushed }, statement);
+    const statement = this.#statementOf(scope, entry, now, false);
+    const [row] = await this.database.statement(scope, statement, { flushed: entry.flushed });
     if (row === undefined) throw new Error('The exchange was not answered.');
     return { marked: new Set(row.marked === '' ? [] : row.marked.split(',')), era: row.era };
   }
@@ -125,7 +125,7 @@ export class DeliveryJournal {
   async #record(scope: ProjectScope, entry: JournalEntry, now: Date): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
       const tells = this.announcements.hearsDelivered(scope);
-      const { rows } = await this.#statementOf(scope, entry, now, tells).statement.execute(db);
+      const { rows } = await this.#statementOf(scope, entry, now, tells).execute(db);
       const { returned, sent } = rows[0] ?? { returned: [], sent: '' };
       const queuedOn = entry.outcomes[0]?.delivery.queuedOn ?? '';
       if (sent !== '') await this.announcements.delivered(db, { ids: sent.split(','), queuedOn });

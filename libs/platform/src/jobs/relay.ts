@@ -72,7 +72,6 @@ export class Relay {
 
   #isAny(): Promise<boolean> {
     return this.database.holds(
-      'relay.due',
       sql`(
         exists (select from platform.outbox)
         or (select run_at from platform.inbox where finished_at is null order by run_at limit 1) <= ${present}

@@ -88,7 +88,6 @@ export class WebhookDeliveriesQuery {
   #isAny(): Promise<boolean> {
     // A template: it becomes part of a statement with what others ask at the same moment.
     return this.database.holds(
-      'webhooks.due',
       sql`(
         select next_attempt_at from webhooks.deliveries where finished_at is null order by next_attempt_at limit 1
       ) <= ${present}`,

@@ -23,7 +23,6 @@ export class WaitingWork {
   /** Whether there is anything to do at all: asked by every worker twice a second, so as cheaply as can be. */
   isAny(): Promise<boolean> {
     return this.database.holds(
-      'automations.waiting',
       sql`(
         exists (
           select from messaging.automations a
@@ -37,7 +36,7 @@ export class WaitingWork {
 
   /** Whether anybody is to be called. */
   isCalling(): Promise<boolean> {
-    return this.database.holds('automations.calling', isDue(true));
+    return this.database.holds(isDue(true));
   }
 
   /** Those for which something was noted. */
