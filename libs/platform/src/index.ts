@@ -29,6 +29,9 @@ export {
   snooze,
   TransactionalJob,
 } from './jobs/job.js';
+export { doublingBackoff, nextTry } from './jobs/backoff.js';
+export { drain, forEachApart } from './jobs/drain.js';
+export { leaseDue, leasedTo, unleased } from './jobs/lease.js';
 export { JobRunner } from './jobs/job-runner.js';
 export { PeriodicTask, PeriodicTasks } from './jobs/periodic-tasks.js';
 export type { QueueBackend } from './jobs/queue-backend.js';

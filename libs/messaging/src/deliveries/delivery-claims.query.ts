@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import { Database, prepared, present, presentAnd } from '#platform';
+import { Database, leasedTo, prepared, present } from '#platform';
 import type { ClaimedDelivery } from './delivery.js';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
 import { LEASE_MS } from './lease.js';
@@ -67,7 +67,10 @@ export const isInDoubt = (row: 'd' | 'due', era: RawBuilder<unknown>): RawBuilde
   (${sql.ref(row)}.state = 'SENDING' or (${sql.ref(row)}.state = 'CLAIMED' and ${sql.ref(row)}.lease_era <> ${era}))
 `;
 
-/** `inEra`: the marks that follow are not waited for. */
+/**
+ * `inEra`: the marks that follow are not waited for. Not by `leaseDue`: what a sender that died may have had on a wire is told
+ * apart as it is claimed, and a batch has a token.
+ */
 const claim = (
   candidates: RawBuilder<unknown>,
   leaseToken: string,
@@ -80,7 +83,7 @@ const claim = (
     from (${candidates}) due cross join present
   ),
   claimed as (
-    update messaging.deliveries d set state = 'CLAIMED', lease_token = ${leaseToken}, lease_until = ${presentAnd(LEASE_MS)},
+    update messaging.deliveries d set state = 'CLAIMED', ${leasedTo(leaseToken, LEASE_MS)},
       lease_era = case when ${inEra}::boolean then due.era end,
       possible_duplicate = d.possible_duplicate or due.in_doubt
     from due where d.id = due.id and d.queued_on = due.queued_on

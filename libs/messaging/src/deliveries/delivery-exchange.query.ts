@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { present } from '#platform';
+import { present, unleased } from '#platform';
 import { countingSent } from '../tracking/campaign-counters.query.js';
 import type { ClaimedDelivery, DeliveryKind } from './delivery.js';
 import { isSending } from './delivery-claims.query.js';
@@ -76,7 +76,7 @@ const writing = (
 ) => sql`
   sent as (
     update messaging.deliveries d set state = 'SENT', reason = null, last_error = null, attempt = d.attempt + ${lostMark},
-      sent_at = ${present}, finished_at = ${present}, lease_token = null, lease_until = null, lease_era = null
+      sent_at = ${present}, finished_at = ${present}, ${unleased}, lease_era = null
     where ${isOneOf(deliveriesOf(sent), queuedOn)}
     returning ${WRITTEN}
   ), ${rest.length === 0 ? sql`` : sql`${writingRest(rest, queuedOn)},`}
@@ -108,7 +108,7 @@ const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | nu
           case when o.state <> 'DEFERRED' then ${present} end
         from told t cross join lateral jsonb_to_record(t.outcomes -> (d.id || '/' || d.lease_token)) as o(state text, reason text,
           last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, tried int, uncounted int)
-      ), lease_token = null, lease_until = null, lease_era = null
+      ), ${unleased}, lease_era = null
       where ${isOneOf(deliveriesOf(outcomes), queuedOn)}
       returning ${WRITTEN}
     )

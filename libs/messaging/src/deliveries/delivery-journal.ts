@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
 import type { ProjectScope } from '#kernel';
-import { Database, presentAnd, type Sql } from '#platform';
+import { Database, presentAnd, type Sql, unleased } from '#platform';
 import { MailAnnouncements } from '../tracking/mail-announcements.service.js';
 import type { ClaimedDelivery } from './delivery.js';
 import { exchangeStatement, isHeld, type JournalEntry } from './delivery-exchange.query.js';
@@ -109,7 +109,7 @@ export class DeliveryJournal {
     if (deliveries.length === 0) return;
     await this.database.transaction(scope, async ({ db }) => {
       await sql`
-        update messaging.deliveries d set lease_token = null, lease_until = null, lease_era = null,
+        update messaging.deliveries d set ${unleased}, lease_era = null,
           state = case when d.attempt = 0 then 'PENDING' else 'DEFERRED' end
         where ${isHeld(deliveries)} and d.state = 'CLAIMED'
       `.execute(db);

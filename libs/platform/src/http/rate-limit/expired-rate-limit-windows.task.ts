@@ -12,8 +12,10 @@ export class ExpiredRateLimitWindowsTask extends PeriodicTask {
   }
 
   override async run(): Promise<void> {
-    await this.database.system(({ db }) =>
-      sql`delete from platform.rate_limit_windows where window_ends_at < clock_timestamp()`.execute(db),
+    await this.database.system(() =>
+      sql`delete from platform.rate_limit_windows where window_ends_at < clock_timestamp()`.execute(
+        this.database.tables(),
+      ),
     );
   }
 }
