@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock } from '#kernel';
-import { Database, describeError, doublingBackoff, leaseDue, PeriodicTask, present } from '#platform';
+import { Clock, doublingBackoff } from '#kernel';
+import { Database, describeError, leaseDue, PeriodicTask, present } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import { StripeSync } from './stripe-sync.service.js';
 

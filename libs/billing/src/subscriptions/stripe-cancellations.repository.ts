@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, doublingBackoff, leaseDue, present } from '#platform';
+import { doublingBackoff } from '#kernel';
+import { Database, leaseDue, present } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 
 const AT_ONCE = 100;

@@ -1,4 +1,5 @@
-import { doublingBackoff, type SendOutcome } from '#platform';
+import { doublingBackoff } from '#kernel';
+import type { SendOutcome } from '#platform';
 
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 60_000;

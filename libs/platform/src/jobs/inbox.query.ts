@@ -1,8 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { ProjectScope } from '#kernel';
+import { doublingBackoff, type ProjectScope } from '#kernel';
 import { present, presentAnd } from '../clock/present.js';
 import type { Database } from '../database/database.js';
-import { doublingBackoff } from './backoff.js';
 import { isUnleased, leasedTo, unleased } from './lease.js';
 import type { JobResult } from './job.js';
 

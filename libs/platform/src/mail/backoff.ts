@@ -1,4 +1,4 @@
-import { doublingBackoff } from '../jobs/backoff.js';
+import { doublingBackoff } from '#kernel';
 
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 30_000;

@@ -1,4 +1,4 @@
-import { nextTry } from '#platform';
+import { nextTry } from '#kernel';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { Clock, type ProjectScope } from '#kernel';
-import { Database, describeError, LOGGER, nextTry, present, type Sql } from '#platform';
+import { Clock, nextTry, type ProjectScope } from '#kernel';
+import { Database, describeError, LOGGER, present, type Sql } from '#platform';
 import { failedRun, RESTS_MS } from './run-failure.js';
 import { holdSteps } from './run-locks.query.js';
 import { RunsQuery } from './runs.query.js';

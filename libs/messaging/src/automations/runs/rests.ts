@@ -1,4 +1,4 @@
-import { doublingBackoff } from '#platform';
+import { doublingBackoff } from '#kernel';
 
 const FIRST_MS = 500;
 const LONGEST_MS = 60_000;

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock, type ProjectScope } from '#kernel';
-import { Database, leaseDue, nextTry, type Sql } from '#platform';
+import { Clock, nextTry, type ProjectScope } from '#kernel';
+import { Database, leaseDue, type Sql } from '#platform';
 import { failedRun, RESTS_MS } from '../runs/run-failure.js';
 import { holdSteps } from '../runs/run-locks.query.js';
 import { wakeRunners } from '../runs/runs.channel.js';
