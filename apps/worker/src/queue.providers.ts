@@ -8,8 +8,6 @@ import {
   CreatePartitions,
   Database,
   describeError,
-  ExpiredIdempotencyKeysTask,
-  ExpiredRateLimitWindowsTask,
   JobCatalogue,
   JobMetrics,
   JobRunner,
@@ -19,7 +17,7 @@ import {
   PeriodicTasks,
   type QueueBackend,
   Relay,
-  RemoveFinishedJobs,
+  RemoveExpiredRows,
 } from '#platform';
 import { createQueueBackend } from '#platform/queue';
 import { audienceWork } from './audience/audience-work.js';
@@ -47,29 +45,13 @@ const CONTEXTS = [
 const JOBS = CONTEXTS.flatMap(({ jobs }) => jobs);
 const EVENTS = CONTEXTS.flatMap(({ events }) => events);
 const PARTS = CONTEXTS.flatMap(({ parts }) => parts);
-const TASKS = [
-  CreatePartitions,
-  ExpiredIdempotencyKeysTask,
-  ExpiredRateLimitWindowsTask,
-  RemoveFinishedJobs,
-  ...CONTEXTS.flatMap(({ tasks }) => tasks),
-];
+const TASKS = [CreatePartitions, RemoveExpiredRows, ...CONTEXTS.flatMap(({ tasks }) => tasks)];
 
 /** The queue, its jobs, and what turns rows into jobs. */
 export const queueProviders: Provider[] = [
   ...JOBS,
   CreatePartitions,
-  RemoveFinishedJobs,
-  {
-    provide: ExpiredIdempotencyKeysTask,
-    inject: [Database, Clock],
-    useFactory: (database: Database) => new ExpiredIdempotencyKeysTask(database),
-  },
-  {
-    provide: ExpiredRateLimitWindowsTask,
-    inject: [Database],
-    useFactory: (database: Database) => new ExpiredRateLimitWindowsTask(database),
-  },
+  RemoveExpiredRows,
   {
     provide: QUEUE_BACKEND,
     inject: [CONFIG, LOGGER],

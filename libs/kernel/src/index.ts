@@ -1,3 +1,4 @@
+export { doublingBackoff, nextTry } from './backoff.js';
 export { ANNOUNCEMENT_TYPES, type AnnouncementType } from './announcement-types.js';
 export { API_SCOPES, type ApiScope } from './api-scope.js';
 export { boundedErrors } from './bounded-errors.js';

@@ -4,12 +4,12 @@ export { present, presentAnd } from './clock/present.js';
 export { type Config, ConfigurationError, loadConfig } from './config/config.js';
 export { environmentVariables } from './config/environment-variables.js';
 export { ArrayColumn } from './database/array-column.js';
-export { CompiledOnce } from './database/compiled-once.js';
+export { PreparedQuery } from './database/prepared-query.js';
 export { CreatePartitions } from './jobs/create-partitions.task.js';
 export { Database, type Sql, type Transaction } from './database/database.js';
 export { databaseFailure } from './database/database-failure.js';
-export { environmentOf, unestimated } from './database/environment-of.query.js';
-export { prepared } from './database/kept-statements.js';
+export { environmentOf, neverJoined, unestimated } from './database/planner.js';
+export { prepared } from './database/prepared.js';
 export { excessiveRights, refuseUnfitDatabase } from './database/fit-database.js';
 export { PendingMigrationsError } from './database/migration-records.js';
 export { migrate } from './database/migrations.js';
@@ -29,11 +29,13 @@ export {
   snooze,
   TransactionalJob,
 } from './jobs/job.js';
+export { drain, forEachApart } from './jobs/drain.js';
+export { leaseDue, leasedTo, unleased } from './jobs/lease.js';
 export { JobRunner } from './jobs/job-runner.js';
 export { PeriodicTask, PeriodicTasks } from './jobs/periodic-tasks.js';
 export type { QueueBackend } from './jobs/queue-backend.js';
 export { Relay } from './jobs/relay.js';
-export { RemoveFinishedJobs } from './jobs/remove-finished-jobs.task.js';
+export { RemoveExpiredRows } from './jobs/remove-expired-rows.task.js';
 export { before, type OldRows, RemoveOldRows } from './jobs/remove-old-rows.js';
 export { waitForWorker } from './jobs/wait-for-worker.js';
 export { Loop } from './lifecycle/loop.js';
@@ -54,8 +56,6 @@ export { SmtpTransport, type SmtpTransportOptions } from './mail/smtp-transport.
 export { isUnavailability } from './lifecycle/unavailability.js';
 export { JobMetrics } from './jobs/job-metrics.js';
 export { MailMetrics } from './metrics/mail-metrics.js';
-export { ExpiredIdempotencyKeysTask } from './http/idempotency/expired-idempotency-keys.task.js';
-export { ExpiredRateLimitWindowsTask } from './http/rate-limit/expired-rate-limit-windows.task.js';
 export { HttpMetrics } from './metrics/http-metrics.js';
 export { collectProcessMetrics } from './metrics/process-metrics.js';
 export { databaseChecks } from './operations/database-checks.js';

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { CompiledOnce, Database } from '#platform';
+import { Database, PreparedQuery } from '#platform';
 import type { AccessTables } from '../access-tables.js';
 import type { ProjectProfile, ProjectWithEnvironments } from './project.js';
 
 /** Asked for with each page and each webhook of an automation. */
-const OF_SCOPE = new CompiledOnce((tables: Kysely<AccessTables>, projectId: number) =>
+const OF_SCOPE = new PreparedQuery((tables: Kysely<AccessTables>, projectId: number) =>
   tables
     .selectFrom('access.projects')
     .select(['id', 'projectKey', 'name', 'description', 'senderName', 'postalAddress', 'defaultFromEmail'])

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database, PeriodicTask } from '#platform';
+import { Database, drain, PeriodicTask } from '#platform';
 
 const CHUNK = 20_000;
 
@@ -15,7 +15,7 @@ export class FoldCounters extends PeriodicTask {
   }
 
   override async run(): Promise<void> {
-    while ((await this.#fold()) === CHUNK);
+    await drain(CHUNK, () => this.#fold());
   }
 
   /** Returns how many deltas it took. */

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import { CompiledOnce, Database, prepared } from '#platform';
+import { PreparedQuery, Database, prepared } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { CustomFieldDefinition, CustomFieldView } from './custom-field.js';
 import { CustomFieldRepository } from './custom-field.repository.js';
@@ -15,7 +15,7 @@ const fieldsOf = (tables: Kysely<AudienceTables>, environmentId: number) =>
     .where('environmentId', '=', environmentId);
 
 /** Asked for whenever values are written. */
-const ACTIVE = new CompiledOnce((tables: Kysely<AudienceTables>, environmentId: number) =>
+const ACTIVE = new PreparedQuery((tables: Kysely<AudienceTables>, environmentId: number) =>
   fieldsOf(tables, environmentId)
     .modifyFront(prepared)
     .where('status', '=', 'ACTIVE')

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, PeriodicTask } from '#platform';
+import { Database, forEachApart, PeriodicTask } from '#platform';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
 import { SegmentEvaluations } from './segment-evaluations.service.js';
 
@@ -29,21 +29,22 @@ export class EvaluateSegments extends PeriodicTask {
     super();
   }
 
-  /** One that fails does not keep the others; all that failed are told at the end. */
   override async run(): Promise<void> {
-    const failures: unknown[] = [];
+    await forEachApart(
+      this.#due(),
+      ({ segmentId, ...scope }) => this.evaluations.evaluate(scope, segmentId),
+      'segments could not be evaluated',
+    );
+  }
+
+  async *#due(): AsyncGenerator<StaleSegment> {
     for (const segments of Map.groupBy(await this.#stale(), ({ environmentId }) => environmentId).values()) {
       const [scope] = segments;
       if (scope === undefined) continue;
       const ids = segments.map(({ segmentId }) => segmentId);
       const used = await this.database.transaction(scope, () => this.usage.usedAmong('segment', scope, ids));
-      for (const { segmentId, isDue } of segments) {
-        if (!isDue && !used.has(segmentId)) continue;
-        await this.evaluations.evaluate(scope, segmentId).catch((error: unknown) => failures.push(error));
-      }
+      yield* segments.filter(({ segmentId, isDue }) => isDue || used.has(segmentId));
     }
-    if (failures.length > 0)
-      throw new AggregateError(failures, `${failures.length} segments could not be evaluated.`);
   }
 
   #stale(): Promise<readonly StaleSegment[]> {

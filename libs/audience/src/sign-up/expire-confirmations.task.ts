@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock } from '#kernel';
-import { Database, PeriodicTask } from '#platform';
+import { Database, drain, PeriodicTask } from '#platform';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 
 const CHUNK = 1_000;
@@ -23,7 +23,7 @@ export class ExpireConfirmations extends PeriodicTask {
   /** Subscribers whose consents change at this moment are left for the next turn. */
   override async run(): Promise<void> {
     const now = this.clock.now();
-    while ((await this.#expireChunk(now)) === CHUNK);
+    await drain(CHUNK, () => this.#expireChunk(now));
   }
 
   /** Returns how many subscribers it took; fewer than `CHUNK` at the end. */

@@ -24,7 +24,7 @@ export class SubscribersQuery {
     request: PageRequest,
   ): Promise<Page<SubscriberView>> {
     if (filter.topicKey !== undefined && !isTopicKey(filter.topicKey)) return NOBODY;
-    const rows = await this.database.list(
+    const rows = await this.database.statement(
       scope,
       sql<Counted<SubscriberView>>`
         with ${listed(scope, filter, request)}
@@ -36,6 +36,7 @@ export class SubscribersQuery {
         ) s on true
         order by s."createdAt" desc, s.id desc
       `,
+      { isList: true },
     );
     return countedPage(rows, ({ total: _total, ...row }) => (row.id === null ? null : row));
   }
@@ -45,7 +46,6 @@ export class SubscribersQuery {
     // The most frequent question of all: a transaction would ask three times.
     const [subscriber] = await this.database.statement(
       scope,
-      { name: 'subscriber-by-address', flushed: true },
       sql<SubscriberView>`
         select ${subscriberColumns} from audience.subscribers b
         where b.environment_id = ${environmentOf(scope)} and b.email_key = ${address.key}

@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Kysely, sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
-import { CompiledOnce, Database } from '#platform';
+import { PreparedQuery, Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { nextKey } from '../next-key.query.js';
 import { type GrantableTopic, isTopicKey, type NewTopic, Topic } from './topic.js';
 
 /** Locked in one order, so that nobody waits for somebody who waits for them. */
-const NAMED = new CompiledOnce(
+const NAMED = new PreparedQuery(
   (tables: Kysely<AudienceTables>, environmentId: number, topicKeys: readonly string[]) =>
     tables
       .selectFrom('audience.topics')

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
-import { Database, PeriodicTask } from '#platform';
+import { Database, drain, PeriodicTask } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 
 const AT_ONCE = 500;
@@ -19,8 +19,8 @@ export class ExpireCredits extends PeriodicTask {
   }
 
   override async run(): Promise<void> {
-    while ((await this.database.system(() => this.#returnAbandoned())) === AT_ONCE);
-    while ((await this.database.system(() => this.#endMonths())) === AT_ONCE);
+    await drain(AT_ONCE, () => this.database.system(() => this.#returnAbandoned()));
+    await drain(AT_ONCE, () => this.database.system(() => this.#endMonths()));
   }
 
   /** In the order of the tenants, so that two workers cannot lock each other out. */

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
 import { Clock } from '#kernel';
-import { describeError, PeriodicTask } from '#platform';
+import { describeError, forEachApart, PeriodicTask } from '#platform';
 import {
   type StripeCancellation,
   StripeCancellations,
@@ -24,21 +24,21 @@ export class CancelExpiredAtStripe extends PeriodicTask {
     super();
   }
 
-  /** One that fails does not keep the others; all failures are thrown together. */
   override async run(): Promise<void> {
     const { stripe } = this;
     if (stripe === null) return;
-    const failures: unknown[] = [];
-    for (const cancellation of await this.cancellations.due(this.clock.now())) {
-      try {
-        await this.#cancel(stripe, cancellation);
-      } catch (error) {
-        failures.push(error);
-        await this.cancellations.postpone(cancellation, describeError(error), this.clock.now());
-      }
-    }
-    if (failures.length > 0)
-      throw new AggregateError(failures, `${failures.length} subscriptions were not cancelled at Stripe`);
+    await forEachApart(
+      await this.cancellations.due(),
+      async (cancellation) => {
+        try {
+          await this.#cancel(stripe, cancellation);
+        } catch (error) {
+          await this.cancellations.postpone(cancellation, describeError(error), this.clock.now());
+          throw error;
+        }
+      },
+      'subscriptions were not cancelled at Stripe',
+    );
   }
 
   /** While our row is locked, so that a payment that is noted now comes before it or after it. */

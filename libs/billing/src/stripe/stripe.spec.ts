@@ -78,6 +78,21 @@ describe('A subscription that is paid through Stripe', () => {
     expect(await invoices()).toMatchObject([{ status: 'PAID', paidAt: START }]);
   });
 
+  it('is asked about by one worker, where two are told of an event at once', async () => {
+    await subscriptions.set(tenant(), { tier: 'STANDARD' });
+    const id = stripe.subscription.latest_invoice ?? '';
+    const other = (await billing.another()).get(ApplyStripeEvents);
+    const asked = async (...workers: readonly (() => Promise<void>)[]) => {
+      const before = stripe.requests.length;
+      await receive(stripe.event('invoice.finalized', { id }));
+      await Promise.all(workers.map((work) => work()));
+      return stripe.requests.length - before;
+    };
+    // By each alone: then both have their connections.
+    const alone = [await asked(apply), await asked(() => other.run())];
+    expect([await asked(apply, () => other.run()), alone[0]]).toEqual([alone[1], alone[1]]);
+  });
+
   it('takes no event whose signature is wrong, whose body was changed, or that is old', async () => {
     const { payload, signature } = stripe.event('invoice.paid', { id: 'in_1' });
     expect(await receive({ payload: payload.replace('in_1', 'in_2'), signature })).toBe(false);

@@ -1,16 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Database } from '#platform';
+import { doublingBackoff } from '#kernel';
+import { Database, leaseDue, present } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 
 const AT_ONCE = 100;
 const FIRST_RETRY_MS = 60_000;
 const LONGEST_RETRY_MS = 6 * 3_600_000;
+/** Longer than so many requests to Stripe take. */
+const LEASE_MS = 60_000;
 
 /** A subscription to be cancelled at Stripe. */
 export interface StripeCancellation {
   readonly externalId: string;
   readonly tenantId: number;
+  /** This one included. */
   readonly attempts: number;
 }
 
@@ -28,20 +32,23 @@ export class StripeCancellations {
       .execute();
   }
 
-  /** Those whose time to be tried has come, some at a time. */
-  async due(now: Date): Promise<StripeCancellation[]> {
+  /** Those whose time to be tried has come, some at a time: each is an attempt, whatever becomes of it. */
+  async due(): Promise<StripeCancellation[]> {
     // A template: it becomes part of a statement with what others ask at the same moment.
-    const isAny = sql`exists (select from billing.stripe_cancellations where retry_at <= ${now})`;
-    if (!(await this.database.holds('stripe.cancellations', isAny))) return [];
-    return this.database.system(() =>
-      this.#tables
-        .selectFrom('billing.stripe_cancellations')
-        .select(['externalId', 'tenantId', 'attempts'])
-        .where('retryAt', '<=', now)
-        .orderBy('retryAt')
-        .limit(AT_ONCE)
-        .execute(),
-    );
+    const isAny = sql`exists (select from billing.stripe_cancellations where retry_at <= ${present})`;
+    if (!(await this.database.holds(isAny))) return [];
+    const due = leaseDue({
+      table: 'billing.stripe_cancellations',
+      key: 'external_id',
+      due: 'retry_at',
+      limit: AT_ONCE,
+      leaseMs: LEASE_MS,
+      set: sql`, attempts = attempts + 1`,
+    });
+    return this.database.system(async () => {
+      const leased = sql<StripeCancellation>`${due} returning external_id, tenant_id, attempts`;
+      return (await leased.execute(this.#tables)).rows;
+    });
   }
 
   /** False when somebody else was faster. */
@@ -55,11 +62,11 @@ export class StripeCancellations {
 
   /** It is tried again: after a minute, then twice as long each time, up to six hours; for as long as it takes. */
   async postpone({ externalId, attempts }: StripeCancellation, fault: string, now: Date): Promise<void> {
-    const retryAt = new Date(now.getTime() + Math.min(FIRST_RETRY_MS * 2 ** attempts, LONGEST_RETRY_MS));
+    const retryAt = new Date(now.getTime() + doublingBackoff(attempts, FIRST_RETRY_MS, LONGEST_RETRY_MS));
     await this.database.system(() =>
       this.#tables
         .updateTable('billing.stripe_cancellations')
-        .set(({ eb }) => ({ attempts: eb('attempts', '+', 1), retryAt, lastError: fault }))
+        .set({ retryAt, lastError: fault })
         .where('externalId', '=', externalId)
         .execute(),
     );

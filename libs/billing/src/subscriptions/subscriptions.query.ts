@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
 import type { AccessTables } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
-import { CompiledOnce, Database, prepared } from '#platform';
+import { Database, PreparedQuery } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import { billingPeriod } from './billing-period.js';
 import { subscribed } from './subscribed.query.js';
@@ -15,9 +15,8 @@ type SubscriptionRow = Omit<CurrentSubscription, 'isSendingAllowed' | 'currentPe
 };
 
 /** Asked for whenever a plan's limit is. */
-const OF_TENANT = new CompiledOnce((tables: Kysely<AccessTables & BillingTables>, tenantId: number) =>
+const OF_TENANT = new PreparedQuery((tables: Kysely<AccessTables & BillingTables>, tenantId: number) =>
   subscribed(tables)
-    .modifyFront(prepared)
     .select(['s.id', 's.planTier', 's.status', 's.billingInterval', 's.currency', 's.pendingPlanTier'])
     .select(['s.pendingAiCredits', 's.cancelledAt', 's.cancellationReason', 's.cancelAtPeriodEnd'])
     .select(['v.limits', 's.anchoredAt', 's.createdAt', 's.updatedAt'])

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
 import { newId, type ProjectScope } from '#kernel';
-import { Database, PeriodicTask, present, presentAnd, publish, type Sql } from '#platform';
+import { Database, drain, PeriodicTask, present, presentAnd, publish, type Sql } from '#platform';
 import { DomainVerificationRequested } from './sending-domain.events.js';
 
 /** A check that was asked for and never came about is asked for again after this long. */
@@ -28,7 +28,7 @@ export class DueDomainChecks extends PeriodicTask {
   }
 
   override async run(): Promise<void> {
-    while ((await this.#askForBatch()) === BATCH);
+    await drain(BATCH, () => this.#askForBatch());
   }
 
   #askForBatch(): Promise<number> {

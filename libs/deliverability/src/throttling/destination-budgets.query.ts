@@ -51,11 +51,11 @@ export class DestinationBudgets {
     }));
     return this.database.statement(
       scope,
-      { name: 'take-destination-budgets', flushed: false },
       sql<BudgetGrant>`
         select destination, granted, places, slow_until as "slowUntil"
         from deliverability.take_budgets(${line}::text, ${JSON.stringify(asked)}::jsonb, ${now}::timestamptz)
       `,
+      { flushed: false },
     );
   }
 
@@ -99,7 +99,6 @@ export class DestinationBudgets {
   async slowDown(scope: ProjectScope, destination: string, now: Date, until: Date): Promise<boolean> {
     const [row] = await this.database.statement(
       scope,
-      { name: 'slow-destination', flushed: true },
       sql<{ readonly begun: boolean }>`
         select deliverability.slow_destination(${destination}::text, ${now}::timestamptz, ${until}::timestamptz) as begun
       `,

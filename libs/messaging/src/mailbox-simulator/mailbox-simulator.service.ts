@@ -75,13 +75,13 @@ export class MailboxSimulator {
         select s.delivery_id as "deliveryId", s.behaviour, s.environment_id as "environmentId",
           case when d.kind = 'CAMPAIGN' then d.source_id end as "campaignId", d.source_id as "sourceId", d.queued_on as "queuedOn", d.state
         from messaging.mailbox_simulations s
-        cross join lateral (select * from messaging.deliveries d where d.id = s.delivery_id offset 0) d
+        cross join lateral (select * from messaging.deliveries d where d.id = s.delivery_id) d
         where d.finished_at is not null order by s.created_at limit ${AT_ONCE}
       `.execute(db);
       const waiting = await sql<{ is: boolean }>`
         select exists (
           select from messaging.mailbox_simulations s
-          cross join lateral (select d.finished_at from messaging.deliveries d where d.id = s.delivery_id offset 0) d
+          cross join lateral (select d.finished_at from messaging.deliveries d where d.id = s.delivery_id) d
           where d.finished_at is null
         ) as is
       `.execute(db);

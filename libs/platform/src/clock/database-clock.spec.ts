@@ -29,9 +29,9 @@ describe('the time of a database', () => {
   });
 
   const told = (database: Database) =>
-    database.systemStatement<{ now: Date; later: Date }>(
-      'times',
-      sql`select ${present} as now, ${presentAnd(1_500)} as later`,
+    database.statement(
+      'system',
+      sql<{ now: Date; later: Date }>`select ${present} as now, ${presentAnd(1_500)} as later`,
     );
 
   it('is that of a test’s clock, in single statements and in transactions, whenever it is moved', async () => {

@@ -37,10 +37,7 @@ export class DatabaseClock extends Clock {
   /** The server read its clock between question and answer: what fits into that is left as it is. */
   async #read(database: Database): Promise<void> {
     const asked = performance.now();
-    const [row] = await database.systemStatement<{ readonly now: Date }>(
-      'clock',
-      sql`select ${present} as now`,
-    );
+    const [row] = await database.statement('system', sql<{ readonly now: Date }>`select ${present} as now`);
     const answered = performance.now();
     if (row === undefined) return;
     const [earliest, latest] = [row.now.getTime() - answered, row.now.getTime() + RESOLUTION_MS - asked];

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { keepPrepared } from './kept-statements.js';
+import { keepPrepared } from './prepared.js';
 import { sessionPool } from './session.js';
 
 export interface PoolOptions {
@@ -15,11 +15,11 @@ export interface PoolOptions {
 const CONNECTION_TIMEOUT_MS = 15_000;
 
 /**
- * Plans are made once, for any values. What is planned while a table has one page must not read all of it again and again when
+ * For connections that run nothing but single statements: plans are made once, for any values. What is planned while a table has one page must not read all of it again and again when
  * it has thousands; and since the planner takes a page of unknown size for a tenth of all, it would compile most to machine
  * code at each run.
  */
-export const KEPT_PLANS = ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'jit = off'];
+export const GENERIC_PLANS = ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'jit = off'];
 
 const INT8_OID = 20;
 const DATE_OID = 1082;
@@ -46,9 +46,10 @@ export function poolOf(options: PoolOptions, size: number, settings: readonly st
   );
   // An idle client whose server went away emits 'error'; the pool has dropped it already.
   pool.on('error', () => undefined);
+  const names = new Map<string, string>();
   pool.on('connect', (client) => {
     client.on('error', () => undefined);
-    keepPrepared(client);
+    keepPrepared(client, names);
   });
   return pool;
 }

@@ -4,10 +4,10 @@ import { type Kysely, sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
-import { CompiledOnce } from './compiled-once.js';
+import { PreparedQuery } from './prepared-query.js';
 import { Database } from './database.js';
 import { schemaDifference } from './migration-records.js';
-import { prepared } from './kept-statements.js';
+import { prepared } from './prepared.js';
 import type { Tables } from './tables.js';
 
 class Topic {
@@ -139,27 +139,28 @@ describe('Database', () => {
     }>`select count(*) from audience.topics where environment_id in (71, 72)`;
     const isThere = sql`exists (select from audience.topics where environment_id = 72)`;
     for (let times = 0; times < 3; times += 1) {
-      const statement = { name: 'count', flushed: true };
-      expect(await database.statement(scopeOf(71), statement, count)).toEqual([{ count: 1 }]);
-      expect(await database.systemStatement('count-all', count)).toEqual([{ count: 2 }]);
-      expect(await database.holds('is-there', isThere)).toBe(true);
+      expect(await database.statement(scopeOf(71), count)).toEqual([{ count: 1 }]);
+      expect(await database.statement('system', count)).toEqual([{ count: 2 }]);
+      expect(await database.holds(isThere)).toBe(true);
     }
     const asked = [
-      database.holds('never', sql`null::boolean`),
-      database.holds('is-there', isThere),
-      database.holds('is', sql`${1}::int = 1`),
-      database.holds('is', sql`${2}::int = 1`),
+      database.holds(sql`null::boolean`),
+      database.holds(isThere),
+      database.holds(sql`${1}::int = 1`),
+      database.holds(sql`${2}::int = 1`),
     ];
     expect(await Promise.all(asked)).toEqual([false, true, true, false]);
-    const broken = [database.holds('broken', sql`1 / 0 = 1`), database.holds('is-there', isThere)];
+    const broken = [database.holds(sql`1 / 0 = 1`), database.holds(isThere)];
     expect((await Promise.allSettled(broken)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(await database.holds('is-there', isThere)).toBe(true);
+    expect(await database.holds(isThere)).toBe(true);
   });
 
   it('reads a page of a list within its scope', async () => {
     await topicIn(81);
     const page = sql<{ count: number }>`select count(*) from audience.topics`;
-    const lists = [81, 82].map((environmentId) => database.list(scopeOf(environmentId), page));
+    const lists = [81, 82].map((environmentId) =>
+      database.statement(scopeOf(environmentId), page, { isList: true }),
+    );
     expect(await Promise.all(lists)).toEqual([[{ count: 1 }], [{ count: 0 }]]);
   });
 
@@ -227,7 +228,7 @@ describe('Database', () => {
 
   it('compiles a query once, and runs it with the values of each time', async () => {
     let compiled = 0;
-    const named = new CompiledOnce((tables: Kysely<TopicTables>, environmentId: number, name: string) => {
+    const named = new PreparedQuery((tables: Kysely<TopicTables>, environmentId: number, name: string) => {
       compiled += 1;
       const topics = tables.selectFrom('audience.topics').select('topicKey').where('status', '=', 'ACTIVE');
       return topics.where('name', '=', name).where('environmentId', '=', environmentId);

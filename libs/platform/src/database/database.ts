@@ -1,14 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import type { Kysely, RawBuilder } from 'kysely';
+import type { CompiledQuery, Kysely, RawBuilder } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
 import { AskedTogether } from './asked-together.js';
-import { KEPT_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
+import { GENERIC_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
 import { copyIn } from './copy-in.js';
-import { nameOf } from './kept-statements.js';
-import { PreparedStatements } from './prepared-statements.js';
-import { clockPreamble, lasting, scopePreamble, SYSTEM_PREAMBLE } from './scope-settings.js';
+import { SingleStatements } from './single-statements.js';
+import { clockPreamble, lasting, preambleOf } from './scope-settings.js';
 import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js';
 import { checkPool } from './session.js';
 import { camelCaseColumns } from './tables.js';
@@ -34,8 +33,18 @@ interface OpenTransaction extends Transaction {
   tables?: Sql;
 }
 
-/** For statements of their own; see `statement` and `list`. */
-const PREPARED_CONNECTIONS = 2;
+/** How a `Database.statement` is run. */
+export interface StatementOptions {
+  /**
+   * False: it resolves when everybody sees what was written; that it outlasts a crash of the server is certain with the next
+   * transaction that is waited for, or within a second.
+   */
+  readonly flushed?: boolean;
+  /** On connections apart: a page far down a list may take as long as hundreds of look-ups. */
+  readonly isList?: boolean;
+}
+
+const LOOK_UP_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 4;
 
 /**
@@ -50,20 +59,16 @@ const LIST_CONNECTIONS = 4;
 export class Database {
   readonly #orm: MikroORM;
   readonly #current = new AsyncLocalStorage<OpenTransaction>();
-  readonly #prepared: PreparedStatements;
-  readonly #lists: PreparedStatements;
   #compiler: Sql | undefined;
-  readonly #asked = new AskedTogether((name, statement) => this.systemStatement(name, statement));
+  readonly #asked = new AskedTogether((statement) => this.statement('system', statement));
 
   private constructor(
     orm: MikroORM,
     readonly pool: pg.Pool,
-    prepared: Readonly<Record<'lookUps' | 'lists', PreparedStatements>>,
+    private readonly single: Readonly<Record<'lookUps' | 'lists', SingleStatements>>,
     private readonly clock: Clock | undefined,
   ) {
     this.#orm = orm;
-    this.#prepared = prepared.lookUps;
-    this.#lists = prepared.lists;
   }
 
   static async connect(options: DatabaseOptions): Promise<Database> {
@@ -78,21 +83,21 @@ export class Database {
       ensureDatabase: false,
       allowGlobalContext: false,
     });
-    const prepared = {
-      lookUps: new PreparedStatements(poolOf(options, PREPARED_CONNECTIONS, KEPT_PLANS)),
-      lists: new PreparedStatements(poolOf(options, LIST_CONNECTIONS, KEPT_PLANS)),
+    const single = {
+      lookUps: new SingleStatements(poolOf(options, LOOK_UP_CONNECTIONS, GENERIC_PLANS)),
+      lists: new SingleStatements(poolOf(options, LIST_CONNECTIONS, GENERIC_PLANS)),
     };
-    return new Database(orm, pool, prepared, options.clock);
+    return new Database(orm, pool, single, options.clock);
   }
 
   /** Runs `work` in one transaction that sees only the rows of `scope`; commits when it resolves. */
   transaction<T>(scope: ProjectScope, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#run(scope, scopePreamble(scope), work);
+    return this.#run(scope, work);
   }
 
   /** Runs `work` in one transaction that sees all projects' rows. For workers and operators only. */
   system<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#run('system', SYSTEM_PREAMBLE, work);
+    return this.#run('system', work);
   }
 
   /** The unit of work of the open transaction. Throws outside of one. */
@@ -126,7 +131,7 @@ export class Database {
     const client = await this.pool.connect();
     const commits = isDurable ? '' : '; set local synchronous_commit = off';
     try {
-      await client.query(`begin; ${scopePreamble(scope)}${clockPreamble(this.clock)}${commits}`);
+      await client.query(`begin; ${preambleOf(scope)}${clockPreamble(this.clock)}${commits}`);
       await copyIn(client, statement, data);
       await client.query('commit');
       client.release();
@@ -138,52 +143,29 @@ export class Database {
   }
 
   /**
-   * Runs one statement that is run very often as a transaction of its own: in one round trip, and planned once a
-   * connection. `name` stands for its text. With `flushed: false` it resolves when everybody sees what was written;
-   * that it outlasts a crash of the server is certain with the next transaction that is waited for, or within a
-   * second. It never joins an open transaction.
+   * Runs one statement as a transaction of its own, in one round trip and prepared: for what is asked again and again, for
+   * a project environment or for the system, which sees all projects' rows. Its values are parameters, so that statements of
+   * one kind have one text. It never joins an open transaction.
    */
   statement<Row>(
-    scope: ProjectScope,
-    { name, flushed }: { readonly name: string; readonly flushed: boolean },
+    scope: ProjectScope | 'system',
     statement: RawBuilder<Row>,
+    { flushed = true, isList = false }: StatementOptions = {},
   ): Promise<Row[]> {
-    const settings = `${scopePreamble(scope)}; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
-    return this.#prepared.run<Row>(this.#lasting(settings), { name, ...this.#compiled(statement) });
-  }
-
-  /**
-   * The same for a SELECT of a page, on connections of its own: a page far down a list may take as long as hundreds of
-   * look-ups. Values are parameters of it, so that lists of one kind have one text.
-   */
-  list<Row>(scope: ProjectScope, statement: RawBuilder<Row>): Promise<Row[]> {
-    const compiled = this.#compiled(statement);
-    const settings = this.#lasting(scopePreamble(scope));
-    return this.#lists.run<Row>(settings, { name: nameOf(compiled.text), ...compiled });
-  }
-
-  /**
-   * The same for the system, waited for until it is flushed: for what workers ask again and again, mostly in vain.
-   * It sees all projects' rows.
-   */
-  systemStatement<Row>(name: string, statement: RawBuilder<Row>): Promise<Row[]> {
-    const settings = this.#lasting(`${SYSTEM_PREAMBLE}; set synchronous_commit = on`);
-    return this.#prepared.run<Row>(settings, { name, ...this.#compiled(statement) });
+    const commits = `; set synchronous_commit = ${flushed ? 'on' : 'off'}`;
+    const settings = lasting(`${preambleOf(scope)}${clockPreamble(this.clock)}${commits}`);
+    const { sql, parameters } = this.#compiled(statement);
+    return (isList ? this.single.lists : this.single.lookUps).run<Row>(settings, sql, parameters);
   }
 
   /** Whether a condition holds in all projects' rows: conditions that are asked for at the same moment are one statement. */
-  holds(name: string, condition: RawBuilder<unknown>): Promise<boolean> {
-    return this.#asked.holds(name, condition);
+  holds(condition: RawBuilder<unknown>): Promise<boolean> {
+    return this.#asked.holds({ text: this.#compiled(condition).sql, condition });
   }
 
-  #lasting(settings: string): string {
-    return lasting(`${settings}${clockPreamble(this.clock)}`);
-  }
-
-  #compiled(statement: RawBuilder<unknown>): { text: string; values: unknown[] } {
+  #compiled(statement: RawBuilder<unknown>): CompiledQuery {
     this.#compiler ??= this.unscoped;
-    const { sql: text, parameters } = statement.compile(this.#compiler);
-    return { text, values: [...parameters] };
+    return statement.compile(this.#compiler);
   }
 
   /** Answers when the server does, can be written to and row-level security holds; rejects otherwise. */
@@ -204,7 +186,7 @@ export class Database {
     await this.#orm.close(true);
     // The ORM ends the pool only when it has used it.
     if (!this.pool.ended) await this.pool.end();
-    await Promise.all([this.#prepared.close(), this.#lists.close()]);
+    await Promise.all([this.single.lookUps.close(), this.single.lists.close()]);
   }
 
   #open(): OpenTransaction {
@@ -213,18 +195,14 @@ export class Database {
     return open;
   }
 
-  async #run<T>(
-    scope: ProjectScope | 'system',
-    preamble: string,
-    work: (tx: Transaction) => Promise<T>,
-  ): Promise<T> {
+  async #run<T>(scope: ProjectScope | 'system', work: (tx: Transaction) => Promise<T>): Promise<T> {
     const open = this.#current.getStore();
     if (open !== undefined) {
       if (!sameScope(open.scope, scope)) throw new Error('A transaction of another scope is open.');
       return work(open);
     }
     const em = this.#orm.em.fork({ clear: true, useContext: false });
-    return transactionPreamble.run(`${preamble}${clockPreamble(this.clock)}`, () =>
+    return transactionPreamble.run(`${preambleOf(scope)}${clockPreamble(this.clock)}`, () =>
       em.transactional((inner) => {
         const db = inner.getTransactionContext<Sql>();
         if (db === undefined) throw new Error('The transaction did not start.');

@@ -1,14 +1,12 @@
 import type { Clock, ProjectScope } from '#kernel';
 
-/** Lets the rest of a transaction see the rows of all projects. */
-export const SYSTEM_PREAMBLE = 'set local role mailwright_system';
-
 /**
- * Statements that let the rest of a transaction see the rows of `scope` alone. The role is among them, though each
+ * Statements that let the rest of a transaction see the rows of `scope` alone, or of all projects. The role is among them, though each
  * connection has it from its beginning: this is what nothing that happened to the connection since can undo. Throws
  * for what is no scope.
  */
-export function scopePreamble(scope: ProjectScope): string {
+export function preambleOf(scope: ProjectScope | 'system'): string {
+  if (scope === 'system') return 'set local role mailwright_system';
   const ids = [scope.environmentId, scope.projectId, scope.tenantId];
   if (!ids.every((id) => Number.isSafeInteger(id) && id > 0)) throw new Error('The scope is not valid.');
   return (

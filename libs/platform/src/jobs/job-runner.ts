@@ -101,7 +101,7 @@ export class JobRunner {
           : await this.database.transaction(leased.scope, async (tx) => {
               const ended = await job.handle(leased.scope, leased.payload, tx, context);
               await tx.em.flush();
-              await finishJob(tx.db, leased, ended);
+              await finishJob(this.database, leased, ended);
               return ended;
             });
       return result.kind;
@@ -132,7 +132,7 @@ export class JobRunner {
   }
 
   #finish(leased: LeasedJob, result: JobResult): Promise<void> {
-    return this.database.system(({ db }) => finishJob(db, leased, result));
+    return this.database.system(() => finishJob(this.database, leased, result));
   }
 
   async #renew(leased: LeasedJob, abort: AbortController): Promise<void> {

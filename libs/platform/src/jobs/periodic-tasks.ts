@@ -58,8 +58,8 @@ export class PeriodicTasks {
   async #claim(task: PeriodicTask): Promise<boolean> {
     // A tenth of the interval is forgiven, so that a worker's own rhythm does not skip a turn.
     const ranBefore = presentAnd(-0.9 * task.everyMs);
-    const rows = await this.database.systemStatement(
-      'schedule.claim',
+    const rows = await this.database.statement(
+      'system',
       sql`
         insert into platform.schedule as s (name, last_run_at) values (${task.name}, ${present})
         on conflict (name) do update set last_run_at = excluded.last_run_at where s.last_run_at <= ${ranBefore}

@@ -5,6 +5,8 @@ import type { Database } from '../database/database.js';
 import type { Notifications } from '../database/notifications.js';
 import { describeError } from '../logging/redact.js';
 import { Loop } from '../lifecycle/loop.js';
+import { drain } from './drain.js';
+import { isUnleased } from './lease.js';
 import type { JobCatalogue, QueueName } from './job.js';
 import type { QueueBackend, WorkQueue } from './queue-backend.js';
 
@@ -15,8 +17,8 @@ const OFFER_AGAIN_MS = 5_000;
 
 interface OutboxRow {
   readonly id: string;
-  readonly environment_id: number | null;
-  readonly event_name: string;
+  readonly environmentId: number | null;
+  readonly eventName: string;
   readonly payload: object;
 }
 
@@ -66,13 +68,12 @@ export class Relay {
   /** Relays and enqueues what there is. */
   async pass(): Promise<void> {
     if (!(await this.#isAny())) return;
-    while ((await this.#relay()) === BATCH);
-    while ((await this.#enqueueDue()) === BATCH);
+    await drain(BATCH, () => this.#relay());
+    await drain(BATCH, () => this.#enqueueDue());
   }
 
   #isAny(): Promise<boolean> {
     return this.database.holds(
-      'relay.due',
       sql`(
         exists (select from platform.outbox)
         or (select run_at from platform.inbox where finished_at is null order by run_at limit 1) <= ${present}
@@ -81,16 +82,16 @@ export class Relay {
   }
 
   #relay(): Promise<number> {
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
       const { rows } = await sql<OutboxRow>`
         delete from platform.outbox where id in (
           select id from platform.outbox order by id limit ${BATCH} for update skip locked
         ) returning id, environment_id, event_name, payload
-      `.execute(db);
+      `.execute(this.database.tables());
       const items = rows.flatMap((row) =>
-        this.catalogue.startedBy(row.event_name).map(({ name, queue }) => ({
+        this.catalogue.startedBy(row.eventName).map(({ name, queue }) => ({
           event_id: row.id,
-          environment_id: row.environment_id,
+          environment_id: row.environmentId,
           payload: row.payload,
           handler: name,
           queue,
@@ -102,22 +103,21 @@ export class Relay {
         from jsonb_to_recordset(${JSON.stringify(items)}::jsonb)
           as e(event_id uuid, handler text, queue text, environment_id bigint, payload jsonb)
         on conflict (event_id, handler) do nothing
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows.length;
     });
   }
 
   async #enqueueDue(): Promise<number> {
-    const due = await this.database.system(async ({ db }) => {
+    const due = await this.database.system(async () => {
       const { rows } = await sql<DueRow>`
         update platform.inbox set enqueued_at = ${present} where id in (
           select id from platform.inbox
-          where finished_at is null and run_at <= ${present}
-            and (lease_until is null or lease_until <= ${present})
+          where finished_at is null and run_at <= ${present} and ${isUnleased}
             and (enqueued_at is null or enqueued_at < run_at or enqueued_at <= ${presentAnd(-OFFER_AGAIN_MS)})
           order by run_at limit ${BATCH} for update skip locked
         ) returning id, handler, queue, attempts
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows;
     });
     for (const [name, queue] of this.#queues) {

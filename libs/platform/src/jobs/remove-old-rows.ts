@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock } from '#kernel';
 import { Database } from '../database/database.js';
+import { drain } from './drain.js';
 import { PeriodicTask } from './periodic-tasks.js';
 
 /** Rows that nobody needs any more. */
@@ -27,16 +28,16 @@ export abstract class RemoveOldRows extends PeriodicTask {
   protected abstract old(now: Date): readonly OldRows[];
 
   override async run(): Promise<void> {
-    for (const rows of this.old(this.clock.now())) while ((await this.#removeBatch(rows)) >= BATCH);
+    for (const rows of this.old(this.clock.now())) await drain(BATCH, () => this.#removeBatch(rows));
   }
 
   #removeBatch({ table, where }: OldRows): Promise<number> {
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
       // The condition stands outside too: a row that was changed meanwhile is looked at again.
       const { numAffectedRows = 0n } = await sql`
         delete from ${sql.table(table)}
         where ctid = any(array(select ctid from ${sql.table(table)} where ${where} limit ${BATCH})) and ${where}
-      `.execute(db);
+      `.execute(this.database.tables());
       return Number(numAffectedRows);
     });
   }

@@ -1,3 +1,5 @@
+import { doublingBackoff } from '#kernel';
+
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 30_000;
 
@@ -6,14 +8,14 @@ const LONGEST_PAUSE_MS = 30_000;
  * then by one trial only, until it succeeds. Times are milliseconds of any one monotonic clock.
  */
 export class Backoff {
-  #pause = 0;
+  #failures = 0;
   #until = 0;
   #failedAt = Number.NEGATIVE_INFINITY;
   #onTrial = false;
 
   /** Whether to try now. Between failure and success a yes is given once for each pause. */
   mayTry(now: number): boolean {
-    if (this.#pause === 0) return true;
+    if (this.#failures === 0) return true;
     if (this.#onTrial || now < this.#until) return false;
     this.#onTrial = true;
     return true;
@@ -21,20 +23,20 @@ export class Backoff {
 
   /** Milliseconds until the pause is over. */
   remaining(now: number): number {
-    return this.#pause === 0 ? 0 : Math.max(0, this.#until - now);
+    return this.#failures === 0 ? 0 : Math.max(0, this.#until - now);
   }
 
   /** Several attempts that were under way together and fail together count once. */
   failed(startedAt: number, now: number): void {
     if (startedAt < this.#failedAt) return;
-    this.#pause = this.#pause === 0 ? FIRST_PAUSE_MS : Math.min(this.#pause * 2, LONGEST_PAUSE_MS);
-    this.#until = now + this.#pause;
+    this.#failures += 1;
+    this.#until = now + doublingBackoff(this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.#failedAt = now;
     this.#onTrial = false;
   }
 
   succeeded(): void {
-    this.#pause = 0;
+    this.#failures = 0;
     this.#onTrial = false;
   }
 }

@@ -1,3 +1,5 @@
+import { nextTry } from '#kernel';
+
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
@@ -13,11 +15,8 @@ const WAITS_MS = [
   20 * HOUR,
   24 * HOUR,
 ];
+
 const SPREAD = 0.1;
 
 /** When the next try is due after `attempts` that failed, ± 10 % so that not all come at once; null when it was the last. */
-export function nextAttemptAt(attempts: number, now: Date, random: () => number): Date | null {
-  const wait = WAITS_MS[attempts - 1];
-  if (wait === undefined) return null;
-  return new Date(now.getTime() + wait * (1 - SPREAD + 2 * SPREAD * random()));
-}
+export const nextAttemptAt = (attempts: number, now: Date) => nextTry(WAITS_MS, attempts, now, SPREAD);

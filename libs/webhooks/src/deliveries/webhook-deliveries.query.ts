@@ -50,7 +50,7 @@ export class WebhookDeliveriesQuery {
   /**
    * Takes what is due, first for the endpoints with the fewest posts under way: some that do not answer, with much that is
    * due for long, keep no other waiting. Puts its next try to the end of a lease: should this process die, it is tried
-   * again then. Each is an attempt, whatever becomes of it.
+   * again then. Each is an attempt, whatever becomes of it. Not by `leaseDue`, which knows nothing of endpoints.
    */
   async claim({ limit, limitOfOne, busy = new Map() }: ClaimLimits): Promise<DueWebhook[]> {
     if (!(await this.#isAny())) return [];
@@ -88,7 +88,6 @@ export class WebhookDeliveriesQuery {
   #isAny(): Promise<boolean> {
     // A template: it becomes part of a statement with what others ask at the same moment.
     return this.database.holds(
-      'webhooks.due',
       sql`(
         select next_attempt_at from webhooks.deliveries where finished_at is null order by next_attempt_at limit 1
       ) <= ${present}`,

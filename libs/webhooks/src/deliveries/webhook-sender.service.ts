@@ -96,7 +96,7 @@ export class WebhookSender {
     const at = this.clock.now();
     const startedAt = performance.now();
     const { status, error, isFinal } = await this.#tryToPost(webhook, at);
-    const next = error === null || isFinal ? null : nextAttemptAt(webhook.attempt, at, Math.random);
+    const next = error === null || isFinal ? null : nextAttemptAt(webhook.attempt, at);
     return {
       delivery: webhook,
       at,

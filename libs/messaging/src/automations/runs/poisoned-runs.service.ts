@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { Clock, type ProjectScope } from '#kernel';
+import { Clock, nextTry, type ProjectScope } from '#kernel';
 import { Database, describeError, LOGGER, present, type Sql } from '#platform';
-import { failedRun, restAfter } from './run-failure.js';
+import { failedRun, RESTS_MS } from './run-failure.js';
 import { holdSteps } from './run-locks.query.js';
 import { RunsQuery } from './runs.query.js';
 import { VersionPlans } from './version-plans.service.js';
@@ -29,7 +29,7 @@ export class PoisonedRuns {
       const now = this.clock.now();
       const failures = await failuresOf(db, scope, automationId, run);
       if (failures === null) return;
-      const until = restAfter(failures, now);
+      const until = nextTry(RESTS_MS, failures, now);
       if (until === null) await this.#fail(db, scope, run, reason, now);
       else await postpone(db, scope, run, until);
       const fields = { automationId, run: run.id, failures, hasFailed: until === null, error: reason };

@@ -1,3 +1,5 @@
+import { doublingBackoff } from '#kernel';
+
 const FIRST_MS = 500;
 const LONGEST_MS = 60_000;
 
@@ -18,7 +20,7 @@ export class Rests {
   /** Resolves to how long it rests now, in milliseconds. */
   failed(what: string, now: Date): number {
     const failures = (this.#rests.get(what)?.failures ?? 0) + 1;
-    const ms = Math.min(LONGEST_MS, FIRST_MS * 2 ** (failures - 1));
+    const ms = doublingBackoff(failures, FIRST_MS, LONGEST_MS);
     this.#rests.set(what, { failures, until: new Date(now.getTime() + ms) });
     return ms;
   }

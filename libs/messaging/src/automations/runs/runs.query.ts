@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import { Database, environmentOf, present, type Sql } from '#platform';
+import { Database, present, type Sql } from '#platform';
 import type { ClaimedRun, RunMove, TakenStep } from './step-batch.js';
 
 interface ScopeColumns {
@@ -49,7 +49,7 @@ export class RunsQuery {
       select id, subscriber_id as "subscriberId", position, is_waiting as "isWaiting",
         (entered_at at time zone 'UTC')::date as "enteredOn"
       from messaging.automation_runs
-      where environment_id = ${environmentOf({ environmentId })} and version_id = ${versionId} and is_calling = false and wake_at <= ${present}
+      where environment_id = ${environmentId} and version_id = ${versionId} and is_calling = false and wake_at <= ${present}
       order by wake_at limit ${limit} for update skip locked
     `.execute(db);
     return rows;
@@ -78,7 +78,7 @@ export class RunsQuery {
       from unnest(${move('id')}::uuid[], ${move('position')}::smallint[], ${move('wakeAt')}::timestamptz[],
         ${move('isWaiting')}::boolean[], ${move('isCalling')}::boolean[], ${move('status')}::text[])
         m(id, position, wake_at, is_waiting, is_calling, status)
-      where r.id = any(${move('id')}::uuid[]) and r.id = m.id and r.environment_id = ${environmentOf({ environmentId })}
+      where r.id = any(${move('id')}::uuid[]) and r.id = m.id and r.environment_id = ${environmentId}
     `.execute(db);
   }
 }

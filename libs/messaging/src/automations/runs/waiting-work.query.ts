@@ -23,11 +23,10 @@ export class WaitingWork {
   /** Whether there is anything to do at all: asked by every worker twice a second, so as cheaply as can be. */
   isAny(): Promise<boolean> {
     return this.database.holds(
-      'automations.waiting',
       sql`(
         exists (
           select from messaging.automations a
-          where a.status = 'ACTIVE' and exists (select from audience.signals s where s.watcher_id = a.id offset 0)
+          where a.status = 'ACTIVE' and exists (select from audience.signals s where s.watcher_id = a.id)
         )
         or exists (select from messaging.automations where is_closing)
         or ${isDue(false)}
@@ -37,7 +36,7 @@ export class WaitingWork {
 
   /** Whether anybody is to be called. */
   isCalling(): Promise<boolean> {
-    return this.database.holds('automations.calling', isDue(true));
+    return this.database.holds(isDue(true));
   }
 
   /** Those for which something was noted. */

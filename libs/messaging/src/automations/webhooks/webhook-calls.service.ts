@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock, type ProjectScope } from '#kernel';
-import { Database, present, presentAnd, type Sql } from '#platform';
-import { failedRun, restAfter } from '../runs/run-failure.js';
+import { Clock, nextTry, type ProjectScope } from '#kernel';
+import { Database, leaseDue, type Sql } from '#platform';
+import { failedRun, RESTS_MS } from '../runs/run-failure.js';
 import { holdSteps } from '../runs/run-locks.query.js';
 import { wakeRunners } from '../runs/runs.channel.js';
 import { RunsQuery } from '../runs/runs.query.js';
@@ -11,7 +11,7 @@ import type { VersionPlan } from '../nodes/version-plan.js';
 import { VersionPlans } from '../runs/version-plans.service.js';
 import { type ClaimedRun, StepBatch } from '../runs/step-batch.js';
 import { StepBatches } from '../runs/step-batches.service.js';
-import { nextTry, type WebhookOutcome } from './webhook-outcome.js';
+import { RETRY_AFTER_MS, type WebhookOutcome } from './webhook-outcome.js';
 
 /** Longer than a call can take. Who has died by then is followed by another one. */
 const LEASE_MS = 30_000;
@@ -45,17 +45,19 @@ export class WebhookCalls {
     const plan = await this.plans.of(scope, versionId);
     return this.database.transaction(scope, async ({ db }) => {
       await holdSteps(db, plan.automationId);
+      const due = leaseDue({
+        table: 'messaging.automation_runs',
+        key: 'id',
+        due: 'wake_at',
+        where: sql`environment_id = ${scope.environmentId} and version_id = ${versionId} and is_calling
+          and exists (select from messaging.automations a where a.id = ${plan.automationId} and a.status = 'ACTIVE')`,
+        limit,
+        leaseMs: LEASE_MS,
+        set: sql`, attempts = attempts + 1`,
+      });
       const { rows } = await sql<ClaimedRun & Pick<WebhookCall, 'attempts' | 'data' | 'leasedUntil'>>`
-        with due as materialized (
-          select r.id from messaging.automation_runs r
-          where r.environment_id = ${scope.environmentId} and r.version_id = ${versionId} and r.is_calling
-            and r.wake_at <= ${present}
-            and exists (select from messaging.automations a where a.id = ${plan.automationId} and a.status = 'ACTIVE')
-          order by r.wake_at limit ${limit} for update skip locked
-        ), leased as (
-          update messaging.automation_runs r set wake_at = ${presentAnd(LEASE_MS)}, attempts = r.attempts + 1
-          from due where r.id = due.id
-          returning r.id, r.subscriber_id, r.position, r.is_waiting, r.entered_at, r.attempts, r.wake_at
+        with leased as (
+          ${due} returning id, subscriber_id, position, is_waiting, entered_at, attempts, wake_at
         )
         select l.id, l.subscriber_id as "subscriberId", l.position, l.is_waiting as "isWaiting",
           (l.entered_at at time zone 'UTC')::date as "enteredOn", l.attempts, l.wake_at as "leasedUntil", d.data
@@ -71,7 +73,8 @@ export class WebhookCalls {
     await this.database.transaction(scope, async ({ db }) => {
       if (!(await isOurs(db, call))) return;
       const now = this.clock.now();
-      const again = outcome.kind === 'refused' && !outcome.isFinal ? nextTry(call.attempts, now) : null;
+      const again =
+        outcome.kind === 'refused' && !outcome.isFinal ? nextTry(RETRY_AFTER_MS, call.attempts, now) : null;
       if (again !== null) {
         await postpone(db, call, again);
         return;
@@ -90,7 +93,7 @@ export class WebhookCalls {
     await this.database.transaction(scope, async ({ db }) => {
       if (!(await isOurs(db, call))) return;
       const now = this.clock.now();
-      const until = restAfter(call.attempts, now);
+      const until = nextTry(RESTS_MS, call.attempts, now);
       if (until !== null) return postpone(db, call, until);
       const { move, steps } = failedRun(call, reason);
       return this.runs.save(db, scope, [move], steps, now);

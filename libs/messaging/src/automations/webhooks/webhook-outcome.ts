@@ -8,17 +8,11 @@ export type WebhookOutcome =
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 /** Between one try and the next: six tries in two and a half hours. */
-const RETRY_AFTER_MS = [10 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 120 * MINUTE_MS];
+export const RETRY_AFTER_MS = [10 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 120 * MINUTE_MS];
 
 /** As the list of executions tells it. */
 export function webhookOutcome({ verdict, answer, fault }: PostOutcome): WebhookOutcome {
   const detail = answer === null ? `${fault?.kind}: ${fault?.message}` : `answered ${answer.status}`;
   if (verdict === 'taken') return { kind: 'accepted', detail };
   return { kind: 'refused', detail, isFinal: verdict === 'final' };
-}
-
-/** When the next try comes after so many; null when there is none. */
-export function nextTry(attempts: number, now: Date): Date | null {
-  const wait = RETRY_AFTER_MS[attempts - 1];
-  return wait === undefined ? null : new Date(now.getTime() + wait);
 }

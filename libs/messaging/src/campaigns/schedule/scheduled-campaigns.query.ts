@@ -25,7 +25,7 @@ export class ScheduledCampaignsQuery {
   /** At most `limit`, the one that has waited longest first. */
   async due(limit: number): Promise<DueCampaign[]> {
     const isAny = sql`exists (select from messaging.campaigns where status = 'SCHEDULED' and scheduled_at <= ${present})`;
-    if (!(await this.database.holds('campaigns.scheduled', isAny))) return [];
+    if (!(await this.database.holds(isAny))) return [];
     return this.database.system(async ({ db }) => {
       const { rows } = await sql<DueRow>`
         select c.id, e.* from (

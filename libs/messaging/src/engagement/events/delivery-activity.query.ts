@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { ActivityCatalogue, type MailActivity, type MailActivitySource, type MailFilter } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf, unestimated } from '#platform';
+import { Database } from '#platform';
 
 /** Tells the audience's rules what mail did and what people did with it: campaigns' and automations' mail. */
 @Injectable()
@@ -59,7 +59,7 @@ function deliveries(
 
 function events(scope: ProjectScope, mails: MailFilter, types: readonly string[]): RawBuilder<unknown> {
   return sql`select e.subscriber_id, e.occurred_at from messaging.delivery_events e
-    where e.environment_id = ${environmentOf(scope)} and e.type = any(${[...types]}::text[])
+    where e.environment_id = ${scope.environmentId} and e.type = any(${[...types]}::text[])
       and e.subscriber_id is not null ${ofCampaigns(scope, mails, sql`e.campaign_id`)}
       and e.classification = 'human' ${mails.url === undefined ? sql`` : followed(mails.url)}`;
 }
@@ -76,8 +76,7 @@ function ofCampaigns(
   { campaignId, topicId }: MailFilter,
   column: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
-  const ofCampaign =
-    campaignId === undefined ? sql`` : sql`and ${column} = ${unestimated(campaignId, 'uuid')}`;
+  const ofCampaign = campaignId === undefined ? sql`` : sql`and ${column} = ${campaignId}::uuid`;
   if (topicId === undefined) return ofCampaign;
   return sql`${ofCampaign} and ${column} in (
     select c.id from messaging.campaigns c

@@ -50,7 +50,6 @@ export async function burstCandidates(db: Sql, batch: EventBatch): Promise<Burst
       where ${isTheirs} and e.delivery_id = m.delivery_id and e.type = 'CLICKED'
         and e.occurred_at between m.earliest and m.latest
         and e.occurred_at between ${earliest}::timestamptz and ${latest}::timestamptz
-      offset 0
     ) e where ${mails}
   `;
   const older = [
@@ -90,7 +89,7 @@ export async function recordEvents(db: Sql, batch: EventBatch, bursts: readonly 
           when d.sent_at is null then case when d.finished_at is null then 'scanner' else 'human' end
           when k.at - d.sent_at < interval ${TOO_SOON} then 'scanner' else 'human' end) as first_sight
         from messaging.deliveries d
-        where ${SAME_DELIVERY} and d.queued_on between ${first}::date and ${last}::date offset 0
+        where ${SAME_DELIVERY} and d.queued_on between ${first}::date and ${last}::date
       ) d
     ), written as (
       insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type,
@@ -110,7 +109,7 @@ export async function recordEvents(db: Sql, batch: EventBatch, bursts: readonly 
       from looks l left join lateral (
         select e.opens, e.clicks from messaging.delivery_engagement e
         where e.delivery_id = l.delivery_id and e.queued_on = l.queued_on
-          and e.queued_on between ${first}::date and ${last}::date offset 0
+          and e.queued_on between ${first}::date and ${last}::date
       ) e on true
     ), first_seen as (
       insert into messaging.delivery_engagement (delivery_id, queued_on, environment_id, campaign_id, opens, clicks,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { Sql } from '#platform';
+import { neverJoined, type Sql } from '#platform';
 
 /** A mail of a campaign or of an automation. */
 export interface MailOfLink {
@@ -30,7 +30,7 @@ export async function findMailOfLink(
     left join messaging.campaigns c on d.kind = 'CAMPAIGN' and c.id = d.source_id
     left join lateral (
       select r.version_id from messaging.automation_runs r
-      where d.kind = 'AUTOMATION' and r.id = messaging.run_of_step(d.source_id) offset 0
+      where d.kind = 'AUTOMATION' and r.id = messaging.run_of_step(d.source_id) ${neverJoined}
     ) r on true
     left join messaging.automation_versions v on v.id = r.version_id
     cross join lateral (select messaging.place_of_step(d.source_id) as place) p

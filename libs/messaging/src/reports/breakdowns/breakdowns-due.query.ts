@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import { present, presentAnd, type Sql } from '#platform';
+import { leaseDue, present, presentAnd, type Sql } from '#platform';
 
 /** A campaign whose figures by link and provider are to be counted now. */
 export interface DueBreakdown {
@@ -65,6 +65,15 @@ export const areDue: RawBuilder<unknown> = sql`
   or exists (select from messaging.campaigns c where ${isLargeAndEnded})
 `;
 
+const DUE = leaseDue({
+  table: 'messaging.breakdowns_due',
+  key: 'campaign_id',
+  due: 'due_at',
+  limit: AT_ONCE,
+  leaseMs: LEASE_MS,
+  set: sql`, earliest_at = ${presentAnd(LEASE_MS)}`,
+});
+
 /** Those that are due, and large campaigns that have just ended; each is told again when nobody has counted it. */
 export async function takeDue(db: Sql): Promise<DueBreakdown[]> {
   const lease = presentAnd(LEASE_MS);
@@ -74,13 +83,8 @@ export async function takeDue(db: Sql): Promise<DueBreakdown[]> {
       select c.id, c.environment_id, ${lease}, ${lease} from messaging.campaigns c where ${isLargeAndEnded}
       on conflict do nothing
       returning campaign_id, environment_id
-    ), due as (
-      select campaign_id from messaging.breakdowns_due where due_at <= ${present}
-      order by due_at limit ${AT_ONCE} for update skip locked
     ), taken as (
-      update messaging.breakdowns_due b set due_at = ${lease}, earliest_at = ${lease} from due
-      where b.campaign_id = due.campaign_id
-      returning b.campaign_id, b.environment_id
+      ${DUE} returning campaign_id, environment_id
     )
     select a.campaign_id as "campaignId", e.tenant_id as "tenantId", e.project_id as "projectId",
       e.environment_id as "environmentId", e.environment

@@ -14,7 +14,7 @@ export class RequestDueBreakdowns extends PeriodicTask {
   }
 
   override async run(): Promise<void> {
-    if (!(await this.database.holds('breakdowns-due', areDue))) return;
+    if (!(await this.database.holds(areDue))) return;
     await this.database.system(async ({ db }) => {
       for (const { campaignId, ...scope } of await takeDue(db))
         await publish(db, scope, CampaignBreakdownDue({ campaignId }));

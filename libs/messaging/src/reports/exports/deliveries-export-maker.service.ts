@@ -82,7 +82,7 @@ async function recipientsAfter(
     from messaging.deliveries d
     left join lateral (
       select * from messaging.delivery_engagement g
-      where g.delivery_id = d.id and g.queued_on = ${queued_on}::date offset 0
+      where g.delivery_id = d.id and g.queued_on = ${queued_on}::date
     ) g on true
     where d.source_id = ${campaign_id} and d.environment_id = ${environmentId} and d.queued_on = ${queued_on}::date
       and d.kind = 'CAMPAIGN' and d.address_key > ${cursor ?? ''}

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type Environment } from '#kernel';
-import { type Config, CONFIG, Database, PeriodicTask, publish, type Sql } from '#platform';
+import { type Config, CONFIG, Database, drain, PeriodicTask, publish, type Sql } from '#platform';
 import { CampaignReportRequested } from './campaign-report.events.js';
 
 interface NewReport {
@@ -32,7 +32,7 @@ export class RequestDueReports extends PeriodicTask {
   }
 
   override async run(): Promise<void> {
-    while ((await this.database.system(({ db }) => this.#request(db))) === AT_ONCE);
+    await drain(AT_ONCE, () => this.database.system(({ db }) => this.#request(db)));
   }
 
   async #request(db: Sql): Promise<number> {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EmailQuota } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database, type Sql, unleased } from '#platform';
 import type { CampaignStatus } from '../../campaigns/campaign-status.js';
 import { isInDoubt } from './delivery-claims.query.js';
 
@@ -83,7 +83,7 @@ async function endOpen(db: Sql, campaign: ClosingCampaign, now: Date): Promise<C
       update messaging.deliveries d set
         state = case when open.in_doubt then 'AMBIGUOUS' else 'CANCELLED' end,
         reason = case when open.in_doubt then 'no-reply' else ${reason} end,
-        finished_at = ${now}, lease_token = null, lease_until = null, lease_era = null
+        finished_at = ${now}, ${unleased}, lease_era = null
       from open where d.id = open.id and d.queued_on = open.queued_on
       returning d.state
     )

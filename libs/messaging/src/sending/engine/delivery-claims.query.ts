@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
-import { Database, prepared, present, presentAnd } from '#platform';
+import { Database, leasedTo, prepared, present } from '#platform';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import type { AmbiguousPolicy } from '../../campaigns/campaign-draft.js';
 import { LEASE_MS } from './lease.js';
@@ -67,7 +67,10 @@ export const isInDoubt = (row: 'd' | 'due', epoch: RawBuilder<unknown>): RawBuil
   (${sql.ref(row)}.state = 'SENDING' or (${sql.ref(row)}.state = 'CLAIMED' and ${sql.ref(row)}.lease_era <> ${epoch}))
 `;
 
-/** `inEpoch`: the marks that follow are not waited for. */
+/**
+ * `inEpoch`: the marks that follow are not waited for. Not by `leaseDue`: what a sender that died may have had on a wire is told
+ * apart as it is claimed, and a batch has a token.
+ */
 const claim = (
   candidates: RawBuilder<unknown>,
   leaseToken: string,
@@ -80,7 +83,7 @@ const claim = (
     from (${candidates}) due cross join present
   ),
   claimed as (
-    update messaging.deliveries d set state = 'CLAIMED', lease_token = ${leaseToken}, lease_until = ${presentAnd(LEASE_MS)},
+    update messaging.deliveries d set state = 'CLAIMED', ${leasedTo(leaseToken, LEASE_MS)},
       lease_era = case when ${inEpoch}::boolean then due.epoch end,
       possible_duplicate = d.possible_duplicate or due.in_doubt
     from due where d.id = due.id and d.queued_on = due.queued_on
@@ -103,9 +106,9 @@ export class DeliveryClaimsQuery {
    */
   async campaignsUnderWay(environment: Environment): Promise<CampaignUnderWay[]> {
     const isAny = sql`exists (select from messaging.campaigns where status = 'SENDING')`;
-    if (!(await this.database.holds('campaigns.under-way', isAny))) return [];
-    const rows = await this.database.systemStatement(
-      'campaigns.due',
+    if (!(await this.database.holds(isAny))) return [];
+    const rows = await this.database.statement(
+      'system',
       sql<ScopeColumns & Omit<CampaignUnderWay, 'scope'>>`
         with open as materialized (
           select c.*, soonest.next_attempt_at as soonest from messaging.campaigns c left join lateral (
@@ -182,7 +185,6 @@ export class DeliveryClaimsQuery {
   /** The soonest alone is read, from the index of each partition. */
   #isAnySingle(which: SinglesKind): Promise<boolean> {
     return this.database.holds(
-      `deliveries.singles.${which}`,
       sql`(
         select d.next_attempt_at from messaging.deliveries d where d.finished_at is null and ${ofKind(which)}
         order by d.next_attempt_at limit 1

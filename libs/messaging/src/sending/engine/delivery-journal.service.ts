@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
 import type { ProjectScope } from '#kernel';
-import { Database, presentAnd, type Sql } from '#platform';
+import { Database, presentAnd, type Sql, unleased } from '#platform';
 import { MailAnnouncements } from '../../engagement/events/mail-announcements.service.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { isHeld, type OutcomeBatch, outcomeBatchStatement } from './outcome-batch.query.js';
@@ -56,8 +56,8 @@ export class DeliveryJournal {
   async epoch(scope: ProjectScope): Promise<number> {
     const [row] = await this.database.statement(
       scope,
-      { name: 'delivery-epoch', flushed: false },
       sql<{ readonly epoch: number }>`select ${CURRENT_EPOCH} as epoch`,
+      { flushed: false },
     );
     if (row === undefined) throw new Error('The server did not tell its epoch.');
     return row.epoch;
@@ -70,8 +70,8 @@ export class DeliveryJournal {
   }
 
   async #writeBatch(scope: ProjectScope, entry: OutcomeBatch, now: Date): Promise<WrittenEntry> {
-    const { name, statement } = this.#statementOf(scope, entry, now, false);
-    const [row] = await this.database.statement(scope, { name, flushed: entry.flushed }, statement);
+    const statement = this.#statementOf(scope, entry, now, false);
+    const [row] = await this.database.statement(scope, statement, { flushed: entry.flushed });
     if (row === undefined) throw new Error('The outcome batch was not answered.');
     return { marked: new Set(row.marked === '' ? [] : row.marked.split(',')), epoch: row.epoch };
   }
@@ -109,7 +109,7 @@ export class DeliveryJournal {
     if (deliveries.length === 0) return;
     await this.database.transaction(scope, async ({ db }) => {
       await sql`
-        update messaging.deliveries d set lease_token = null, lease_until = null, lease_era = null,
+        update messaging.deliveries d set ${unleased}, lease_era = null,
           state = case when d.attempt = 0 then 'PENDING' else 'DEFERRED' end
         where ${isHeld(deliveries)} and d.state = 'CLAIMED'
       `.execute(db);
@@ -125,7 +125,7 @@ export class DeliveryJournal {
   async #record(scope: ProjectScope, entry: OutcomeBatch, now: Date): Promise<void> {
     await this.database.transaction(scope, async ({ db }) => {
       const tells = this.announcements.hearsDelivered(scope);
-      const { rows } = await this.#statementOf(scope, entry, now, tells).statement.execute(db);
+      const { rows } = await this.#statementOf(scope, entry, now, tells).execute(db);
       const { returned, sent } = rows[0] ?? { returned: [], sent: '' };
       const queuedOn = entry.outcomes[0]?.delivery.queuedOn ?? '';
       if (sent !== '') await this.announcements.delivered(db, { ids: sent.split(','), queuedOn });

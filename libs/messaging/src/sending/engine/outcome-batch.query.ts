@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { present } from '#platform';
+import { present, unleased } from '#platform';
 import { countingSent } from '../../engagement/events/campaign-counters.query.js';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import { isSending } from './delivery-claims.query.js';
@@ -40,16 +40,11 @@ export interface OutcomeBatchRow {
   readonly epoch: number;
 }
 
-/** One statement, and the name that stands for its text: it is planned once for a kind of mail and a partition. */
-export interface OutcomeBatchStatement {
-  readonly name: string;
-  readonly statement: RawBuilder<OutcomeBatchRow>;
-}
-
+/** One statement: its text is one for a kind of mail and a partition. */
 export function outcomeBatchStatement(
   { outcomes, starting, usagePeriod }: OutcomeBatch,
   { wanted, settle, tells }: OutcomeBatchParts,
-): OutcomeBatchStatement {
+): RawBuilder<OutcomeBatchRow> {
   const { sent = [], rest = [] } = Object.groupBy(outcomes, ({ state }) =>
     state === 'SENT' ? 'sent' : 'rest',
   );
@@ -57,7 +52,7 @@ export function outcomeBatchStatement(
   const queuedOn = deliveries[0]?.queuedOn ?? null;
   const kinds = [...new Set(deliveries.map(({ kind }) => kind))].sort();
   const settlement = settle({ period: sql`n.period`, used: sql`n.used`, released: sql`n.released` });
-  const statement = sql<OutcomeBatchRow>`
+  return sql<OutcomeBatchRow>`
     with ${writing({ sent, rest }, queuedOn)}, ${countingSent('written')}, settled as (
       select ${settlement} from (
         select ${usagePeriod}::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
@@ -70,8 +65,6 @@ export function outcomeBatchStatement(
         from written where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
       ${tells ? SENT_IDS : sql`''`} as sent, ${CURRENT_EPOCH} as epoch, (select count(*) from settled) as settled
   `;
-  const parts = rest.length === 0 ? [] : ['rest'];
-  return { name: ['outcome-batch', ...parts, ...kinds, monthOf(queuedOn)].join('.'), statement };
 }
 
 const SENT_IDS = sql`array_to_string(array(select id from written where state = 'SENT'), ',')`;
@@ -83,7 +76,7 @@ const writing = (
 ) => sql`
   sent as (
     update messaging.deliveries d set state = 'SENT', reason = null, last_error = null, attempt = d.attempt + ${lostMark},
-      sent_at = ${present}, finished_at = ${present}, lease_token = null, lease_until = null, lease_era = null
+      sent_at = ${present}, finished_at = ${present}, ${unleased}, lease_era = null
     where ${isOneOf(deliveriesOf(sent), queuedOn)}
     returning ${WRITTEN}
   ), ${rest.length === 0 ? sql`` : sql`${writingRest(rest, queuedOn)},`}
@@ -115,7 +108,7 @@ const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | nu
           case when o.state <> 'DEFERRED' then ${present} end
         from told t cross join lateral jsonb_to_record(t.outcomes -> (d.id || '/' || d.lease_token)) as o(state text, reason text,
           last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, tried int, uncounted int)
-      ), lease_token = null, lease_until = null, lease_era = null
+      ), ${unleased}, lease_era = null
       where ${isOneOf(deliveriesOf(outcomes), queuedOn)}
       returning ${WRITTEN}
     )
@@ -177,8 +170,6 @@ function mayGo(kinds: readonly DeliveryKind[], wanted: OutcomeBatchParts['wanted
 }
 
 const uuids = (ids: readonly string[]) => sql`${`{${ids.join()}}`}::uuid[]`;
-
-const monthOf = (date: string | null): string => date?.slice(0, 7) ?? '';
 
 /** Says of a delivery `d` on which day it was queued, and to the planner of which month: of one partition, not of all. */
 function liesOn(date: string | null): RawBuilder<unknown> {

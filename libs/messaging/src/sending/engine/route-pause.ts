@@ -1,10 +1,12 @@
+import { doublingBackoff } from '#kernel';
+
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 60_000;
 
 /** Rests while the next hop cannot be reached, longer each time, so that a dead relay is not hammered. */
 export class RoutePause {
   #until = 0;
-  #length = 0;
+  #failures = 0;
   #isFailing = false;
 
   isOn(now: number): boolean {
@@ -23,19 +25,23 @@ export class RoutePause {
 
   /** The current rest's length. */
   get seconds(): number {
-    return Math.ceil(this.#length / 1_000);
+    return Math.ceil(this.#length() / 1_000);
   }
 
   /** Takes an attempt's result into account; true when a rest begins with it. */
   after({ kind }: { readonly kind: string }, now: number): boolean {
     this.#isFailing = kind === 'route-unavailable';
     if (kind !== 'route-unavailable') {
-      if (kind === 'accepted') this.#length = 0;
+      if (kind === 'accepted') this.#failures = 0;
       return false;
     }
     if (this.isOn(now)) return false;
-    this.#length = Math.min(Math.max(this.#length * 2, SHORTEST_MS), LONGEST_MS);
-    this.#until = now + this.#length;
+    this.#failures += 1;
+    this.#until = now + this.#length();
     return true;
+  }
+
+  #length(): number {
+    return doublingBackoff(this.#failures, SHORTEST_MS, LONGEST_MS);
   }
 }

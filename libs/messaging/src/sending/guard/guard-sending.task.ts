@@ -47,7 +47,7 @@ interface EnvironmentFigures extends SendingFigures {
 async function sendingNow(db: Sql, now: Date): Promise<EnvironmentFigures[]> {
   const { rows } = await sql<EnvironmentFigures>`
     select s.environment_id as "environmentId", f.* from (
-      select distinct c.environment_id from messaging.campaigns c where c.status = 'SENDING' offset 0
+      select distinct c.environment_id from messaging.campaigns c where c.status = 'SENDING'
     ) s cross join lateral (
       select coalesce(sum(m.sent + m.hard_refused), 0)::bigint as mails,
         coalesce(sum(m.hard_bounced + m.hard_refused), 0)::bigint as "hardBounces",

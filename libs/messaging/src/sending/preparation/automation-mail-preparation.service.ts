@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database, neverJoined } from '#platform';
 import { type DeliveryOutcome, held, notComposed, outcomeOfInterruption } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../delivery-source.js';
 import { AutomationMails, type AutomationMailStep, keyOf } from '../mails/automation-mails.service.js';
@@ -52,7 +52,7 @@ export class AutomationMailPreparation implements SinglesPreparation {
         from unnest(${sources}::uuid[]) s(id)
         cross join lateral (
           select r.version_id from messaging.automation_runs r
-          where r.id = messaging.run_of_step(s.id) and r.environment_id = ${environmentOf(scope)} offset 0
+          where r.id = messaging.run_of_step(s.id) and r.environment_id = ${scope.environmentId} ${neverJoined}
         ) r
       `.execute(db);
       return new Map(rows.map(({ sourceId, ...step }) => [sourceId, step]));

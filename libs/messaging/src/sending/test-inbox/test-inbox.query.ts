@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { isUuid, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database } from '#platform';
 import type { DeliveryKind } from '../../deliveries/delivery.js';
 import { type OpenedTestInboxMessage, openMessage, type TestInboxMessage } from './test-inbox-message.js';
 
@@ -73,7 +73,7 @@ export class TestInboxQuery {
     const found = await this.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<RawMessage>`
         select ${COLUMNS}, m.raw from messaging.test_inbox_messages m
-        where m.environment_id = ${environmentOf(scope)} and m.id = ${id}
+        where m.environment_id = ${scope.environmentId} and m.id = ${id}
       `.execute(db);
       return rows[0];
     });

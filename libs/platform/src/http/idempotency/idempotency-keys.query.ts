@@ -24,7 +24,7 @@ export type Acquisition =
   | { readonly kind: 'answered'; readonly bodyHash: Buffer; readonly sealedAnswer: string };
 
 interface StoredRow {
-  readonly body_hash: Buffer;
+  readonly bodyHash: Buffer;
   readonly status: number | null;
   readonly body: string | null;
 }
@@ -45,8 +45,8 @@ export class IdempotencyKeysQuery {
   /** Takes the key, or tells who has it. A lock whose process died is taken over when it runs out. */
   async acquire(request: IdempotentRequest, bodyHash: Buffer): Promise<Acquisition> {
     const { scope, apiKeyId, method, pathDigest, keyDigest } = request;
-    return this.database.transaction(scope, async ({ db }) => {
-      const taken = await sql<{ readonly locked_until: Date }>`
+    return this.database.transaction(scope, async () => {
+      const taken = await sql<{ readonly lockedUntil: Date }>`
         insert into platform.idempotency_keys as k
           (environment_id, api_key_id, method, path, key, body_hash, locked_until, created_at, expires_at)
         values (${scope.environmentId}, ${apiKeyId}, ${method}, ${pathDigest}, ${keyDigest}, ${bodyHash},
@@ -57,52 +57,44 @@ export class IdempotencyKeysQuery {
           where k.expires_at <= clock_timestamp()
             or (k.status is null and k.locked_until <= clock_timestamp()
               and k.body_hash in (excluded.body_hash, ${UNKNOWN_HASH}))
-        returning locked_until`.execute(db);
+        returning locked_until`.execute(this.database.tables());
       const [lock] = taken.rows;
-      if (lock !== undefined) return { kind: 'acquired', lease: { request, lockedUntil: lock.locked_until } };
+      if (lock !== undefined) return { kind: 'acquired', lease: { request, lockedUntil: lock.lockedUntil } };
       const { rows } = await sql<StoredRow>`
         select body_hash, status, body from platform.idempotency_keys where ${this.#isRow(request)}`.execute(
-        db,
+        this.database.tables(),
       );
       const [row] = rows;
       if (row === undefined || row.status === null || row.body === null) {
-        return { kind: 'running', bodyHash: row?.body_hash ?? UNKNOWN_HASH };
+        return { kind: 'running', bodyHash: row?.bodyHash ?? UNKNOWN_HASH };
       }
-      return { kind: 'answered', bodyHash: row.body_hash, sealedAnswer: row.body };
+      return { kind: 'answered', bodyHash: row.bodyHash, sealedAnswer: row.body };
     });
   }
 
   /** Moves the end of the lock, for a handler that takes long; null when the lock is lost. */
   async renew(lease: Lease): Promise<Lease | null> {
-    const { rows } = await this.database.transaction(lease.request.scope, ({ db }) =>
-      sql<{ readonly locked_until: Date }>`update platform.idempotency_keys set locked_until = ${LOCK_END}
-        where ${this.#isHeld(lease)} returning locked_until`.execute(db),
+    const { rows } = await this.database.transaction(lease.request.scope, () =>
+      sql<{ readonly lockedUntil: Date }>`update platform.idempotency_keys set locked_until = ${LOCK_END}
+        where ${this.#isHeld(lease)} returning locked_until`.execute(this.database.tables()),
     );
     const [lock] = rows;
-    return lock === undefined ? null : { ...lease, lockedUntil: lock.locked_until };
+    return lock === undefined ? null : { ...lease, lockedUntil: lock.lockedUntil };
   }
 
   /** Keeps the answer for whoever repeats the request. */
   async complete(lease: Lease, bodyHash: Buffer, status: number, sealedAnswer: string): Promise<void> {
-    await this.database.transaction(lease.request.scope, ({ db }) =>
+    await this.database.transaction(lease.request.scope, () =>
       sql`update platform.idempotency_keys set status = ${status}, body = ${sealedAnswer}, body_hash = ${bodyHash}
-        where ${this.#isHeld(lease)}`.execute(db),
+        where ${this.#isHeld(lease)}`.execute(this.database.tables()),
     );
   }
 
   /** Forgets the key, so that the request can be made anew. */
   async release(lease: Lease): Promise<void> {
-    await this.database.transaction(lease.request.scope, ({ db }) =>
-      sql`delete from platform.idempotency_keys where ${this.#isHeld(lease)}`.execute(db),
+    await this.database.transaction(lease.request.scope, () =>
+      sql`delete from platform.idempotency_keys where ${this.#isHeld(lease)}`.execute(this.database.tables()),
     );
-  }
-
-  /** Removes what nobody may repeat any more; resolves to how many. */
-  async removeExpired(): Promise<number> {
-    const { numAffectedRows } = await this.database.system(({ db }) =>
-      sql`delete from platform.idempotency_keys where expires_at <= clock_timestamp()`.execute(db),
-    );
-    return Number(numAffectedRows ?? 0);
   }
 
   #isRow({ scope, apiKeyId, method, pathDigest, keyDigest }: IdempotentRequest) {

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { SystemClock } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
 import { Database } from '../../database/database.js';
-import { ExpiredIdempotencyKeysTask } from './expired-idempotency-keys.task.js';
+import { RemoveExpiredRows } from '../../jobs/remove-expired-rows.task.js';
 
 const BODY = { name: 'jane', consent: { source: 'web' } };
 
@@ -178,7 +179,7 @@ describe('Idempotency-Key', () => {
       applicationName: 'spec',
       entities: [],
     });
-    await new ExpiredIdempotencyKeysTask(database).run();
+    await new RemoveExpiredRows(database, new SystemClock()).run();
     await database.close();
     expect(await test.query('select count(*)::int as count from platform.idempotency_keys')).toEqual([
       { count: 0 },

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SystemClock } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { startRedis, type TestRedis } from '#testing/redis';
 import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
 import { Database } from '../../database/database.js';
-import { ExpiredRateLimitWindowsTask } from './expired-rate-limit-windows.task.js';
+import { RemoveExpiredRows } from '../../jobs/remove-expired-rows.task.js';
 import { PostgresRateLimitStorage } from './postgres-rate-limit.storage.js';
 
 describe.each(['PostgreSQL', 'Redis'])('The rate limit in %s', (store) => {
@@ -197,7 +198,7 @@ describe('Windows that are over', () => {
     const storage = new PostgresRateLimitStorage(test.url);
     await storage.increment('runs', 60_000, 1);
     await storage.increment('is over', 0, 1);
-    await new ExpiredRateLimitWindowsTask(database).run();
+    await new RemoveExpiredRows(database, new SystemClock()).run();
     expect(await test.query('select key from platform.rate_limit_windows')).toEqual([{ key: 'runs' }]);
     await storage.close();
     await database.close();

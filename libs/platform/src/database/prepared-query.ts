@@ -1,11 +1,12 @@
 import type { Compilable, CompiledQuery, Kysely } from 'kysely';
+import { PREPARED_MARK } from './prepared.js';
 
 /**
- * A typed query whose text never varies, for what is asked very often: a builder needs up to a millisecond to make the text
- * of a query with joins, more than PostgreSQL to answer it. `build` is called once, with stand-ins for the values: it hands
+ * A typed query that is `prepared`, for what is asked very often: a builder needs up to a millisecond to make the text of a
+ * query with joins, more than PostgreSQL to answer it. `build` is called once, with stand-ins for the values: it hands
  * them on as they are.
  */
-export class CompiledOnce<DB, Values extends readonly unknown[], Row> {
+export class PreparedQuery<DB, Values extends readonly unknown[], Row> {
   #compiled: CompiledQuery<Row> | undefined;
   #standIns: readonly object[] = [];
 
@@ -23,6 +24,7 @@ export class CompiledOnce<DB, Values extends readonly unknown[], Row> {
 
   #compile(tables: Kysely<DB>, length: number): CompiledQuery<Row> {
     this.#standIns = Array.from({ length }, () => ({}));
-    return this.build(tables, ...(this.#standIns as unknown as Values)).compile();
+    const compiled = this.build(tables, ...(this.#standIns as unknown as Values)).compile();
+    return { ...compiled, sql: `${PREPARED_MARK}${compiled.sql}` };
   }
 }

@@ -1,0 +1,23 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+
+/**
+ * The environment, for a statement that looks up people by an address. The planner must not know which one it is: of an
+ * environment that has grown since the table was analysed it believes that it has no rows, any index that begins with the
+ * environment then seems as good as the right one, and a look-up reads all of its rows. Unknown, it is taken for one of
+ * average size.
+ */
+export function environmentOf({ environmentId }: Pick<ProjectScope, 'environmentId'>): RawBuilder<number> {
+  return unestimated(environmentId, 'bigint');
+}
+
+/** A value that the planner must not know, for the same reason. */
+export function unestimated<Value>(value: Value, type: 'bigint' | 'uuid' | 'text'): RawBuilder<Value> {
+  return sql<Value>`(select ${value}::${sql.raw(type)})`;
+}
+
+/**
+ * Ends a subselect that is a look-up for each row: the planner never makes a join of it, which would read all that belongs to
+ * a project where statistics say that this is nothing.
+ */
+export const neverJoined: RawBuilder<unknown> = sql.raw('offset 0');
