@@ -3,6 +3,7 @@ import type { EntitySchema } from '@mikro-orm/postgresql';
 import { AudiencePlanModule } from '#audience';
 import { accessEntities } from '#access';
 import { billingEntities, BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
+import { deliverabilityEntities } from '#deliverability';
 import { CampaignSchema } from '#messaging';
 import { type Config, PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
@@ -21,7 +22,12 @@ import { HealthController, MetricsController } from './operations/operations.con
 import { PublicPagesModule } from './public-pages/public-pages.module.js';
 
 /** The tables that the contexts map as aggregates. */
-const ENTITIES: readonly EntitySchema[] = [...accessEntities, ...billingEntities, CampaignSchema];
+const ENTITIES: readonly EntitySchema[] = [
+  ...accessEntities,
+  ...billingEntities,
+  ...deliverabilityEntities,
+  CampaignSchema,
+];
 
 /** Shorter than the 30 s that a request may take. */
 const STATEMENT_TIMEOUT_MS = 20_000;

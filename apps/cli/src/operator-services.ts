@@ -12,6 +12,7 @@ import {
   TenantsService,
 } from '#access';
 import { billingEntities, BillingModule, ProjectAllowance, SubscriptionsService } from '#billing';
+import { deliverabilityEntities } from '#deliverability';
 import { Clock } from '#kernel';
 import {
   ConfigurationError,
@@ -91,7 +92,7 @@ function start(env: Variables, more: readonly ContextModule[]): Promise<INestApp
   const platform = PlatformModule.register({
     config,
     logger,
-    entities: [...accessEntities, ...billingEntities, ...webhookEntities],
+    entities: [...accessEntities, ...billingEntities, ...deliverabilityEntities, ...webhookEntities],
     applicationName: 'mailwright-cli',
     announcer: WebhookAnnouncer,
   });

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { accessEntities } from '#access';
 import { billingEntities } from '#billing';
+import { deliverabilityEntities } from '#deliverability';
 import { CampaignSchema, loadReportLocale } from '#messaging';
 import {
   collectProcessMetrics,
@@ -47,7 +48,13 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   const options = {
     config,
     logger,
-    entities: [...accessEntities, ...billingEntities, ...webhookEntities, CampaignSchema],
+    entities: [
+      ...accessEntities,
+      ...billingEntities,
+      ...deliverabilityEntities,
+      ...webhookEntities,
+      CampaignSchema,
+    ],
     applicationName: 'mailwright-worker',
     announcer: WebhookAnnouncer,
   };

@@ -40,12 +40,8 @@ export {
   type SendingDomainStanding,
   SendingDomainStandingQuery,
 } from './sending-domains/sending-domain-standing.query.js';
-export {
-  DNS_RECORD_STATUSES,
-  DNS_RECORD_TYPES,
-  type DnsRecord,
-  type RecordPurpose,
-} from './dns/dns-record.js';
+export { deliverabilityEntities } from './deliverability-tables.js';
+export { DNS_RECORD_STATUSES, DNS_RECORD_TYPES, type RecordPurpose } from './dns/dns-record.js';
 export { DomainChecksService } from './sending-domains/domain-checks.service.js';
 export { DomainControlService } from './sending-domains/domain-control.service.js';
 export { DomainPlan } from './sending-domains/domain-plan.js';
@@ -57,10 +53,11 @@ export {
   SENDING_DOMAIN_STATUSES,
   SENDING_DOMAIN_TYPES,
   type SendingDomainStatus,
-} from './sending-domains/sending-domain.js';
+} from './sending-domains/sending-domain-status.js';
 export { DomainVerificationRequested } from './sending-domains/sending-domain.events.js';
 export {
   type DnsInstructions,
+  type DnsRecordView,
   SendingDomainsQuery,
   type SendingDomainView,
 } from './sending-domains/sending-domains.query.js';

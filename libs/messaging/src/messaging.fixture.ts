@@ -17,6 +17,7 @@ import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
 import { prepareProject, SECRETS } from '#testing/system';
 import { consentProof, SignUpService, TopicsService } from '#audience';
+import { deliverabilityEntities } from '#deliverability';
 import { AutomationsWorkerModule } from './automations/automations.module.js';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
@@ -137,7 +138,7 @@ export class MessagingFixture {
       config,
       clock,
       logger: pino({ level: 'silent' }),
-      entities: [CampaignSchema],
+      entities: [...deliverabilityEntities, CampaignSchema],
       applicationName: 'spec',
       announcer,
     };
