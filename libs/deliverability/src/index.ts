@@ -6,7 +6,12 @@ export { RemoveOldReports } from './bounces/remove-old-reports.task.js';
 export { BounceReported, ComplaintReported, UnsubscribeMailed } from './bounces/report.events.js';
 export { readReport, type Report } from './bounces/report.js';
 export { ReportsService } from './bounces/reports.service.js';
-export { BOUNCE_CONSEQUENCES } from './bounces/bounce-class.js';
+export {
+  bounceClassesOf,
+  CONSEQUENCES,
+  type Consequences,
+  type MailFailure,
+} from './bounces/consequences.js';
 export type { BounceClass } from './bounces/bounce-rule.js';
 export { ReturnedMail } from './bounces/returned-mail.service.js';
 export { type ReturnPathClaims, ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';

@@ -44,6 +44,7 @@ import { StatisticsCheckQuery } from './reports/statistics-check.query.js';
 import { TimelineQuery } from './reports/timeline.query.js';
 import { SendingStops } from './sending-guard/sending-stops.service.js';
 import { TestInboxQuery } from './test-inbox/test-inbox.query.js';
+import { AddressConsequences } from './tracking/address-consequences.service.js';
 import { DeliveryFeedback } from './tracking/delivery-feedback.service.js';
 import { LinkSetsModule } from './tracking/link-sets.module.js';
 import { MailAnnouncements } from './tracking/mail-announcements.service.js';
@@ -66,6 +67,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     ThrottlingModule,
   ],
   providers: [
+    AddressConsequences,
     CampaignAnalysisService,
     CampaignAudienceQuery,
     CampaignAnnouncements,
@@ -111,6 +113,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     TrackingRecorder,
   ],
   exports: [
+    AddressConsequences,
     CampaignAnalysisService,
     CampaignAnnouncements,
     CampaignArchive,

@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { present } from '#platform';
+import { bounceClassesIn } from '../tracking/bounce-classes.query.js';
 import { countingSent } from '../tracking/campaign-counters.query.js';
 import type { ClaimedDelivery, DeliveryKind } from './delivery.js';
 import { isSending } from './delivery-claims.query.js';
 import type { DeliveryOutcome } from './delivery-outcome.js';
-import type { WrittenState } from './returned-deliveries.service.js';
+import { isReturnedFor, type WrittenState } from './returned-deliveries.service.js';
 import { PRESENT_ERA } from './server-era.query.js';
 
 /** What one exchange writes: how attempts ended, and which deliveries go on the wire next. */
@@ -67,12 +68,14 @@ export function exchangeStatement(
     ), ${marking(starting, queuedOn, mayGo(kinds, wanted))}
     select array_to_string(array(select id from marked), ',') as marked,
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'state', state, 'reason', reason)), '[]')
-        from written where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
+        from written where state = 'FAILED' and reason in (${RETURNED_CLASSES})) as returned,
       ${tells ? SENT_IDS : sql`''`} as sent, ${PRESENT_ERA} as era, (select count(*) from settled) as settled
   `;
   const parts = rest.length === 0 ? [] : ['rest'];
   return { name: ['delivery-exchange', ...parts, ...kinds, monthOf(queuedOn)].join('.'), statement };
 }
+
+const RETURNED_CLASSES = bounceClassesIn(isReturnedFor);
 
 const SENT_IDS = sql`array_to_string(array(select id from written where state = 'SENT'), ',')`;
 
