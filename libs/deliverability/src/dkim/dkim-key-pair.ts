@@ -18,10 +18,10 @@ export class DkimKeyPair implements NewDkimKey {
   readonly id!: number;
   readonly environmentId: number;
   readonly domainId: number;
-  readonly selector: string;
-  readonly algorithm: DkimAlgorithm;
-  readonly publicKey: string;
-  readonly privateKeyBox: string;
+  readonly selector!: string;
+  readonly algorithm!: DkimAlgorithm;
+  readonly publicKey!: string;
+  readonly privateKeyBox!: string;
   retiredAt: Date | null = null;
 
   constructor(
@@ -32,10 +32,7 @@ export class DkimKeyPair implements NewDkimKey {
   ) {
     this.environmentId = domain.environmentId;
     this.domainId = domain.id;
-    this.selector = made.selector;
-    this.algorithm = made.algorithm;
-    this.publicKey = made.publicKey;
-    this.privateKeyBox = made.privateKeyBox;
+    Object.assign(this, made);
   }
 
   /** One that was to come signs from now on; one that signed does no more. */

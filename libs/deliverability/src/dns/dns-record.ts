@@ -26,10 +26,10 @@ export class DnsRecord implements NewDnsRecord {
   readonly id!: number;
   readonly environmentId: number;
   readonly domainId: number;
-  readonly purpose: RecordPurpose;
-  readonly recordType: DnsRecordType;
-  readonly host: string;
-  readonly expectedValue: string;
+  readonly purpose!: RecordPurpose;
+  readonly recordType!: DnsRecordType;
+  readonly host!: string;
+  readonly expectedValue!: string;
   actualValue: string | null = null;
   status: DnsRecordStatus = 'PENDING';
   /** Begins with a `FailureCode`. */
@@ -49,10 +49,7 @@ export class DnsRecord implements NewDnsRecord {
   ) {
     this.environmentId = domain.environmentId;
     this.domainId = domain.id;
-    this.purpose = wanted.purpose;
-    this.recordType = wanted.recordType;
-    this.host = wanted.host;
-    this.expectedValue = wanted.expectedValue;
+    Object.assign(this, wanted);
   }
 
   /** Notes what a look at it found. What could not be found out changes neither status nor count. */

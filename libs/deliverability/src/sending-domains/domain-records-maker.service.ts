@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { type Config, CONFIG } from '#platform';
-import type { NewDnsRecord } from '../dns/dns-record.js';
-import { domainRecords } from './required-records.js';
+import type { NewDnsRecord, RecordPurpose } from '../dns/dns-record.js';
 
 const TOKEN_BYTES = 20;
 
@@ -16,10 +15,23 @@ export class DomainRecordsMaker {
     return `${this.config.RETURN_PATH_LABEL}.${domainName}`;
   }
 
-  /** All but those of its keys. */
+  /** What proves the domain and brings its bounces back: all but the records of its keys. */
   recordsOf(domainName: string): NewDnsRecord[] {
-    const hosts = { bounceHost: this.config.BOUNCE_HOST, spfInclude: this.config.SPF_INCLUDE };
+    const { BOUNCE_HOST, SPF_INCLUDE } = this.config;
     const token = randomBytes(TOKEN_BYTES).toString('hex');
-    return domainRecords(domainName, this.returnPathHostOf(domainName), token, hosts);
+    const returnPathHost = this.returnPathHostOf(domainName);
+    return [
+      txt('OWNERSHIP', `_mailwright.${domainName}`, `mailwright-verification=${token}`),
+      txt('SPF', returnPathHost, `v=spf1 include:${SPF_INCLUDE} ~all`),
+      { purpose: 'MX', recordType: 'MX', host: returnPathHost, expectedValue: `10 ${BOUNCE_HOST}` },
+      txt('DMARC', `_dmarc.${domainName}`, 'v=DMARC1; p=none'),
+    ];
   }
 }
+
+const txt = (purpose: RecordPurpose, host: string, expectedValue: string): NewDnsRecord => ({
+  purpose,
+  recordType: 'TXT',
+  host,
+  expectedValue,
+});

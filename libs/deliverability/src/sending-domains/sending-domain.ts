@@ -1,10 +1,10 @@
 import { InvalidStateError, type ProjectScope } from '#kernel';
+import { dkimRecord } from '../dkim/dkim-key.js';
 import { DkimKeyPair, type DkimKeyState, type NewDkimKey } from '../dkim/dkim-key-pair.js';
 import { DnsRecord, type NewDnsRecord } from '../dns/dns-record.js';
 import { failed, type RecordVerdict } from '../dns/record-verdict.js';
 import { DAILY_MS, nextEarlyCheck, VERIFICATION_PERIOD_MS } from './check-schedule.js';
 import { healthScore } from './health-score.js';
-import { keyRecord } from './required-records.js';
 import {
   isStopped,
   isVerified,
@@ -152,7 +152,9 @@ export class SendingDomain {
   private addKeys(keys: readonly NewDkimKey[], state: DkimKeyState, now: Date): void {
     for (const made of keys) {
       const { selector, algorithm, publicKey } = made;
-      const wanted = keyRecord(this.domainName, selector, algorithm, publicKey);
+      const host = `${selector}._domainkey.${this.domainName}`;
+      const expectedValue = dkimRecord(algorithm, publicKey);
+      const wanted = { purpose: 'DKIM', recordType: 'TXT', host, expectedValue } as const;
       this.records.push(new DnsRecord(this, wanted, new DkimKeyPair(this, made, state, now)));
     }
   }

@@ -61,12 +61,13 @@ export class SendingIdentityQuery {
     );
     const [domain] = rows;
     if (domain === undefined) return null;
-    const { selector: _, algorithm: __, privateKeyBox: ___, ...facts } = domain;
+    const { domainId, domainName, status, sendingAllowed, verifiedAt, returnPathHost } = domain;
+    const facts = { domainId, domainName, status, sendingAllowed, verifiedAt, returnPathHost };
     const keys = rows.flatMap(({ selector, algorithm, privateKeyBox }) =>
       selector === null || algorithm === null || privateKeyBox === null
         ? []
         : [{ selector, algorithm, privateKeyPem: this.secrets.open(privateKeyBox, dkimSecret(scope)) }],
     );
-    return { ...facts, verified: isVerified(domain.status), keys };
+    return { ...facts, verified: isVerified(status), keys };
   }
 }

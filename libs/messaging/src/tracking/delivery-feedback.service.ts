@@ -85,7 +85,10 @@ export class DeliveryFeedback {
     sentAt: Date,
     bounceClass: BounceClass,
   ): Promise<void> {
-    const bounceType = bounceTypeOf(bounceClass);
+    const { address, stops } = CONSEQUENCES[bounceClass];
+    // The statistics tell of hard and soft bounces: hard is what suppresses at once.
+    const isHard = address === 'suppress';
+    const bounceType = isHard ? 'HARD' : 'SOFT';
     const now = this.clock.now();
     await sql`
       update messaging.deliveries
@@ -94,7 +97,6 @@ export class DeliveryFeedback {
     `.execute(db);
     if (!(await this.#add(scope, db, mail, 'BOUNCED', bounceType)) || mail.kind !== 'CAMPAIGN') return;
     const of = { campaignId: mail.sourceId, environmentId: scope.environmentId };
-    const isHard = bounceType === 'HARD';
     await addToCounters(db, [
       { ...of, ...(isHard ? { hardBounced: 1 } : { softBounced: 1 }), lastEventAt: now },
     ]);
@@ -104,7 +106,7 @@ export class DeliveryFeedback {
         ...of,
         at: sentAt,
         delivered: -1,
-        senderBounced: CONSEQUENCES[bounceClass].stops === 'domain' ? 1 : 0,
+        senderBounced: stops === 'domain' ? 1 : 0,
       },
     ]);
   }
@@ -136,11 +138,6 @@ export class DeliveryFeedback {
 }
 
 const one = ({ deliveryId, queuedOn }: AnsweredMail) => ({ ids: [deliveryId], queuedOn });
-
-/** The statistics tell of hard and soft bounces: hard is what suppresses at once. */
-function bounceTypeOf(bounceClass: BounceClass): BounceType {
-  return CONSEQUENCES[bounceClass].address === 'suppress' ? 'HARD' : 'SOFT';
-}
 
 async function lockMail(scope: ProjectScope, db: Sql, deliveryId: string): Promise<AnsweredMail | null> {
   const { rows } = await sql<AnsweredMail>`
