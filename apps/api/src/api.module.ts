@@ -3,6 +3,7 @@ import type { EntitySchema } from '@mikro-orm/postgresql';
 import { audienceEntities, AudiencePlanModule } from '#audience';
 import { accessEntities } from '#access';
 import { billingEntities, BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
+import { deliverabilityEntities } from '#deliverability';
 import { messagingEntities } from '#messaging';
 import { type Config, PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
@@ -25,6 +26,7 @@ const ENTITIES: readonly EntitySchema[] = [
   ...accessEntities,
   ...audienceEntities,
   ...billingEntities,
+  ...deliverabilityEntities,
   ...messagingEntities,
 ];
 

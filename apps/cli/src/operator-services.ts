@@ -13,6 +13,7 @@ import {
 } from '#access';
 import { audienceEntities } from '#audience';
 import { billingEntities, BillingModule, ProjectAllowance, SubscriptionsService } from '#billing';
+import { deliverabilityEntities } from '#deliverability';
 import { Clock } from '#kernel';
 import {
   ConfigurationError,
@@ -92,7 +93,13 @@ function start(env: Variables, more: readonly ContextModule[]): Promise<INestApp
   const platform = PlatformModule.register({
     config,
     logger,
-    entities: [...accessEntities, ...audienceEntities, ...billingEntities, ...webhookEntities],
+    entities: [
+      ...accessEntities,
+      ...audienceEntities,
+      ...billingEntities,
+      ...deliverabilityEntities,
+      ...webhookEntities,
+    ],
     applicationName: 'mailwright-cli',
     announcer: WebhookAnnouncer,
   });

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import { accessEntities } from '#access';
 import { audienceEntities } from '#audience';
 import { billingEntities } from '#billing';
+import { deliverabilityEntities } from '#deliverability';
 import { loadReportLocale, messagingEntities } from '#messaging';
 import {
   collectProcessMetrics,
@@ -52,6 +53,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
       ...accessEntities,
       ...audienceEntities,
       ...billingEntities,
+      ...deliverabilityEntities,
       ...webhookEntities,
       ...messagingEntities,
     ],

@@ -7,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { createProject } from '#testing/fixtures';
 import { publishRecords } from '#testing/published-records';
+import { deliverabilityEntities } from './deliverability-tables.js';
 import { DeliverabilityWorkerModule, SendingDomainsModule } from './deliverability.module.js';
 import { DomainCheckRequests } from './sending-domains/domain-check-requests.query.js';
 import { DomainChecksService } from './sending-domains/domain-checks.service.js';
@@ -98,7 +99,7 @@ export class DeliverabilityFixture {
   /** Has the domain looked at, as a client does. */
   async check(scope: ProjectScope): Promise<SendingDomainView> {
     const { id } = await this.view(scope);
-    const checkId = await this.get(DomainCheckRequests).add(scope, id, 'CLIENT', this.clock.now());
+    const checkId = await this.get(DomainCheckRequests).request(scope, id, this.clock.now());
     if (checkId === null) throw new Error('The domain was removed.');
     await this.get(DomainChecksService).run(scope, checkId, new AbortController().signal);
     return this.view(scope);
@@ -138,7 +139,7 @@ function boot(
   const platform = PlatformModule.register({
     config: loadConfig(variables),
     logger: pino({ level: 'silent' }),
-    entities: [],
+    entities: deliverabilityEntities,
     applicationName: 'spec',
     clock,
   });

@@ -8,7 +8,6 @@ import { DmarcPolicies } from './dns/dmarc-policies.service.js';
 import { DnsReader } from './dns/dns-reader.service.js';
 import { RecordChecks } from './dns/record-checks.service.js';
 import { SpfCheck } from './dns/spf-check.service.js';
-import { DnsRecordRepository } from './sending-domains/dns-record.repository.js';
 import { DomainCheckRequests } from './sending-domains/domain-check-requests.query.js';
 import { DomainChecksService } from './sending-domains/domain-checks.service.js';
 import { DomainControlService } from './sending-domains/domain-control.service.js';
@@ -26,7 +25,6 @@ const services = [
   DkimKeyMaker,
   DmarcPolicies,
   DnsReader,
-  DnsRecordRepository,
   DomainCheckRequests,
   DomainControlService,
   SealedDkimKeys,

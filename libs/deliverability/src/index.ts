@@ -6,7 +6,12 @@ export { RemoveOldReports } from './bounces/remove-old-reports.task.js';
 export { BounceReported, ComplaintReported, UnsubscribeMailed } from './bounces/report.events.js';
 export { readReport, type Report } from './bounces/report.js';
 export { ReportsService } from './bounces/reports.service.js';
-export { BOUNCE_CONSEQUENCES } from './bounces/bounce-class.js';
+export {
+  bounceClassesOf,
+  CONSEQUENCES,
+  type Consequences,
+  type MailFailure,
+} from './bounces/consequences.js';
 export type { BounceClass } from './bounces/bounce-rule.js';
 export { ReturnedMail } from './bounces/returned-mail.service.js';
 export { type ReturnPathClaims, ReturnPaths, UnsubscribeAddresses } from './bounces/return-path.js';
@@ -40,12 +45,8 @@ export {
   type SendingDomainStanding,
   SendingDomainStandingQuery,
 } from './sending-domains/sending-domain-standing.query.js';
-export {
-  DNS_RECORD_STATUSES,
-  DNS_RECORD_TYPES,
-  type DnsRecord,
-  type RecordPurpose,
-} from './dns/dns-record.js';
+export { deliverabilityEntities } from './deliverability-tables.js';
+export { DNS_RECORD_STATUSES, DNS_RECORD_TYPES, type RecordPurpose } from './dns/dns-record.js';
 export { DomainChecksService } from './sending-domains/domain-checks.service.js';
 export { DomainControlService } from './sending-domains/domain-control.service.js';
 export { DomainPlan } from './sending-domains/domain-plan.js';
@@ -57,10 +58,11 @@ export {
   SENDING_DOMAIN_STATUSES,
   SENDING_DOMAIN_TYPES,
   type SendingDomainStatus,
-} from './sending-domains/sending-domain.js';
+} from './sending-domains/sending-domain-status.js';
 export { DomainVerificationRequested } from './sending-domains/sending-domain.events.js';
 export {
   type DnsInstructions,
+  type DnsRecordView,
   SendingDomainsQuery,
   type SendingDomainView,
 } from './sending-domains/sending-domains.query.js';

@@ -17,6 +17,7 @@ import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
 import { prepareProject, SECRETS } from '#testing/system';
 import { audienceEntities, consentProof, SignUpService, TopicsService } from '#audience';
+import { deliverabilityEntities } from '#deliverability';
 import { AutomationsWorkerModule } from './automations/automations.module.js';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
 import { messagingEntities } from './messaging-tables.js';
@@ -137,7 +138,7 @@ export class MessagingFixture {
       config,
       clock,
       logger: pino({ level: 'silent' }),
-      entities: [...audienceEntities, ...messagingEntities],
+      entities: [...audienceEntities, ...deliverabilityEntities, ...messagingEntities],
       applicationName: 'spec',
       announcer,
     };

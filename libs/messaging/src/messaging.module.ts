@@ -45,6 +45,7 @@ import { StatisticsCheckQuery } from './reports/statistics/statistics-check.quer
 import { TimelineQuery } from './reports/statistics/timeline.query.js';
 import { SendingStops } from './campaigns/lifecycle/sending-stops.service.js';
 import { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
+import { AddressConsequences } from './engagement/feedback/address-consequences.service.js';
 import { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
 import { LinkSetsModule } from './engagement/tracking/link-sets.module.js';
 import { MailAnnouncements } from './engagement/events/mail-announcements.service.js';
@@ -67,6 +68,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     ThrottlingModule,
   ],
   providers: [
+    AddressConsequences,
     AutomationMails,
     CampaignAnalysisService,
     CampaignAudienceQuery,
@@ -113,6 +115,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     TrackingRecorder,
   ],
   exports: [
+    AddressConsequences,
     AutomationMails,
     CampaignAnalysisService,
     CampaignAnnouncements,

@@ -3,7 +3,7 @@ import {
   DNS_RECORD_STATUSES,
   DNS_RECORD_TYPES,
   type DnsInstructions,
-  type DnsRecord,
+  type DnsRecordView,
   SENDING_DOMAIN_STATUSES,
   SENDING_DOMAIN_TYPES,
   type SendingDomainView,
@@ -39,7 +39,7 @@ const dnsRecordView = z
       .nullable()
       .meta({ description: FAILURES, example: 'MISSING: the name does not exist' }),
   })
-  .meta({ id: 'DnsRecord' });
+  .meta({ id: 'DnsRecordView' });
 
 const healthScore = z.int().nullable().meta({ description: '0 to 100; null before the first check.' });
 
@@ -121,7 +121,7 @@ export function toDomainVerificationView(domain: SendingDomainView): z.output<ty
   };
 }
 
-function toRecordView(record: DnsRecord): z.output<typeof dnsRecordView> {
+function toRecordView(record: DnsRecordView): z.output<typeof dnsRecordView> {
   const { id, recordType, host, expectedValue, actualValue, status, failureReason } = record;
   const lastCheckedAt = iso(record.lastCheckedAt);
   return { id, recordType, host, expectedValue, actualValue, status, lastCheckedAt, failureReason };

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { DnsRecord } from '#deliverability';
+import type { DnsRecordView } from '#deliverability';
 import { type CliContext, printResult } from '../cli-context.js';
 import { withDomain } from '../domain-services.js';
 import { type EnvironmentOptions, withEnvironmentOptions } from '../environment-options.js';
@@ -27,7 +27,7 @@ export function addDomainRotateKey(program: Command, cli: CliContext): void {
     });
 }
 
-function asText(records: readonly DnsRecord[]): string {
+function asText(records: readonly DnsRecordView[]): string {
   const lines = records.map(({ host, expectedValue }) => `${host}  TXT\n  ${expectedValue}`);
   return `Add to DNS; the keys change by themselves when this is found:\n\n${lines.join('\n\n')}`;
 }

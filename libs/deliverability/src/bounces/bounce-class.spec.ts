@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { BOUNCE_CONSEQUENCES, classifyRefusal } from './bounce-class.js';
+import { classifyRefusal } from './bounce-class.js';
+import { CONSEQUENCES } from './consequences.js';
 
 /** What real servers say, one line each: basic code, enhanced code, text, class. */
 const SAMPLES: readonly [number, string | null, string, string][] = [
@@ -91,6 +92,6 @@ describe('an address whose mail was refused', () => {
     ['network', 'keep'],
     ['unknown', 'keep'],
   ] as const)('as %s is treated by: %s', (found, consequence) => {
-    expect(BOUNCE_CONSEQUENCES[found]).toBe(consequence);
+    expect(CONSEQUENCES[found].address).toBe(consequence);
   });
 });

@@ -9,20 +9,6 @@ export interface Refusal {
   readonly text: string;
 }
 
-/** What follows for the address: kept from mail now, after a streak of them, or never. */
-export type BounceConsequence = 'suppress' | 'suppress-after-streak' | 'keep';
-
-/** A bounce that says nothing certain of the address leaves it as it is. */
-export const BOUNCE_CONSEQUENCES: Readonly<Record<BounceClass, BounceConsequence>> = {
-  hard: 'suppress',
-  mailbox: 'suppress-after-streak',
-  policy: 'keep',
-  sender: 'keep',
-  content: 'keep',
-  network: 'keep',
-  unknown: 'keep',
-};
-
 /** As much of a refusal's words as is looked at. */
 export const MAX_TEXT = 2_000;
 /** Whose names may say anything: `no-such-user@blacklist.example`. */

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
 import { Clock, type DomainEvent } from '#kernel';
 import { Database, publish } from '#platform';
+import type { DeliverabilityTables } from '../deliverability-tables.js';
 import { BounceReported, ComplaintReported, UnsubscribeMailed } from './report.events.js';
 import { factsOf } from './report-facts.js';
 import { showsDistrust } from './slow-down.js';
@@ -22,7 +22,9 @@ export class ReportsService {
   async unsubscribe({ environmentId, deliveryId }: ReturnPathClaims): Promise<void> {
     const scope = await this.environments.find(environmentId);
     if (scope === null) return;
-    await this.database.transaction(scope, ({ db }) => publish(db, scope, UnsubscribeMailed({ deliveryId })));
+    await this.database.transaction(scope, () =>
+      publish(this.database, scope, UnsubscribeMailed({ deliveryId })),
+    );
   }
 
   /**
@@ -33,18 +35,15 @@ export class ReportsService {
     if (report.kind === 'nothing') return false;
     const scope = await this.environments.find(environmentId);
     if (scope === null) return false;
-    const facts = factsOf(report, deliveryId);
-    const event = eventOf(report, deliveryId);
-    return this.database.transaction(scope, async ({ db }) => {
-      const { numAffectedRows } = await sql`
-        insert into deliverability.reports (delivery_id, kind, environment_id, bounce_class, basic_code, enhanced_code,
-          excerpt, names_message, reported_at)
-        values (${deliveryId}, ${facts.kind}, ${environmentId}, ${facts.bounceClass}, ${facts.basicCode},
-          ${facts.enhancedCode}, ${facts.excerpt}, ${facts.namesMessage}, ${this.clock.now()})
-        on conflict (delivery_id, kind) do nothing
-      `.execute(db);
-      if (numAffectedRows !== 1n) return false;
-      await publish(db, scope, event);
+    return this.database.transaction(scope, async () => {
+      const { numInsertedOrUpdatedRows } = await this.database
+        .tables<DeliverabilityTables>()
+        .insertInto('deliverability.reports')
+        .values({ ...factsOf(report, deliveryId), deliveryId, environmentId, reportedAt: this.clock.now() })
+        .onConflict((conflict) => conflict.columns(['deliveryId', 'kind']).doNothing())
+        .executeTakeFirstOrThrow();
+      if (numInsertedOrUpdatedRows !== 1n) return false;
+      await publish(this.database, scope, eventOf(report, deliveryId));
       return true;
     });
   }

@@ -1,5 +1,6 @@
 import { classifyRefusal, type Refusal } from './bounce-class.js';
 import type { BounceClass } from './bounce-rule.js';
+import { CONSEQUENCES } from './consequences.js';
 
 /** How long a destination that refused mail for our reputation gets one mail a minute. */
 export const SLOW_DOWN_MS = 90 * 60_000;
@@ -20,5 +21,5 @@ export function slowsDown(refusal: Refusal): boolean {
 
 /** The same of a refusal that was classified, in a report say, where more than its codes was looked at. */
 export function showsDistrust(bounceClass: BounceClass, { text }: Refusal): boolean {
-  return bounceClass === 'policy' && !GREYLISTING.test(text);
+  return CONSEQUENCES[bounceClass].stops === 'destination' && !GREYLISTING.test(text);
 }

@@ -4,17 +4,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG, SecretBox } from '#platform';
 import type { DkimAlgorithm } from './dkim-key.js';
+import type { NewDkimKey } from './dkim-key-pair.js';
 import { dkimSecret } from './dkim-secret.js';
-
-/** A pair that was just made. */
-export interface NewDkimKey {
-  readonly selector: string;
-  readonly algorithm: DkimAlgorithm;
-  /** Base64, as it stands in p=. */
-  readonly publicKey: string;
-  /** The private half, sealed for the project. */
-  readonly privateKeyBox: string;
-}
 
 const generate = promisify(generateKeyPair);
 /** RFC 8301 §3.2 asks for 1024 at least and advises 2048; longer ones don't fit in every form. */

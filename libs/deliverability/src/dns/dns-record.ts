@@ -1,4 +1,4 @@
-import type { DkimAlgorithm } from '../dkim/dkim-key.js';
+import type { DkimKeyPair } from '../dkim/dkim-key-pair.js';
 import type { RecordVerdict } from './record-verdict.js';
 
 export const DNS_RECORD_TYPES = ['TXT', 'CNAME', 'MX'] as const;
@@ -10,9 +10,6 @@ export type DnsRecordStatus = (typeof DNS_RECORD_STATUSES)[number];
 export const RECORD_PURPOSES = ['OWNERSHIP', 'DKIM', 'SPF', 'MX', 'DMARC'] as const;
 export type RecordPurpose = (typeof RECORD_PURPOSES)[number];
 
-/** NEXT is published and does not sign yet; RETIRED signs no more. */
-export type DkimKeyState = 'NEXT' | 'ACTIVE' | 'RETIRED';
-
 /** What is to be published. */
 export interface NewDnsRecord {
   readonly purpose: RecordPurpose;
@@ -21,91 +18,88 @@ export interface NewDnsRecord {
   readonly expectedValue: string;
 }
 
-/** A record that a customer publishes, and what was last seen of it. */
-export interface DnsRecord extends NewDnsRecord {
-  readonly id: number;
-  readonly actualValue: string | null;
-  readonly status: DnsRecordStatus;
-  /** Begins with a `FailureCode`. */
-  readonly failureReason: string | null;
-  /** What could be better about a record that is right. */
-  readonly note: string | null;
-  /** Definite failures without a success between them. */
-  readonly failures: number;
-  readonly failingSince: Date | null;
-  readonly lastCheckedAt: Date | null;
-  /** The key that a DKIM record publishes. */
-  readonly key: {
-    readonly state: DkimKeyState;
-    readonly algorithm: DkimAlgorithm;
-    readonly retiredAt: Date | null;
-  } | null;
-}
-
 const FAILURES_UNTIL_BROKEN = 3;
 const BROKEN_AFTER_MS = 72 * 60 * 60_000;
 
-/** The record after one look at it. What could not be found out changes neither status nor count. */
-export function afterLook(record: DnsRecord, verdict: RecordVerdict, now: Date): DnsRecord {
-  const looked = { ...record, lastCheckedAt: now };
-  if (verdict.status === 'VERIFIED') {
-    const { actualValue, note } = verdict;
-    return {
-      ...looked,
-      actualValue,
-      note,
-      status: 'VERIFIED',
-      failureReason: null,
-      failures: 0,
-      failingSince: null,
-    };
+/** A record that a customer publishes, and what was last seen of it. */
+export class DnsRecord implements NewDnsRecord {
+  readonly id!: number;
+  readonly environmentId: number;
+  readonly domainId: number;
+  readonly purpose!: RecordPurpose;
+  readonly recordType!: DnsRecordType;
+  readonly host!: string;
+  readonly expectedValue!: string;
+  actualValue: string | null = null;
+  status: DnsRecordStatus = 'PENDING';
+  /** Begins with a `FailureCode`. */
+  failureReason: string | null = null;
+  /** What could be better about a record that is right. */
+  note: string | null = null;
+  /** Definite failures without a success between them. */
+  failures = 0;
+  failingSince: Date | null = null;
+  lastCheckedAt: Date | null = null;
+
+  constructor(
+    domain: { readonly id: number; readonly environmentId: number },
+    wanted: NewDnsRecord,
+    /** The key that a DKIM record publishes. */
+    readonly key: DkimKeyPair | null = null,
+  ) {
+    this.environmentId = domain.environmentId;
+    this.domainId = domain.id;
+    Object.assign(this, wanted);
   }
-  const failureReason = `${verdict.code}: ${verdict.reason}`;
-  if (verdict.code === 'DNS_ERROR') {
-    return { ...looked, failureReason, status: record.status === 'VERIFIED' ? 'VERIFIED' : 'FAILED' };
+
+  /** Notes what a look at it found. What could not be found out changes neither status nor count. */
+  see(verdict: RecordVerdict, now: Date): void {
+    this.lastCheckedAt = now;
+    this.failureReason = verdict.status === 'FAILED' ? `${verdict.code}: ${verdict.reason}` : null;
+    if (verdict.status === 'FAILED' && verdict.code === 'DNS_ERROR') {
+      if (this.status === 'PENDING') this.status = 'FAILED';
+      return;
+    }
+    const isRight = verdict.status === 'VERIFIED';
+    this.status = verdict.status;
+    this.actualValue = verdict.actualValue;
+    this.note = isRight ? verdict.note : null;
+    this.failures = isRight ? 0 : this.failures + 1;
+    this.failingSince = isRight ? null : (this.failingSince ?? now);
   }
-  return {
-    ...looked,
-    failureReason,
-    actualValue: verdict.actualValue,
-    note: null,
-    status: 'FAILED',
-    failures: record.failures + 1,
-    failingSince: record.failingSince ?? now,
-  };
-}
 
-/** Whether the last look found it as it should be. */
-export function isRight(record: DnsRecord): boolean {
-  return record.status === 'VERIFIED' && record.failureReason === null;
-}
+  /** Whether the last look found it as it should be. */
+  get isRight(): boolean {
+    return this.status === 'VERIFIED' && this.failureReason === null;
+  }
 
-/** Whether the last look found it wrong, and not only could not find out. */
-export function isWrong(record: DnsRecord): boolean {
-  return record.status === 'FAILED' && !isUnknown(record);
-}
+  /** Whether the last look found it wrong, and not only could not find out. */
+  get isWrong(): boolean {
+    return this.status === 'FAILED' && !this.isUnknown;
+  }
 
-/** Whether the last look found nothing out. */
-export function isUnknown({ failureReason }: DnsRecord): boolean {
-  return failureReason?.startsWith('DNS_ERROR') === true;
-}
+  /** Whether the last look found nothing out. */
+  get isUnknown(): boolean {
+    return this.failureReason?.startsWith('DNS_ERROR') === true;
+  }
 
-/** Wrong three times or more in a row, over 72 hours or more. */
-export function isBroken(record: DnsRecord, now: Date): boolean {
-  return (
-    isWrong(record) &&
-    record.failures >= FAILURES_UNTIL_BROKEN &&
-    record.failingSince !== null &&
-    now.getTime() - record.failingSince.getTime() >= BROKEN_AFTER_MS
-  );
-}
+  /** Wrong three times or more in a row, over 72 hours or more. */
+  isBroken(now: Date): boolean {
+    return (
+      this.isWrong &&
+      this.failures >= FAILURES_UNTIL_BROKEN &&
+      this.failingSince !== null &&
+      now.getTime() - this.failingSince.getTime() >= BROKEN_AFTER_MS
+    );
+  }
 
-/** Whether mail depends on it now: not the record of a key that is to come, or is gone. */
-export function isInForce({ key }: DnsRecord): boolean {
-  return key === null || key.state === 'ACTIVE';
-}
+  /** Whether mail depends on it now: not the record of a key that is to come, or is gone. */
+  get isInForce(): boolean {
+    return this.key === null || this.key.state === 'ACTIVE';
+  }
 
-/** Whether the customer is to have it in DNS: all but that of a key that signs no more. */
-export function isRequired({ key }: DnsRecord): boolean {
-  return key?.state !== 'RETIRED';
+  /** Whether the customer is to have it in DNS: all but that of a key that signs no more. */
+  get isRequired(): boolean {
+    return this.key?.state !== 'RETIRED';
+  }
 }

@@ -1,4 +1,4 @@
-import { type DnsRecord, isRequired, type RecordPurpose } from '../dns/dns-record.js';
+import type { DnsRecord, RecordPurpose } from '../dns/dns-record.js';
 import { relativeToZone } from './domain-name.js';
 import type { SendingDomain } from './sending-domain.js';
 
@@ -31,10 +31,9 @@ const ADVICE: Readonly<Partial<Record<RecordPurpose, string>>> = {
 };
 
 /** What to enter at the registrar or DNS provider, for someone who has its form open. */
-export function instructionsText(domain: SendingDomain, records: readonly DnsRecord[], now: Date): string {
-  const { domainName } = domain;
+export function instructionsText(domain: SendingDomain, now: Date): string {
+  const { domainName, requiredRecords: required } = domain;
   const { zone } = relativeToZone(domainName, domainName);
-  const required = records.filter(isRequired);
   const intro =
     `To send mail as ${domainName}, add these ${required.length} records where the DNS of ${zone} is managed: at your ` +
     'registrar or DNS provider, on the page for DNS records. Leave every other record as it is.\n' +
@@ -44,7 +43,7 @@ export function instructionsText(domain: SendingDomain, records: readonly DnsRec
     'It mostly takes minutes until the records can be seen, at times up to a day. We look by ourselves for 72 hours; ' +
     'you can also ask us to look at any time.';
   const steps = required.map((record, index) => step(record, index + 1, domainName));
-  return [intro, ...steps, ...retiredAdvice(records, domainName, now), outro].join('\n\n');
+  return [intro, ...steps, ...retiredAdvice(domain, now), outro].join('\n\n');
 }
 
 function step(
@@ -64,8 +63,8 @@ function step(
   return [...lines, ...(advice === undefined ? [] : [advice])].join('\n');
 }
 
-function retiredAdvice(records: readonly DnsRecord[], domainName: string, now: Date): string[] {
-  const retired = records.filter((record) => !isRequired(record));
+function retiredAdvice({ records, domainName }: SendingDomain, now: Date): string[] {
+  const retired = records.filter(({ isRequired }) => !isRequired);
   return retired.map(({ host, key }) => {
     const removableAt = new Date((key?.retiredAt ?? now).getTime() + RETIRED_KEY_KEPT_MS);
     const { label } = relativeToZone(host, domainName);

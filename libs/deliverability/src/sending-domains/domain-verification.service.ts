@@ -23,9 +23,8 @@ export class DomainVerificationService {
   async verify(scope: ProjectScope): Promise<SendingDomainView> {
     const domain = await this.domains.find(scope);
     if (domain === null) throw new NotFoundError();
-    const now = this.clock.now();
-    const since = new Date(now.getTime() - SHARED_MS);
-    const id = await this.requests.request(scope, domain.id, since, now);
+    const since = new Date(this.clock.now().getTime() - SHARED_MS);
+    const id = await this.requests.request(scope, domain.id, since);
     if (id === null) throw new NotFoundError();
     const state = await waitForWorker(this.notifications, {
       channel: DOMAIN_CHECKS_CHANNEL,

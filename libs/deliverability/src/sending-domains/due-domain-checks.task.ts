@@ -1,18 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
-import { newId, type ProjectScope } from '#kernel';
-import { Database, drain, PeriodicTask, present, presentAnd, publish, type Sql } from '#platform';
-import { DomainVerificationRequested } from './sending-domain.events.js';
+import { Database, drain, PeriodicTask, present, presentAnd } from '#platform';
+import type { DeliverabilityTables } from '../deliverability-tables.js';
+import { DomainCheckRequests } from './domain-check-requests.query.js';
 
 /** A check that was asked for and never came about is asked for again after this long. */
 const ASK_AGAIN_MS = 15 * 60_000;
 const BATCH = 100;
-
-interface DueDomain {
-  readonly id: number;
-  readonly environment_id: number;
-}
 
 /** Asks for the checks that are due by the schedule. */
 @Injectable()
@@ -23,6 +17,7 @@ export class DueDomainChecks extends PeriodicTask {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
+    @Inject(DomainCheckRequests) private readonly requests: DomainCheckRequests,
   ) {
     super();
   }
@@ -32,30 +27,30 @@ export class DueDomainChecks extends PeriodicTask {
   }
 
   #askForBatch(): Promise<number> {
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql<DueDomain>`
-        update deliverability.sending_domains d set next_check_at = ${presentAnd(ASK_AGAIN_MS)}
-        from (
-          select id from deliverability.sending_domains where next_check_at <= ${present}
-          order by next_check_at limit ${BATCH} for no key update skip locked
-        ) due
-        where d.id = due.id
-        returning d.id, d.environment_id
-      `.execute(db);
-      for (const { id, environment_id: environmentId } of rows) {
+    return this.database.system(async () => {
+      const due = await this.database
+        .tables<DeliverabilityTables>()
+        .with('due', (tables) =>
+          tables
+            .selectFrom('deliverability.sending_domains')
+            .select('id')
+            .where('nextCheckAt', '<=', present)
+            .orderBy('nextCheckAt')
+            .limit(BATCH)
+            .forNoKeyUpdate()
+            .skipLocked(),
+        )
+        .updateTable('deliverability.sending_domains as d')
+        .from('due')
+        .set({ nextCheckAt: presentAnd(ASK_AGAIN_MS) })
+        .whereRef('d.id', '=', 'due.id')
+        .returning(['d.id', 'd.environmentId'])
+        .execute();
+      for (const { id, environmentId } of due) {
         const scope = await this.environments.find(environmentId);
-        if (scope !== null) await this.#ask(db, scope, id);
+        if (scope !== null) await this.requests.add(scope, id, 'SCHEDULE');
       }
-      return rows.length;
+      return due.length;
     });
-  }
-
-  async #ask(db: Sql, scope: ProjectScope, domainId: number): Promise<void> {
-    const checkId = newId();
-    await sql`
-      insert into deliverability.domain_checks (id, environment_id, domain_id, asked_by, created_at)
-      values (${checkId}, ${scope.environmentId}, ${domainId}, 'SCHEDULE', ${present})
-    `.execute(db);
-    await publish(db, scope, DomainVerificationRequested({ checkId }));
   }
 }

@@ -1,4 +1,4 @@
-import { type DnsRecord, isInForce, type RecordPurpose } from '../dns/dns-record.js';
+import type { DnsRecord, RecordPurpose } from '../dns/dns-record.js';
 
 /** What each kind of record is worth when it is right; together 100. */
 const WEIGHTS: Readonly<Record<RecordPurpose, number>> = {
@@ -13,7 +13,7 @@ const NOTE_COSTS = 5;
 
 /** 0 to 100; docs/sending-domains.md has the formula. Several records of a kind share its worth. */
 export function healthScore(records: readonly DnsRecord[]): number {
-  const inForce = records.filter(isInForce);
+  const inForce = records.filter(({ isInForce }) => isInForce);
   const score = inForce.reduce((sum, { purpose, status, note }) => {
     const ofKind = inForce.filter((other) => other.purpose === purpose).length;
     const worth = WEIGHTS[purpose] - (note === null ? 0 : NOTE_COSTS);

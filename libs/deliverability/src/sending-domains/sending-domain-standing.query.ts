@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { DeliverabilityTables } from '../deliverability-tables.js';
+import type { DnsRecordStatus } from '../dns/dns-record.js';
 import { noteForDomainItself } from '../dns/dmarc-check.js';
-import { isVerified, type SendingDomainStatus } from './sending-domain.js';
+import { isVerified } from './sending-domain-status.js';
 
 /** How a project's sending domain stands, without the keys that its mail is signed with. */
 export interface SendingDomainStanding {
@@ -21,21 +22,10 @@ export interface SendingDomainStanding {
 }
 
 export interface DmarcStanding {
-  readonly status: 'PENDING' | 'VERIFIED' | 'FAILED';
+  readonly status: DnsRecordStatus;
   /** Why it failed. */
   readonly failureReason: string | null;
   /** What could be better about a valid record, for mail from the domain itself: that it asks for nothing, by p=none. */
-  readonly note: string | null;
-}
-
-interface Row {
-  readonly domain_name: string;
-  readonly status: SendingDomainStatus;
-  readonly sending_allowed: boolean;
-  readonly verified_at: Date | null;
-  readonly suspension_reason: string | null;
-  readonly dmarc_status: DmarcStanding['status'] | null;
-  readonly failure_reason: string | null;
   readonly note: string | null;
 }
 
@@ -44,30 +34,25 @@ export class SendingDomainStandingQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Null when no domain is set up. */
-  ofScope(scope: ProjectScope): Promise<SendingDomainStanding | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Row>`
-        select d.domain_name, d.status, d.sending_allowed, d.verified_at, d.suspension_reason, r.status as dmarc_status, r.failure_reason, r.note
-        from deliverability.sending_domains d
-        left join deliverability.dns_records r on r.domain_id = d.id and r.purpose = 'DMARC'
-        where d.environment_id = ${scope.environmentId}
-        order by r.id limit 1
-      `.execute(db);
-      return rows[0] === undefined ? null : standingOf(rows[0]);
-    });
+  async ofScope(scope: ProjectScope): Promise<SendingDomainStanding | null> {
+    const row = await this.database.transaction(scope, () =>
+      this.database
+        .tables<DeliverabilityTables>()
+        .selectFrom('deliverability.sending_domains as d')
+        .leftJoin('deliverability.dns_records as r', (join) =>
+          join.onRef('r.domainId', '=', 'd.id').on('r.purpose', '=', 'DMARC'),
+        )
+        .where('d.environmentId', '=', scope.environmentId)
+        .select(['d.domainName', 'd.status', 'd.sendingAllowed', 'd.verifiedAt', 'd.suspensionReason'])
+        .select(['r.status as dmarcStatus', 'r.failureReason', 'r.note'])
+        .executeTakeFirst(),
+    );
+    if (row === undefined) return null;
+    const { status, dmarcStatus, failureReason, note, ...facts } = row;
+    const dmarc =
+      dmarcStatus === null ? null : { status: dmarcStatus, failureReason, note: noteForDomainItself(note) };
+    return { ...facts, verified: isVerified(status), dmarc };
   }
-}
-
-function standingOf(row: Row): SendingDomainStanding {
-  const { dmarc_status: status, failure_reason: failureReason, note } = row;
-  return {
-    domainName: row.domain_name,
-    verified: isVerified(row.status),
-    sendingAllowed: row.sending_allowed,
-    verifiedAt: row.verified_at,
-    suspensionReason: row.suspension_reason,
-    dmarc: status === null ? null : { status, failureReason, note: noteForDomainItself(note) },
-  };
 }
 
 /** Whether mail from `host` may be signed by a domain and aligns with it: the domain itself and what is below it. */

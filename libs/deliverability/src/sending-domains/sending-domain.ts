@@ -1,181 +1,229 @@
+import { InvalidStateError, type ProjectScope } from '#kernel';
+import { dkimRecord } from '../dkim/dkim-key.js';
+import { DkimKeyPair, type DkimKeyState, type NewDkimKey } from '../dkim/dkim-key-pair.js';
+import { DnsRecord, type NewDnsRecord } from '../dns/dns-record.js';
+import { failed, type RecordVerdict } from '../dns/record-verdict.js';
 import { DAILY_MS, nextEarlyCheck, VERIFICATION_PERIOD_MS } from './check-schedule.js';
-import { type DnsRecord, isBroken, isInForce, isRight, isUnknown, isWrong } from '../dns/dns-record.js';
 import { healthScore } from './health-score.js';
-
-export const SENDING_DOMAIN_STATUSES = [
-  'PENDING_VERIFICATION',
-  'ACTIVE',
-  'VERIFICATION_FAILED',
-  'DEGRADED',
-  'SUSPENDED',
-  'BLOCKED',
-  'EXPIRED',
-] as const;
-export type SendingDomainStatus = (typeof SENDING_DOMAIN_STATUSES)[number];
-
-/** CUSTOM is the customer's own; SYSTEM would be one that the operator lends. */
-export const SENDING_DOMAIN_TYPES = ['CUSTOM', 'SYSTEM'] as const;
-export type SendingDomainType = (typeof SENDING_DOMAIN_TYPES)[number];
+import {
+  isStopped,
+  isVerified,
+  SENDING_DOMAIN_STATUSES,
+  type SendingDomainStatus,
+  type SendingDomainType,
+} from './sending-domain-status.js';
 
 /** How long a domain may be DEGRADED before it is EXPIRED and its name is free for others. */
 const EXPIRY_MS = 30 * 24 * 60 * 60_000;
 
-/** What changes in the life of a domain. */
-export interface DomainState {
-  readonly status: SendingDomainStatus;
-  readonly sendingAllowed: boolean;
-  readonly healthScore: number | null;
-  readonly suspensionReason: string | null;
-  readonly verificationAttempts: number;
-  /** When the schedule of checks began. */
-  readonly checksStartedAt: Date;
-  readonly lastCheckedAt: Date | null;
-  /** Null: not until someone asks. */
-  readonly nextCheckAt: Date | null;
-  /** Since when it is the customer's; null while it waits for its first verification, or for a new one. */
-  readonly verifiedAt: Date | null;
-  /** When it is given up, as things stand. */
-  readonly expiresAt: Date | null;
-}
-
 /** The domain that a project's mail comes from; one for each environment. */
-export interface SendingDomain extends DomainState {
-  readonly id: number;
-  readonly domainName: string;
-  readonly domainType: SendingDomainType;
-  readonly returnPathHost: string;
+export class SendingDomain {
+  readonly id!: number;
+  readonly tenantId: number;
+  readonly projectId: number;
+  readonly environmentId: number;
+  domainName!: string;
+  readonly domainType: SendingDomainType = 'CUSTOM';
+  /** The host below the name that undeliverable mail returns to. */
+  returnPathHost!: string;
   /** Grows with each change of the name. */
-  readonly revision: number;
+  revision = 0;
+  status!: SendingDomainStatus;
+  sendingAllowed!: boolean;
+  healthScore!: number | null;
+  suspensionReason!: string | null;
+  verificationAttempts!: number;
+  /** When the schedule of checks began. */
+  checksStartedAt!: Date;
+  lastCheckedAt!: Date | null;
+  /** Null: not until someone asks. */
+  nextCheckAt!: Date | null;
+  /** Since when it is the customer's; null while it waits for its first verification, or for a new one. */
+  verifiedAt!: Date | null;
+  /** When it is given up, as things stand. */
+  expiresAt!: Date | null;
   readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+  updatedAt!: Date;
+  /** What its owner publishes, in the order in which it is explained; its repository reads and writes it beside it. */
+  records: DnsRecord[] = [];
 
-/** Whether a domain of this status counts as the customer's, from whom mail may come. */
-export function isVerified(status: SendingDomainStatus): boolean {
-  return status === 'ACTIVE' || status === 'DEGRADED';
-}
-
-/** Whether the operator has stopped it: then the customer can neither change nor remove it. */
-export function isStopped(status: SendingDomainStatus): boolean {
-  return status === 'SUSPENDED' || status === 'BLOCKED';
-}
-
-/** A domain whose records are to be published from now on. */
-export function newDomainState(now: Date): DomainState {
-  return {
-    ...pending(now),
-    healthScore: null,
-    suspensionReason: null,
-    verificationAttempts: 0,
-    lastCheckedAt: null,
-  };
-}
-
-/** The state after all records were looked at. */
-export function afterCheck(domain: DomainState, records: readonly DnsRecord[], now: Date): DomainState {
-  const checked: DomainState = {
-    ...domain,
-    healthScore: healthScore(records),
-    lastCheckedAt: now,
-    verificationAttempts: domain.verificationAttempts + 1,
-  };
-  if (isStopped(domain.status)) return { ...checked, nextCheckAt: new Date(now.getTime() + DAILY_MS) };
-  const inForce = records.filter(isInForce);
-  const next = isVerified(domain.status)
-    ? afterVerification(checked, inForce, now)
-    : beforeVerification(checked, inForce, now);
-  return { ...next, nextCheckAt: soonerWhileKeysChange(next.nextCheckAt, records, now, domain) };
-}
-
-/** The operator stops it. What is not verified by then, an expired domain say, takes no name and begins anew afterwards. */
-export function suspended(domain: DomainState, reason: string): DomainState {
-  return {
-    ...domain,
-    status: 'SUSPENDED',
-    suspensionReason: reason,
-    sendingAllowed: false,
-    verifiedAt: isVerified(domain.status) ? domain.verifiedAt : null,
-    expiresAt: null,
-  };
-}
-
-/** The operator lets it go on: as what its records say by now, which are looked at soon. */
-export function resumed(domain: DomainState, records: readonly DnsRecord[], now: Date): DomainState {
-  const released = { ...domain, suspensionReason: null };
-  if (domain.verifiedAt === null) return { ...released, ...pending(now) };
-  const next = afterVerification(
-    { ...released, status: 'ACTIVE', sendingAllowed: true },
-    records.filter(isInForce),
-    now,
-  );
-  return { ...next, nextCheckAt: now };
-}
-
-function beforeVerification(domain: DomainState, inForce: readonly DnsRecord[], now: Date): DomainState {
-  if (inForce.every(isRight)) return active({ ...domain, verifiedAt: now }, now);
-  // Somebody asked: it begins anew.
-  if (domain.status !== 'PENDING_VERIFICATION') return { ...domain, ...pending(now) };
-  const isOver = now.getTime() - domain.checksStartedAt.getTime() >= VERIFICATION_PERIOD_MS;
-  if (isOver && inForce.some(isWrong))
-    return { ...domain, status: 'VERIFICATION_FAILED', nextCheckAt: null, expiresAt: null };
-  return { ...domain, nextCheckAt: nextEarlyCheck(domain.checksStartedAt, now) };
-}
-
-function afterVerification(domain: DomainState, inForce: readonly DnsRecord[], now: Date): DomainState {
-  if (inForce.every(({ status }) => status === 'VERIFIED')) return active(domain, now);
-  const isDegraded = domain.status === 'DEGRADED';
-  const broken = inForce.filter((record) => isBroken(record, now));
-  const nextCheckAt = new Date(now.getTime() + DAILY_MS);
-  const sendingAllowed = mayStillSend(domain, inForce, now);
-  if (broken.length === 0) return { ...domain, sendingAllowed, nextCheckAt };
-  if (isDegraded && domain.expiresAt !== null && now >= domain.expiresAt) {
-    return { ...domain, status: 'EXPIRED', sendingAllowed: false, nextCheckAt: null };
+  constructor(scope: ProjectScope, domainName: string, returnPathHost: string, now: Date) {
+    this.tenantId = scope.tenantId;
+    this.projectId = scope.projectId;
+    this.environmentId = scope.environmentId;
+    this.createdAt = now;
+    this.rename(domainName, returnPathHost, now);
   }
-  return {
-    ...domain,
-    status: 'DEGRADED',
-    sendingAllowed,
-    nextCheckAt,
-    expiresAt: isDegraded ? domain.expiresAt : new Date(now.getTime() + EXPIRY_MS),
-  };
+
+  /** Those that are to stand in DNS now. */
+  get requiredRecords(): DnsRecord[] {
+    return this.records.filter(({ isRequired }) => isRequired);
+  }
+
+  /** Gives it another name, or its first: to be verified anew. */
+  rename(domainName: string, returnPathHost: string, now: Date): void {
+    this.domainName = domainName;
+    this.returnPathHost = returnPathHost;
+    this.revision += 1;
+    this.healthScore = null;
+    this.suspensionReason = null;
+    this.verificationAttempts = 0;
+    this.lastCheckedAt = null;
+    this.wait(now);
+    this.updatedAt = now;
+  }
+
+  /** Says what its owner publishes from now on; `keys` sign at once. It has its id by then. */
+  publish(records: readonly NewDnsRecord[], keys: readonly NewDkimKey[], now: Date): void {
+    this.records = records.map((record) => new DnsRecord(this, record));
+    this.addKeys(keys, 'ACTIVE', now);
+  }
+
+  /** Adds keys, which sign once their records have been found in DNS. Throws `InvalidStateError`. */
+  rotateKeys(keys: readonly NewDkimKey[], now: Date): void {
+    this.refuseUnless(isVerified, 'Only a verified domain changes its keys.');
+    if (this.comingKeys.length > 0)
+      this.refuseUnless(() => false, 'New keys wait for their records already.');
+    this.addKeys(keys, 'NEXT', now);
+    this.checksStartedAt = now;
+    this.nextCheckAt = nextEarlyCheck(now, now);
+    this.updatedAt = now;
+  }
+
+  /** Nobody gets out of a suspension with a new set-up. Throws `InvalidStateError`. */
+  refuseIfStopped(): void {
+    this.refuseUnless((status) => !isStopped(status), 'The operator has stopped this sending domain.');
+  }
+
+  /**
+   * The operator stops it. What is not verified by then, an expired domain say, takes no name and begins anew afterwards.
+   * Throws `InvalidStateError`.
+   */
+  suspend(reason: string, now: Date): void {
+    this.refuseIfStopped();
+    if (!isVerified(this.status)) this.verifiedAt = null;
+    this.status = 'SUSPENDED';
+    this.suspensionReason = reason;
+    this.sendingAllowed = false;
+    this.expiresAt = null;
+    this.updatedAt = now;
+  }
+
+  /** The operator lets it go on: as what its records say by now, which are looked at soon. Throws `InvalidStateError`. */
+  resume(now: Date): void {
+    this.refuseUnless((status) => status === 'SUSPENDED', 'It is not suspended.');
+    this.suspensionReason = null;
+    this.updatedAt = now;
+    if (this.verifiedAt === null) return this.wait(now);
+    this.status = 'ACTIVE';
+    this.sendingAllowed = true;
+    this.afterVerification(now);
+    this.nextCheckAt = now;
+  }
+
+  /** Notes a look at its records, by their ids. `isAnothers`: another tenant has verified the name before. */
+  check(verdicts: ReadonlyMap<number, RecordVerdict>, isAnothers: boolean, now: Date): void {
+    for (const record of this.records) {
+      const verdict = verdicts.get(record.id);
+      if (verdict !== undefined) record.see(isAnothers ? asAnothers(record, verdict) : verdict, now);
+    }
+    this.switchKeys(now);
+    this.healthScore = healthScore(this.records);
+    this.lastCheckedAt = now;
+    this.verificationAttempts += 1;
+    this.updatedAt = now;
+    this.nextCheckAt = new Date(now.getTime() + DAILY_MS);
+    if (isStopped(this.status)) return;
+    if (isVerified(this.status)) this.afterVerification(now);
+    else this.beforeVerification(now);
+    // New keys wait for their records: those are looked for as often as those of a new domain.
+    const early = nextEarlyCheck(this.checksStartedAt, now);
+    if (this.comingKeys.length > 0 && this.nextCheckAt > early) this.nextCheckAt = early;
+  }
+
+  private get inForce(): DnsRecord[] {
+    return this.records.filter(({ isInForce }) => isInForce);
+  }
+
+  private get comingKeys(): DnsRecord[] {
+    return this.records.filter(({ key }) => key?.state === 'NEXT');
+  }
+
+  private addKeys(keys: readonly NewDkimKey[], state: DkimKeyState, now: Date): void {
+    for (const made of keys) {
+      const { selector, algorithm, publicKey } = made;
+      const host = `${selector}._domainkey.${this.domainName}`;
+      const expectedValue = dkimRecord(algorithm, publicKey);
+      const wanted = { purpose: 'DKIM', recordType: 'TXT', host, expectedValue } as const;
+      this.records.push(new DnsRecord(this, wanted, new DkimKeyPair(this, made, state, now)));
+    }
+  }
+
+  /** Once new keys have all been found in DNS, they sign, and those that signed do no more. */
+  private switchKeys(now: Date): void {
+    if (this.comingKeys.length === 0 || !this.comingKeys.every(({ isRight }) => isRight)) return;
+    for (const { key } of this.requiredRecords) key?.switch(now);
+  }
+
+  private beforeVerification(now: Date): void {
+    const isOver = now.getTime() - this.checksStartedAt.getTime() >= VERIFICATION_PERIOD_MS;
+    if (this.inForce.every(({ isRight }) => isRight)) {
+      this.verifiedAt = now;
+      this.activate();
+    } else if (this.status !== 'PENDING_VERIFICATION') {
+      // Somebody asked: it begins anew.
+      this.wait(now);
+    } else if (isOver && this.inForce.some(({ isWrong }) => isWrong)) {
+      this.status = 'VERIFICATION_FAILED';
+      this.nextCheckAt = null;
+      this.expiresAt = null;
+    } else this.nextCheckAt = nextEarlyCheck(this.checksStartedAt, now);
+  }
+
+  private afterVerification(now: Date): void {
+    if (this.inForce.every(({ status }) => status === 'VERIFIED')) return this.activate();
+    this.sendingAllowed = this.mayStillSend(now);
+    if (!this.inForce.some((record) => record.isBroken(now))) return;
+    if (this.status !== 'DEGRADED') {
+      this.status = 'DEGRADED';
+      this.expiresAt = new Date(now.getTime() + EXPIRY_MS);
+    } else if (this.expiresAt !== null && now >= this.expiresAt) {
+      this.status = 'EXPIRED';
+      this.sendingAllowed = false;
+      this.nextCheckAt = null;
+    }
+  }
+
+  /** Few receivers know Ed25519 (RFC 8463): without the RSA key, a mail counts as not signed. */
+  private mayStillSend(now: Date): boolean {
+    const rsa = this.inForce.filter(({ key }) => key?.algorithm === 'rsa-sha256');
+    if (rsa.some(({ isUnknown }) => isUnknown)) return this.sendingAllowed;
+    return !rsa.some((record) => record.isBroken(now));
+  }
+
+  private activate(): void {
+    this.status = 'ACTIVE';
+    this.sendingAllowed = true;
+    this.expiresAt = null;
+  }
+
+  private wait(now: Date): void {
+    this.status = 'PENDING_VERIFICATION';
+    this.sendingAllowed = false;
+    this.checksStartedAt = now;
+    this.nextCheckAt = nextEarlyCheck(now, now);
+    this.verifiedAt = null;
+    this.expiresAt = new Date(now.getTime() + VERIFICATION_PERIOD_MS);
+  }
+
+  private refuseUnless(isAllowed: (status: SendingDomainStatus) => boolean, message: string): void {
+    if (isAllowed(this.status)) return;
+    throw new InvalidStateError(message, this.status, SENDING_DOMAIN_STATUSES.filter(isAllowed));
+  }
 }
 
-/** Few receivers know Ed25519 (RFC 8463): without the RSA key, a mail counts as not signed. */
-function mayStillSend(domain: DomainState, inForce: readonly DnsRecord[], now: Date): boolean {
-  const rsa = inForce.filter(({ key }) => key?.algorithm === 'rsa-sha256');
-  if (rsa.some(isUnknown)) return domain.sendingAllowed;
-  return !rsa.some((record) => isBroken(record, now));
-}
-
-function active(domain: DomainState, now: Date): DomainState {
-  return {
-    ...domain,
-    status: 'ACTIVE',
-    sendingAllowed: true,
-    expiresAt: null,
-    nextCheckAt: new Date(now.getTime() + DAILY_MS),
-  };
-}
-
-function pending(now: Date) {
-  return {
-    status: 'PENDING_VERIFICATION' as const,
-    sendingAllowed: false,
-    checksStartedAt: now,
-    nextCheckAt: nextEarlyCheck(now, now),
-    verifiedAt: null,
-    expiresAt: new Date(now.getTime() + VERIFICATION_PERIOD_MS),
-  };
-}
-
-/** New keys wait for their records: those are looked for as often as those of a new domain. */
-function soonerWhileKeysChange(
-  next: Date | null,
-  records: readonly DnsRecord[],
-  now: Date,
-  { checksStartedAt }: DomainState,
-): Date | null {
-  if (next === null || !records.some(({ key }) => key?.state === 'NEXT')) return next;
-  const early = nextEarlyCheck(checksStartedAt, now);
-  return early < next ? early : next;
+/** Two can both change a zone, an agency and its client; the domain is whose was verified first. */
+function asAnothers({ purpose }: DnsRecord, verdict: RecordVerdict): RecordVerdict {
+  if (purpose !== 'OWNERSHIP' || verdict.status !== 'VERIFIED') return verdict;
+  return failed('MISMATCH', 'another account has verified this domain', [verdict.actualValue]);
 }

@@ -1,22 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { DnsRecord } from '../dns/dns-record.js';
 import { instructionsText } from './dns-instructions.js';
-import { type DnsRecord, isRequired, isRight } from '../dns/dns-record.js';
-import { DnsRecordRepository } from './dns-record.repository.js';
 import type { SendingDomain } from './sending-domain.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';
 
 /** A domain with the records that its owner has to publish. */
-export interface SendingDomainView extends SendingDomain {
-  readonly dnsRecords: readonly DnsRecord[];
-  /** Whether all of them were found right when they were last looked for. */
-  readonly allVerified: boolean;
-}
+export type SendingDomainView = ReturnType<typeof toView>;
+export type DnsRecordView = ReturnType<typeof toRecordView>;
 
 export interface DnsInstructions {
   readonly domainName: string;
-  readonly requiredRecords: readonly DnsRecord[];
+  readonly requiredRecords: readonly DnsRecordView[];
   readonly instructionsText: string;
 }
 
@@ -26,32 +22,46 @@ export class SendingDomainsQuery {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(SendingDomainRepository) private readonly domains: SendingDomainRepository,
-    @Inject(DnsRecordRepository) private readonly records: DnsRecordRepository,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /** Throws `NotFoundError` when none is set up. */
   async ofScope(scope: ProjectScope): Promise<SendingDomainView> {
-    const { domain, records } = await this.#load(scope);
-    const dnsRecords = records.filter(isRequired);
-    return { ...domain, dnsRecords, allVerified: dnsRecords.every(isRight) };
+    return toView(await this.#load(scope));
   }
 
   /** What to enter where; throws `NotFoundError` when no domain is set up. */
   async instructions(scope: ProjectScope): Promise<DnsInstructions> {
-    const { domain, records } = await this.#load(scope);
+    const domain = await this.#load(scope);
     return {
       domainName: domain.domainName,
-      requiredRecords: records.filter(isRequired),
-      instructionsText: instructionsText(domain, records, this.clock.now()),
+      requiredRecords: domain.requiredRecords.map(toRecordView),
+      instructionsText: instructionsText(domain, this.clock.now()),
     };
   }
 
-  #load(scope: ProjectScope): Promise<{ domain: SendingDomain; records: readonly DnsRecord[] }> {
+  #load(scope: ProjectScope): Promise<SendingDomain> {
     return this.database.transaction(scope, async () => {
       const domain = await this.domains.hold(scope);
       if (domain === null) throw new NotFoundError();
-      return { domain, records: await this.records.of(scope, domain.id) };
+      return domain;
     });
   }
+}
+
+function toView(domain: SendingDomain) {
+  const { records: _, ...facts } = domain;
+  const required = domain.requiredRecords;
+  return {
+    ...facts,
+    dnsRecords: required.map(toRecordView),
+    /** Whether all of them were found right when they were last looked for. */
+    allVerified: required.every(({ isRight }) => isRight),
+  };
+}
+
+function toRecordView({ key, ...facts }: DnsRecord) {
+  if (key === null) return { ...facts, key };
+  const { state, algorithm, retiredAt } = key;
+  return { ...facts, key: { state, algorithm, retiredAt } };
 }

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, DomainValidationError, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
+import { Clock, DomainValidationError, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { DkimKeyMaker } from '../dkim/dkim-key-maker.service.js';
 import { DomainRecordsMaker } from './domain-records-maker.service.js';
 import { parseDomainName } from './domain-name.js';
 import { DomainPlan } from './domain-plan.js';
 import { DomainUsage } from './domain-usage.js';
-import { isStopped, newDomainState, SENDING_DOMAIN_STATUSES, type SendingDomain } from './sending-domain.js';
+import { SendingDomain } from './sending-domain.js';
 import { SendingDomainExistsError, SendingDomainInUseError } from './sending-domain.errors.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';
 
@@ -28,16 +28,17 @@ export class SendingDomainsService {
    * the name is another's.
    */
   async create(scope: ProjectScope, domainName: string): Promise<void> {
-    const identity = this.maker.identityOf(parsed(domainName));
+    const name = parsed(domainName);
     await this.#refuseUnlessIncluded(scope);
     if ((await this.domains.find(scope)) !== null) throw new SendingDomainExistsError('one-each');
     const keys = await this.keyMaker.make(scope);
     await this.database.transaction(scope, async () => {
-      await this.#refuseTaken(scope, identity.domainName);
+      await this.#refuseTaken(name);
       const now = this.clock.now();
-      const id = await this.domains.insert(scope, identity, newDomainState(now), now);
-      if (id === null) throw new SendingDomainExistsError('one-each');
-      await this.maker.write(scope, id, identity, keys);
+      const domain = new SendingDomain(scope, name, this.maker.returnPathHostOf(name), now);
+      await this.domains.add(domain);
+      domain.publish(this.maker.recordsOf(name), keys, now);
+      this.domains.addRecords(domain);
     });
   }
 
@@ -49,36 +50,32 @@ export class SendingDomainsService {
   async change(scope: ProjectScope, domainName: string): Promise<void> {
     const current = await this.domains.find(scope);
     if (current === null) throw new NotFoundError();
-    const identity = this.maker.identityOf(parsed(domainName));
-    if (current.domainName === identity.domainName) return;
+    const name = parsed(domainName);
+    if (current.domainName === name) return;
     await this.#refuseUnlessIncluded(scope);
     const keys = await this.keyMaker.make(scope);
     await this.database.transaction(scope, async () => {
-      const { id } = await this.#lockFree(scope);
-      await this.#refuseTaken(scope, identity.domainName);
+      const domain = await this.#lockFree(scope);
+      await this.#refuseTaken(name);
       const now = this.clock.now();
-      await this.domains.rename(scope, id, identity);
-      await this.domains.save(scope, id, newDomainState(now), now);
-      await this.maker.write(scope, id, identity, keys);
+      this.domains.removeRecords(domain);
+      domain.rename(name, this.maker.returnPathHostOf(name), now);
+      domain.publish(this.maker.recordsOf(name), keys, now);
+      this.domains.addRecords(domain);
     });
   }
 
   /** Throws `NotFoundError`, and as `change` when it must stay. */
   async remove(scope: ProjectScope): Promise<void> {
     await this.database.transaction(scope, async () => {
-      const { id } = await this.#lockFree(scope);
-      await this.domains.remove(scope, id);
+      this.domains.remove(await this.#lockFree(scope));
     });
   }
 
-  /** Who is suspended must not get out of it with a new set-up. */
   async #lockFree(scope: ProjectScope): Promise<SendingDomain> {
     const domain = await this.domains.lock(scope);
     if (domain === null) throw new NotFoundError();
-    if (isStopped(domain.status)) {
-      const allowed = SENDING_DOMAIN_STATUSES.filter((status) => !isStopped(status));
-      throw new InvalidStateError('The operator has stopped this sending domain.', domain.status, allowed);
-    }
+    domain.refuseIfStopped();
     if (await this.usage.isSending(scope)) throw new SendingDomainInUseError();
     return domain;
   }
@@ -88,9 +85,8 @@ export class SendingDomainsService {
     throw new DomainValidationError({ plan: 'the plan does not include a sending domain' });
   }
 
-  async #refuseTaken(scope: ProjectScope, domainName: string): Promise<void> {
-    if (await this.domains.isVerifiedElsewhere(scope, domainName))
-      throw new SendingDomainExistsError('taken');
+  async #refuseTaken(domainName: string): Promise<void> {
+    if (await this.domains.isVerifiedElsewhere(domainName)) throw new SendingDomainExistsError('taken');
   }
 }
 

@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, SecretBox } from '#platform';
+import { PreparedQuery, Database, SecretBox } from '#platform';
+import type { DeliverabilityTables } from '../deliverability-tables.js';
 import type { DkimAlgorithm } from '../dkim/dkim-key.js';
 import { dkimSecret } from '../dkim/dkim-secret.js';
-import { isVerified, type SendingDomainStatus } from './sending-domain.js';
+import { isVerified, type SendingDomainStatus } from './sending-domain-status.js';
 
 /** What a mail is signed with. */
 export interface DkimKey {
@@ -31,17 +32,19 @@ export interface SendingIdentity {
   readonly keys: readonly DkimKey[];
 }
 
-interface Row {
-  readonly id: number;
-  readonly verified_at: Date | null;
-  readonly domain_name: string;
-  readonly status: SendingDomainStatus;
-  readonly sending_allowed: boolean;
-  readonly return_path_host: string;
-  readonly selector: string | null;
-  readonly algorithm: DkimAlgorithm;
-  readonly private_key_box: string;
-}
+/** Asked for with each batch of mails. */
+const IDENTITY = new PreparedQuery((tables: Kysely<DeliverabilityTables>, environmentId: number) =>
+  tables
+    .selectFrom('deliverability.sending_domains as d')
+    .leftJoin('deliverability.dkim_keys as k', (join) =>
+      join.onRef('k.domainId', '=', 'd.id').on('k.state', '=', 'ACTIVE'),
+    )
+    .where('d.environmentId', '=', environmentId)
+    .select(['d.id as domainId', 'd.domainName', 'd.status', 'd.sendingAllowed', 'd.verifiedAt'])
+    .select(['d.returnPathHost', 'k.selector', 'k.algorithm', 'k.privateKeyBox'])
+    .orderBy('k.algorithm', 'desc')
+    .orderBy('k.id'),
+);
 
 /** The sending domain as whoever signs and sends needs it. */
 @Injectable()
@@ -53,32 +56,18 @@ export class SendingIdentityQuery {
 
   /** Null when no domain is set up. Throws `UnreadableSecretError` when a key cannot be decrypted. */
   async ofScope(scope: ProjectScope): Promise<SendingIdentity | null> {
-    const rows = await this.database.transaction(scope, async ({ db }) => {
-      const result = await sql<Row>`
-        select d.id, d.verified_at, d.domain_name, d.status, d.sending_allowed, d.return_path_host, k.selector, k.algorithm, k.private_key_box
-        from deliverability.sending_domains d
-        left join deliverability.dkim_keys k on k.domain_id = d.id and k.state = 'ACTIVE'
-        where d.environment_id = ${scope.environmentId}
-        order by k.algorithm desc, k.id
-      `.execute(db);
-      return result.rows;
-    });
+    const rows = await this.database.transaction(scope, () =>
+      IDENTITY.run(this.database.tables(), scope.environmentId),
+    );
     const [domain] = rows;
     if (domain === undefined) return null;
-    return {
-      domainId: domain.id,
-      verifiedAt: domain.verified_at,
-      domainName: domain.domain_name,
-      status: domain.status,
-      sendingAllowed: domain.sending_allowed,
-      verified: isVerified(domain.status),
-      returnPathHost: domain.return_path_host,
-      keys: rows.flatMap((row) => this.#keyOf(scope, row)),
-    };
-  }
-
-  #keyOf(scope: ProjectScope, { selector, algorithm, private_key_box: box }: Row): DkimKey[] {
-    if (selector === null) return [];
-    return [{ selector, algorithm, privateKeyPem: this.secrets.open(box, dkimSecret(scope)) }];
+    const { domainId, domainName, status, sendingAllowed, verifiedAt, returnPathHost } = domain;
+    const facts = { domainId, domainName, status, sendingAllowed, verifiedAt, returnPathHost };
+    const keys = rows.flatMap(({ selector, algorithm, privateKeyBox }) =>
+      selector === null || algorithm === null || privateKeyBox === null
+        ? []
+        : [{ selector, algorithm, privateKeyPem: this.secrets.open(privateKeyBox, dkimSecret(scope)) }],
+    );
+    return { ...facts, verified: isVerified(status), keys };
   }
 }

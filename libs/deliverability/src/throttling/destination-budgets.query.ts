@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { DeliverabilityTables } from '../deliverability-tables.js';
 import type { DestinationLimit } from './destination.js';
 import { DISTRUST_REPORTS, SLOW_DOWN_MS } from '../bounces/slow-down.js';
 
@@ -27,7 +28,7 @@ export interface BudgetGrant {
 /** NOTIFY channel on which workers hear that a destination was slowed down. */
 export const SLOW_DOWNS_CHANNEL = 'mailwright_slow_downs';
 
-/** The budgets of destinations that all workers share. */
+/** The budgets of destinations that all workers share: SQL functions count them, since a project's rows show none. */
 @Injectable()
 export class DestinationBudgets {
   constructor(@Inject(Database) private readonly database: Database) {}
@@ -61,20 +62,22 @@ export class DestinationBudgets {
 
   /** Those that are slowed down now, and until when. */
   slowed(now: Date): Promise<readonly { readonly destination: string; readonly until: Date }[]> {
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql<{ destination: string; until: Date }>`
-        select destination, slow_until as until from deliverability.slowed_destinations where slow_until > ${now}
-      `.execute(db);
-      return rows;
-    });
+    return this.database.system(() =>
+      this.database
+        .tables<DeliverabilityTables>()
+        .selectFrom('deliverability.slowed_destinations')
+        .select(['destination', 'slowUntil as until'])
+        .where('slowUntil', '>', now)
+        .execute(),
+    );
   }
 
   /** What `slowed` tells, to a project. */
   slowedFor(scope: ProjectScope, now: Date): Promise<ReadonlyMap<string, Date>> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ destination: string; until: Date }>`
         select destination, slow_until as until from deliverability.slowed_now(${now}::timestamptz)
-      `.execute(db);
+      `.execute(this.database.tables());
       return new Map(rows.map(({ destination, until }) => [destination, until]));
     });
   }
@@ -86,11 +89,11 @@ export class DestinationBudgets {
   reportDistrust(scope: ProjectScope, deliveryId: string, destination: string, now: Date): Promise<boolean> {
     const { enough, withinMs } = DISTRUST_REPORTS;
     const [since, until] = [now.getTime() - withinMs, now.getTime() + SLOW_DOWN_MS].map((at) => new Date(at));
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ readonly begun: boolean }>`
         select deliverability.report_distrust(${deliveryId}::uuid, ${destination}::text, ${now}::timestamptz,
           ${since}::timestamptz, ${enough}::int, ${until}::timestamptz) as begun
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows[0]?.begun ?? false;
     });
   }

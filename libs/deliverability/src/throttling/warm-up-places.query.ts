@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { DeliverabilityTables } from '../deliverability-tables.js';
 import type { WarmUpDay } from './warm-up.js';
 
 /** A day of a domain's warm-up. */
@@ -17,13 +18,21 @@ export class WarmUpPlaces {
 
   /** Takes up to `wanted` of the day's mails; resolves to how many were left. */
   take(scope: ProjectScope, { domainId, day }: DomainWarmUp, wanted: number): Promise<number> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ mails: number }>`
-        insert into deliverability.warm_up_days as w (environment_id, domain_id, starts_at, mails)
-        values (${scope.environmentId}, ${domainId}, ${day.startsAt}, 0)
-        on conflict (domain_id, starts_at) do update set mails = w.mails returning w.mails
-      `.execute(db);
-      const taken = Math.max(0, Math.min(wanted, day.cap - (rows[0]?.mails ?? 0)));
+    return this.database.transaction(scope, async () => {
+      const counted = { environmentId: scope.environmentId, domainId, startsAt: day.startsAt, mails: 0 };
+      // Changed to what it is, so that it is locked.
+      const { mails } = await this.database
+        .tables<DeliverabilityTables>()
+        .insertInto('deliverability.warm_up_days')
+        .values(counted)
+        .onConflict((conflict) =>
+          conflict
+            .columns(['domainId', 'startsAt'])
+            .doUpdateSet((eb) => ({ mails: eb.ref('deliverability.warm_up_days.mails') })),
+        )
+        .returning('mails')
+        .executeTakeFirstOrThrow();
+      const taken = Math.max(0, Math.min(wanted, day.cap - mails));
       if (taken > 0) await this.#add(scope, { domainId, day }, taken);
       return taken;
     });
@@ -34,12 +43,16 @@ export class WarmUpPlaces {
     await this.#add(scope, { domainId, day }, -places);
   }
 
-  #add(scope: ProjectScope, { domainId, day }: DomainWarmUp, places: number): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        update deliverability.warm_up_days set mails = greatest(mails + ${places}, 0)
-        where environment_id = ${scope.environmentId} and domain_id = ${domainId} and starts_at = ${day.startsAt}
-      `.execute(db);
-    });
+  async #add(scope: ProjectScope, { domainId, day }: DomainWarmUp, places: number): Promise<void> {
+    await this.database.transaction(scope, () =>
+      this.database
+        .tables<DeliverabilityTables>()
+        .updateTable('deliverability.warm_up_days')
+        .set({ mails: sql`greatest(mails + ${places}, 0)` })
+        .where('environmentId', '=', scope.environmentId)
+        .where('domainId', '=', domainId)
+        .where('startsAt', '=', day.startsAt)
+        .execute(),
+    );
   }
 }

@@ -1,5 +1,11 @@
 import type { Recipient } from '#audience';
-import { type BounceClass, classifyRefusal, GIVE_UP_AFTER_MS, nextAttemptAt } from '#deliverability';
+import {
+  type BounceClass,
+  classifyRefusal,
+  CONSEQUENCES,
+  GIVE_UP_AFTER_MS,
+  nextAttemptAt,
+} from '#deliverability';
 import { describeError, redact, type SendOutcome, type SmtpReply } from '#platform';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
 import { ContentCompileError } from '../content/document/content-inspection.js';
@@ -155,7 +161,7 @@ function deferral(
 function classOf({ reply, stage, kind }: Refused): BounceClass {
   if (stage === 'session') return 'network';
   const found = classifyRefusal(reply);
-  if (stage !== 'mail' || (found !== 'hard' && found !== 'mailbox')) return found;
+  if (stage !== 'mail' || CONSEQUENCES[found].address === 'keep') return found;
   return kind === 'permanent' ? 'sender' : 'network';
 }
 

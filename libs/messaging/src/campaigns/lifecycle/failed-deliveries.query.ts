@@ -1,15 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import type { BounceClass } from '#deliverability';
+import { bounceClassesOf } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Campaign } from '../campaign.js';
 
-/**
- * Failures that may be over another time: the bounce table's soft classes, `unknown` among them. An address that
- * does not exist, a message that is refused for what it is, and a sender that is, stay as they are.
- */
-const TEMPORARY: readonly BounceClass[] = ['network', 'mailbox', 'policy', 'unknown'];
+const TEMPORARY = bounceClassesOf(({ mayPass }) => mayPass);
 const CHUNK = 5_000;
 
 type SentCampaign = Pick<Campaign, 'id' | 'queuedAt'>;
@@ -48,5 +44,5 @@ export class FailedDeliveriesQuery {
 
 const temporarilyFailed = ({ id, queuedAt }: SentCampaign): RawBuilder<unknown> => sql`
   d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = (${queuedAt}::timestamptz at time zone 'UTC')::date
-  and d.state = 'FAILED' and d.reason is not null and d.reason = any(${[...TEMPORARY]}::text[])
+  and d.state = 'FAILED' and d.reason is not null and d.reason = any(${TEMPORARY}::text[])
 `;

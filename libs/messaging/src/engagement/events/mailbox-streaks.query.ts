@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import type { Sql } from '#platform';
+import { bounceClassesIn } from './bounce-classes.query.js';
 
 /** A mailbox that does not take mail for so long is given up. */
 const CAMPAIGNS = 3;
 const DAYS = 14;
 const DAY_S = 24 * 60 * 60;
+const TURNED_AWAY = bounceClassesIn(({ address }) => address === 'suppress-after-streak');
 
 /** A campaign's mail to a subscriber, and when it was sent or refused. */
 export interface ReturnedMail {
@@ -26,7 +28,7 @@ export async function isMailboxGivenUp(
   const { rows } = await sql<{ campaigns: number; seconds: number }>`
     with mails as materialized (
       select d.source_id, d.finished_at, d.state = 'SENT' and d.bounced_at is null as stayed,
-        d.bounce_class = 'mailbox' or (d.state = 'FAILED' and d.reason = 'mailbox') as returned
+        d.bounce_class in (${TURNED_AWAY}) or (d.state = 'FAILED' and d.reason in (${TURNED_AWAY})) as returned
       from messaging.deliveries d
       where d.environment_id = ${environmentId} and d.subscriber_id = ${subscriberId} and d.kind = 'CAMPAIGN'
         and d.finished_at <= ${finishedAt}

@@ -1,26 +1,20 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { consentProof, SuppressionsService } from '#audience';
-import { BOUNCE_CONSEQUENCES, type BounceClass } from '#deliverability';
-import { Clock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
+import { type BounceClass, CONSEQUENCES } from '#deliverability';
+import { Clock, newId, type ProjectScope } from '#kernel';
 import { Database, type Sql } from '#platform';
-import type { DeliveryKind, DeliveryState } from '../../deliveries/delivery.js';
+import type { DeliveryState } from '../../deliveries/delivery.js';
 import { addToCounters, addToMinutes } from '../events/campaign-counters.query.js';
 import { MailAnnouncements } from '../events/mail-announcements.service.js';
-import { isMailboxGivenUp } from '../events/mailbox-streaks.query.js';
+import { AddressConsequences, type FailedMail } from './address-consequences.service.js';
 
 /** A mail that something came back of. */
-interface AnsweredMail {
-  readonly deliveryId: string;
+interface AnsweredMail extends FailedMail {
   readonly queuedOn: string;
-  readonly kind: DeliveryKind;
   readonly state: DeliveryState;
   /** The campaign, or whatever else the mail belongs to. */
   readonly sourceId: string;
-  readonly subscriberId: string | null;
-  readonly address: string;
   readonly sentAt: Date | null;
-  readonly finishedAt: Date | null;
   readonly bouncedAt: Date | null;
 }
 
@@ -35,14 +29,14 @@ export type BounceOutcome = 'taken' | 'nothing-new' | 'too-early';
 export class DeliveryFeedback {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
+    @Inject(AddressConsequences) private readonly addresses: AddressConsequences,
     @Inject(MailAnnouncements) private readonly announcements: MailAnnouncements,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /**
-   * The mail came back. What its class says of the address follows: a hard bounce suppresses it, a mailbox that turns
-   * mail away for weeks does. Only a mail that was sent is written down, and only a campaign's is counted.
+   * The mail came back, and what its class means follows. Only a mail that was sent is written down, and only a campaign's
+   * is counted.
    */
   bounced(scope: ProjectScope, deliveryId: string, bounceClass: BounceClass): Promise<BounceOutcome> {
     return this.database.transaction(scope, async ({ db }) => {
@@ -51,7 +45,7 @@ export class DeliveryFeedback {
       if (mail.finishedAt === null) return 'too-early';
       if (mail.sentAt !== null) await this.#countBounce(scope, db, mail, mail.sentAt, bounceClass);
       await this.announcements.bounced(db, one(mail), bounceClass);
-      if (await givesUp(scope, db, mail, bounceClass)) await this.#suppress(scope, mail, 'HARD_BOUNCE');
+      await this.addresses.follow(scope, mail, bounceClass);
       return 'taken';
     });
   }
@@ -69,7 +63,7 @@ export class DeliveryFeedback {
         await addToCounters(db, [{ ...change, lastEventAt: now }]);
         await addToMinutes(db, [{ ...change, at: now }]);
       }
-      await this.#suppress(scope, mail, 'SPAM_COMPLAINT');
+      await this.addresses.follow(scope, mail, 'complaint');
     });
   }
 
@@ -91,7 +85,10 @@ export class DeliveryFeedback {
     sentAt: Date,
     bounceClass: BounceClass,
   ): Promise<void> {
-    const bounceType = bounceTypeOf(bounceClass);
+    const { address, stops } = CONSEQUENCES[bounceClass];
+    // The statistics tell of hard and soft bounces: hard is what suppresses at once.
+    const isHard = address === 'suppress';
+    const bounceType = isHard ? 'HARD' : 'SOFT';
     const now = this.clock.now();
     await sql`
       update messaging.deliveries
@@ -100,13 +97,17 @@ export class DeliveryFeedback {
     `.execute(db);
     if (!(await this.#add(scope, db, mail, 'BOUNCED', bounceType)) || mail.kind !== 'CAMPAIGN') return;
     const of = { campaignId: mail.sourceId, environmentId: scope.environmentId };
-    const isHard = bounceType === 'HARD';
     await addToCounters(db, [
       { ...of, ...(isHard ? { hardBounced: 1 } : { softBounced: 1 }), lastEventAt: now },
     ]);
     await addToMinutes(db, [
       { ...of, at: now, bounced: 1, hardBounced: isHard ? 1 : 0 },
-      { ...of, at: sentAt, delivered: -1, senderBounced: bounceClass === 'sender' ? 1 : 0 },
+      {
+        ...of,
+        at: sentAt,
+        delivered: -1,
+        senderBounced: stops === 'domain' ? 1 : 0,
+      },
     ]);
   }
 
@@ -134,38 +135,9 @@ export class DeliveryFeedback {
     `.execute(db);
     return numAffectedRows === 1n;
   }
-
-  async #suppress(
-    scope: ProjectScope,
-    { address, deliveryId }: AnsweredMail,
-    reason: 'HARD_BOUNCE' | 'SPAM_COMPLAINT',
-  ): Promise<void> {
-    const parsed = parseEmailAddress(address);
-    // An erased subscriber's delivery has no address any more.
-    if ('fault' in parsed) return;
-    const actor = reason === 'HARD_BOUNCE' ? 'BOUNCE' : 'COMPLAINT';
-    await this.suppressions.suppress(scope, parsed.address, reason, consentProof(actor, deliveryId));
-  }
 }
 
 const one = ({ deliveryId, queuedOn }: AnsweredMail) => ({ ids: [deliveryId], queuedOn });
-
-/** The statistics tell of hard and soft bounces: hard is what suppresses at once. */
-function bounceTypeOf(bounceClass: BounceClass): BounceType {
-  return BOUNCE_CONSEQUENCES[bounceClass] === 'suppress' ? 'HARD' : 'SOFT';
-}
-
-async function givesUp(
-  scope: ProjectScope,
-  db: Sql,
-  { subscriberId, finishedAt, kind }: AnsweredMail,
-  bounceClass: BounceClass,
-): Promise<boolean> {
-  const consequence = BOUNCE_CONSEQUENCES[bounceClass];
-  if (consequence !== 'suppress-after-streak') return consequence === 'suppress';
-  if (kind !== 'CAMPAIGN' || subscriberId === null || finishedAt === null) return false;
-  return isMailboxGivenUp(scope, db, { subscriberId, finishedAt });
-}
 
 async function lockMail(scope: ProjectScope, db: Sql, deliveryId: string): Promise<AnsweredMail | null> {
   const { rows } = await sql<AnsweredMail>`

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { consentProof, SignUpService } from '#audience';
+import { consentProof, ErasureService, SignUpService } from '#audience';
 import type { BounceClass } from '#deliverability';
 import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { MessagingFixture } from '../../messaging.fixture.js';
@@ -187,6 +187,15 @@ describe('what comes back of a mail', () => {
     await feedback.complained(scope, await mail(two, { kind: 'OPT_IN' }));
     expect([await suppressionOf(one), await suppressionOf(two)]).toEqual(['HARD_BOUNCE', 'SPAM_COMPLAINT']);
     expect(await messaging.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+  });
+
+  it('does not bring the address back of a person who was erased meanwhile', async () => {
+    const to = await reader();
+    const [first, second] = [await mail(to), await mail(to)];
+    await messaging.get(ErasureService).erase(scope, { key: to.email }, consentProof('API_KEY', null));
+    await feedback.bounced(scope, first, 'hard');
+    await feedback.complained(scope, second);
+    expect(await suppressionOf(to)).toBeNull();
   });
 
   it('is nothing for another project, and for a mail that is not there', async () => {

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
+import { CONSEQUENCES } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { Database, presentAnd, type Sql, unleased } from '#platform';
 import { MailAnnouncements } from '../../engagement/events/mail-announcements.service.js';
@@ -135,9 +136,9 @@ export class DeliveryJournal {
   }
 
   async #announceBounces(db: Sql, returned: readonly WrittenState[], queuedOn: string): Promise<void> {
-    const bounced = returned.filter(({ reason }) => reason !== 'sender');
-    for (const [reason, ofOne] of Map.groupBy(bounced, ({ reason: given }) => given ?? 'hard'))
-      await this.announcements.bounced(db, { ids: ofOne.map(({ id }) => id), queuedOn }, reason);
+    for (const [reason, ofOne] of Map.groupBy(returned, ({ reason: given }) => returnedClass(given)))
+      if (reason !== null && CONSEQUENCES[reason].address !== 'keep')
+        await this.announcements.bounced(db, { ids: ofOne.map(({ id }) => id), queuedOn }, reason);
   }
 }
 

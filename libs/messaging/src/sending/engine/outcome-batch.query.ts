@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { present, unleased } from '#platform';
+import { bounceClassesIn } from '../../engagement/events/bounce-classes.query.js';
 import { countingSent } from '../../engagement/events/campaign-counters.query.js';
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import { isSending } from './delivery-claims.query.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
-import type { WrittenState } from './returned-deliveries.service.js';
+import { isReturnedFor, type WrittenState } from './returned-deliveries.service.js';
 import { CURRENT_EPOCH } from './server-epoch.query.js';
 
 /** What one outcome batch writes: how attempts ended, and which deliveries go on the wire next. */
@@ -62,10 +63,12 @@ export function outcomeBatchStatement(
     ), ${marking(starting, queuedOn, mayGo(kinds, wanted))}
     select array_to_string(array(select id from marked), ',') as marked,
       (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'state', state, 'reason', reason)), '[]')
-        from written where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
+        from written where state = 'FAILED' and reason in (${RETURNED_CLASSES})) as returned,
       ${tells ? SENT_IDS : sql`''`} as sent, ${CURRENT_EPOCH} as epoch, (select count(*) from settled) as settled
   `;
 }
+
+const RETURNED_CLASSES = bounceClassesIn(isReturnedFor);
 
 const SENT_IDS = sql`array_to_string(array(select id from written where state = 'SENT'), ',')`;
 

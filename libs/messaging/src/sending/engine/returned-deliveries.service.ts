@@ -1,22 +1,22 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { consentProof, SuppressionsService } from '#audience';
-import type { BounceClass } from '#deliverability';
-import { type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
+import { type BounceClass, bounceClassesOf, CONSEQUENCES, type Consequences } from '#deliverability';
+import { parseEmailAddress, type ProjectScope } from '#kernel';
 import type { Sql } from '#platform';
 import { addToMinutes } from '../../engagement/events/campaign-counters.query.js';
-import { isMailboxGivenUp } from '../../engagement/events/mailbox-streaks.query.js';
+import { AddressConsequences } from '../../engagement/feedback/address-consequences.service.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
 
-/** The classes of refusals that something follows from. */
-const CLASSES = ['hard', 'mailbox', 'sender'] as const satisfies readonly BounceClass[];
-type ReturnedClass = (typeof CLASSES)[number];
+/** Whether more follows from such a refusal than that the delivery failed; what a destination's means, its pace knows. */
+export const isReturnedFor = ({ address, stops }: Consequences): boolean =>
+  address !== 'keep' || stops === 'domain';
+const RETURNED_CLASSES = bounceClassesOf(isReturnedFor);
 
 /** A delivery that the next hop refused for good because of its address or its sender. */
 interface ReturnedDelivery {
   readonly delivery: ClaimedDelivery;
-  readonly address: Pick<EmailAddress, 'value' | 'key'>;
-  readonly bounceClass: ReturnedClass;
+  readonly addressKey: string;
+  readonly bounceClass: BounceClass;
 }
 
 /** How a delivery ended, as it was written down. */
@@ -32,11 +32,10 @@ export interface WrittenState {
  */
 @Injectable()
 export class ReturnedDeliveries {
-  constructor(@Inject(SuppressionsService) private readonly suppressions: SuppressionsService) {}
+  constructor(@Inject(AddressConsequences) private readonly addresses: AddressConsequences) {}
 
   /**
-   * In the transaction that wrote down how they ended, at `finishedAt`. An address that does not exist gets no more mail,
-   * nor does a mailbox that has turned it away for weeks. Counts before it locks addresses, as everywhere.
+   * In the transaction that wrote down how they ended, at `finishedAt`. Counts before it locks addresses, as everywhere.
    */
   async take(
     scope: ProjectScope,
@@ -45,15 +44,13 @@ export class ReturnedDeliveries {
     finishedAt: Date,
   ): Promise<void> {
     await countRefused(scope, db, returned, finishedAt);
-    for (const { delivery, address, bounceClass } of returned) {
-      const { id, subscriberId } = delivery;
-      // Says nothing of the address: the domain is judged by it.
-      if (bounceClass === 'sender') continue;
-      if (bounceClass === 'mailbox' && !(await isGivenUp(scope, db, delivery, finishedAt))) continue;
-      const proof = consentProof('BOUNCE', id);
-      // By the person, who may have been erased meanwhile and must not come back with an address.
-      if (subscriberId === null) await this.suppressions.suppress(scope, address, 'HARD_BOUNCE', proof);
-      else await this.suppressions.suppressSubscriber(scope, subscriberId, 'HARD_BOUNCE', proof);
+    for (const { delivery, bounceClass } of returned) {
+      const { id: deliveryId, kind, subscriberId, address } = delivery;
+      await this.addresses.follow(
+        scope,
+        { deliveryId, kind, subscriberId, address, finishedAt },
+        bounceClass,
+      );
     }
   }
 }
@@ -73,15 +70,15 @@ export function returnedOf(
     const bounceClass = classes.get(delivery.id);
     const parsed = parseEmailAddress(delivery.address);
     return bounceClass !== undefined && 'address' in parsed
-      ? [{ delivery, address: parsed.address, bounceClass }]
+      ? [{ delivery, addressKey: parsed.address.key, bounceClass }]
       : [];
   });
-  return returned.sort((a, b) => (a.address.key < b.address.key ? -1 : 1));
+  return returned.sort((a, b) => (a.addressKey < b.addressKey ? -1 : 1));
 }
 
 /** Null where nothing follows from the reason of a failure. */
-export function returnedClass(reason: string | null): ReturnedClass | null {
-  return CLASSES.find((bounceClass) => bounceClass === reason) ?? null;
+export function returnedClass(reason: string | null): BounceClass | null {
+  return RETURNED_CLASSES.find((bounceClass) => bounceClass === reason) ?? null;
 }
 
 /** A project's sending, and its domain, are judged by them. */
@@ -92,7 +89,7 @@ async function countRefused(
   at: Date,
 ): Promise<void> {
   const refused = returned.filter(
-    ({ delivery, bounceClass }) => bounceClass !== 'mailbox' && delivery.kind === 'CAMPAIGN',
+    ({ delivery, bounceClass }) => CONSEQUENCES[bounceClass].stops !== null && delivery.kind === 'CAMPAIGN',
   );
   await addToMinutes(
     db,
@@ -100,17 +97,7 @@ async function countRefused(
       campaignId: delivery.sourceId,
       environmentId,
       at,
-      ...(bounceClass === 'hard' ? { hardRefused: 1 } : { senderRefused: 1 }),
+      ...(CONSEQUENCES[bounceClass].stops === 'project' ? { hardRefused: 1 } : { senderRefused: 1 }),
     })),
   );
-}
-
-async function isGivenUp(
-  scope: ProjectScope,
-  db: Sql,
-  { kind, subscriberId }: ClaimedDelivery,
-  finishedAt: Date,
-): Promise<boolean> {
-  if (kind !== 'CAMPAIGN' || subscriberId === null) return false;
-  return isMailboxGivenUp(scope, db, { subscriberId, finishedAt });
 }

@@ -5,10 +5,15 @@ import { EnvironmentsQuery } from '#access';
 import { DomainControlService } from '#deliverability';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, LOGGER, MailMetrics, PeriodicTask, type Sql } from '#platform';
+import { bounceClassesIn } from '../../engagement/events/bounce-classes.query.js';
 import { CAMPAIGN_MS, type SenderFigures, senderFaultOf } from './sending-limits.js';
 
 const WINDOW_MS = 60 * 60_000;
 const MINUTE_MS = 60_000;
+const SENDERS = bounceClassesIn(({ stops }) => stops === 'domain');
+const IS_SENDERS = sql`(reason in (${SENDERS}) or bounce_class in (${SENDERS}))`;
+/** Refusals that say something of the address or the sender; after others the mail was not looked at. */
+const JUDGED = bounceClassesIn(({ stops }) => stops === 'domain' || stops === 'project');
 const NONE: SenderFigures = { mails: 0, senderRefusals: 0 };
 
 /**
@@ -66,7 +71,7 @@ async function refusedLately(db: Sql, now: Date): Promise<number[]> {
     where sender_refused + sender_bounced > 0 and minute > ${since}
     union
     select environment_id from messaging.deliveries
-    where kind <> 'CAMPAIGN' and (reason = 'sender' or bounce_class = 'sender') and finished_at > ${since}
+    where kind <> 'CAMPAIGN' and ${IS_SENDERS} and finished_at > ${since}
   `.execute(db);
   return rows.map(({ id }) => id);
 }
@@ -105,10 +110,10 @@ async function ofCampaigns(db: Sql, environmentId: number, since: Date, now: Dat
 /** Of confirmations, test mails and automations, which are too few to be counted while they are sent. */
 async function ofSingles(db: Sql, environmentId: number, since: Date): Promise<SenderFigures> {
   const { rows } = await sql<SenderFigures>`
-    select count(*) as mails, count(*) filter (where reason = 'sender' or bounce_class = 'sender') as "senderRefusals"
+    select count(*) as mails, count(*) filter (where ${IS_SENDERS}) as "senderRefusals"
     from messaging.deliveries
     where environment_id = ${environmentId} and kind <> 'CAMPAIGN' and finished_at > ${since}
-      and (sent_at is not null or reason in ('hard', 'sender'))
+      and (sent_at is not null or reason in (${JUDGED}))
   `.execute(db);
   return rows[0] ?? NONE;
 }

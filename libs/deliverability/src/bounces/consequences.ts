@@ -1,0 +1,35 @@
+import type { BounceClass } from './bounce-rule.js';
+
+/** What becomes of a mail that was sent: it comes back, for a reason of one of these classes, or is called spam. */
+export type MailFailure = BounceClass | 'complaint';
+
+export interface Consequences {
+  /** Its address is kept from mail at once, once its mailbox has turned mail away for weeks, or not. */
+  readonly address: 'suppress' | 'suppress-after-streak' | 'keep';
+  /** What many of its kind stop: the project's sending, its domain's, or the flow of mail to the destination. */
+  readonly stops: 'project' | 'domain' | 'destination' | null;
+  /** Whether it may be gone another time: then the author may have the mail sent again. */
+  readonly mayPass: boolean;
+}
+
+/**
+ * What follows from each, whoever told of it: the next hop in its reply, a report to the return path, a provider's event.
+ * The way that it came decides only how it is written down. A reply leaves the delivery FAILED with the class as its reason;
+ * what comes later leaves it SENT, marked as bounced, and counts as a hard bounce where it suppresses, else as a soft one.
+ */
+export const CONSEQUENCES: Readonly<Record<MailFailure, Consequences>> = {
+  hard: { address: 'suppress', stops: 'project', mayPass: false },
+  mailbox: { address: 'suppress-after-streak', stops: null, mayPass: true },
+  policy: { address: 'keep', stops: 'destination', mayPass: true },
+  sender: { address: 'keep', stops: 'domain', mayPass: false },
+  content: { address: 'keep', stops: null, mayPass: false },
+  network: { address: 'keep', stops: null, mayPass: true },
+  unknown: { address: 'keep', stops: null, mayPass: true },
+  complaint: { address: 'suppress', stops: 'project', mayPass: false },
+};
+
+/** The classes of bounces of which `holds`. */
+export function bounceClassesOf(holds: (consequences: Consequences) => boolean): BounceClass[] {
+  const failures = Object.keys(CONSEQUENCES) as MailFailure[];
+  return failures.filter((failure) => failure !== 'complaint').filter((each) => holds(CONSEQUENCES[each]));
+}

@@ -1,0 +1,43 @@
+import type { DkimAlgorithm } from './dkim-key.js';
+
+/** NEXT is published and does not sign yet; RETIRED signs no more. */
+export type DkimKeyState = 'NEXT' | 'ACTIVE' | 'RETIRED';
+
+/** A pair that was just made. */
+export interface NewDkimKey {
+  readonly selector: string;
+  readonly algorithm: DkimAlgorithm;
+  /** Base64, as it stands in p=. */
+  readonly publicKey: string;
+  /** The private half, sealed for the project. */
+  readonly privateKeyBox: string;
+}
+
+/** A pair of keys of a sending domain. */
+export class DkimKeyPair implements NewDkimKey {
+  readonly id!: number;
+  readonly environmentId: number;
+  readonly domainId: number;
+  readonly selector!: string;
+  readonly algorithm!: DkimAlgorithm;
+  readonly publicKey!: string;
+  readonly privateKeyBox!: string;
+  retiredAt: Date | null = null;
+
+  constructor(
+    domain: { readonly id: number; readonly environmentId: number },
+    made: NewDkimKey,
+    public state: DkimKeyState,
+    readonly createdAt: Date,
+  ) {
+    this.environmentId = domain.environmentId;
+    this.domainId = domain.id;
+    Object.assign(this, made);
+  }
+
+  /** One that was to come signs from now on; one that signed does no more. */
+  switch(now: Date): void {
+    if (this.state === 'ACTIVE') this.retiredAt = now;
+    this.state = this.state === 'NEXT' ? 'ACTIVE' : 'RETIRED';
+  }
+}

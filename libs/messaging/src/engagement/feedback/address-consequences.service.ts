@@ -1,0 +1,50 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { consentProof, SuppressionsService } from '#audience';
+import { CONSEQUENCES, type MailFailure } from '#deliverability';
+import { parseEmailAddress, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import type { DeliveryKind } from '../../deliveries/delivery.js';
+import { isMailboxGivenUp } from '../events/mailbox-streaks.query.js';
+
+/** A mail that the next hop refused, that came back, or that was called spam. */
+export interface FailedMail {
+  readonly deliveryId: string;
+  readonly kind: DeliveryKind;
+  readonly subscriberId: string | null;
+  readonly address: string;
+  /** When it was sent or refused. */
+  readonly finishedAt: Date | null;
+}
+
+/** Sees to what a failure means for the address, however it became known. */
+@Injectable()
+export class AddressConsequences {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
+  ) {}
+
+  /** In the open transaction, which has written down and counted the failure: addresses are locked last. */
+  async follow(scope: ProjectScope, mail: FailedMail, failure: MailFailure): Promise<void> {
+    const { address: consequence } = CONSEQUENCES[failure];
+    if (consequence === 'keep') return;
+    if (consequence === 'suppress-after-streak' && !(await this.#isGivenUp(scope, mail))) return;
+    const [reason, actor] =
+      failure === 'complaint'
+        ? (['SPAM_COMPLAINT', 'COMPLAINT'] as const)
+        : (['HARD_BOUNCE', 'BOUNCE'] as const);
+    const proof = consentProof(actor, mail.deliveryId);
+    // By the person, who may have been erased meanwhile and must not come back with an address.
+    if (mail.subscriberId !== null) {
+      await this.suppressions.suppressSubscriber(scope, mail.subscriberId, reason, proof);
+      return;
+    }
+    const parsed = parseEmailAddress(mail.address);
+    if ('address' in parsed) await this.suppressions.suppress(scope, parsed.address, reason, proof);
+  }
+
+  async #isGivenUp(scope: ProjectScope, { kind, subscriberId, finishedAt }: FailedMail): Promise<boolean> {
+    if (kind !== 'CAMPAIGN' || subscriberId === null || finishedAt === null) return false;
+    return isMailboxGivenUp(scope, this.database.tables(), { subscriberId, finishedAt });
+  }
+}
