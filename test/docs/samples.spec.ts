@@ -9,7 +9,7 @@ import { installSdk, openRoom, runIn, type SampleRoom } from '#testing/sample-ro
 import { sharedSystem, type System } from '#testing/system';
 
 const ROOT = projectRoot();
-const PAGES = [...globSync('docs/*.md', { cwd: ROOT }), 'packages/sdk/README.md'].sort();
+const PAGES = [...globSync('docs/{,internals/}*.md', { cwd: ROOT }), 'packages/sdk/README.md'].sort();
 const SAMPLES = await Promise.all(
   PAGES.map(async (page) => samplesOf(page, await readFile(join(ROOT, page), 'utf8'))),
 ).then((pages) => pages.flat());
