@@ -1,5 +1,12 @@
 import { css, html, type Html } from '../public-pages/html.js';
 
+export const HTML = 'text/html; charset=utf-8';
+
+/** What pages with our scripts may do: run and ask what this api serves, and nothing else. */
+export const SCRIPTED_PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
+  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
 const STYLE = css`
   :root {
     color-scheme: light dark;
@@ -52,11 +59,6 @@ const STYLE = css`
     font-size: 1.05rem;
     margin: 0;
   }
-  h4 {
-    font-size: 0.9rem;
-    margin: 1.25rem 0 0.25rem;
-    color: var(--quiet);
-  }
   a {
     color: var(--accent);
   }
@@ -96,30 +98,9 @@ const STYLE = css`
     border-radius: 8px;
     margin: 0.75rem 0;
   }
-  details > div {
-    padding: 0 1rem 1rem;
-  }
   summary {
     padding: 0.75rem 1rem;
     cursor: pointer;
-  }
-  summary h3 {
-    display: inline;
-    font-weight: 600;
-  }
-  .path {
-    display: block;
-    margin-top: 0.25rem;
-    color: var(--quiet);
-  }
-  .method {
-    font:
-      700 0.75rem/1 ui-monospace,
-      monospace;
-    border: 1px solid currentColor;
-    border-radius: 4px;
-    padding: 0.2rem 0.35rem;
-    margin-right: 0.5rem;
   }
   .wide {
     overflow-x: auto;
@@ -149,6 +130,38 @@ const STYLE = css`
     gap: 0.25rem clamp(0.75rem, 3vw, 1.25rem);
     align-items: baseline;
   }
+  .top input {
+    font: inherit;
+    width: 11rem;
+    max-width: 100%;
+    padding: 0.2rem 0.6rem;
+    color: inherit;
+    background: var(--tint);
+    border: 1px solid var(--line);
+    border-radius: 6px;
+  }
+  .top .menu {
+    display: none;
+  }
+  .top:has(~ .beside) .menu {
+    display: inline;
+  }
+  .code {
+    position: relative;
+  }
+  .copy {
+    position: absolute;
+    top: 0.4rem;
+    right: 0.4rem;
+    font: inherit;
+    font-size: 0.75rem;
+    padding: 0.15rem 0.5rem;
+    color: var(--quiet);
+    background: var(--paper);
+    border: 1px solid var(--line);
+    border-radius: 4px;
+    cursor: pointer;
+  }
   .top a {
     text-decoration: none;
   }
@@ -176,12 +189,16 @@ const STYLE = css`
 /** What stands above every page about the API. */
 const TOP = html`<header class="top">
   <a class="home" href="/docs">Mailwright</a>
+  <form action="/docs/search" role="search">
+    <input type="search" name="q" placeholder="Search" aria-label="Search the documentation" required />
+  </form>
+  <a class="menu" href="#pages">Pages</a>
   <a href="/docs/quickstart">Quickstart</a>
   <a href="/docs/reference">Reference</a>
 </header>`;
 
 /**
- * A page about the API: complete in itself, so that it works offline and under a strict policy. `style` comes on top
+ * A page about the API: complete in itself, but for one script, so that it works offline and under a strict policy. `style` comes on top
  * of what all of them share.
  */
 export function pageShell(title: string, body: Html, style: Html | null = null): string {
@@ -195,6 +212,7 @@ export function pageShell(title: string, body: Html, style: Html | null = null):
         <style>
           ${STYLE}${style}
         </style>
+        <script src="/docs/docs.js" type="module"></script>
       </head>
       <body>
         ${TOP} ${body}
