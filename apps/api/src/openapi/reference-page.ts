@@ -3,7 +3,7 @@ import { html } from '../public-pages/html.js';
 /** What stays is curl and Python's requests, beside the document's own samples in TypeScript. */
 const HIDDEN_CLIENTS = {
   ...Object.fromEntries(
-    'c clojure csharp dart fsharp go http java js kotlin node objc ocaml php powershell r ruby rust swift'
+    'c clojure csharp dart fsharp go http java js julia kotlin node objc ocaml php powershell r ruby rust swift'
       .split(' ')
       .map((language) => [language, true]),
   ),
