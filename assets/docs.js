@@ -5,16 +5,17 @@ for (const block of navigator.clipboard ? document.querySelectorAll('pre') : [])
   button.type = 'button';
   button.className = 'copy';
   button.textContent = 'Copy';
-  button.addEventListener('click', () => {
-    void navigator.clipboard.writeText(block.textContent).then(() => {
-      button.textContent = 'Copied';
-      setTimeout(() => (button.textContent = 'Copy'), 2000);
-    });
-  });
+  button.addEventListener('click', () => void copy(block, button));
   const frame = document.createElement('div');
   frame.className = 'code';
   block.replaceWith(frame);
   frame.append(block, button);
+}
+
+async function copy(block, button) {
+  await navigator.clipboard.writeText(block.textContent);
+  button.textContent = 'Copied';
+  setTimeout(() => (button.textContent = 'Copy'), 2000);
 }
 
 document.addEventListener('keydown', (event) => {
