@@ -60,6 +60,7 @@ function excerptOf(text: string, terms: readonly string[]): string[] {
   const found = new RegExp(`(?<![\\p{L}\\p{N}])(?:${words})`, 'iu').exec(text);
   if (found === null) return [text.slice(0, EXCERPT_AFTER)];
   const end = found.index + found[0].length;
-  const before = text.slice(Math.max(0, found.index - EXCERPT_BEFORE), found.index);
-  return [before.replace(/^\S*\s/, ''), found[0], text.slice(end, end + EXCERPT_AFTER).replace(/\s\S*$/, '')];
+  const begin = Math.max(0, found.index - EXCERPT_BEFORE);
+  const before = text.slice(begin, found.index).replace(begin === 0 ? '' : /^\S*\s/, '');
+  return [before, found[0], text.slice(end, end + EXCERPT_AFTER).replace(/\s\S*$/, '')];
 }

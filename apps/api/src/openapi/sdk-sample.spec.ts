@@ -21,14 +21,13 @@ it('an operation as a call of the SDK, with its path and body', () => {
     'a'
   ],
   'content-type': 'x'
-}));
-`);
+}));`);
 });
 
 it('a list as a loop over all its pages', () => {
   const parameters = [{ name: 'page', in: 'query' }];
   expect(callOf({ operationId: 'listTopics', parameters })).toBe(
-    'for await (const item of mailwright.topics.all()) console.log(item);\n',
+    'for await (const item of mailwright.topics.all()) console.log(item);',
   );
 });
 

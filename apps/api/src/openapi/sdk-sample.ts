@@ -9,6 +9,7 @@ export function sdkSample({ operationId, parameters = [], requestBody }: Operati
   const body = requestBody?.content['application/json']?.example;
   if (body !== undefined) values.push(body);
   const call = `mailwright.${method}(${values.map(literal).join(', ')})`;
+  const isList = parameters.some(({ name }) => name === 'page');
   return `import { Mailwright } from '@mailwright/sdk';
 
 const mailwright = new Mailwright({
@@ -16,8 +17,7 @@ const mailwright = new Mailwright({
   baseUrl: process.env.MAILWRIGHT_URL ?? '',
 });
 
-${parameters.some(({ name }) => name === 'page') ? `for await (const item of ${call}) console.log(item);` : `console.log(await ${call});`}
-`;
+${isList ? `for await (const item of ${call}) console.log(item);` : `console.log(await ${call});`}`;
 }
 
 /** JSON as one writes it in TypeScript. */
