@@ -104,9 +104,13 @@ export default {
     },
     {
       name: 'plain-domain-does-no-io',
-      comment: 'A file without a role suffix imports kernel, its own folder and plain libraries.',
+      comment:
+        'A file without a role suffix imports kernel, other plain files and plain libraries; an outcome reads the platform’s results.',
       severity: 'error',
-      from: { path: '^libs/(access|audience|billing|deliverability|webhooks)/src/[^/]+/[a-z-]+\\.ts$', pathNot: '-authenticator\\.ts$' },
+      from: {
+        path: `^libs/(${contexts.join('|')})/src/[a-z-]+/[a-z/-]+\\.ts$`,
+        pathNot: '-(authenticator|outcome)\\.ts$',
+      },
       to: { path: '^node_modules/(@nestjs|@mikro-orm|kysely|pg)/|^libs/platform/' },
     },
     {

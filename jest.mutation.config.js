@@ -16,8 +16,13 @@ const SPECS = {
   ],
   'libs/billing/src/credits': ['credit'],
   'libs/deliverability/src/bounces': ['bounce-class', 'bounce-table', 'retry-schedule'],
-  'libs/messaging/src/campaigns': ['campaign', 'campaign-draft', 'campaign.errors', 'sender-identity'],
-  'libs/messaging/src/deliveries': ['delivery-outcome', 'route-pause', 'unflushed-outcomes'],
+  'libs/messaging/src/campaigns': [
+    'campaign',
+    'campaign-draft',
+    'campaign.errors',
+    'senders/sender-identity',
+  ],
+  'libs/messaging/src/sending': ['delivery-outcome', 'engine/route-pause', 'engine/unflushed-outcomes'],
 };
 
 /** What `npm run test:mutation` runs: units that need neither PostgreSQL nor programs. @type {import('jest').Config} */

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
+import { audienceEntities } from '#audience';
 import { CampaignSchema, MessagingWorkerModule } from '#messaging';
 import { loadConfig, migrate, Notifications, PlatformModule } from '#platform';
 import { startPostgres } from '#platform/embedded-postgres';
-import { CampaignExpansionService } from '../libs/messaging/src/deliveries/campaign-expansion.service.js';
+import { CampaignExpansionService } from '../libs/messaging/src/sending/queueing/campaign-expansion.service.js';
 import { openTestDatabase } from '#testing/database';
 import { insertSubscribers } from '#testing/subscribers';
 import { prepareProject, SECRETS } from '#testing/system';
@@ -33,7 +34,7 @@ const database = openTestDatabase(url);
     PlatformModule.register({
       config: loadConfig({ NODE_ENV: 'test', DATABASE_URL: url, ...SECRETS }),
       logger: pino({ level: 'silent' }),
-      entities: [CampaignSchema],
+      entities: [...audienceEntities, CampaignSchema],
       applicationName: 'bench',
     }),
     MessagingWorkerModule,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
+import { audienceEntities } from '#audience';
 import { DeliveryActivityQuery } from '#messaging';
 import { ManualClock, newId } from '#kernel';
 import { Database } from '#platform';
@@ -11,6 +12,7 @@ import { ActivityCatalogue } from '../libs/audience/src/segments/activity-catalo
 import { RuleCatalogueQuery } from '../libs/audience/src/segments/rule-catalogue.query.js';
 import { SegmentEvaluations } from '../libs/audience/src/segments/segment-evaluations.service.js';
 import { SegmentPredicates } from '../libs/audience/src/segments/segment-predicates.service.js';
+import { SegmentRepository } from '../libs/audience/src/segments/segment.repository.js';
 import { prepareForRules } from '../libs/audience/src/segments/set-plans.query.js';
 import { migrate } from '../libs/platform/src/database/migrations.js';
 import { type AudienceData, fillAudience, type Query } from './support/audience-data.js';
@@ -36,7 +38,12 @@ const pool = new pg.Pool({ connectionString: url, max: 1, options: '-c work_mem=
 // Its connection is ended by the server's stop, which may come first.
 pool.on('error', () => undefined);
 const query: Query = async (text, values) => (await pool.query(text, values)).rows;
-const database = await Database.connect({ url, poolSize: 2, applicationName: 'bench', entities: [] });
+const database = await Database.connect({
+  url,
+  poolSize: 2,
+  applicationName: 'bench',
+  entities: audienceEntities,
+});
 
 try {
   const began = performance.now();
@@ -48,7 +55,7 @@ try {
   const activity = new ActivityCatalogue();
   new DeliveryActivityQuery(database, activity).onModuleInit();
   const predicates = new SegmentPredicates(database, new RuleCatalogueQuery(database, activity), activity);
-  const evaluations = new SegmentEvaluations(database, predicates, clock);
+  const evaluations = new SegmentEvaluations(database, new SegmentRepository(database), predicates, clock);
   const measuring = { data, predicates, evaluations, fixed: await insertStatic(data) };
   for (const rule of measuredRules(data, measuring.fixed)) {
     if (ONLY === undefined || rule.name === ONLY) await measure(rule, measuring);
@@ -120,7 +127,7 @@ function countByRules(rules: string, { data: { scope, now }, predicates }: Measu
   return timed(() =>
     database.transaction(scope, async ({ db }) => {
       const predicate = await predicates.ofRules(scope, await predicates.read(scope, rules, null), now);
-      await prepareForRules(db, scope, predicate);
+      await prepareForRules(database, scope, predicate);
       const { rows } = await sql<{ count: number }>`
         select count(*) from audience.scoped_subscribers b where b.environment_id = ${scope.environmentId} and ${predicate}
       `.execute(db);
@@ -132,7 +139,7 @@ function countByRules(rules: string, { data: { scope, now }, predicates }: Measu
 async function explained(rules: string, { data: { scope, now }, predicates }: Measuring): Promise<string> {
   return database.transaction(scope, async ({ db }) => {
     const predicate = await predicates.ofRules(scope, await predicates.read(scope, rules, null), now);
-    await prepareForRules(db, scope, predicate);
+    await prepareForRules(database, scope, predicate);
     const { rows } = await sql<Record<string, string>>`
       explain (analyze, costs off, timing off, buffers off)
       select count(*) from audience.scoped_subscribers b where b.environment_id = ${scope.environmentId} and ${predicate}

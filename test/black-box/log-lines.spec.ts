@@ -34,7 +34,13 @@ describe.each(['api', 'worker'] as const)('with LOG_FORMAT=json, every line of t
       ],
       {
         cwd: projectRoot(),
-        env: { DATABASE_URL: test.url, PORT: '0', LOG_FORMAT: 'json', ...variables },
+        env: {
+          NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+          DATABASE_URL: test.url,
+          PORT: '0',
+          LOG_FORMAT: 'json',
+          ...variables,
+        },
         stdio: ['ignore', 'pipe', 'pipe'],
       },
     );

@@ -13,6 +13,8 @@ export default async function globalSetup() {
   drawSeed();
   const directory = await mkdtemp(join(await placeForDatabases(), 'mailwright-test-'));
   await chmod(directory, 0o711); // PostgreSQL runs as another user when the tests run as root
+  // Programs that the tests start compile what others have compiled before them no more: a third of what a start costs.
+  process.env.NODE_COMPILE_CACHE = join(directory, 'compiled');
   const server = await startPostgres({ directory: join(directory, 'postgres'), ephemeral: true });
   const shared = await openSharedSystem();
   process.env.MAILWRIGHT_TEST_SHARED_SYSTEM = shared.url;

@@ -37,7 +37,7 @@ export async function endPrograms(): Promise<void> {
   await Promise.all([...running].map((child) => ended(child, 'SIGKILL')));
 }
 
-/** Starts a built program and waits until it listens. Its environment is `environment` and PATH alone. */
+/** Starts a built program and waits until it listens. Its environment is `environment`, PATH and the run's cache of compiled code. */
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
   if (over) throw new Error(`The tests were over before the ${program} began.`);
   const flags = [...programFlags(program), '--import', FOLLOWED_CLOCK];
@@ -45,6 +45,7 @@ export async function startProgram(program: Program, environment: Environment): 
     cwd: projectRoot(),
     env: {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       NODE_ENV: 'test',
       LOG_FORMAT: 'json',
       LOG_LEVEL: 'warn',

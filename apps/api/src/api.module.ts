@@ -1,6 +1,6 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import type { EntitySchema } from '@mikro-orm/postgresql';
-import { AudiencePlanModule } from '#audience';
+import { audienceEntities, AudiencePlanModule } from '#audience';
 import { accessEntities } from '#access';
 import { billingEntities, BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
 import { CampaignSchema } from '#messaging';
@@ -21,7 +21,12 @@ import { HealthController, MetricsController } from './operations/operations.con
 import { PublicPagesModule } from './public-pages/public-pages.module.js';
 
 /** The tables that the contexts map as aggregates. */
-const ENTITIES: readonly EntitySchema[] = [...accessEntities, ...billingEntities, CampaignSchema];
+const ENTITIES: readonly EntitySchema[] = [
+  ...accessEntities,
+  ...audienceEntities,
+  ...billingEntities,
+  CampaignSchema,
+];
 
 /** Shorter than the 30 s that a request may take. */
 const STATEMENT_TIMEOUT_MS = 20_000;

@@ -11,6 +11,7 @@ import {
   ProjectsService,
   TenantsService,
 } from '#access';
+import { audienceEntities } from '#audience';
 import { billingEntities, BillingModule, ProjectAllowance, SubscriptionsService } from '#billing';
 import { Clock } from '#kernel';
 import {
@@ -91,7 +92,7 @@ function start(env: Variables, more: readonly ContextModule[]): Promise<INestApp
   const platform = PlatformModule.register({
     config,
     logger,
-    entities: [...accessEntities, ...billingEntities, ...webhookEntities],
+    entities: [...accessEntities, ...audienceEntities, ...billingEntities, ...webhookEntities],
     applicationName: 'mailwright-cli',
     announcer: WebhookAnnouncer,
   });

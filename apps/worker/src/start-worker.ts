@@ -3,6 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { accessEntities } from '#access';
+import { audienceEntities } from '#audience';
 import { billingEntities } from '#billing';
 import { CampaignSchema, loadReportLocale } from '#messaging';
 import {
@@ -47,7 +48,13 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   const options = {
     config,
     logger,
-    entities: [...accessEntities, ...billingEntities, ...webhookEntities, CampaignSchema],
+    entities: [
+      ...accessEntities,
+      ...audienceEntities,
+      ...billingEntities,
+      ...webhookEntities,
+      CampaignSchema,
+    ],
     applicationName: 'mailwright-worker',
     announcer: WebhookAnnouncer,
   };

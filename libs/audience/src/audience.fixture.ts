@@ -5,12 +5,13 @@ import { Announcer, CONFIG, Database, loadConfig, SilentAnnouncer } from '#platf
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { AudienceModule } from './audience.module.js';
+import { audienceEntities } from './audience-tables.js';
 import { ConsentsQuery } from './consents/consents.query.js';
 import { consentProof } from './consents/consent-proof.js';
 import type { Subscriber } from './subscribers/subscriber.js';
 import { SubscribersQuery } from './subscribers/subscribers.query.js';
 import { SignUpService } from './sign-up/sign-up.service.js';
-import type { NewTopic } from './topics/topics.service.js';
+import type { NewTopic } from './topics/topic.js';
 import { TopicsService } from './topics/topics.service.js';
 import type { TopicView } from './topics/topics.query.js';
 
@@ -33,7 +34,7 @@ export class AudienceFixture {
       url: test.url,
       poolSize,
       applicationName: 'spec',
-      entities: [],
+      entities: audienceEntities,
     });
     const clock = new ManualClock(new Date('2026-11-21T06:00:00.000Z'));
     const providers = [

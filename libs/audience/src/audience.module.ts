@@ -36,6 +36,8 @@ import { StagedRows } from './imports/staged-rows.repository.js';
 import { ActivityCatalogue } from './segments/activity-catalogue.query.js';
 import { EvaluateSegments } from './segments/evaluate-segments.task.js';
 import { RuleCatalogueQuery } from './segments/rule-catalogue.query.js';
+import { SegmentChanges } from './segments/segment-changes.service.js';
+import { SegmentDeletionService } from './segments/segment-deletion.service.js';
 import { SegmentEvaluations } from './segments/segment-evaluations.service.js';
 import { SegmentMembersQuery } from './segments/segment-members.query.js';
 import { SegmentMembersService } from './segments/segment-members.service.js';
@@ -85,6 +87,7 @@ const exported = [
   ImportsService,
   RecipientsQuery,
   RemoveOldImports,
+  SegmentDeletionService,
   SegmentEvaluations,
   SegmentMembersQuery,
   SegmentMembersService,
@@ -125,6 +128,7 @@ const exported = [
     ImportedRows,
     NewSubscribers,
     RuleCatalogueQuery,
+    SegmentChanges,
     SegmentPredicates,
     SegmentRepository,
     StagedRows,

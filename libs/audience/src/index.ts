@@ -1,4 +1,5 @@
 export { AudienceModule } from './audience.module.js';
+export { audienceEntities, type AudienceTables } from './audience-tables.js';
 export { AutomatedConsents, type ConsentOutcomes } from './sign-up/automated-consents.service.js';
 export { ConfirmationsQuery, type ConfirmationMail } from './sign-up/confirmations.query.js';
 export {
@@ -23,7 +24,6 @@ export { FoldCounters } from './counters/fold-counters.task.js';
 export {
   CUSTOM_FIELD_STATUSES,
   CUSTOM_FIELD_TYPES,
-  type CustomField,
   type CustomFieldDefinition,
   type CustomFieldErrors,
   type CustomFieldOption,
@@ -31,6 +31,7 @@ export {
   type CustomFieldType,
   type CustomFieldValue,
   type CustomFieldValues,
+  type CustomFieldView,
 } from './custom-fields/custom-field.js';
 export { parseCustomFieldValue } from './custom-fields/custom-field-value.js';
 export {
@@ -39,12 +40,7 @@ export {
   templateDefaults,
 } from './custom-fields/custom-field-values.js';
 export { CustomFieldsQuery } from './custom-fields/custom-fields.query.js';
-export {
-  type CustomFieldConfig,
-  type CustomFieldDetails,
-  CustomFieldsService,
-  type NewCustomField,
-} from './custom-fields/custom-fields.service.js';
+export { CustomFieldsService, type NewCustomField } from './custom-fields/custom-fields.service.js';
 export { AddressDigests } from './addresses/address-digests.service.js';
 export { SubscriberErased } from './erasure/erasure.events.js';
 export { ErasureService } from './erasure/erasure.service.js';
@@ -77,7 +73,8 @@ export { RemoveOldImports } from './imports/remove-old-imports.task.js';
 export { ActivityCatalogue, type MailActivitySource } from './segments/activity-catalogue.query.js';
 export { EvaluateSegments } from './segments/evaluate-segments.task.js';
 export { SegmentEvaluations } from './segments/segment-evaluations.service.js';
-export { SEGMENT_STATUSES, SEGMENT_TYPES, type Segment } from './segments/segment.js';
+export { SEGMENT_STATUSES, SEGMENT_TYPES } from './segments/segment.js';
+export { SegmentDeletionService } from './segments/segment-deletion.service.js';
 export {
   type SegmentMember,
   SegmentMembersQuery,
@@ -86,11 +83,12 @@ export {
 export { type NamedSubscribers, SegmentMembersService } from './segments/segment-members.service.js';
 export { after as durationAfter, parseDuration, type RuleDuration } from './segments/rule-duration.js';
 export type { MailActivity, MailFilter } from './segments/segment-rules.js';
-export { type NamedSegment, SegmentsQuery } from './segments/segments.query.js';
+export { type NamedSegment, SegmentsQuery, type SegmentView } from './segments/segments.query.js';
 export { SegmentsService } from './segments/segments.service.js';
 export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.service.js';
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
-export { type AwaitedTrigger, Triggers, TRIGGERS_CHANNEL } from './triggers/triggers.service.js';
+export type { AwaitedTrigger } from './triggers/awaited-trigger.js';
+export { Triggers, TRIGGERS_CHANNEL } from './triggers/triggers.service.js';
 export type { AudienceBreakdown, AudienceSurvey, ChosenAudience, Recipient } from './recipients/recipient.js';
 export { RecipientsQuery } from './recipients/recipients.query.js';
 export {
@@ -108,7 +106,7 @@ export { type SubscriberFilter, SubscribersQuery } from './subscribers/subscribe
 export { type NewSubscriberInput, SignUpService } from './sign-up/sign-up.service.js';
 export { type SubscriberPatch, SubscribersService } from './subscribers/subscribers.service.js';
 export { UnsuppressUnconfirmedError } from './suppressions/suppression.errors.js';
-export type { Suppression } from './suppressions/suppression.js';
+export type { SuppressionDetails } from './suppressions/suppression.js';
 export {
   type SuppressionFilter,
   SuppressionsQuery,
@@ -119,13 +117,14 @@ export {
   TOPIC_PRIORITIES,
   TOPIC_STATUSES,
   TOPIC_VISIBILITIES,
-  type Topic,
+  type NewTopic,
+  type TopicPatch,
   type TopicPriority,
   type TopicStatus,
 } from './topics/topic.js';
 export { type NamedTopic, type TopicFilter, TopicsQuery, type TopicView } from './topics/topics.query.js';
 export { TopicDeleted } from './topics/topic.events.js';
 export { TopicDeletionService } from './topics/topic-deletion.service.js';
-export { type NewTopic, type TopicPatch, TopicsService } from './topics/topics.service.js';
+export { TopicsService } from './topics/topics.service.js';
 export { type FindUsed, UsageCatalogue, type UsedKind } from './usage/usage-catalogue.js';
 export { InUseError } from './usage/usage.errors.js';

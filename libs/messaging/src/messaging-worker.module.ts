@@ -5,52 +5,55 @@ import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { DeliverabilityModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
 import { type Config, CONFIG, MailMetrics } from '#platform';
-import { AutomationMailPreparation } from './automations/automation-mail-preparation.js';
+import { AutomationMailPreparation } from './sending/preparation/automation-mail-preparation.service.js';
 import { AutomationsModule } from './automations/automations.module.js';
-import { CampaignFailureService } from './campaigns/campaign-failure.service.js';
-import { CampaignScheduler } from './campaigns/campaign-scheduler.js';
-import { ScheduledCampaignsQuery } from './campaigns/scheduled-campaigns.query.js';
-import { ScheduledCampaignsService } from './campaigns/scheduled-campaigns.service.js';
-import { CampaignClosingService } from './deliveries/campaign-closing.service.js';
-import { CampaignComposer } from './deliveries/campaign-composer.service.js';
-import { CampaignDepartures } from './deliveries/campaign-departures.service.js';
-import { CampaignDispatchService } from './deliveries/campaign-dispatch.service.js';
-import { CampaignExpansionService } from './deliveries/campaign-expansion.service.js';
-import { CampaignFinishQuery } from './deliveries/campaign-finish.query.js';
-import { CampaignPreparation } from './deliveries/campaign-preparation.js';
-import { CampaignRetryDeliveriesService } from './deliveries/campaign-retry-deliveries.service.js';
-import { DeliveryClaimsQuery } from './deliveries/delivery-claims.query.js';
-import { DeliveryEngine, DeliverySources, EngineTools } from './deliveries/delivery-engine.js';
-import { DeliveryJournal } from './deliveries/delivery-journal.js';
-import { DeliveryPacing } from './deliveries/delivery-pacing.js';
-import { DeliveryTransports } from './deliveries/delivery-transports.js';
-import { DestinationPace } from './deliveries/destination-pace.service.js';
-import { MailDepartures } from './deliveries/mail-departures.service.js';
-import { MailSealing } from './deliveries/mail-sealing.service.js';
-import { OptInComposer } from './deliveries/opt-in-composer.service.js';
-import { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.js';
-import { OptInPreparation } from './deliveries/opt-in-preparation.js';
+import { CampaignFailureService } from './campaigns/lifecycle/campaign-failure.service.js';
+import { CampaignScheduler } from './campaigns/schedule/campaign-scheduler.service.js';
+import { ScheduledCampaignsQuery } from './campaigns/schedule/scheduled-campaigns.query.js';
+import { ScheduledCampaignsService } from './campaigns/schedule/scheduled-campaigns.service.js';
+import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
+import { CampaignDispatchService } from './sending/queueing/campaign-dispatch.service.js';
+import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
+import { CampaignFinishQuery } from './sending/engine/campaign-finish.query.js';
+import { CampaignPreparation } from './sending/preparation/campaign-preparation.service.js';
+import { CampaignRetryDeliveriesService } from './sending/queueing/campaign-retry-deliveries.service.js';
+import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
+import {
+  DeliveryEngine,
+  DeliverySenderFactory,
+  DeliverySources,
+} from './sending/engine/delivery-engine.service.js';
+import { DeliveryJournal } from './sending/engine/delivery-journal.service.js';
+import { DeliveryPacing } from './sending/pacing/delivery-pacing.service.js';
+import { DeliveryTransports } from './sending/transports/delivery-transports.service.js';
+import { DestinationPace } from './sending/pacing/destination-pace.service.js';
+import { MailBatches } from './sending/preparation/mail-batches.service.js';
+import { SendingPolicies } from './sending/mails/sending-policies.service.js';
+import { MailSigning } from './sending/mails/mail-signing.service.js';
+import { OptInComposer } from './sending/mails/opt-in-composer.service.js';
+import { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
+import { OptInPreparation } from './sending/preparation/opt-in-preparation.service.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
-import { ReportedDistrust } from './deliveries/reported-distrust.service.js';
-import { ReturnedDeliveries } from './deliveries/returned-deliveries.service.js';
-import { SlowedDestinations } from './deliveries/slowed-destinations.js';
-import { WarmUpPace } from './deliveries/warm-up-pace.service.js';
-import { TestMailPreparation } from './deliveries/test-mail-preparation.js';
-import { OpenAiCompatibleModel } from './campaign-reports/language-model/openai-compatible.model.js';
-import { ReportDrafts } from './campaign-reports/report-draft.repository.js';
-import { ReportFactsQuery } from './campaign-reports/report-facts.query.js';
-import { loadReportLocale } from './campaign-reports/report-locales.js';
-import { REPORT_MODEL, ReportWritingService } from './campaign-reports/report-writing.service.js';
-import { RequestDueBreakdowns } from './campaign-reports/request-due-breakdowns.task.js';
-import { RequestDueReports } from './campaign-reports/request-due-reports.task.js';
-import { RemoveOldExports } from './reports/remove-old-exports.task.js';
-import { ReportExportMaker } from './reports/report-export-maker.js';
-import { DeliveriesExportMaker } from './reports/deliveries-export-maker.js';
-import { GuardSenders } from './sending-guard/guard-senders.task.js';
-import { GuardSending } from './sending-guard/guard-sending.task.js';
-import { TrimTestInboxes } from './test-inbox/trim-test-inboxes.task.js';
-import { MailboxSimulator } from './tracking/mailbox-simulator.service.js';
-import { SimulatedMailbox } from './tracking/simulated-mailbox.service.js';
+import { ReportedDistrust } from './sending/engine/reported-distrust.service.js';
+import { ReturnedDeliveries } from './sending/engine/returned-deliveries.service.js';
+import { SlowedDestinations } from './sending/pacing/slowed-destinations.service.js';
+import { WarmUpPace } from './sending/pacing/warm-up-pace.service.js';
+import { TestMailPreparation } from './sending/preparation/test-mail-preparation.service.js';
+import { OpenAiCompatibleModel } from './reports/language-model/openai-compatible.model.js';
+import { ReportDrafts } from './reports/writing/report-draft.repository.js';
+import { ReportFactsQuery } from './reports/writing/report-facts.query.js';
+import { loadReportLocale } from './reports/writing/report-locales.query.js';
+import { REPORT_MODEL, ReportWritingService } from './reports/writing/report-writing.service.js';
+import { RequestDueBreakdowns } from './reports/breakdowns/request-due-breakdowns.task.js';
+import { RequestDueReports } from './reports/writing/request-due-reports.task.js';
+import { RemoveOldExports } from './reports/exports/remove-old-exports.task.js';
+import { ReportExportMaker } from './reports/exports/report-export-maker.service.js';
+import { DeliveriesExportMaker } from './reports/exports/deliveries-export-maker.service.js';
+import { GuardSenders } from './sending/guard/guard-senders.task.js';
+import { GuardSending } from './sending/guard/guard-sending.task.js';
+import { TrimTestInboxes } from './sending/test-inbox/trim-test-inboxes.task.js';
+import { MailboxSimulator } from './mailbox-simulator/mailbox-simulator.service.js';
+import { SimulatedMailbox } from './mailbox-simulator/simulated-mailbox.service.js';
 import { MessagingModule } from './messaging.module.js';
 
 /** What only the worker has: the engine and what its jobs call. */
@@ -73,8 +76,6 @@ import { MessagingModule } from './messaging.module.js';
     },
     AutomationMailPreparation,
     CampaignClosingService,
-    CampaignComposer,
-    CampaignDepartures,
     CampaignDispatchService,
     {
       provide: REPORT_MODEL,
@@ -92,15 +93,16 @@ import { MessagingModule } from './messaging.module.js';
     DeliveryEngine,
     DeliveryJournal,
     DeliveryPacing,
+    DeliverySenderFactory,
     DeliverySources,
     DeliveryTransports,
     DestinationPace,
-    EngineTools,
-    MailDepartures,
+    SendingPolicies,
     GuardSenders,
     GuardSending,
+    MailBatches,
     MailErasureService,
-    MailSealing,
+    MailSigning,
     MailboxSimulator,
     OptInComposer,
     OptInDeliveriesService,

@@ -16,18 +16,18 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
 import { prepareProject, SECRETS } from '#testing/system';
-import { consentProof, SignUpService, TopicsService } from '#audience';
+import { audienceEntities, consentProof, SignUpService, TopicsService } from '#audience';
 import { AutomationsWorkerModule } from './automations/automations.module.js';
 import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campaign.js';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
-import { CampaignSendingService } from './campaigns/campaign-sending.service.js';
+import { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
-import { ContentPools } from './content-processes/content-processes.service.js';
-import { CampaignClosingService } from './deliveries/campaign-closing.service.js';
-import { CampaignExpansionService } from './deliveries/campaign-expansion.service.js';
+import { ContentPools } from './content/processes/content-processes.service.js';
+import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
+import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
-import { DeliveryEngine } from './deliveries/delivery-engine.js';
-import { OptInDeliveriesService } from './deliveries/opt-in-deliveries.service.js';
+import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
+import { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
 import { MessagingWorkerModule } from './messaging-worker.module.js';
 
 export const MINUTE = 60_000;
@@ -137,7 +137,7 @@ export class MessagingFixture {
       config,
       clock,
       logger: pino({ level: 'silent' }),
-      entities: [CampaignSchema],
+      entities: [...audienceEntities, CampaignSchema],
       applicationName: 'spec',
       announcer,
     };

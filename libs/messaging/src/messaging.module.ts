@@ -4,52 +4,53 @@ import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
 import { DeliverabilityModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
 import { AutomationsModule } from './automations/automations.module.js';
-import { CampaignAnalysisService } from './campaigns/campaign-analysis.service.js';
-import { CampaignAudienceQuery } from './campaigns/campaign-audience.query.js';
-import { CampaignAnnouncements } from './campaigns/campaign-announcements.service.js';
-import { CampaignArchive } from './campaigns/campaign-archive.service.js';
-import { CampaignControlService } from './campaigns/campaign-control.service.js';
+import { CampaignAnalysisService } from './campaigns/analysis/campaign-analysis.service.js';
+import { CampaignAudienceQuery } from './campaigns/analysis/campaign-audience.query.js';
+import { CampaignAnnouncements } from './campaigns/lifecycle/campaign-announcements.service.js';
+import { CampaignArchive } from './campaigns/lifecycle/campaign-archive.service.js';
+import { CampaignControlService } from './campaigns/lifecycle/campaign-control.service.js';
 import { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
-import { CampaignRetryService } from './campaigns/campaign-retry.service.js';
-import { CampaignSendingService } from './campaigns/campaign-sending.service.js';
+import { CampaignRetryService } from './campaigns/lifecycle/campaign-retry.service.js';
+import { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 import { CampaignUsageQuery } from './campaigns/campaign-usage.query.js';
-import { CampaignStarter } from './campaigns/campaign-starter.service.js';
-import { CampaignStopper } from './campaigns/campaign-stopper.service.js';
+import { CampaignStarter } from './campaigns/lifecycle/campaign-starter.service.js';
+import { CampaignStopper } from './campaigns/lifecycle/campaign-stopper.service.js';
 import { CampaignsQuery } from './campaigns/campaigns.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
-import { ContentReviews } from './campaigns/content-reviews.service.js';
-import { DestinationOutlook } from './campaigns/destination-outlook.service.js';
-import { PreSendAnalysisService } from './campaigns/pre-send-analysis.service.js';
-import { SendingReadiness } from './campaigns/sending-readiness.service.js';
-import { SendersModule } from './campaigns/senders.module.js';
-import { CampaignMailsService } from './deliveries/campaign-mails.service.js';
-import { DeliveryActivityQuery } from './deliveries/delivery-activity.query.js';
-import { CampaignPreviewService, PreviewRecipients } from './deliveries/campaign-preview.service.js';
-import { DeliveriesQuery } from './deliveries/deliveries.query.js';
-import { FailedDeliveriesQuery } from './deliveries/failed-deliveries.query.js';
-import { MailRenderingModule } from './deliveries/mail-rendering.module.js';
+import { ContentReviews } from './campaigns/analysis/content-reviews.service.js';
+import { DestinationOutlook } from './campaigns/analysis/destination-outlook.service.js';
+import { PreSendAnalysisService } from './campaigns/analysis/pre-send-analysis.service.js';
+import { SendingReadiness } from './campaigns/analysis/sending-readiness.service.js';
+import { SendersModule } from './campaigns/senders/senders.module.js';
+import { AutomationMails } from './sending/mails/automation-mails.service.js';
+import { CampaignMailsService } from './sending/mails/campaign-mails.service.js';
+import { DeliveryActivityQuery } from './engagement/events/delivery-activity.query.js';
+import { CampaignPreviewService, PreviewRecipients } from './sending/previews/campaign-preview.service.js';
+import { DeliveriesQuery } from './sending/deliveries.query.js';
+import { FailedDeliveriesQuery } from './campaigns/lifecycle/failed-deliveries.query.js';
+import { MailRenderingModule } from './sending/mails/mail-rendering.module.js';
 import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
-import { TestDeliveriesService } from './deliveries/test-deliveries.service.js';
-import { TestMailsService } from './deliveries/test-mails.service.js';
-import { CampaignBreakdowns } from './campaign-reports/campaign-breakdowns.service.js';
-import { CampaignOverviewQuery } from './campaign-reports/campaign-overview.query.js';
-import { CampaignReportsService } from './campaign-reports/campaign-reports.service.js';
-import { ReportLinks } from './campaign-reports/report-links.service.js';
-import { MailPagesService } from './mail-pages/mail-pages.service.js';
-import { MailViewService } from './mail-pages/mail-view.service.js';
-import { CampaignStatisticsQuery } from './reports/campaign-statistics.query.js';
-import { ReportExportsService } from './reports/report-exports.service.js';
-import { StatisticsCheckQuery } from './reports/statistics-check.query.js';
-import { TimelineQuery } from './reports/timeline.query.js';
-import { SendingStops } from './sending-guard/sending-stops.service.js';
-import { TestInboxQuery } from './test-inbox/test-inbox.query.js';
-import { DeliveryFeedback } from './tracking/delivery-feedback.service.js';
-import { LinkSetsModule } from './tracking/link-sets.module.js';
-import { MailAnnouncements } from './tracking/mail-announcements.service.js';
-import { TrackedEvents } from './tracking/tracked-events.service.js';
-import { TrackedLinks } from './tracking/tracked-links.service.js';
-import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
+import { TestDeliveriesService } from './sending/queueing/test-deliveries.service.js';
+import { TestMailsService } from './sending/previews/test-mails.service.js';
+import { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
+import { CampaignOverviewQuery } from './reports/overview/campaign-overview.query.js';
+import { CampaignReportsService } from './reports/writing/campaign-reports.service.js';
+import { ReportLinks } from './reports/writing/report-links.service.js';
+import { MailPagesService } from './engagement/mail-pages/mail-pages.service.js';
+import { MailViewService } from './sending/previews/mail-view.service.js';
+import { CampaignStatisticsQuery } from './reports/statistics/campaign-statistics.query.js';
+import { ReportExportsService } from './reports/exports/report-exports.service.js';
+import { StatisticsCheckQuery } from './reports/statistics/statistics-check.query.js';
+import { TimelineQuery } from './reports/statistics/timeline.query.js';
+import { SendingStops } from './campaigns/lifecycle/sending-stops.service.js';
+import { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
+import { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
+import { LinkSetsModule } from './engagement/tracking/link-sets.module.js';
+import { MailAnnouncements } from './engagement/events/mail-announcements.service.js';
+import { TrackedEvents } from './engagement/events/tracked-events.service.js';
+import { TrackedLinks } from './engagement/tracking/tracked-links.service.js';
+import { TrackingRecorder } from './engagement/tracking/tracking-recorder.service.js';
 
 /** What both edges use: writing campaigns, their reports, the test inbox, the pages behind mails' links. */
 @Module({
@@ -66,6 +67,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     ThrottlingModule,
   ],
   providers: [
+    AutomationMails,
     CampaignAnalysisService,
     CampaignAudienceQuery,
     CampaignAnnouncements,
@@ -111,6 +113,7 @@ import { TrackingRecorder } from './tracking/tracking-recorder.service.js';
     TrackingRecorder,
   ],
   exports: [
+    AutomationMails,
     CampaignAnalysisService,
     CampaignAnnouncements,
     CampaignArchive,

@@ -4,6 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { accessEntities, ApiKeysService } from '#access';
+import { audienceEntities } from '#audience';
 import { API_SCOPES, ManualClock } from '#kernel';
 import { loadConfig, PlatformModule } from '#platform';
 import { createHttpAdapter, HttpKitModule, useHttpKit } from '#platform/http';
@@ -34,7 +35,7 @@ describe('the audience over HTTP', () => {
     const platform = PlatformModule.register({
       config,
       logger,
-      entities: accessEntities,
+      entities: [...accessEntities, ...audienceEntities],
       applicationName: 'spec',
       clock,
     });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CUSTOM_FIELD_STATUSES, CUSTOM_FIELD_TYPES, type CustomField } from '#audience';
+import { CUSTOM_FIELD_STATUSES, CUSTOM_FIELD_TYPES, type CustomFieldView } from '#audience';
 import { strictBody, timestamp, uuid } from '#platform/http';
 import { leftOut } from '../left-out.js';
 import { prose, requiredLine } from '../text-fields.js';
@@ -102,7 +102,7 @@ export const customFieldView = z
 
 export const customFieldList = z.array(customFieldView);
 
-export function toCustomFieldView(field: CustomField): z.output<typeof customFieldView> {
+export function toCustomFieldView(field: CustomFieldView): z.output<typeof customFieldView> {
   return {
     ...field,
     options: field.options.map(({ value, label }) => ({ value, label })),

@@ -1,7 +1,13 @@
 import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { SegmentMembersQuery, SegmentMembersService, SegmentsQuery, SegmentsService } from '#audience';
+import {
+  SegmentDeletionService,
+  SegmentMembersQuery,
+  SegmentMembersService,
+  SegmentsQuery,
+  SegmentsService,
+} from '#audience';
 import type { ProjectScope } from '#kernel';
 import { API_PREFIX, ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
 import {
@@ -24,6 +30,7 @@ import {
 export class SegmentsController {
   constructor(
     @Inject(SegmentsService) private readonly segments: SegmentsService,
+    @Inject(SegmentDeletionService) private readonly deletion: SegmentDeletionService,
     @Inject(SegmentsQuery) private readonly query: SegmentsQuery,
     @Inject(SegmentMembersService) private readonly membership: SegmentMembersService,
     @Inject(SegmentMembersQuery) private readonly members: SegmentMembersQuery,
@@ -123,7 +130,7 @@ export class SegmentsController {
     problems: [409],
   })
   async delete(@InScope() scope: ProjectScope, @Param('segmentId') segmentId: string): Promise<void> {
-    await this.segments.delete(scope, segmentId);
+    await this.deletion.delete(scope, segmentId);
   }
 
   @Get(':segmentId/members')

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import {
-  type Segment,
   SEGMENT_STATUSES,
   SEGMENT_TYPES,
   type SegmentMember,
   type SegmentPreview,
+  type SegmentView,
 } from '#audience';
 import { emailField, emailText, int64, pageOf, strictBody, timestamp, uuid } from '#platform/http';
 import { leftOut } from '../left-out.js';
@@ -83,7 +83,7 @@ export const segmentPreviewView = z
   .object({ count: int64, sample: z.array(segmentMemberView).max(5) })
   .meta({ id: 'SegmentPreview' });
 
-export function toSegmentView(segment: Segment): z.output<typeof segmentView> {
+export function toSegmentView(segment: SegmentView): z.output<typeof segmentView> {
   return {
     ...segment,
     createdAt: segment.createdAt.toISOString(),

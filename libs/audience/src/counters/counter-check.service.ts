@@ -46,10 +46,11 @@ export class CounterCheckService {
 
   /** Reads all subscribers, consents and suppressions of all projects: seconds per million. */
   check(): Promise<CounterCheck> {
-    return this.database.system(async ({ db }) => {
-      const { rows: counters } = await compared.execute(db);
-      const { rows: statusDifferences } = await staleStatuses.execute(db);
-      const { rows: strayConsents } = await strays.execute(db);
+    return this.database.system(async () => {
+      const tables = this.database.tables();
+      const { rows: counters } = await compared.execute(tables);
+      const { rows: statusDifferences } = await staleStatuses.execute(tables);
+      const { rows: strayConsents } = await strays.execute(tables);
       const differences = counters.filter(({ counter, counted }) => counter !== counted);
       return { counters: counters.length, differences, statusDifferences, strayConsents };
     });
@@ -57,17 +58,16 @@ export class CounterCheckService {
 
   /** Makes the counters what counting says; returns how many were wrong. */
   repair(): Promise<number> {
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql<{ repaired: number }>`select audience.repair_counters() as repaired`.execute(
-        db,
-      );
+    return this.database.system(async () => {
+      const repaired = sql<{ repaired: number }>`select audience.repair_counters() as repaired`;
+      const { rows } = await repaired.execute(this.database.tables());
       return rows[0]!.repaired;
     });
   }
 }
 
 const compared = sql<CounterDifference>`
-  select environment_id as "environmentId", kind, key, state, sum(counter)::bigint as counter,
+  select environment_id, kind, key, state, sum(counter)::bigint as counter,
     sum(counted)::bigint as counted
   from (
     select environment_id, kind, key, state, value as counter, 0 as counted from audience.counter_values
@@ -80,7 +80,7 @@ const compared = sql<CounterDifference>`
 
 /** `subscriberStatus` of all at once. */
 const staleStatuses = sql<StatusDifference>`
-  select d.environment_id as "environmentId", d.status, d.derived, count(*) as subscribers
+  select d.environment_id, d.status, d.derived, count(*) as subscribers
   from (
     select b.environment_id, b.status,
       coalesce(${statusOfSuppressed(sql`s.reason`)}, k.status, ${sql.lit(STATUS_WITHOUT_CONSENT)}) as derived
@@ -96,7 +96,7 @@ const staleStatuses = sql<StatusDifference>`
 `;
 
 const strays = sql<StrayConsents>`
-  select c.environment_id as "environmentId", m.missing, count(*) as consents
+  select c.environment_id, m.missing, count(*) as consents
   from audience.consents c
   left join audience.subscribers b on b.id = c.subscriber_id and b.environment_id = c.environment_id
   left join audience.topics t on t.id = c.topic_id and t.environment_id = c.environment_id

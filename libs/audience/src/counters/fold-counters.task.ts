@@ -20,10 +20,9 @@ export class FoldCounters extends PeriodicTask {
 
   /** Returns how many deltas it took. */
   #fold(): Promise<number> {
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql<{
-        folded: number;
-      }>`select audience.fold_counters(${CHUNK}) as folded`.execute(db);
+    return this.database.system(async () => {
+      const folded = sql<{ folded: number }>`select audience.fold_counters(${CHUNK}) as folded`;
+      const { rows } = await folded.execute(this.database.tables());
       return rows[0]!.folded;
     });
   }

@@ -1,3 +1,6 @@
+import { InvalidStateError } from '#kernel';
+import { patched } from '../patched.js';
+
 export const CUSTOM_FIELD_TYPES = [
   'TEXT',
   'LONG_TEXT',
@@ -23,29 +26,62 @@ export interface CustomFieldOption {
   readonly label: string;
 }
 
-/** What a value is checked against. */
-export interface CustomFieldDefinition {
-  readonly key: string;
-  readonly type: CustomFieldType;
-  readonly displayName: string;
+/** What a project wants to know of its subscribers beside their name and phone. */
+export class CustomField {
+  readonly id!: string;
+  readonly environmentId!: number;
+  readonly key!: string;
+  readonly type!: CustomFieldType;
+  displayName!: string;
+  description!: string | null;
   /** Whether a new subscriber must have a value, which cannot be cleared. */
-  readonly isRequired: boolean;
+  isRequired!: boolean;
   /** What templates say where a subscriber has no value; never written to the subscriber. */
-  readonly defaultValue: string | null;
+  defaultValue!: string | null;
   /** In their order; empty unless SELECT or MULTI_SELECT. */
-  readonly options: readonly CustomFieldOption[];
-  readonly status: CustomFieldStatus;
+  options!: readonly CustomFieldOption[];
+  status!: CustomFieldStatus;
+  readonly createdAt!: Date;
+  updatedAt!: Date;
+  archivedAt!: Date | null;
+
+  /** Throws InvalidStateError. */
+  change(patch: CustomFieldPatch, now: Date): void {
+    if (this.status === 'ARCHIVED') {
+      throw new InvalidStateError('An archived custom field cannot be changed.', 'ARCHIVED', ['ACTIVE']);
+    }
+    if (patched(this, SETTINGS, patch)) this.updatedAt = now;
+  }
+
+  /** Again: nothing happens. */
+  archive(now: Date): void {
+    if (this.status === 'ARCHIVED') return;
+    this.status = 'ARCHIVED';
+    this.archivedAt = now;
+    this.updatedAt = now;
+  }
 }
 
-/** What a project wants to know of its subscribers beside their name and phone. */
-export interface CustomField extends CustomFieldDefinition {
-  readonly id: string;
-  readonly description: string | null;
+const SETTINGS = ['displayName', 'description', 'isRequired', 'defaultValue', 'options'] as const;
+
+/** What can change of a field: its key and its type stay. */
+export type CustomFieldSettings = Pick<CustomField, (typeof SETTINGS)[number]>;
+
+/** What is left out stays; the options are replaced as a whole. */
+export type CustomFieldPatch = {
+  readonly [Setting in keyof CustomFieldSettings]?: CustomFieldSettings[Setting] | undefined;
+};
+
+/** A field of the project or of the system. */
+export type CustomFieldView = Readonly<Omit<CustomField, 'environmentId' | 'change' | 'archive'>> & {
   readonly isSystem: boolean;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-  readonly archivedAt: Date | null;
-}
+};
+
+/** What a value is checked against. */
+export type CustomFieldDefinition = Pick<
+  CustomFieldView,
+  'key' | 'type' | 'displayName' | 'isRequired' | 'defaultValue' | 'options' | 'status'
+>;
 
 /**
  * A value as it is stored, in the JSON object `subscribers.custom_fields`, and returned:

@@ -1,10 +1,27 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import { Database, prepared } from '#platform';
-import type { CustomField, CustomFieldDefinition } from './custom-field.js';
-import { customFieldColumns, CustomFieldRepository } from './custom-field.repository.js';
+import { CompiledOnce, Database, prepared } from '#platform';
+import type { AudienceTables } from '../audience-tables.js';
+import type { CustomFieldDefinition, CustomFieldView } from './custom-field.js';
+import { CustomFieldRepository } from './custom-field.repository.js';
 import { SYSTEM_FIELDS, systemFieldOf } from './system-fields.js';
+
+const fieldsOf = (tables: Kysely<AudienceTables>, environmentId: number) =>
+  tables
+    .selectFrom('audience.custom_fields')
+    .select(['id', 'key', 'type', 'displayName', 'description', 'isRequired', 'defaultValue', 'options'])
+    .select(['status', 'createdAt', 'updatedAt', 'archivedAt', sql<boolean>`false`.as('isSystem')])
+    .where('environmentId', '=', environmentId);
+
+/** Asked for whenever values are written. */
+const ACTIVE = new CompiledOnce((tables: Kysely<AudienceTables>, environmentId: number) =>
+  fieldsOf(tables, environmentId)
+    .modifyFront(prepared)
+    .where('status', '=', 'ACTIVE')
+    .orderBy('createdAt')
+    .orderBy('id'),
+);
 
 /** Reads the custom fields of a project. */
 @Injectable()
@@ -15,14 +32,14 @@ export class CustomFieldsQuery {
   ) {}
 
   /** The system's fields, then the project's active ones, oldest first. */
-  async list(scope: ProjectScope): Promise<readonly CustomField[]> {
+  async list(scope: ProjectScope): Promise<readonly CustomFieldView[]> {
     return [...SYSTEM_FIELDS, ...(await this.#active(scope))];
   }
 
   /** A field of the system or of the project, archived ones included. Throws NotFoundError. */
-  async byKey(scope: ProjectScope, key: string): Promise<CustomField> {
-    const field = systemFieldOf(key) ?? (key.includes('\u0000') ? null : await this.fields.find(scope, key));
-    if (field === null) throw new NotFoundError();
+  async byKey(scope: ProjectScope, key: string): Promise<CustomFieldView> {
+    const field = systemFieldOf(key) ?? (await this.#find(scope, key));
+    if (field === undefined) throw new NotFoundError();
     return field;
   }
 
@@ -45,14 +62,14 @@ export class CustomFieldsQuery {
     });
   }
 
-  #active(scope: ProjectScope): Promise<readonly CustomField[]> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<CustomField>`${prepared}
-        select ${customFieldColumns} from audience.custom_fields
-        where environment_id = ${scope.environmentId} and status = 'ACTIVE'
-        order by created_at, id
-      `.execute(db);
-      return rows;
-    });
+  #active(scope: ProjectScope): Promise<readonly CustomFieldView[]> {
+    return this.database.transaction(scope, () => ACTIVE.run(this.database.tables(), scope.environmentId));
+  }
+
+  async #find(scope: ProjectScope, key: string): Promise<CustomFieldView | undefined> {
+    if (key.includes('\u0000')) return undefined;
+    return this.database.transaction(scope, () =>
+      fieldsOf(this.database.tables(), scope.environmentId).where('key', '=', key).executeTakeFirst(),
+    );
   }
 }

@@ -1,36 +1,20 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import {
-  Clock,
-  DomainValidationError,
-  InvalidStateError,
-  newId,
-  NotFoundError,
-  type ProjectScope,
-} from '#kernel';
+import { Clock, DomainValidationError, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { AudienceFeatures, refuseUnlessIncluded } from '../plan/audience-features.js';
-import { type CustomField, MAX_ACTIVE_FIELDS } from './custom-field.js';
-import { CustomFieldRepository, type CustomFieldSettings } from './custom-field.repository.js';
+import {
+  type CustomField,
+  type CustomFieldPatch,
+  type CustomFieldView,
+  MAX_ACTIVE_FIELDS,
+} from './custom-field.js';
+import { CustomFieldRepository } from './custom-field.repository.js';
 import { configFaults, goneOptions } from './custom-field-config.js';
+import { CustomFieldsQuery } from './custom-fields.query.js';
 import { isReservedKey, systemFieldOf } from './system-fields.js';
 
 /** A new field: not required, without a default and without options, unless it says otherwise. */
-export type NewCustomField = Pick<CustomField, 'key' | 'type' | 'displayName'> &
-  CustomFieldDetails &
-  CustomFieldConfig;
-
-/** What changes of how a field is presented; what is left out stays. */
-export interface CustomFieldDetails {
-  readonly displayName?: string | undefined;
-  readonly description?: string | null | undefined;
-  readonly isRequired?: boolean | undefined;
-}
-
-/** What changes of which values a field has; what is left out stays. The options are replaced as a whole. */
-export interface CustomFieldConfig {
-  readonly options?: CustomField['options'] | undefined;
-  readonly defaultValue?: string | null | undefined;
-}
+export type NewCustomField = Pick<CustomField, 'key' | 'type' | 'displayName'> & CustomFieldPatch;
 
 /** Makes custom fields, changes and archives them. Values that subscribers have always stay as they are. */
 @Injectable()
@@ -38,6 +22,7 @@ export class CustomFieldsService {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(CustomFieldRepository) private readonly fields: CustomFieldRepository,
+    @Inject(CustomFieldsQuery) private readonly query: CustomFieldsQuery,
     @Inject(Clock) private readonly clock: Clock,
     @Optional() @Inject(AudienceFeatures) private readonly features: AudienceFeatures | undefined,
   ) {}
@@ -46,65 +31,58 @@ export class CustomFieldsService {
    * An archived field's key may be used again; the values that subscribers kept then count again, so the new field
    * must take them: its type is the same and no option in use is missing. Throws DomainValidationError.
    */
-  create(scope: ProjectScope, input: NewCustomField): Promise<CustomField> {
+  create(scope: ProjectScope, input: NewCustomField): Promise<CustomFieldView> {
     const { key, type, displayName, description = null, isRequired = false } = input;
     const { defaultValue = null, options = [] } = input;
-    const field = { id: newId(), key, type, displayName, description, isRequired, defaultValue, options };
+    const field = { key, type, displayName, description, isRequired, defaultValue, options };
     return this.database.transaction(scope, async () => {
       await refuseUnlessIncluded(this.features, scope, 'customFields');
       await this.fields.lockDefinitions(scope);
-      const errors = { ...configFaults(field), ...(await this.#keyFaults(scope, field)) };
-      refuse(errors);
-      return this.fields.put(scope, field, this.clock.now());
+      refuse({ ...configFaults(field), ...(await this.#keyFaults(scope, field)) });
+      await this.fields.put(scope, field, this.clock.now());
+      return this.query.byKey(scope, key);
     });
   }
 
-  /** Throws NotFoundError, InvalidStateError. */
-  updateDetails(scope: ProjectScope, key: string, patch: CustomFieldDetails): Promise<CustomField> {
-    return this.#update(scope, key, (field) => {
-      const {
-        displayName = field.displayName,
-        description = field.description,
-        isRequired = field.isRequired,
-      } = patch;
-      return { ...field, displayName, description, isRequired };
-    });
+  /** How it is presented. Throws NotFoundError, InvalidStateError. */
+  updateDetails(
+    scope: ProjectScope,
+    key: string,
+    patch: Pick<CustomFieldPatch, 'displayName' | 'description' | 'isRequired'>,
+  ): Promise<CustomFieldView> {
+    return this.#change(scope, key, (field) => field.change(patch, this.clock.now()));
   }
 
-  /** Throws NotFoundError, DomainValidationError when an option in use would go, InvalidStateError. */
-  updateConfig(scope: ProjectScope, key: string, patch: CustomFieldConfig): Promise<CustomField> {
-    return this.#update(scope, key, async (field) => {
+  /** Which values it has. Throws NotFoundError, DomainValidationError when an option in use would go, InvalidStateError. */
+  updateConfig(
+    scope: ProjectScope,
+    key: string,
+    patch: Pick<CustomFieldPatch, 'options' | 'defaultValue'>,
+  ): Promise<CustomFieldView> {
+    return this.#change(scope, key, async (field) => {
       const { defaultValue = field.defaultValue, options = field.options } = patch;
-      const next = { ...field, defaultValue, options };
+      const next = { type: field.type, defaultValue, options };
       refuse({ ...configFaults(next), ...(await this.#optionFaults(scope, field, next)) });
-      return next;
+      field.change(patch, this.clock.now());
     });
   }
 
   /** Again: nothing happens. Throws NotFoundError, InvalidStateError. */
-  archive(scope: ProjectScope, key: string): Promise<void> {
-    return this.database.transaction(scope, async () => {
-      await this.fields.lockDefinitions(scope);
-      const field = await this.#own(scope, key);
-      if (field.status === 'ACTIVE') await this.fields.archive(scope, field.id, this.clock.now());
-    });
+  async archive(scope: ProjectScope, key: string): Promise<void> {
+    await this.#change(scope, key, (field) => field.archive(this.clock.now()));
   }
 
-  #update(
+  #change(
     scope: ProjectScope,
     key: string,
-    change: (field: CustomField) => CustomFieldSettings | Promise<CustomFieldSettings>,
-  ): Promise<CustomField> {
+    change: (field: CustomField) => void | Promise<void>,
+  ): Promise<CustomFieldView> {
     return this.database.transaction(scope, async () => {
       await this.fields.lockDefinitions(scope);
       const field = await this.#own(scope, key);
-      // What the change itself refuses comes before what the state does.
-      const settings = await change(field);
-      if (field.status === 'ARCHIVED') {
-        throw new InvalidStateError('An archived custom field cannot be changed.', 'ARCHIVED', ['ACTIVE']);
-      }
-      if (JSON.stringify(settings) === JSON.stringify(field)) return field;
-      return this.fields.update(scope, field.id, settings, this.clock.now());
+      await change(field);
+      await this.database.em.flush();
+      return this.query.byKey(scope, key);
     });
   }
 

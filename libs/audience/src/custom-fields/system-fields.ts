@@ -1,10 +1,10 @@
-import type { CustomField } from './custom-field.js';
+import type { CustomFieldView } from './custom-field.js';
 
 /** When the service began to have them: they are the same in every project. */
 const SINCE = new Date('2026-11-21T00:00:00.000Z');
 
 /** What every subscriber has besides custom fields, listed with them for forms and imports to choose from. */
-export const SYSTEM_FIELDS: readonly CustomField[] = [
+export const SYSTEM_FIELDS: readonly CustomFieldView[] = [
   systemField('019aa2a0-0000-7000-8000-000000000001', 'email', 'EMAIL', 'E-mail address', true),
   systemField('019aa2a0-0000-7000-8000-000000000002', 'first_name', 'TEXT', 'First name', false),
   systemField('019aa2a0-0000-7000-8000-000000000003', 'last_name', 'TEXT', 'Last name', false),
@@ -14,7 +14,7 @@ export const SYSTEM_FIELDS: readonly CustomField[] = [
 /** Keys of the form of a custom field's that mean something else in programs which read the values. */
 const RESERVED_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-export function systemFieldOf(key: string): CustomField | null {
+export function systemFieldOf(key: string): CustomFieldView | null {
   return SYSTEM_FIELDS.find((field) => field.key === key) ?? null;
 }
 
@@ -26,10 +26,10 @@ export function isReservedKey(key: string): boolean {
 function systemField(
   id: string,
   key: string,
-  type: CustomField['type'],
+  type: CustomFieldView['type'],
   displayName: string,
   isRequired: boolean,
-): CustomField {
+): CustomFieldView {
   return {
     id,
     key,

@@ -28,12 +28,12 @@ export class SubscriberEventsService {
     const id = newId();
     const now = this.clock.now();
     const fault = occurredAt === undefined ? null : occurrenceFault(occurredAt, now);
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       // Held, so that an event of somebody who is erased at this moment is not left behind.
       const { rows } = await sql<{ id: string }>`
         select id from audience.subscribers
         where environment_id = ${environmentOf(scope)} and email_key = ${key} for key share
-      `.execute(db);
+      `.execute(this.database.tables());
       const subscriberId = rows[0]?.id;
       if (subscriberId === undefined) throw new NotFoundError();
       if (fault !== null) throw new DomainValidationError({ occurredAt: fault });
@@ -41,7 +41,7 @@ export class SubscriberEventsService {
         insert into audience.subscriber_events (id, occurred_at, environment_id, subscriber_id, name, properties, created_at)
         values (${id}, ${occurredAt ?? now}, ${scope.environmentId}, ${subscriberId}, ${name},
           ${JSON.stringify(properties)}::jsonb, ${now})
-      `.execute(db);
+      `.execute(this.database.tables());
       return id;
     });
   }

@@ -4,7 +4,7 @@ import type { SubscriberOutcome } from '../consents/consent-writer.repository.js
 import type { CustomFieldDefinition, CustomFieldValues } from '../custom-fields/custom-field.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
 import type { SubscriberFields } from '../subscribers/subscriber.js';
-import type { Topic } from '../topics/topic.js';
+import type { GrantableTopic } from '../topics/topic.js';
 import type { FaultyRow, ReadRow } from './import-row.js';
 import { WHOLE_ROW } from './import.js';
 
@@ -68,7 +68,7 @@ export class ImportDecisions {
   /** Notes who took a consent back: it stays so. */
   noteRefusals(
     outcomes: readonly SubscriberOutcome[],
-    topics: readonly Topic[],
+    topics: readonly GrantableTopic[],
     topicKeys: readonly string[],
   ): void {
     const refused = outcomes.filter(({ from }) => from === 'UNSUBSCRIBED');

@@ -6,13 +6,13 @@ import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import { definitionsDigest } from '../custom-fields/definitions-digest.js';
 import { SubscriberLimitService } from '../plan/subscriber-limit.service.js';
-import { grantFault, type Topic } from '../topics/topic.js';
+import { type GrantableTopic, grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import type { ImportPlan } from './import.repository.js';
 
 /** What rows are applied by: the project as it stays until the transaction ends. */
 export interface ImportTerms {
-  readonly topics: readonly Topic[];
+  readonly topics: readonly GrantableTopic[];
   /** What new subscribers consent to. */
   readonly first: FirstConsents;
   readonly definitions: readonly CustomFieldDefinition[];

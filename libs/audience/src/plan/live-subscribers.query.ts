@@ -10,10 +10,10 @@ export class LiveSubscribersQuery {
 
   /** In the live environments of all projects of the scope's tenant; from the counters, not by counting rows. */
   ofTenant(scope: ProjectScope): Promise<number> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ count: number }>`
         select audience.live_subscribers_of_tenant() as count
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows[0]?.count ?? 0;
     });
   }

@@ -41,11 +41,11 @@ export class SubscriberLimitService {
     if (scope.environment !== 'LIVE' || this.limit === undefined) return { granted: wanted, max: UNLIMITED };
     const max = await this.limit.max(scope);
     if (max === UNLIMITED) return { granted: wanted, max };
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ granted: number }>`${prepared}
         select audience.reserve_subscribers(${wanted}::int, ${max}::bigint,
           ${wanted === 1 ? ROOM_FOR_ALL : ROOM_FOR_IMPORTS}::bigint) as granted
-      `.execute(db);
+      `.execute(this.database.tables());
       return { granted: rows[0]!.granted, max };
     });
   }

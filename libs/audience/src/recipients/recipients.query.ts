@@ -44,9 +44,9 @@ export class RecipientsQuery {
   /** How many the audience has: of the topics, and of at least one of the segments if any are named. */
   count(scope: ProjectScope, { topicIds, segmentIds }: ChosenAudience, asOf: Date): Promise<number> {
     return this.database.transaction(scope, async ({ db }) => {
-      const chosen = await this.#chosen(db, scope, { topicIds, segmentIds }, asOf);
+      const chosen = await this.#chosen(scope, { topicIds, segmentIds }, asOf);
       const { rows } = await sql<{ count: number }>`select count(*) from (${chosen}) a`.execute(db);
-      await endSets(db);
+      await endSets(this.database);
       return rows[0]!.count;
     });
   }
@@ -68,12 +68,12 @@ export class RecipientsQuery {
         delete from audience.frozen_audience_members
         where environment_id = ${scope.environmentId} and audience_id = ${id}
       `.execute(db);
-      const audience = await this.#chosen(db, scope, chosen, asOf);
+      const audience = await this.#chosen(scope, chosen, asOf);
       await sql`
         insert into audience.frozen_audience_members (audience_id, subscriber_id, environment_id)
         select ${id}, a.subscriber_id, ${scope.environmentId} from (${audience}) a
       `.execute(db);
-      await endSets(db);
+      await endSets(this.database);
     });
   }
 
@@ -88,23 +88,22 @@ export class RecipientsQuery {
 
   /** A SELECT of the audience, for which the transaction is prepared: until `endSets`. */
   async #chosen(
-    db: Sql,
     scope: ProjectScope,
     { topicIds, segmentIds }: ChosenAudience,
     asOf: Date,
   ): Promise<RawBuilder<unknown>> {
-    const { people, areChosen } = await this.#people(db, scope, segmentIds, asOf);
+    const { people, areChosen } = await this.#people(scope, segmentIds, asOf);
     return recipientsAmong(sql`${people} where ${areChosen} and`, scope, topicIds, asOf);
   }
 
   /** Whom the segments leave, as a table `b` and a condition; the transaction is prepared for that, until `endSets`. */
-  async #people(db: Sql, scope: ProjectScope, segmentIds: readonly string[], asOf: Date) {
+  async #people(scope: ProjectScope, segmentIds: readonly string[], asOf: Date) {
     if (segmentIds.length === 0) {
-      await prepareForSets(db);
+      await prepareForSets(this.database);
       return { people: sql`audience.subscribers b`, areChosen: sql`true` };
     }
     const areChosen = await this.segments.anyOf(scope, segmentIds, asOf);
-    await prepareForRules(db, scope, areChosen);
+    await prepareForRules(this.database, scope, areChosen);
     return { people: sql`audience.scoped_subscribers b`, areChosen };
   }
 
@@ -119,7 +118,7 @@ export class RecipientsQuery {
     asOf: Date,
   ): Promise<AudienceSurvey> {
     return this.database.transaction(scope, async ({ db }) => {
-      const { people, areChosen } = await this.#people(db, scope, segmentIds, asOf);
+      const { people, areChosen } = await this.#people(scope, segmentIds, asOf);
       if (topicIds.length > 1) await withoutParallelWorkers(db);
       const { rows } = await standings(
         sql`${people} on ${areChosen}`,
@@ -127,7 +126,7 @@ export class RecipientsQuery {
         { topicIds, domains },
         asOf,
       ).execute(db);
-      await endSets(db);
+      await endSets(this.database);
       return surveyOf(rows);
     });
   }

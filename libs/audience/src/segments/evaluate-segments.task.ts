@@ -4,7 +4,6 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database, PeriodicTask } from '#platform';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
 import { SegmentEvaluations } from './segment-evaluations.service.js';
-import { SegmentRepository } from './segment.repository.js';
 
 /** With a turn a minute, no evaluation of a segment in use is older than five minutes. */
 const EVERY_MS = 60_000;
@@ -24,7 +23,6 @@ export class EvaluateSegments extends PeriodicTask {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
-    @Inject(SegmentRepository) private readonly segments: SegmentRepository,
     @Inject(SegmentEvaluations) private readonly evaluations: SegmentEvaluations,
     @Inject(Clock) private readonly clock: Clock,
   ) {
@@ -37,10 +35,8 @@ export class EvaluateSegments extends PeriodicTask {
     for (const segments of Map.groupBy(await this.#stale(), ({ environmentId }) => environmentId).values()) {
       const [scope] = segments;
       if (scope === undefined) continue;
-      const used = await this.#used(
-        scope,
-        segments.map(({ segmentId }) => segmentId),
-      );
+      const ids = segments.map(({ segmentId }) => segmentId);
+      const used = await this.database.transaction(scope, () => this.usage.usedAmong('segment', scope, ids));
       for (const { segmentId, isDue } of segments) {
         if (!isDue && !used.has(segmentId)) continue;
         await this.evaluations.evaluate(scope, segmentId).catch((error: unknown) => failures.push(error));
@@ -52,22 +48,14 @@ export class EvaluateSegments extends PeriodicTask {
 
   #stale(): Promise<readonly StaleSegment[]> {
     const before = new Date(this.clock.now().getTime() - FRESH_MS);
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
       const { rows } = await sql<StaleSegment>`
-        select s.id as "segmentId", s.is_due as "isDue", e.tenant_id as "tenantId", e.project_id as "projectId",
-          e.environment_id as "environmentId", e.environment
+        select s.id as segment_id, s.is_due, e.tenant_id, e.project_id, e.environment_id, e.environment
         from audience.segments s cross join lateral access.find_environment(s.environment_id) e
         where s.type = 'DYNAMIC' and (s.is_due or s.evaluated_at <= ${before}) and s.status <> 'ARCHIVED'
         order by s.evaluated_at nulls first, s.id
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows;
-    });
-  }
-
-  #used(scope: ProjectScope, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.database.transaction(scope, async () => {
-      const named = await this.segments.namedByOthers(scope, ids);
-      return new Set([...named, ...(await this.usage.usedAmong('segment', scope, ids))]);
     });
   }
 }

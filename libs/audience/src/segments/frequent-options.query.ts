@@ -39,7 +39,7 @@ export async function frequentOptions(
         else 0 end)
     where b.environment_id = ${scope.environmentId}
   `;
-  const { rows } = await database.transaction(scope, ({ db }) => sampled.execute(db));
+  const { rows } = await database.transaction(scope, () => sampled.execute(database.tables()));
   const frequent = rows[0]?.frequent ?? [];
   return new Set(asked.flatMap(({ test }, index) => (frequent[index] === true ? [test] : [])));
 }

@@ -1,10 +1,19 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { AudienceTables } from '../audience-tables.js';
 import { ActivityCatalogue } from './activity-catalogue.query.js';
 import type { KnownField, KnownSegment, RuleCatalogue } from './rule-catalogue.js';
-import type { RuleReferences } from './rule-reader.js';
+import {
+  parseRuleText,
+  type ReadRules,
+  readRules,
+  referencesIn,
+  type RuleErrors,
+  type RuleReadingOptions,
+  type RuleReferences,
+} from './rule-reader.js';
 import { knownSegments, type SegmentLinks } from './segment-graph.js';
 
 /** Looks up what rules name. */
@@ -14,6 +23,22 @@ export class RuleCatalogueQuery {
     @Inject(Database) private readonly database: Database,
     @Inject(ActivityCatalogue) private readonly activity: ActivityCatalogue,
   ) {}
+
+  /**
+   * Rules of a text against what the project has, with the topics that they name; or every fault by its path. `self` is the
+   * segment that they are for, null for a new one or none; see `readRules` for the rest.
+   */
+  async read(
+    scope: ProjectScope,
+    text: string,
+    { self = null, ...reading }: RuleReadingOptions & { readonly self?: string | null },
+  ): Promise<{ readonly rules: ReadRules; readonly topicIds: string[] } | { readonly errors: RuleErrors }> {
+    const parsed = parseRuleText(text, reading.root);
+    if ('errors' in parsed) return parsed;
+    const catalogue = await this.find(scope, referencesIn(parsed.json), self);
+    const result = readRules(parsed.json, catalogue, reading);
+    return 'errors' in result ? result : { ...result, topicIds: [...catalogue.topics.values()] };
+  }
 
   /** All that is there of what the rules of `self` name; `self` is null for rules of no segment yet. */
   async find(scope: ProjectScope, references: RuleReferences, self: string | null): Promise<RuleCatalogue> {
@@ -36,12 +61,16 @@ export class RuleCatalogueQuery {
 
   async #topics(scope: ProjectScope, keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
     if (keys.length === 0) return new Map();
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ id: string; key: string }>`
-        select id, topic_key as key from audience.topics
-        where environment_id = ${scope.environmentId} and topic_key = any(${asText(keys)}::text[]) and deleted_at is null
-      `.execute(db);
-      return new Map(rows.map(({ id, key }) => [key, id]));
+    return this.database.transaction(scope, async () => {
+      const topics = await this.database
+        .tables<AudienceTables>()
+        .selectFrom('audience.topics')
+        .select(['id', 'topicKey'])
+        .where('environmentId', '=', scope.environmentId)
+        .where('topicKey', '=', anyOf(keys))
+        .where('deletedAt', 'is', null)
+        .execute();
+      return new Map(topics.map(({ id, topicKey }) => [topicKey, id]));
     });
   }
 
@@ -50,28 +79,31 @@ export class RuleCatalogueQuery {
     keys: readonly string[],
   ): Promise<ReadonlyMap<string, KnownField>> {
     if (keys.length === 0) return new Map();
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<KnownField & { key: string }>`
-        select key, type, status, options from audience.custom_fields
-        where environment_id = ${scope.environmentId} and key = any(${asText(keys)}::text[])
-      `.execute(db);
-      return new Map(rows.map(({ key, ...field }) => [key, field]));
+    return this.database.transaction(scope, async () => {
+      const fields = await this.database
+        .tables<AudienceTables>()
+        .selectFrom('audience.custom_fields')
+        .select(['key', 'type', 'status', 'options'])
+        .where('environmentId', '=', scope.environmentId)
+        .where('key', '=', anyOf(keys))
+        .execute();
+      return new Map(fields.map(({ key, ...field }) => [key, field]));
     });
   }
 
   #segments(scope: ProjectScope, self: string | null): Promise<ReadonlyMap<string, KnownSegment>> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<SegmentLinks>`
-        select s.id, s.segment_key as "segmentKey", s.condition_count as "conditionCount",
+        select s.id, s.segment_key, s.condition_count,
           array(select r.used_segment_id from audience.segment_references r where r.segment_id = s.id) as uses
         from audience.segments s where s.environment_id = ${scope.environmentId}
-      `.execute(db);
+      `.execute(this.database.tables());
       return knownSegments(rows, self);
     });
   }
 }
 
 /** PostgreSQL has no text with a NUL. */
-function asText(keys: readonly string[]): string[] {
-  return keys.filter((key) => !key.includes('\u0000') && key.isWellFormed());
+function anyOf(keys: readonly string[]): RawBuilder<string> {
+  return sql`any(${keys.filter((key) => !key.includes('\u0000') && key.isWellFormed())}::text[])`;
 }

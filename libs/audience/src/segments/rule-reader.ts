@@ -74,14 +74,18 @@ export function referencesIn(json: unknown): RuleReferences {
   };
 }
 
-/**
- * Reads `{"version":1,"where":node}` against what the project has: the rules, or every fault by its path.
- * With `stored` the rules were accepted before, and what they name may be gone since.
- */
+export interface RuleReadingOptions {
+  /** The rules were accepted before, and what they name may be gone since. */
+  readonly stored?: boolean;
+  /** What the paths of faults begin with. */
+  readonly root?: string;
+}
+
+/** Reads `{"version":1,"where":node}` against what the project has: the rules, or every fault by its path. */
 export function readRules(
   json: unknown,
   catalogue: RuleCatalogue,
-  { stored = false, root = RULES }: { readonly stored?: boolean; readonly root?: string } = {},
+  { stored = false, root = RULES }: RuleReadingOptions = {},
 ): { readonly rules: ReadRules } | { readonly errors: RuleErrors } {
   const faults = new RuleFaults();
   const reader = new NodeReader({ catalogue, faults, stored });

@@ -1,19 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, environmentOf, type Sql, unestimated } from '#platform';
+import { Database, environmentOf, unestimated } from '#platform';
+import type { AudienceTables } from '../audience-tables.js';
+import type { Segment } from './segment.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
+import { SegmentRepository, segmentsOf } from './segment.repository.js';
 import { endSets, prepareForRules } from './set-plans.query.js';
 
 /** What a client that waits for an evaluation is willing to wait. */
 const PATIENCE_MS = 8_000;
 /** PostgreSQL's query_canceled. */
 const CANCELED = '57014';
-
-interface DynamicSegment {
-  readonly id: string;
-  readonly evaluatedAt: Date | null;
-}
 
 /**
  * Compares who is in a dynamic segment with who was, in one statement however large it is, and writes down who
@@ -23,6 +21,7 @@ interface DynamicSegment {
 export class SegmentEvaluations {
   constructor(
     @Inject(Database) private readonly database: Database,
+    @Inject(SegmentRepository) private readonly segments: SegmentRepository,
     @Inject(SegmentPredicates) private readonly predicates: SegmentPredicates,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -46,99 +45,76 @@ export class SegmentEvaluations {
 
   /** The worker's next turn does it, and not only when it has become too old; whoever evaluates it now need not be asked. */
   #askFor(scope: ProjectScope, segmentId: string): Promise<unknown> {
-    return this.database.transaction(scope, ({ db }) =>
-      sql`
-        update audience.segments set is_due = true
-        where id = (
-          select id from audience.segments where environment_id = ${scope.environmentId} and id = ${segmentId}
-          for no key update skip locked
-        )
-      `.execute(db),
-    );
+    return this.database.transaction(scope, () => {
+      const tables = this.database.tables<AudienceTables>();
+      const segment = segmentsOf(tables, scope).select('id').where('id', '=', segmentId);
+      const free = segment.forNoKeyUpdate().skipLocked();
+      return tables.updateTable('audience.segments').set({ isDue: true }).where('id', '=', free).execute();
+    });
   }
 
   #evaluate(scope: ProjectScope, segmentId: string, patienceMs: number | null): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       if (patienceMs !== null)
-        await sql`select set_config('statement_timeout', ${String(patienceMs)}, true)`.execute(db);
-      const segment = await lock(db, scope, segmentId);
-      if (segment === null) return;
+        await sql`select set_config('statement_timeout', ${String(patienceMs)}, true)`.execute(
+          this.database.tables(),
+        );
+      const segment = await this.segments.lock(scope, segmentId);
+      if (segment?.type !== 'DYNAMIC') return;
       const now = this.clock.now();
       const predicate = await this.predicates.anyOf(scope, [segmentId], now);
-      await prepareForRules(db, scope, predicate);
+      await prepareForRules(this.database, scope, predicate);
       const memberCount =
         segment.evaluatedAt === null
-          ? await fill(db, scope, segmentId, predicate, now)
-          : await compare(db, scope, segmentId, predicate, now);
-      await endSets(db);
-      await sql`
-        update audience.segments set member_count = ${memberCount}, evaluated_at = ${now}, is_due = false
-        where environment_id = ${scope.environmentId} and id = ${segmentId}
-      `.execute(db);
+          ? await this.#fill(segment, predicate, now)
+          : await this.#compare(segment, predicate, now);
+      await endSets(this.database);
+      segment.evaluate(memberCount, now);
+      await this.segments.save(segment, null);
     });
   }
-}
 
-async function lock(db: Sql, scope: ProjectScope, segmentId: string): Promise<DynamicSegment | null> {
-  const { rows } = await sql<DynamicSegment>`
-    select id, evaluated_at as "evaluatedAt" from audience.segments
-    where environment_id = ${scope.environmentId} and id = ${segmentId} and type = 'DYNAMIC' for no key update
-  `.execute(db);
-  return rows[0] ?? null;
-}
-
-async function fill(
-  db: Sql,
-  { environmentId }: ProjectScope,
-  segmentId: string,
-  predicate: RawBuilder<boolean>,
-  now: Date,
-): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
-    insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
-    select b.id, ${segmentId}, ${environmentId}, ${now} from audience.scoped_subscribers b
-    where b.environment_id = ${environmentId} and ${predicate}
-  `.execute(db);
-  return Number(numAffectedRows);
-}
-
-/**
- * A full join is hashed or merged, whatever the planner believes of a segment that has just grown: as two anti joins
- * the sets were compared row by row. Nobody changes the segment's rows meanwhile, since it is locked, so their places hold.
- */
-async function compare(
-  db: Sql,
-  { environmentId }: ProjectScope,
-  segmentId: string,
-  predicate: RawBuilder<boolean>,
-  now: Date,
-): Promise<number> {
-  const { rows } = await sql<{ members: number }>`
-    with current as materialized (
-      select b.id from audience.scoped_subscribers b where b.environment_id = ${environmentId} and ${predicate}
-    ), difference as materialized (
-      select c.id as comes, m.place as goes
-      from current c full join (
-        select subscriber_id, ctid as place from audience.segment_members
-        where environment_id = ${environmentOf({ environmentId })} and segment_id = ${unestimated(segmentId, 'uuid')}
-      ) m on m.subscriber_id = c.id
-      where c.id is null or m.subscriber_id is null
-    ), gone as (
-      delete from audience.segment_members
-      where ctid = any(array(select goes from difference where goes is not null)) and environment_id = ${environmentId}
-      returning subscriber_id
-    ), come as (
+  async #fill({ environmentId, id }: Segment, predicate: RawBuilder<boolean>, now: Date): Promise<number> {
+    const { numAffectedRows = 0n } = await sql`
       insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
-      select comes, ${segmentId}, ${environmentId}, ${now} from difference where comes is not null
-      returning subscriber_id
-    ), noted as (
-      insert into audience.segment_transitions (environment_id, segment_id, subscriber_id, kind, occurred_at)
-      select ${environmentId}, ${segmentId}, t.subscriber_id, t.kind, ${now}
-      from (select subscriber_id, 'LEFT' as kind from gone union all select subscriber_id, 'ENTERED' from come) t
-    )
-    select count(*) as members from current
-  `.execute(db);
-  return rows[0]!.members;
+      select b.id, ${id}, ${environmentId}, ${now} from audience.scoped_subscribers b
+      where b.environment_id = ${environmentId} and ${predicate}
+    `.execute(this.database.tables());
+    return Number(numAffectedRows);
+  }
+
+  /**
+   * A full join is hashed or merged, whatever the planner believes of a segment that has just grown: as two anti joins
+   * the sets were compared row by row. Nobody changes the segment's rows meanwhile, since it is locked, so their places hold.
+   */
+  async #compare({ environmentId, id }: Segment, predicate: RawBuilder<boolean>, now: Date): Promise<number> {
+    const { rows } = await sql<{ members: number }>`
+      with current as materialized (
+        select b.id from audience.scoped_subscribers b where b.environment_id = ${environmentId} and ${predicate}
+      ), difference as materialized (
+        select c.id as comes, m.place as goes
+        from current c full join (
+          select subscriber_id, ctid as place from audience.segment_members
+          where environment_id = ${environmentOf({ environmentId })} and segment_id = ${unestimated(id, 'uuid')}
+        ) m on m.subscriber_id = c.id
+        where c.id is null or m.subscriber_id is null
+      ), gone as (
+        delete from audience.segment_members
+        where ctid = any(array(select goes from difference where goes is not null)) and environment_id = ${environmentId}
+        returning subscriber_id
+      ), come as (
+        insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
+        select comes, ${id}, ${environmentId}, ${now} from difference where comes is not null
+        returning subscriber_id
+      ), noted as (
+        insert into audience.segment_transitions (environment_id, segment_id, subscriber_id, kind, occurred_at)
+        select ${environmentId}, ${id}, t.subscriber_id, t.kind, ${now}
+        from (select subscriber_id, 'LEFT' as kind from gone union all select subscriber_id, 'ENTERED' from come) t
+      )
+      select count(*) as members from current
+    `.execute(this.database.tables());
+    return rows[0]!.members;
+  }
 }
 
 function isCanceled(error: unknown): boolean {

@@ -48,12 +48,11 @@ export class SegmentMembersQuery {
   ): Promise<Page<SegmentMember>> {
     const { id, type } = await this.segments.get(scope, idOrKey);
     if (type === 'DYNAMIC' && page === 0) await this.evaluations.evaluateQuickly(scope, id);
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<Counted<SegmentMember>>`
         select coalesce(s.member_count, 0) as total, p.* from audience.segments s
         left join (
-          select b.id as "subscriberId", b.email, b.first_name as "firstName", b.last_name as "lastName",
-            m.added_at as "addedAt"
+          select b.id as subscriber_id, b.email, b.first_name, b.last_name, m.added_at
           from (
             select m.subscriber_id, m.added_at from audience.segment_members m
             where m.environment_id = ${environmentOf(scope)} and m.segment_id = ${unestimated(id, 'uuid')}
@@ -62,23 +61,23 @@ export class SegmentMembersQuery {
           join audience.subscribers b on b.id = m.subscriber_id
         ) p on true
         where s.environment_id = ${scope.environmentId} and s.id = ${id}
-        order by p."addedAt" desc, p."subscriberId" desc
-      `.execute(db);
+        order by p.added_at desc, p.subscriber_id desc
+      `.execute(this.database.tables());
       return countedPage(rows, itemOf);
     });
   }
 
   /** How many the rules hold for now, and the newest few of them. Throws DomainValidationError. */
   preview(scope: ProjectScope, rules: string): Promise<SegmentPreview> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const now = this.clock.now();
       const predicate = await this.predicates.ofRules(
         scope,
         await this.predicates.read(scope, rules, null),
         now,
       );
-      await prepareForRules(db, scope, predicate);
-      await sql`select set_config('statement_timeout', ${PREVIEW_MS}, true)`.execute(db);
+      await prepareForRules(this.database, scope, predicate);
+      await sql`select set_config('statement_timeout', ${PREVIEW_MS}, true)`.execute(this.database.tables());
       const { rows } = await sql<Counted<SegmentMember>>`
         with matching as materialized (
           select b.id, b.created_at from audience.scoped_subscribers b
@@ -86,16 +85,15 @@ export class SegmentMembersQuery {
         )
         select n.total, p.* from (select count(*) as total from matching) n
         left join (
-          select m.id as "subscriberId", b.email, b.first_name as "firstName", b.last_name as "lastName",
-            ${now}::timestamptz as "addedAt", m.created_at
+          select m.id as subscriber_id, b.email, b.first_name, b.last_name, ${now}::timestamptz as added_at, m.created_at
           from (select id, created_at from matching order by created_at desc, id desc limit ${SAMPLE}) m
           cross join lateral (
             select email, first_name, last_name from audience.subscribers where id = m.id offset 0
           ) b
         ) p on true
-        order by p.created_at desc, p."subscriberId" desc
-      `.execute(db);
-      await endSets(db);
+        order by p.created_at desc, p.subscriber_id desc
+      `.execute(this.database.tables());
+      await endSets(this.database);
       const { items, totalElements } = countedPage(rows, itemOf);
       return { count: totalElements, sample: items };
     });

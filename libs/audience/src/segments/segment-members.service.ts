@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database } from '#platform';
 import { SegmentRepository } from './segment.repository.js';
 import { SegmentsQuery } from './segments.query.js';
 
@@ -34,45 +34,61 @@ export class SegmentMembersService {
   }
 
   #change(scope: ProjectScope, idOrKey: string, people: NamedSubscribers, change: Change): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { id, type } = await this.query.get(scope, idOrKey);
       if (type === 'DYNAMIC') throw notByHand(people);
       // Their locks come before the segment's, as when a subscriber is erased, whose memberships go with it.
       const subscriberIds = await this.#lockSubscribers(scope, people);
       if ((await this.segments.lock(scope, id)) === null) throw new NotFoundError();
-      await write(db, scope, { segmentId: id, subscriberIds, change, at: this.clock.now() });
+      await this.#write(scope, id, subscriberIds, change);
     });
   }
 
   /** Throws DomainValidationError for those who are not known. */
-  #lockSubscribers(
+  async #lockSubscribers(
     scope: ProjectScope,
     { subscriberIds = [], emails = [] }: NamedSubscribers,
   ): Promise<readonly string[]> {
     const ids = subscriberIds.map((id) => id.toLowerCase());
     const keys = emails.map(({ key }) => key);
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ id: string; key: string }>`
-        select b.id, b.email_key as key from audience.subscribers b
-        where b.environment_id = ${scope.environmentId}
-          and (b.id = any(${ids}::uuid[]) or b.email_key = any(${keys}::text[]))
-        order by b.id for key share
-      `.execute(db);
-      const errors = {
-        ...unknown(
-          'subscriberIds',
-          ids,
-          rows.map(({ id }) => id),
-        ),
-        ...unknown(
-          'emails',
-          keys,
-          rows.map(({ key }) => key),
-        ),
-      };
-      if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
-      return rows.map(({ id }) => id);
-    });
+    const { rows } = await sql<{ id: string; key: string }>`
+      select b.id, b.email_key as key from audience.subscribers b
+      where b.environment_id = ${scope.environmentId}
+        and (b.id = any(${ids}::uuid[]) or b.email_key = any(${keys}::text[]))
+      order by b.id for key share
+    `.execute(this.database.tables());
+    const known = new Set(rows.flatMap(({ id, key }) => [id, key]));
+    const errors = { ...unknown('subscriberIds', ids, known), ...unknown('emails', keys, known) };
+    if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
+    return rows.map(({ id }) => id);
+  }
+
+  /** The change, the count and who entered or left, in one statement. */
+  async #write(
+    { environmentId }: ProjectScope,
+    segmentId: string,
+    subscriberIds: readonly string[],
+    change: Change,
+  ): Promise<void> {
+    const at = this.clock.now();
+    const ids = sql`${[...subscriberIds]}::uuid[]`;
+    const changed =
+      change === 'ENTERED'
+        ? sql`insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
+            select id, ${segmentId}, ${environmentId}, ${at} from unnest(${ids}) as person(id)
+            on conflict do nothing returning subscriber_id`
+        : sql`delete from audience.segment_members
+            where environment_id = ${environmentId} and segment_id = ${segmentId} and subscriber_id = any(${ids})
+            returning subscriber_id`;
+    await sql`
+      with changed as (${changed}), noted as (
+        insert into audience.segment_transitions (environment_id, segment_id, subscriber_id, kind, occurred_at)
+        select ${environmentId}, ${segmentId}, subscriber_id, ${change}, ${at} from changed
+      )
+      update audience.segments
+      set member_count = member_count ${change === 'ENTERED' ? sql`+` : sql`-`} (select count(*) from changed)
+      where environment_id = ${environmentId} and id = ${segmentId}
+    `.execute(this.database.tables());
   }
 }
 
@@ -83,41 +99,14 @@ function notByHand({ subscriberIds }: NamedSubscribers): DomainValidationError {
   });
 }
 
-function unknown(field: string, wanted: readonly string[], found: readonly string[]): Record<string, string> {
-  const known = new Set(found);
+function unknown(
+  field: string,
+  wanted: readonly string[],
+  known: ReadonlySet<string>,
+): Record<string, string> {
   return Object.fromEntries(
     wanted.flatMap((each, index) =>
       known.has(each) ? [] : [[`${field}[${index}]`, 'is not a known subscriber']],
     ),
   );
-}
-
-interface Membership {
-  readonly segmentId: string;
-  readonly subscriberIds: readonly string[];
-  readonly change: Change;
-  readonly at: Date;
-}
-
-/** The change, the count and who entered or left, in one statement. */
-async function write(db: Sql, { environmentId }: ProjectScope, membership: Membership): Promise<void> {
-  const { segmentId, subscriberIds, change, at } = membership;
-  const ids = sql`${[...subscriberIds]}::uuid[]`;
-  const changed =
-    change === 'ENTERED'
-      ? sql`insert into audience.segment_members (subscriber_id, segment_id, environment_id, added_at)
-          select id, ${segmentId}, ${environmentId}, ${at} from unnest(${ids}) as person(id)
-          on conflict do nothing returning subscriber_id`
-      : sql`delete from audience.segment_members
-          where environment_id = ${environmentId} and segment_id = ${segmentId} and subscriber_id = any(${ids})
-          returning subscriber_id`;
-  await sql`
-    with changed as (${changed}), noted as (
-      insert into audience.segment_transitions (environment_id, segment_id, subscriber_id, kind, occurred_at)
-      select ${environmentId}, ${segmentId}, subscriber_id, ${change}, ${at} from changed
-    )
-    update audience.segments
-    set member_count = member_count ${change === 'ENTERED' ? sql`+` : sql`-`} (select count(*) from changed)
-    where environment_id = ${environmentId} and id = ${segmentId}
-  `.execute(db);
 }

@@ -7,7 +7,7 @@ import { address, AudienceFixture } from '../audience.fixture.js';
 import { ActivityCatalogue } from './activity-catalogue.query.js';
 import { RuleCatalogueQuery } from './rule-catalogue.query.js';
 import { readRules, referencesIn } from './rule-reader.js';
-import { evaluate, type EventFact, type SubscriberFacts } from './segment-evaluator.js';
+import { evaluate, type EventFact, type SubscriberFacts } from './segment-evaluator.fixture.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 import type { RuleNode } from './segment-rules.js';
 import {

@@ -27,10 +27,7 @@ export class SegmentPredicates {
 
   /** Reads the rules of the segment `self`, null for one that is new. Throws DomainValidationError with every fault. */
   async read(scope: ProjectScope, text: string, self: string | null): Promise<ReadRules> {
-    const parsed = parseRuleText(text);
-    if ('errors' in parsed) throw new DomainValidationError(parsed.errors);
-    const catalogue = await this.catalogue.find(scope, referencesIn(parsed.json), self);
-    const result = readRules(parsed.json, catalogue);
+    const result = await this.catalogue.read(scope, text, { self });
     if ('errors' in result) throw new DomainValidationError(result.errors);
     return result.rules;
   }
@@ -101,16 +98,16 @@ export class SegmentPredicates {
   }
 
   #load(scope: ProjectScope, ids: readonly string[]): Promise<readonly StoredSegment[]> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<StoredSegment>`
         with recursive needed as (
           select id from unnest(${[...ids]}::uuid[]) as wanted(id)
           union
           select r.used_segment_id from needed n join audience.segment_references r on r.segment_id = n.id
         )
-        select s.id, s.segment_key as "segmentKey", s.rules from audience.segments s
+        select s.id, s.segment_key, s.rules from audience.segments s
         where s.environment_id = ${scope.environmentId} and s.id in (select id from needed)
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows;
     });
   }

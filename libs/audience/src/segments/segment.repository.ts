@@ -1,12 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { isUuid, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { isSegmentKey, type Segment, type SegmentFields, type SegmentType } from './segment.js';
-
-/** The columns of a `Segment`, of a table called `s`. */
-export const segmentColumns = sql`s.id, s.segment_key as "segmentKey", s.name, s.description, s.type, s.rules, s.status,
-  s.member_count as "memberCount", s.created_at as "createdAt", s.updated_at as "updatedAt"`;
+import type { AudienceTables } from '../audience-tables.js';
+import { isSegmentKey, Segment } from './segment.js';
 
 /** What the rules of a segment come to. */
 export interface RuleLinks {
@@ -14,94 +11,75 @@ export interface RuleLinks {
   readonly segmentIds: readonly string[];
 }
 
-/** The one segment of this id or key, of a table called `s`; null when none can be meant. */
-export function isSegment(idOrKey: string): RawBuilder<unknown> | null {
-  if (isUuid(idOrKey)) return sql`s.id = ${idOrKey}::uuid`;
-  return isSegmentKey(idOrKey) ? sql`s.segment_key = ${idOrKey}` : null;
+export function segmentsOf(tables: Kysely<AudienceTables>, { environmentId }: ProjectScope) {
+  return tables.selectFrom('audience.segments').where('environmentId', '=', environmentId);
 }
 
-/** The segments of a project, to change them. */
+/** The one of this id or key; null when none can be meant. */
+export function segmentOf(tables: Kysely<AudienceTables>, scope: ProjectScope, idOrKey: string) {
+  const isId = isUuid(idOrKey);
+  if (!isId && !isSegmentKey(idOrKey)) return null;
+  return segmentsOf(tables, scope).where(isId ? 'id' : 'segmentKey', '=', idOrKey);
+}
+
+/** Reads and writes the segments of a project in the open transaction. */
 @Injectable()
 export class SegmentRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Lets only one transaction at a time decide which segments name which: two could else close a cycle together. */
-  lockLinks(scope: ProjectScope): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`select pg_advisory_xact_lock(hashtextextended(${`segments:${scope.environmentId}`}, 0))`.execute(
-        db,
-      );
-    });
+  async lockLinks({ environmentId }: ProjectScope): Promise<void> {
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`segments:${environmentId}`}, 0))`.execute(
+      this.#tables,
+    );
   }
 
-  insert(scope: ProjectScope, id: string, type: SegmentType, fields: SegmentFields, at: Date): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        insert into audience.segments (id, environment_id, segment_key, name, description, type, status, rules,
-          member_count, is_due, created_at, updated_at)
-        values (${id}, ${scope.environmentId}, access.next_key('segment'), ${fields.name}, ${fields.description}, ${type},
-          ${fields.status}, ${fields.rules}, ${type === 'STATIC' ? 0 : null}, ${type === 'DYNAMIC'}, ${at}, ${at})
-      `.execute(db);
-    });
-  }
-
-  /** Writes all fields. With `isDue` the rules are evaluated anew. */
-  update(scope: ProjectScope, id: string, fields: SegmentFields, isDue: boolean, at: Date): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        update audience.segments set name = ${fields.name}, description = ${fields.description}, status = ${fields.status},
-          rules = ${fields.rules}, is_due = is_due or ${isDue}, updated_at = ${at}
-        where environment_id = ${scope.environmentId} and id = ${id}
-      `.execute(db);
-    });
-  }
-
-  /** Writes down how many conditions the rules have and which segments they name. */
-  link(scope: ProjectScope, id: string, { conditionCount, segmentIds }: RuleLinks): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        update audience.segments set condition_count = ${conditionCount}
-        where environment_id = ${scope.environmentId} and id = ${id}
-      `.execute(db);
-      await sql`
-        delete from audience.segment_references where environment_id = ${scope.environmentId} and segment_id = ${id}
-      `.execute(db);
-      await sql`
-        insert into audience.segment_references (segment_id, used_segment_id, environment_id)
-        select ${id}, used, ${scope.environmentId} from unnest(${[...segmentIds]}::uuid[]) as used
-      `.execute(db);
-    });
-  }
-
-  delete(scope: ProjectScope, id: string): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        delete from audience.segments where environment_id = ${scope.environmentId} and id = ${id}
-      `.execute(db);
-    });
-  }
-
-  /** The segment, kept from change by others until the transaction ends; null when there is none. */
+  /**
+   * The segment, kept from change by others until the transaction ends, which may refer to it meanwhile: the unit of work
+   * knows no such lock. Null when there is none.
+   */
   async lock(scope: ProjectScope, idOrKey: string): Promise<Segment | null> {
-    const isWanted = isSegment(idOrKey);
-    if (isWanted === null) return null;
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Segment>`
-        select ${segmentColumns} from audience.segments s
-        where s.environment_id = ${scope.environmentId} and ${isWanted} for no key update
-      `.execute(db);
-      return rows[0] ?? null;
-    });
+    const row = await segmentOf(this.#tables, scope, idOrKey)
+      ?.selectAll()
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    return row === undefined ? null : this.database.em.map(Segment, row, { mapped: true });
+  }
+
+  /** Writes a segment, and what its rules come to if they are new. */
+  async save(segment: Segment, links: RuleLinks | null): Promise<void> {
+    segment.conditionCount = links?.conditionCount ?? segment.conditionCount;
+    await this.database.em.persist(segment).flush();
+    if (links === null) return;
+    const { id: segmentId, environmentId } = segment;
+    await this.#tables
+      .deleteFrom('audience.segment_references')
+      .where('environmentId', '=', environmentId)
+      .where('segmentId', '=', segmentId)
+      .execute();
+    if (links.segmentIds.length === 0) return;
+    await this.#tables
+      .insertInto('audience.segment_references')
+      .values(links.segmentIds.map((usedSegmentId) => ({ segmentId, usedSegmentId, environmentId })))
+      .execute();
+  }
+
+  async delete(segment: Segment): Promise<void> {
+    await this.database.em.remove(segment).flush();
   }
 
   /** Those of the ids that other segments name. */
-  namedByOthers(scope: ProjectScope, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ id: string }>`
-        select distinct used_segment_id as id from audience.segment_references
-        where environment_id = ${scope.environmentId} and used_segment_id = any(${[...ids]}::uuid[])
-      `.execute(db);
-      return new Set(rows.map(({ id }) => id));
-    });
+  async namedByOthers({ environmentId }: ProjectScope, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#tables
+      .selectFrom('audience.segment_references')
+      .select('usedSegmentId')
+      .where('environmentId', '=', environmentId)
+      .where('usedSegmentId', '=', sql<string>`any(${[...ids]}::uuid[])`)
+      .execute();
+    return new Set(rows.map(({ usedSegmentId }) => usedSegmentId));
+  }
+
+  get #tables() {
+    return this.database.tables<AudienceTables>();
   }
 }

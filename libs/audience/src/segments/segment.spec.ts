@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isSegmentKey, rulesFault } from './segment.js';
+import { isSegmentKey, refuseRules } from './segment.js';
 
 describe('a segment', () => {
   it.each(['AC-1', 'ACME-42', 'A1-9', 'ACME1234-1', 'ACME-1234567890123456789'])(
@@ -29,11 +29,12 @@ describe('a segment', () => {
   });
 
   it('has rules when it is DYNAMIC and none when it is STATIC', () => {
-    expect(rulesFault('DYNAMIC', '{}')).toBeNull();
-    expect(rulesFault('STATIC', null)).toBeNull();
-    expect(rulesFault('DYNAMIC', null)).toBe('is required for a DYNAMIC segment');
-    expect(rulesFault('STATIC', '{}')).toBe(
-      'is not for a STATIC segment, whose members are added and removed',
+    expect(() => refuseRules('DYNAMIC', '{}')).not.toThrow();
+    expect(() => refuseRules('STATIC', null)).not.toThrow();
+    const refusal = (rules: string) => expect.objectContaining({ errors: { rules } });
+    expect(() => refuseRules('DYNAMIC', null)).toThrow(refusal('is required for a DYNAMIC segment'));
+    expect(() => refuseRules('STATIC', '{}')).toThrow(
+      refusal('is not for a STATIC segment, whose members are added and removed'),
     );
   });
 });

@@ -1,27 +1,88 @@
+import { DomainValidationError } from '#kernel';
+import { patched } from '../patched.js';
+
 export const SEGMENT_TYPES = ['STATIC', 'DYNAMIC'] as const;
 export type SegmentType = (typeof SEGMENT_TYPES)[number];
 
 export const SEGMENT_STATUSES = ['ACTIVE', 'INACTIVE', 'ARCHIVED'] as const;
 export type SegmentStatus = (typeof SEGMENT_STATUSES)[number];
 
-/** A group of subscribers: a list of them, or those for whom its rules hold. */
-export interface Segment {
-  readonly id: string;
-  readonly segmentKey: string;
+const FIELDS = ['name', 'description', 'status', 'rules'] as const;
+
+/** What changes; a field that is left out stays. */
+export type SegmentPatch = {
+  readonly [Field in (typeof FIELDS)[number]]?: Segment[Field] | undefined;
+};
+
+/** A new segment; DYNAMIC when it has rules, unless it says otherwise. It begins as ACTIVE. */
+export interface NewSegment {
   readonly name: string;
-  readonly description: string | null;
-  readonly type: SegmentType;
-  /** The JSON as it was given; null on a STATIC one. */
-  readonly rules: string | null;
-  readonly status: SegmentStatus;
-  /** Of a DYNAMIC one as of its last evaluation, null before the first. */
-  readonly memberCount: number | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
+  readonly description?: string | null | undefined;
+  readonly type?: SegmentType | undefined;
+  readonly rules?: string | null | undefined;
 }
 
-/** What the author of a segment decides; its type is for good. */
-export type SegmentFields = Pick<Segment, 'name' | 'description' | 'status' | 'rules'>;
+/** A group of subscribers: a list of them, or those for whom its rules hold. */
+export class Segment {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly segmentKey: string;
+  name: string;
+  description: string | null;
+  readonly type: SegmentType;
+  /** The JSON as it was given; null on a STATIC one. */
+  rules: string | null;
+  status: SegmentStatus = 'ACTIVE';
+  /** Of its own rules. */
+  conditionCount = 0;
+  /** Of a DYNAMIC one as of its last evaluation, null before the first. */
+  memberCount: number | null;
+  /** It has rules that were not evaluated yet. */
+  isDue: boolean;
+  evaluatedAt: Date | null = null;
+  readonly createdAt: Date;
+  updatedAt: Date;
+
+  constructor(
+    { id, environmentId, segmentKey }: Pick<Segment, 'id' | 'environmentId' | 'segmentKey'>,
+    { name, description = null, rules = null, type = typeBy(rules) }: NewSegment,
+    now: Date,
+  ) {
+    this.id = id;
+    this.environmentId = environmentId;
+    this.segmentKey = segmentKey;
+    this.name = name;
+    this.description = description;
+    this.type = type;
+    this.rules = rules;
+    this.memberCount = type === 'STATIC' ? 0 : null;
+    this.isDue = type === 'DYNAMIC';
+    this.createdAt = now;
+    this.updatedAt = now;
+  }
+
+  /** Returns whether its rules are new: those are evaluated. Throws DomainValidationError. */
+  change(patch: SegmentPatch, now: Date): boolean {
+    if (patch.rules !== undefined) refuseRules(this.type, patch.rules);
+    const { rules } = this;
+    if (patched(this, FIELDS, patch)) this.updatedAt = now;
+    if (this.rules === rules) return false;
+    this.isDue = true;
+    return true;
+  }
+
+  /** So many were in it at this moment. */
+  evaluate(memberCount: number, now: Date): void {
+    this.memberCount = memberCount;
+    this.evaluatedAt = now;
+    this.isDue = false;
+  }
+}
+
+/** What a segment is without being told. */
+export function typeBy(rules: string | null): SegmentType {
+  return rules === null ? 'STATIC' : 'DYNAMIC';
+}
 
 const SEGMENT_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 
@@ -30,9 +91,12 @@ export function isSegmentKey(text: string): boolean {
   return SEGMENT_KEY.test(text);
 }
 
-/** Why a segment of this type cannot have these rules, or null. */
-export function rulesFault(type: SegmentType, rules: string | null): string | null {
-  if (type === 'STATIC')
-    return rules === null ? null : 'is not for a STATIC segment, whose members are added and removed';
-  return rules === null ? 'is required for a DYNAMIC segment' : null;
+/** Throws DomainValidationError when a segment of this type cannot have these rules. */
+export function refuseRules(type: SegmentType, rules: string | null): void {
+  if ((type === 'STATIC') === (rules === null)) return;
+  const fault =
+    rules === null
+      ? 'is required for a DYNAMIC segment'
+      : 'is not for a STATIC segment, whose members are added and removed';
+  throw new DomainValidationError({ rules: fault });
 }

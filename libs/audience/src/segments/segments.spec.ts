@@ -11,6 +11,7 @@ import { EvaluateSegments } from './evaluate-segments.task.js';
 import { SegmentMembersQuery } from './segment-members.query.js';
 import { SegmentMembersService } from './segment-members.service.js';
 import { SegmentsQuery } from './segments.query.js';
+import { SegmentDeletionService } from './segment-deletion.service.js';
 import { SegmentsService } from './segments.service.js';
 import { TrimSegmentHistory } from './trim-segment-history.task.js';
 
@@ -23,12 +24,14 @@ const inSegment = (segmentKey: string, member = true) => rules({ segment: { segm
 describe('segments', () => {
   let audience: AudienceFixture;
   let segments: SegmentsService;
+  let deletion: SegmentDeletionService;
   let membership: SegmentMembersService;
   const used = new Set<string>();
 
   beforeAll(async () => {
     audience = await AudienceFixture.open();
     segments = audience.get(SegmentsService);
+    deletion = audience.get(SegmentDeletionService);
     membership = audience.get(SegmentMembersService);
     audience
       .get(UsageCatalogue)
@@ -265,13 +268,13 @@ describe('segments', () => {
     const { scope } = await town('Ada');
     const inner = await segments.create(scope, { name: 'inner', rules: named('Ada') });
     const outer = await segments.create(scope, { name: 'outer', rules: inSegment(inner.segmentKey) });
-    await expect(segments.delete(scope, inner.id)).rejects.toThrow(InUseError);
+    await expect(deletion.delete(scope, inner.id)).rejects.toThrow(InUseError);
     used.add(outer.id);
-    await expect(segments.delete(scope, outer.segmentKey)).rejects.toThrow('a campaign');
+    await expect(deletion.delete(scope, outer.segmentKey)).rejects.toThrow('a campaign');
     used.delete(outer.id);
-    await segments.delete(scope, outer.id);
-    await segments.delete(scope, inner.segmentKey);
-    await expect(segments.delete(scope, inner.id)).rejects.toThrow(NotFoundError);
+    await deletion.delete(scope, outer.id);
+    await deletion.delete(scope, inner.segmentKey);
+    await expect(deletion.delete(scope, inner.id)).rejects.toThrow(NotFoundError);
     const left = await audience.test.query(
       'select from audience.segment_members where segment_id = any($1)',
       [[inner.id, outer.id]],
@@ -379,7 +382,7 @@ describe('segments', () => {
       for (const key of [segment.id, segment.segmentKey]) {
         await expect(audience.get(SegmentsQuery).get(stranger, key)).rejects.toThrow(NotFoundError);
         await expect(segments.update(stranger, key, { name: 'y' })).rejects.toThrow(NotFoundError);
-        await expect(segments.delete(stranger, key)).rejects.toThrow(NotFoundError);
+        await expect(deletion.delete(stranger, key)).rejects.toThrow(NotFoundError);
         await expect(audience.get(SegmentMembersQuery).page(stranger, key, FIRST_PAGE)).rejects.toThrow(
           NotFoundError,
         );

@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { Sql } from '#platform';
+import type { Database } from '#platform';
 import { subscriberCount } from '../counters/counters.query.js';
 
 /** Of memory: without it a set of a million people would be searched once for each of a million. */
 const ROOM = '64MB';
 
 /** Room for the sets that a condition is looked up in, where it cannot be a join. Holds until the transaction ends. */
-export async function makeRoomForSets(db: Sql): Promise<void> {
-  await sql`select set_config('work_mem', ${ROOM}, true)`.execute(db);
+export async function makeRoomForSets(database: Database): Promise<void> {
+  await sql`select set_config('work_mem', ${ROOM}, true)`.execute(database.tables());
 }
 
 /**
@@ -16,9 +16,9 @@ export async function makeRoomForSets(db: Sql): Promise<void> {
  * older than most of the people say that there is hardly anybody, and a nested loop would compare everybody with
  * everybody. Holds until `endSets`.
  */
-export async function prepareForSets(db: Sql): Promise<void> {
+export async function prepareForSets(database: Database): Promise<void> {
   await sql`select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true)`.execute(
-    db,
+    database.tables(),
   );
 }
 
@@ -35,15 +35,15 @@ const LARGE_SHARE = 4;
  * statistics of either may be old.
  */
 export async function prepareForRules(
-  db: Sql,
+  database: Database,
   scope: ProjectScope,
   predicate: RawBuilder<boolean>,
 ): Promise<void> {
-  const asksOthers = /\bselect\b/i.test(predicate.compile(db).sql);
+  const asksOthers = /\bselect\b/i.test(predicate.compile(database.tables()).sql);
   await sql`
     select set_config('work_mem', ${ROOM}, true), set_config('enable_nestloop', 'off', true),
       set_config('enable_seqscan', ${asksOthers ? sql`'off'` : sql`case when ${isLargeProject(scope)} then 'on' else 'off' end`}, true)
-  `.execute(db);
+  `.execute(database.tables());
 }
 
 /** Whether the project has a good part of all rows: an SQL value. */
@@ -52,6 +52,8 @@ export function isLargeProject(scope: ProjectScope): RawBuilder<boolean> {
 }
 
 /** What follows in the transaction looks up single rows again. */
-export async function endSets(db: Sql): Promise<void> {
-  await sql`set local enable_nestloop to default; set local enable_seqscan to default`.execute(db);
+export async function endSets(database: Database): Promise<void> {
+  await sql`set local enable_nestloop to default; set local enable_seqscan to default`.execute(
+    database.tables(),
+  );
 }

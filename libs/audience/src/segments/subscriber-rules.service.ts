@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
 import { RuleCatalogueQuery } from './rule-catalogue.query.js';
-import { parseRuleText, readRules, referencesIn, type RuleErrors } from './rule-reader.js';
+import type { RuleErrors } from './rule-reader.js';
 import { makeRoomForSets } from './set-plans.query.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 
@@ -23,12 +23,9 @@ export class SubscriberRules {
 
   /** Every fault by its path, which begins with `root`. */
   async judge(scope: ProjectScope, text: string, root: string): Promise<JudgedRules> {
-    const parsed = parseRuleText(text, root);
-    if ('errors' in parsed) return parsed;
-    const catalogue = await this.catalogue.find(scope, referencesIn(parsed.json), null);
-    const result = readRules(parsed.json, catalogue, { root });
+    const result = await this.catalogue.read(scope, text, { root });
     if ('errors' in result) return result;
-    return { segmentIds: result.rules.segmentIds, topicIds: [...catalogue.topics.values()] };
+    return { segmentIds: result.rules.segmentIds, topicIds: result.topicIds };
   }
 
   /**
@@ -41,18 +38,15 @@ export class SubscriberRules {
     subscriberIds: readonly string[],
     now: Date,
   ): Promise<ReadonlySet<string>> {
-    const parsed = parseRuleText(text);
-    if ('errors' in parsed) return new Set();
-    const catalogue = await this.catalogue.find(scope, referencesIn(parsed.json), null);
-    const result = readRules(parsed.json, catalogue, { stored: true });
+    const result = await this.catalogue.read(scope, text, { stored: true });
     if ('errors' in result) return new Set();
     const predicate = await this.predicates.ofRulesForFew(scope, result.rules, now);
-    return this.database.transaction(scope, async ({ db }) => {
-      await makeRoomForSets(db);
+    return this.database.transaction(scope, async () => {
+      await makeRoomForSets(this.database);
       const { rows } = await sql<{ id: string }>`
         select b.id from audience.scoped_subscribers b
         where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...subscriberIds]}::uuid[]) and ${predicate}
-      `.execute(db);
+      `.execute(this.database.tables());
       return new Set(rows.map(({ id }) => id));
     });
   }

@@ -2,9 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, environmentOf, prepared } from '#platform';
+import type { AudienceTables } from '../audience-tables.js';
 import { AddressDigests } from '../addresses/address-digests.service.js';
 import type { SuppressionReason } from '../consents/subscriber-status.js';
-import type { StandingSuppression, Suppression } from './suppression.js';
+import { type StandingSuppression, Suppression, type SuppressionDetails } from './suppression.js';
 
 /** The suppression list of a project. Addresses that were erased are in it by their keyed digest. */
 @Injectable()
@@ -16,14 +17,14 @@ export class SuppressionRepository {
 
   find(scope: ProjectScope, emailKey: string): Promise<StandingSuppression | null> {
     const digest = this.digests.of(scope, emailKey);
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<StandingSuppression>`${prepared}
-        select email, reason, suppressed_at as "suppressedAt" from audience.suppressions
+        select email, reason, suppressed_at from audience.suppressions
         where environment_id = ${environmentOf(scope)} and email_key = ${emailKey}
         union all
         select null, reason, suppressed_at from audience.erased_suppressions
         where environment_id = ${environmentOf(scope)} and address_digest = ${digest}
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows[0] ?? null;
     });
   }
@@ -57,60 +58,50 @@ export class SuppressionRepository {
     )`;
   }
 
-  /** Adds the address unless it is there: what stands first, stays. Returns what stands, and whether it is this. */
-  add(
+  /**
+   * Adds the address unless it is there: what stands first, stays. Returns what stands, and whether it is this. Whoever
+   * calls it has the address's lock.
+   */
+  async add(
     scope: ProjectScope,
     address: Pick<EmailAddress, 'value' | 'key'>,
     reason: SuppressionReason,
-    at: Date,
-  ): Promise<Suppression & { readonly isNew: boolean }> {
-    const digest = this.digests.of(scope, address.key);
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows: added } = await sql`
-        insert into audience.suppressions (environment_id, email_key, email, reason, suppressed_at)
-        select ${scope.environmentId}, ${address.key}, ${address.value}, ${reason}, ${at}::timestamptz
-        where not exists (
-          select from audience.erased_suppressions
-          where environment_id = ${environmentOf(scope)} and address_digest = ${digest}
-        )
-        on conflict (environment_id, email_key) do nothing returning 1
-      `.execute(db);
-      const standing = (await this.find(scope, address.key))!;
-      return { ...standing, email: standing.email ?? address.value, isNew: added.length > 0 };
-    });
+    now: Date,
+  ): Promise<SuppressionDetails & { readonly isNew: boolean }> {
+    const standing = await this.find(scope, address.key);
+    if (standing !== null) return { ...standing, email: standing.email ?? address.value, isNew: false };
+    const suppression = new Suppression(scope, address, reason, now);
+    await this.database.em.persist(suppression).flush();
+    return { email: address.value, reason, suppressedAt: now, isNew: true };
   }
 
   /** Whether there was one. */
-  remove(scope: ProjectScope, emailKey: string): Promise<boolean> {
-    const digest = this.digests.of(scope, emailKey);
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql`
-        with known as (
-          delete from audience.suppressions
-          where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} returning 1
-        ), erased as (
-          delete from audience.erased_suppressions
-          where environment_id = ${environmentOf(scope)} and address_digest = ${digest} returning 1
-        )
-        select from known union all select from erased
-      `.execute(db);
-      return rows.length > 0;
-    });
+  async remove(scope: ProjectScope, emailKey: string): Promise<boolean> {
+    const tables = this.database.tables<AudienceTables>();
+    const known = await tables
+      .deleteFrom('audience.suppressions')
+      .where('environmentId', '=', environmentOf(scope))
+      .where('emailKey', '=', emailKey)
+      .executeTakeFirstOrThrow();
+    const erased = await tables
+      .deleteFrom('audience.erased_suppressions')
+      .where('environmentId', '=', environmentOf(scope))
+      .where('addressDigest', '=', this.digests.of(scope, emailKey))
+      .executeTakeFirstOrThrow();
+    return known.numDeletedRows + erased.numDeletedRows > 0n;
   }
 
   /** Keeps the suppression, if there is one, and forgets the address. */
-  forgetAddress(scope: ProjectScope, emailKey: string, at: Date): Promise<void> {
+  async forgetAddress(scope: ProjectScope, emailKey: string, at: Date): Promise<void> {
     const digest = this.digests.of(scope, emailKey);
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        with known as (
-          delete from audience.suppressions
-          where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} returning reason, suppressed_at
-        )
-        insert into audience.erased_suppressions (environment_id, address_digest, reason, suppressed_at, erased_at)
-        select ${scope.environmentId}, ${digest}, reason, suppressed_at, ${at}::timestamptz from known
-        on conflict (environment_id, address_digest) do nothing
-      `.execute(db);
-    });
+    await sql`
+      with known as (
+        delete from audience.suppressions
+        where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} returning reason, suppressed_at
+      )
+      insert into audience.erased_suppressions (environment_id, address_digest, reason, suppressed_at, erased_at)
+      select ${scope.environmentId}, ${digest}, reason, suppressed_at, ${at}::timestamptz from known
+      on conflict (environment_id, address_digest) do nothing
+    `.execute(this.database.tables());
   }
 }

@@ -1,12 +1,31 @@
+import type { EmailAddress, ProjectScope } from '#kernel';
 import type { SuppressionReason } from '../consents/subscriber-status.js';
 
 /** An address that gets no mail from a project. It need not be a subscriber's. */
-export interface Suppression {
+export class Suppression {
+  readonly environmentId: number;
+  readonly emailKey: string;
   /** As it was given. */
   readonly email: string;
   readonly reason: SuppressionReason;
   readonly suppressedAt: Date;
+
+  constructor(
+    { environmentId }: ProjectScope,
+    { key, value }: Pick<EmailAddress, 'value' | 'key'>,
+    reason: SuppressionReason,
+    now: Date,
+  ) {
+    this.environmentId = environmentId;
+    this.emailKey = key;
+    this.email = value;
+    this.reason = reason;
+    this.suppressedAt = now;
+  }
 }
 
+/** What is told of a suppression. */
+export type SuppressionDetails = Pick<Suppression, 'email' | 'reason' | 'suppressedAt'>;
+
 /** The same as it is stored: of an address that was erased only a keyed digest is left. */
-export type StandingSuppression = Omit<Suppression, 'email'> & { readonly email: string | null };
+export type StandingSuppression = Omit<SuppressionDetails, 'email'> & { readonly email: string | null };

@@ -5,7 +5,7 @@ import { Database } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import { suppressionCount } from '../counters/counters.query.js';
 import type { SuppressionReason } from '../consents/subscriber-status.js';
-import type { Suppression } from './suppression.js';
+import type { SuppressionDetails } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
 export interface SuppressionView {
@@ -43,9 +43,9 @@ export class SuppressionsQuery {
   ): Promise<Page<SuppressionView>> {
     const matching = sql`from audience.suppressions where environment_id = ${scope.environmentId}
       ${reason === undefined ? sql`` : sql`and reason = ${reason}`}`;
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Counted<Suppression>>`
-        select n.total, s.email, s.reason, s.suppressed_at as "suppressedAt"
+    return this.database.transaction(scope, async () => {
+      const { rows } = await sql<Counted<SuppressionDetails>>`
+        select n.total, s.email, s.reason, s.suppressed_at
         from (select ${suppressionCount(scope, reason)} as total) n
         left join (
           select s.* from (
@@ -54,12 +54,12 @@ export class SuppressionsQuery {
           join audience.suppressions s on s.environment_id = ${scope.environmentId} and s.email_key = k.email_key
         ) s on true
         order by s.suppressed_at desc, s.email_key desc
-      `.execute(db);
+      `.execute(this.database.tables());
       return countedPage(rows, (row) => (row.email === null ? null : toView(row)));
     });
   }
 }
 
-function toView({ email, reason, suppressedAt }: Suppression): SuppressionView {
+function toView({ email, reason, suppressedAt }: SuppressionDetails): SuppressionView {
   return { email, suppressed: true, reason, suppressedAt };
 }

@@ -6,7 +6,7 @@ import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressedError } from './suppression.errors.js';
 import type { SuppressionReason } from '../consents/subscriber-status.js';
-import type { Suppression } from './suppression.js';
+import type { SuppressionDetails } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
 /** Keeps addresses from getting mail, and lets them again. */
@@ -29,7 +29,7 @@ export class SuppressionsService {
     address: Pick<EmailAddress, 'value' | 'key'>,
     reason: SuppressionReason,
     by: ConsentProof,
-  ): Promise<Suppression> {
+  ): Promise<SuppressionDetails> {
     return this.subscribers.whileAddressLocked(scope, address.key, async (subscriberId) => {
       const now = this.clock.now();
       const { isNew, ...standing } = await this.suppressions.add(scope, address, reason, now);
@@ -49,7 +49,7 @@ export class SuppressionsService {
     subscriberId: string,
     reason: SuppressionReason,
     by: ConsentProof,
-  ): Promise<Suppression | null> {
+  ): Promise<SuppressionDetails | null> {
     const address = await this.subscribers.addressOf(scope, subscriberId);
     if (address === null) return null;
     return this.subscribers.whileAddressLocked(scope, address.key, (ownerId) =>

@@ -1,11 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, environmentOf, publish, type Sql, unestimated } from '#platform';
+import { Database, environmentOf, publish, unestimated } from '#platform';
 import { consentProof } from '../consents/consent-proof.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
-import { InUseError } from '../usage/usage.errors.js';
 import { TopicDeleted } from './topic.events.js';
 import { TopicRepository } from './topic.repository.js';
 
@@ -27,13 +26,13 @@ export class TopicDeletionService {
 
   /** Throws NotFoundError, InUseError. */
   async delete(scope: ProjectScope, topicKey: string, apiKeyId: string | null): Promise<void> {
-    const topicId = await this.database.transaction(scope, async ({ db }) => {
+    const topicId = await this.database.transaction(scope, async () => {
       const topic = await this.topics.lock(scope, topicKey, 'delete');
       if (topic === null) throw new NotFoundError();
-      const users = await this.usage.usersOf('topic', scope, topic.id);
-      if (users.length > 0) throw new InUseError('The topic', users);
-      await this.topics.markDeleted(scope, topic.id, this.clock.now());
-      await publish(db, scope, TopicDeleted({ topicId: topic.id, apiKeyId }));
+      await this.usage.refuseIfUsed('topic', scope, topic.id);
+      topic.delete(this.clock.now());
+      await this.database.em.flush();
+      await publish(this.database, scope, TopicDeleted({ topicId: topic.id, apiKeyId }));
       return topic.id;
     });
     // Not before the topic's own lock is given back: who grants consent takes the subscriber's first.
@@ -46,24 +45,24 @@ export class TopicDeletionService {
     { topicId, apiKeyId }: { readonly topicId: string; readonly apiKeyId: string | null },
   ): Promise<boolean> {
     const proof = consentProof('API_KEY', apiKeyId, { source: 'topic-deleted' });
-    return this.database.transaction(scope, async ({ db }) => {
-      const subscriberIds = await lockSubscribersOf(db, scope, topicId);
+    return this.database.transaction(scope, async () => {
+      const subscriberIds = await this.#lockSubscribers(scope, topicId);
       await this.consents.remove(scope, subscriberIds, topicId, proof);
       return subscriberIds.length === CHUNK;
     });
   }
-}
 
-async function lockSubscribersOf(db: Sql, scope: ProjectScope, topicId: string): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
-    select b.id from audience.subscribers b
-    where b.environment_id = ${environmentOf(scope)} and b.id = any(array(
-      select c.subscriber_id from audience.consents c
-      where c.environment_id = ${environmentOf(scope)} and c.topic_id = ${unestimated(topicId, 'uuid')}
-        and (select t.deleted_at is not null from audience.topics t where t.id = ${topicId})
-      limit ${CHUNK}
-    ))
-    order by b.id for update
-  `.execute(db);
-  return rows.map(({ id }) => id);
+  async #lockSubscribers(scope: ProjectScope, topicId: string): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select b.id from audience.subscribers b
+      where b.environment_id = ${environmentOf(scope)} and b.id = any(array(
+        select c.subscriber_id from audience.consents c
+        where c.environment_id = ${environmentOf(scope)} and c.topic_id = ${unestimated(topicId, 'uuid')}
+          and (select t.deleted_at is not null from audience.topics t where t.id = ${topicId})
+        limit ${CHUNK}
+      ))
+      order by b.id for update
+    `.execute(this.database.tables());
+    return rows.map(({ id }) => id);
+  }
 }

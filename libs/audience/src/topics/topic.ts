@@ -1,3 +1,5 @@
+import { patched } from '../patched.js';
+
 export const TOPIC_STATUSES = ['ACTIVE', 'INACTIVE', 'ARCHIVED'] as const;
 export type TopicStatus = (typeof TOPIC_STATUSES)[number];
 
@@ -8,30 +10,69 @@ export type TopicPriority = (typeof TOPIC_PRIORITIES)[number];
 export const TOPIC_VISIBILITIES = ['PUBLIC', 'PRIVATE'] as const;
 export type TopicVisibility = (typeof TOPIC_VISIBILITIES)[number];
 
+const FIELDS = [
+  'name',
+  'description',
+  'status',
+  'visibility',
+  'priority',
+  'icon',
+  'doubleOptInEnabled',
+] as const;
+
+/** What the author of a topic decides. */
+export type TopicFields = Pick<Topic, (typeof FIELDS)[number]>;
+
+/** A new topic: ACTIVE, PUBLIC and double opt-in, unless it says otherwise. */
+export type NewTopic = Pick<TopicFields, 'name'> & TopicPatch;
+
+/** What changes; a field that is left out stays. */
+export type TopicPatch = { readonly [Field in keyof TopicFields]?: TopicFields[Field] | undefined };
+
 /** What people subscribe to. */
-export interface Topic {
+export class Topic {
   readonly id: string;
+  readonly environmentId: number;
   readonly topicKey: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly status: TopicStatus;
-  readonly visibility: TopicVisibility;
-  readonly priority: TopicPriority | null;
-  readonly icon: string | null;
+  name: string;
+  description: string | null = null;
+  status: TopicStatus = 'ACTIVE';
+  visibility: TopicVisibility = 'PUBLIC';
+  priority: TopicPriority | null = null;
+  icon: string | null = null;
   /** Whether a new consent waits for the owner of the address to confirm it. */
-  readonly doubleOptInEnabled: boolean;
+  doubleOptInEnabled = true;
   readonly createdAt: Date;
-  readonly updatedAt: Date;
+  updatedAt: Date;
+  /** From then on it is not there for anybody. */
+  deletedAt: Date | null = null;
+
+  constructor(
+    { id, environmentId, topicKey }: Pick<Topic, 'id' | 'environmentId' | 'topicKey'>,
+    wanted: NewTopic,
+    now: Date,
+  ) {
+    this.id = id;
+    this.environmentId = environmentId;
+    this.topicKey = topicKey;
+    this.name = wanted.name;
+    this.createdAt = now;
+    this.updatedAt = now;
+    this.change(wanted, now);
+  }
+
+  change(patch: TopicPatch, now: Date): void {
+    if (patched(this, FIELDS, patch)) this.updatedAt = now;
+  }
+
+  delete(now: Date): void {
+    this.deletedAt = now;
+    this.updatedAt = now;
+  }
 }
 
 /** What a consent to it is granted by. */
 export type GrantableTopic = Pick<Topic, 'id' | 'topicKey' | 'status' | 'visibility' | 'doubleOptInEnabled'>;
-
-/** What the author of a topic decides. */
-export type TopicFields = Pick<
-  Topic,
-  'name' | 'description' | 'status' | 'visibility' | 'priority' | 'icon' | 'doubleOptInEnabled'
->;
 
 const TOPIC_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 

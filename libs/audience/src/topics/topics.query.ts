@@ -1,12 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { AudienceTables } from '../audience-tables.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import { topicCounts } from '../counters/counters.query.js';
-import { isTopicKey, type Topic, type TopicStatus } from './topic.js';
+import { isTopicKey, type Topic, type TopicFields, type TopicStatus } from './topic.js';
 
-export interface TopicView extends Topic {
+export interface TopicView extends TopicFields, Pick<Topic, 'id' | 'topicKey' | 'createdAt' | 'updatedAt'> {
   /** Everyone whose consent is subscribed or pending. */
   readonly subscriberCount: number;
   /** Everyone who is subscribed and on no suppression list. */
@@ -17,12 +18,7 @@ export interface TopicFilter {
   readonly status?: TopicStatus | undefined;
 }
 
-export interface NamedTopic {
-  readonly id: string;
-  readonly topicKey: string;
-  readonly name: string;
-  readonly status: TopicStatus;
-}
+export type NamedTopic = Pick<Topic, 'id' | 'topicKey' | 'name' | 'status'>;
 
 /** Reads topics with their counts. One that was deleted is not there. */
 @Injectable()
@@ -34,13 +30,13 @@ export class TopicsQuery {
     const matching = sql`from audience.topics t where t.environment_id = ${scope.environmentId} and t.deleted_at is null
       and (${status ?? null}::text is null or t.status = ${status ?? null})`;
     const wanted = sql`select t.* ${matching} order by t.created_at desc, t.id desc limit ${size} offset ${page * size}`;
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<Counted<TopicView>>`
         select n.total, v.* from (select count(*) as total ${matching}) n
         left join (${viewsOf(scope, wanted)}) v on true
-        order by v."createdAt" desc, v.id desc
-      `.execute(db);
-      return countedPage(rows, itemOf);
+        order by v.created_at desc, v.id desc
+      `.execute(this.database.tables());
+      return countedPage(rows, ({ total: _total, ...topic }) => (topic.id === null ? null : topic));
     });
   }
 
@@ -49,8 +45,8 @@ export class TopicsQuery {
     if (!isTopicKey(topicKey)) throw new NotFoundError();
     const wanted = sql`select t.* from audience.topics t
       where t.environment_id = ${scope.environmentId} and t.topic_key = ${topicKey} and t.deleted_at is null`;
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await viewsOf(scope, wanted).execute(db);
+    return this.database.transaction(scope, async () => {
+      const { rows } = await viewsOf(scope, wanted).execute(this.database.tables());
       if (rows[0] === undefined) throw new NotFoundError();
       return rows[0];
     });
@@ -59,66 +55,49 @@ export class TopicsQuery {
   /** The id behind a key, or null. */
   async idOf(scope: ProjectScope, topicKey: string): Promise<string | null> {
     if (!isTopicKey(topicKey)) return null;
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ id: string }>`
-        select id from audience.topics
-        where environment_id = ${scope.environmentId} and topic_key = ${topicKey} and deleted_at is null
-      `.execute(db);
-      return rows[0]?.id ?? null;
+    return this.database.transaction(scope, async () => {
+      const row = await topicsOf(this.database.tables(), scope)
+        .select('id')
+        .where('topicKey', '=', topicKey)
+        .executeTakeFirst();
+      return row?.id ?? null;
     });
   }
 
   /** Those of the ids that are topics of this project, in no order. */
-  named(scope: ProjectScope, topicIds: readonly string[]): Promise<readonly NamedTopic[]> {
-    return this.#named(scope, topicIds, sql``);
+  async named(scope: ProjectScope, topicIds: readonly string[]): Promise<readonly NamedTopic[]> {
+    if (topicIds.length === 0) return [];
+    return this.database.transaction(scope, () => this.#named(scope, topicIds).execute());
   }
 
   /** The same for who is about to use them: none is deleted before the transaction ends. */
-  held(scope: ProjectScope, topicIds: readonly string[]): Promise<readonly NamedTopic[]> {
-    return this.#named(scope, topicIds, sql`order by id for key share`);
+  async held(scope: ProjectScope, topicIds: readonly string[]): Promise<readonly NamedTopic[]> {
+    if (topicIds.length === 0) return [];
+    return this.database.transaction(scope, () =>
+      this.#named(scope, topicIds).orderBy('id').forKeyShare().execute(),
+    );
   }
 
-  async #named(
-    scope: ProjectScope,
-    topicIds: readonly string[],
-    lock: RawBuilder<unknown>,
-  ): Promise<readonly NamedTopic[]> {
-    if (topicIds.length === 0) return [];
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<NamedTopic>`
-        select id, topic_key as "topicKey", name, status from audience.topics
-        where environment_id = ${scope.environmentId} and id = any(${[...topicIds]}::uuid[]) and deleted_at is null
-        ${lock}
-      `.execute(db);
-      return rows;
-    });
+  #named(scope: ProjectScope, topicIds: readonly string[]) {
+    return topicsOf(this.database.tables(), scope)
+      .select(['id', 'topicKey', 'name', 'status'])
+      .where('id', 'in', topicIds);
   }
 }
 
+function topicsOf(tables: Kysely<AudienceTables>, { environmentId }: ProjectScope) {
+  return tables
+    .selectFrom('audience.topics')
+    .where('environmentId', '=', environmentId)
+    .where('deletedAt', 'is', null);
+}
+
+/** Counted laterally, a topic of the page at a time. */
 function viewsOf(scope: ProjectScope, wanted: RawBuilder<unknown>): RawBuilder<TopicView> {
   return sql<TopicView>`
-    select w.id, w.topic_key as "topicKey", w.name, w.description, w.status, w.visibility, w.priority, w.icon,
-      w.double_opt_in_enabled as "doubleOptInEnabled", w.created_at as "createdAt", w.updated_at as "updatedAt",
-      n.subscribers as "subscriberCount", n.active as "activeSubscriberCount"
+    select w.id, w.topic_key, w.name, w.description, w.status, w.visibility, w.priority, w.icon,
+      w.double_opt_in_enabled, w.created_at, w.updated_at,
+      n.subscribers as subscriber_count, n.active as active_subscriber_count
     from (${wanted}) w cross join lateral (${topicCounts(scope, sql`w.id`)}) n
   `;
-}
-
-function itemOf(row: Counted<TopicView>): TopicView | null {
-  if (row.id === null) return null;
-  return {
-    id: row.id,
-    topicKey: row.topicKey,
-    name: row.name,
-    description: row.description,
-    status: row.status,
-    visibility: row.visibility,
-    priority: row.priority,
-    icon: row.icon,
-    doubleOptInEnabled: row.doubleOptInEnabled,
-    subscriberCount: row.subscriberCount,
-    activeSubscriberCount: row.activeSubscriberCount,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt,
-  };
 }

@@ -2,15 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
+import type { AudienceTables } from '../audience-tables.js';
+import type { AwaitedTrigger } from './awaited-trigger.js';
 
 /** NOTIFY channel on which it is told that something was noted. */
 export const TRIGGERS_CHANNEL = 'mailwright_signals';
-
-/** What one can wait for, and of what: the id of a topic or segment, or the name of an event. */
-export interface AwaitedTrigger {
-  readonly kind: 'SUBSCRIBED' | 'SEGMENT_ENTERED' | 'SEGMENT_LEFT' | 'CUSTOM_EVENT';
-  readonly subject: string;
-}
 
 /**
  * Notes for those who wait what happens to subscribers: a row for each waiter and each time, written by the statement
@@ -20,35 +16,39 @@ export interface AwaitedTrigger {
 export class Triggers {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** From when the caller's transaction commits, this is noted, and nothing else. What was noted before stays. */
-  watch(scope: ProjectScope, watcherId: string, { kind, subject }: AwaitedTrigger): Promise<unknown> {
-    return this.database.transaction(scope, ({ db }) =>
-      sql`
-        insert into audience.signal_watches (watcher_id, environment_id, kind, subject, is_open)
-        values (${watcherId}, ${scope.environmentId}, ${kind}, ${subject}, true)
-        on conflict (watcher_id) do update set kind = excluded.kind, subject = excluded.subject, is_open = true
-      `.execute(db),
-    );
+  /** From when the open transaction commits, this is noted, and nothing else. What was noted before stays. */
+  watch(
+    { environmentId }: ProjectScope,
+    watcherId: string,
+    { kind, subject }: AwaitedTrigger,
+  ): Promise<unknown> {
+    return this.database
+      .tables<AudienceTables>()
+      .insertInto('audience.signal_watches')
+      .values({ watcherId, environmentId, kind, subject, isOpen: true })
+      .onConflict((conflict) => conflict.column('watcherId').doUpdateSet({ kind, subject, isOpen: true }))
+      .execute();
   }
 
   /** Nothing more is noted; what was noted stays. */
-  rest(scope: ProjectScope, watcherId: string): Promise<unknown> {
-    return this.database.transaction(scope, ({ db }) =>
-      sql`
-        update audience.signal_watches set is_open = false
-        where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
-      `.execute(db),
-    );
+  rest({ environmentId }: ProjectScope, watcherId: string): Promise<unknown> {
+    return this.database
+      .tables<AudienceTables>()
+      .updateTable('audience.signal_watches')
+      .set({ isOpen: false })
+      .where('environmentId', '=', environmentId)
+      .where('watcherId', '=', watcherId)
+      .execute();
   }
 
   /** What was noted goes, too. */
-  forget(scope: ProjectScope, watcherId: string): Promise<unknown> {
-    return this.database.transaction(scope, ({ db }) =>
-      sql`
-        delete from audience.signal_watches
-        where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
-      `.execute(db),
-    );
+  forget({ environmentId }: ProjectScope, watcherId: string): Promise<unknown> {
+    return this.database
+      .tables<AudienceTables>()
+      .deleteFrom('audience.signal_watches')
+      .where('environmentId', '=', environmentId)
+      .where('watcherId', '=', watcherId)
+      .execute();
   }
 
   /** A condition of SQL: the subscriber with this id was not erased. */

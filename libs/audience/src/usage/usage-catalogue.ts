@@ -29,16 +29,15 @@ export class UsageCatalogue {
     this.#users.push({ kind, inWords, findUsed, needsActive });
   }
 
-  /** Who uses it, in words; empty when nobody does. */
-  usersOf(kind: UsedKind, scope: ProjectScope, id: string): Promise<readonly string[]> {
-    return wordsOf(this.#of(kind), scope, id);
+  /** Refuses to delete what somebody uses. Throws InUseError. */
+  refuseIfUsed(kind: UsedKind, scope: ProjectScope, id: string): Promise<void> {
+    return this.#refuse(kind, scope, id, this.#of(kind));
   }
 
   /** Refuses to turn off what somebody needs to be active. Throws InUseError. */
-  async refuseIfNeeded(kind: UsedKind, scope: ProjectScope, id: string): Promise<void> {
+  refuseIfNeeded(kind: UsedKind, scope: ProjectScope, id: string): Promise<void> {
     const needing = this.#of(kind).filter(({ needsActive }) => needsActive);
-    const users = await wordsOf(needing, scope, id);
-    if (users.length > 0) throw new InUseError(`The ${kind}`, users);
+    return this.#refuse(kind, scope, id, needing);
   }
 
   /** Those of the ids that anybody uses. */
@@ -52,10 +51,10 @@ export class UsageCatalogue {
   #of(kind: UsedKind): readonly User[] {
     return this.#users.filter((user) => user.kind === kind);
   }
-}
 
-async function wordsOf(users: readonly User[], scope: ProjectScope, id: string): Promise<string[]> {
-  const words: string[] = [];
-  for (const { inWords, findUsed } of users) if ((await findUsed(scope, [id])).has(id)) words.push(inWords);
-  return words;
+  async #refuse(kind: UsedKind, scope: ProjectScope, id: string, users: readonly User[]): Promise<void> {
+    const words: string[] = [];
+    for (const { inWords, findUsed } of users) if ((await findUsed(scope, [id])).has(id)) words.push(inWords);
+    if (words.length > 0) throw new InUseError(`The ${kind}`, words);
+  }
 }

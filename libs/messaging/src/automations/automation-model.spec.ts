@@ -13,7 +13,7 @@ import * as fc from '#testing/properties';
 import { WebhookReceiver } from '#testing/webhook-receiver';
 import { MailErasureService } from '../erasure/mail-erasure.service.js';
 import { address, AutomationsFixture, PROOF } from './automations.fixture.js';
-import type { Execution } from './executions.query.js';
+import type { Execution } from './runs/executions.query.js';
 import {
   contentOf,
   type Model,
@@ -23,8 +23,8 @@ import {
 } from './model/automation-model.fixture.js';
 import { DyingWorker, type Moment } from './model/dying-worker.fixture.js';
 import { type Person, PlainReading } from './model/plain-reading.fixture.js';
-import { AutomationRunner } from './runs/automation-runner.js';
-import { WebhookCaller } from './webhooks/webhook-caller.js';
+import { AutomationRunner } from './runs/automation-runner.service.js';
+import { WebhookCaller } from './webhooks/webhook-caller.service.js';
 
 /** The large form: `AUTOMATION_MODEL_RUNS=200 npm run jest -- automation-model`. */
 const RUNS = Number(process.env['AUTOMATION_MODEL_RUNS'] ?? fc.runs(8));

@@ -7,11 +7,11 @@ import { MessagingFixture } from '../messaging.fixture.js';
 import type { AutomationFields } from './automation.js';
 import type { AutomationView } from './automations.query.js';
 import { AutomationsQuery } from './automations.query.js';
-import { AutomationsService } from './automations.service.js';
-import { type Execution, ExecutionsQuery } from './executions.query.js';
+import { AutomationsService } from './editing/automations.service.js';
+import { type Execution, ExecutionsQuery } from './runs/executions.query.js';
 import { AutomationEntries } from './runs/automation-entries.service.js';
-import { AutomationRunner } from './runs/automation-runner.js';
-import { WebhookCaller } from './webhooks/webhook-caller.js';
+import { AutomationRunner } from './runs/automation-runner.service.js';
+import { WebhookCaller } from './webhooks/webhook-caller.service.js';
 
 export interface NodeSketch {
   readonly id: string;

@@ -2,20 +2,18 @@ import { Module } from '@nestjs/common';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
-import { SendersModule } from '../campaigns/senders.module.js';
-import { MailRenderingModule } from '../deliveries/mail-rendering.module.js';
-import { LinkSetsModule } from '../tracking/link-sets.module.js';
-import { AutomationChecks } from './automation-checks.service.js';
-import { AutomationLifecycle } from './automation-lifecycle.service.js';
-import { AutomationPlan } from './automation-plan.service.js';
-import { AutomationMails } from './automation-mails.service.js';
+import { SendersModule } from '../campaigns/senders/senders.module.js';
+import { ContentProcessesModule } from '../content/processes/content-processes.service.js';
+import { AutomationChecks } from './editing/automation-checks.service.js';
+import { AutomationLifecycle } from './editing/automation-lifecycle.service.js';
+import { AutomationPlan } from './editing/automation-plan.service.js';
 import { AutomationRepository } from './automation.repository.js';
 import { AutomationsQuery } from './automations.query.js';
-import { AutomationsService } from './automations.service.js';
-import { AutomationUsageQuery } from './automation-usage.query.js';
-import { AutomationVersions } from './automation-versions.query.js';
-import { ExecutionsQuery } from './executions.query.js';
-import { MailChecks } from './mail-checks.service.js';
+import { AutomationsService } from './editing/automations.service.js';
+import { AutomationUsageQuery } from './editing/automation-usage.query.js';
+import { AutomationVersions } from './editing/automation-versions.query.js';
+import { ExecutionsQuery } from './runs/executions.query.js';
+import { MailChecks } from './editing/mail-checks.service.js';
 import { EmailStep } from './nodes/email-step.service.js';
 import { RuleSteps } from './nodes/rule-steps.service.js';
 import { SegmentStep } from './nodes/segment-step.service.js';
@@ -24,31 +22,31 @@ import { TopicStep } from './nodes/topic-step.service.js';
 import { AutomationInstaller } from './templates/automation-installer.service.js';
 import { AutomationEntries } from './runs/automation-entries.service.js';
 import { AutomationsCheckQuery } from './runs/automations-check.query.js';
-import { AutomationRunner, RunnerWork } from './runs/automation-runner.js';
+import { AutomationRunner } from './runs/automation-runner.service.js';
 import { AutomationSteps } from './runs/automation-steps.service.js';
+import { AutomationWork } from './runs/automation-work.service.js';
 import { ClosedAutomations } from './runs/closed-automations.service.js';
 import { PacedSteps } from './runs/paced-steps.service.js';
 import { PoisonedRuns } from './runs/poisoned-runs.service.js';
 import { RunsQuery } from './runs/runs.query.js';
-import { WalkedRuns } from './runs/walked-runs.service.js';
-import { TriggerSegments } from './trigger-segments.service.js';
+import { StepBatches } from './runs/step-batches.service.js';
+import { TriggerSegments } from './editing/trigger-segments.service.js';
 import { VersionPlans } from './runs/version-plans.service.js';
 import { WaitingWork } from './runs/waiting-work.query.js';
 import { AutomationSecretsModule } from './webhooks/automation-secrets.module.js';
-import { WebhookCaller } from './webhooks/webhook-caller.js';
+import { WebhookCaller } from './webhooks/webhook-caller.service.js';
 import { WebhookCalls } from './webhooks/webhook-calls.service.js';
-import { WebhookClient } from './webhooks/webhook-client.js';
-import { WebhookHosts } from './webhooks/webhook-hosts.service.js';
+import { WebhookClient } from './webhooks/webhook-client.service.js';
+import { WebhookHosts } from './editing/webhook-hosts.service.js';
 
-/** What both edges use: writing automations, letting people in, seeing how they went, and the mails behind links. */
+/** What both edges use: writing automations, letting people in, seeing how they went. */
 @Module({
-  imports: [AccessModule, AudienceModule, BillingModule, LinkSetsModule, MailRenderingModule, SendersModule],
+  imports: [AccessModule, AudienceModule, BillingModule, ContentProcessesModule, SendersModule],
   providers: [
     AutomationChecks,
     AutomationEntries,
     AutomationInstaller,
     AutomationLifecycle,
-    AutomationMails,
     AutomationPlan,
     AutomationRepository,
     AutomationsCheckQuery,
@@ -65,7 +63,6 @@ import { WebhookHosts } from './webhooks/webhook-hosts.service.js';
   exports: [
     AutomationEntries,
     AutomationInstaller,
-    AutomationMails,
     AutomationsCheckQuery,
     AutomationsQuery,
     AutomationsService,
@@ -83,24 +80,24 @@ export class AutomationsModule {}
     AutomationSecretsModule,
     AudienceModule,
     BillingModule,
-    MailRenderingModule,
+    ContentProcessesModule,
     SendersModule,
   ],
   providers: [
     AutomationRunner,
     AutomationSteps,
+    AutomationWork,
     ClosedAutomations,
     EmailStep,
     PacedSteps,
     PoisonedRuns,
     RuleSteps,
-    RunnerWork,
     RunsQuery,
     SegmentStep,
     StepTakers,
     TopicStep,
     WaitingWork,
-    WalkedRuns,
+    StepBatches,
     WebhookCaller,
     WebhookCalls,
     WebhookClient,

@@ -3,7 +3,7 @@ import { Clock, DomainValidationError, type Page, type PageRequest, type Project
 import { CampaignAllowance } from '#billing';
 import { SegmentsQuery, TopicsQuery } from '#audience';
 import { Database } from '#platform';
-import { parseContentDocument } from '../content/content-document.js';
+import { parseContentDocument } from '../content/document/content-document.js';
 import type { Campaign, CampaignDraft } from './campaign.js';
 import { CampaignRepository } from './campaign.repository.js';
 import { CampaignsQuery, type CampaignFilter, type CampaignRow } from './campaigns.query.js';

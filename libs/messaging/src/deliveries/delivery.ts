@@ -29,8 +29,8 @@ export interface ClaimedDelivery {
   readonly messageId: string;
   /** This claim's own: what its sender writes counts only while the row has it. */
   readonly leaseToken: string;
-  /** The server's era in which it was claimed; null where its marks are waited for. */
-  readonly leaseEra: number | null;
+  /** The server's epoch in which it was claimed; null where its marks are waited for. */
+  readonly leaseEpoch: number | null;
   /** Attempts begun before this one. */
   readonly attempt: number;
   readonly createdAt: Date;

@@ -4,8 +4,8 @@ import { AddressDigests } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import type { Sql } from '#platform';
 import { eraseRuns } from '../automations/runs/erase-runs.query.js';
-import { forgetBreakdowns } from '../campaign-reports/campaign-breakdowns.service.js';
-import { eraseExports } from '../reports/erase-exports.query.js';
+import { forgetBreakdowns } from '../reports/breakdowns/campaign-breakdowns.service.js';
+import { eraseExports } from '../reports/exports/erase-exports.query.js';
 import { wakeSenders } from '../deliveries/deliveries.channel.js';
 
 /** Somebody who was erased: no address, only what finds the rows. */

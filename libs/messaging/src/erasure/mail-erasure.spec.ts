@@ -2,7 +2,14 @@ import { type INestApplicationContext, Module, type Type } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { AddressDigests, consentProof, ErasureService, SignUpService, TopicsService } from '#audience';
+import {
+  AddressDigests,
+  audienceEntities,
+  consentProof,
+  ErasureService,
+  SignUpService,
+  TopicsService,
+} from '#audience';
 import { type EmailAddress, ManualClock, newId, parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database, loadConfig, PlatformModule } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
@@ -10,10 +17,10 @@ import { eventually } from '#testing/eventually';
 import { createProject } from '#testing/fixtures';
 import { tracesOf } from '#testing/traces';
 import { CampaignSchema } from '../campaigns/campaign.schema.js';
-import { CampaignPreparation } from '../deliveries/campaign-preparation.js';
-import { DeliveryClaimsQuery } from '../deliveries/delivery-claims.query.js';
-import { DeliveryJournal } from '../deliveries/delivery-journal.js';
-import type { DeliveryOutcome } from '../deliveries/delivery-outcome.js';
+import { CampaignPreparation } from '../sending/preparation/campaign-preparation.service.js';
+import { DeliveryClaimsQuery } from '../sending/engine/delivery-claims.query.js';
+import { DeliveryJournal } from '../sending/engine/delivery-journal.service.js';
+import type { DeliveryOutcome } from '../sending/delivery-outcome.js';
 import { MessagingWorkerModule } from '../messaging-worker.module.js';
 import { MailErasureService } from './mail-erasure.service.js';
 
@@ -35,7 +42,7 @@ describe('erasure from mail', () => {
     const options = {
       config,
       logger: pino({ level: 'silent' }),
-      entities: [CampaignSchema],
+      entities: [...audienceEntities, CampaignSchema],
       applicationName: 'spec',
     };
     @Module({ imports: [PlatformModule.register({ ...options, clock }), MessagingWorkerModule] })

@@ -4,16 +4,10 @@ import { type Recipient, RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { Senders } from '../../campaigns/senders.service.js';
+import { Senders } from '../../campaigns/senders/senders.service.js';
 import { wakeSenders } from '../../deliveries/deliveries.channel.js';
-import {
-  onwards,
-  type PersonAtStep,
-  type StepContext,
-  type StepResult,
-  type StepTaker,
-} from '../runs/step.js';
-import type { PlannedStep } from '../runs/version-plan.js';
+import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
+import type { PlannedStep } from './version-plan.js';
 
 /** When the plan's e-mails of the month are used up, it is asked for them again so much later. */
 const QUOTA_LOOK_AGAIN_MS = 15 * 60_000;

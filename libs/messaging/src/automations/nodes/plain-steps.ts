@@ -1,11 +1,5 @@
-import {
-  onwards,
-  type PersonAtStep,
-  type StepContext,
-  type StepResult,
-  type StepTaker,
-} from '../runs/step.js';
-import type { PlannedStep } from '../runs/version-plan.js';
+import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
+import type { PlannedStep } from './version-plan.js';
 import { delayDetail, delayEnd } from './delay-end.js';
 import { splitSide } from './split-side.js';
 

@@ -1,13 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { SubscriberRules } from '#audience';
-import {
-  onwards,
-  type PersonAtStep,
-  type StepContext,
-  type StepResult,
-  type StepTaker,
-} from '../runs/step.js';
-import type { PlannedStep } from '../runs/version-plan.js';
+import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
+import type { PlannedStep } from './version-plan.js';
 
 /** Whether rules hold for each person, asked for all at once. */
 @Injectable()

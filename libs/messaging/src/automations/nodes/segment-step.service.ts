@@ -1,14 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RecipientsQuery, SegmentMembersService, SegmentsQuery } from '#audience';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import {
-  onwards,
-  type PersonAtStep,
-  type StepContext,
-  type StepResult,
-  type StepTaker,
-} from '../runs/step.js';
-import type { PlannedStep } from '../runs/version-plan.js';
+import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
+import type { PlannedStep } from './version-plan.js';
 
 /** Puts people into a static segment, or takes them out. */
 @Injectable()

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { NodeType } from '../graph/automation-graph.js';
-import type { PersonAtStep, StepContext, StepResult, StepTaker } from '../runs/step.js';
-import type { PlannedStep } from '../runs/version-plan.js';
+import type { PersonAtStep, StepContext, StepResult, StepTaker } from './step.js';
+import type { PlannedStep } from './version-plan.js';
 import { EmailStep } from './email-step.service.js';
 import { DelayStep, SplitStep, TriggerStep, WebhookStep } from './plain-steps.js';
 import { RuleSteps } from './rule-steps.service.js';

@@ -1,13 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AutomatedConsents, type ConsentOutcomes } from '#audience';
-import {
-  onwards,
-  type PersonAtStep,
-  type StepContext,
-  type StepResult,
-  type StepTaker,
-} from '../runs/step.js';
-import type { PlannedStep } from '../runs/version-plan.js';
+import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
+import type { PlannedStep } from './version-plan.js';
 
 type Outcome = ConsentOutcomes extends ReadonlyMap<string, infer One> ? One : never;
 

@@ -5,10 +5,10 @@ import { Database, type Sql } from '#platform';
 import { StepTakers } from '../nodes/step-takers.service.js';
 import { holdSteps } from './run-locks.query.js';
 import { RunsQuery } from './runs.query.js';
-import type { VersionPlan } from './version-plan.js';
+import type { VersionPlan } from '../nodes/version-plan.js';
 import { VersionPlans } from './version-plans.service.js';
-import { type ClaimedRun, Walk } from './walk.js';
-import { WalkedRuns } from './walked-runs.service.js';
+import { type ClaimedRun, StepBatch } from './step-batch.js';
+import { StepBatches } from './step-batches.service.js';
 
 /** People a transaction: few enough to be done in a moment, enough that statements are shared. */
 export const BATCH = 1_000;
@@ -29,7 +29,7 @@ export class AutomationSteps {
     @Inject(Database) private readonly database: Database,
     @Inject(VersionPlans) private readonly plans: VersionPlans,
     @Inject(RunsQuery) private readonly runs: RunsQuery,
-    @Inject(WalkedRuns) private readonly walked: WalkedRuns,
+    @Inject(StepBatches) private readonly batches: StepBatches,
     @Inject(StepTakers) private readonly takers: StepTakers,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -37,7 +37,7 @@ export class AutomationSteps {
   /** Takes a batch as far as it goes; resolves to how many people that were. Nobody when the automation rests. */
   async takeBatch(scope: ProjectScope, versionId: number, limit = BATCH): Promise<number> {
     return this.#claiming(scope, versionId, limit, async (db, plan, runs, now) => {
-      if (runs.length > 0) await this.#walk(db, plan, runs, now);
+      if (runs.length > 0) await this.#takeAll(db, plan, runs, now);
       return runs.length;
     });
   }
@@ -73,25 +73,25 @@ export class AutomationSteps {
 
   /** One step; who has waited only leaves the delay. */
   async #step(db: Sql, plan: VersionPlan, run: ClaimedRun, now: Date): Promise<void> {
-    const walk = new Walk(plan, [run], now);
-    if (!run.isWaiting) await this.#takeAt(walk, plan, run.position, now);
-    walk.park();
-    await this.walked.save(db, plan, walk, now);
+    const batch = new StepBatch(plan, [run], now);
+    if (!run.isWaiting) await this.#takeAt(batch, plan, run.position, now);
+    batch.park();
+    await this.batches.save(db, plan, batch, now);
   }
 
-  async #walk(db: Sql, plan: VersionPlan, runs: readonly ClaimedRun[], now: Date): Promise<void> {
-    const walk = new Walk(plan, runs, now);
-    for (const place of plan.order) await this.#takeAt(walk, plan, place, now);
-    await this.walked.save(db, plan, walk, now);
+  async #takeAll(db: Sql, plan: VersionPlan, runs: readonly ClaimedRun[], now: Date): Promise<void> {
+    const batch = new StepBatch(plan, runs, now);
+    for (const place of plan.order) await this.#takeAt(batch, plan, place, now);
+    await this.batches.save(db, plan, batch, now);
   }
 
   /** Takes the step of all who stand there. */
-  async #takeAt(walk: Walk, plan: VersionPlan, place: number, now: Date): Promise<void> {
+  async #takeAt(batch: StepBatch, plan: VersionPlan, place: number, now: Date): Promise<void> {
     const step = plan.steps[place];
-    const people = walk.peopleAt(place);
+    const people = batch.peopleAt(place);
     if (step === undefined || people.length === 0) return;
     const asked = people.map(({ id, subscriberId }) => ({ runId: id, subscriberId }));
-    walk.apply(place, await this.takers.take(step, asked, { plan, now }));
+    batch.apply(place, await this.takers.take(step, asked, { plan, now }));
   }
 }
 

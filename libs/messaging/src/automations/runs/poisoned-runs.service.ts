@@ -7,7 +7,7 @@ import { failedRun, restAfter } from './run-failure.js';
 import { holdSteps } from './run-locks.query.js';
 import { RunsQuery } from './runs.query.js';
 import { VersionPlans } from './version-plans.service.js';
-import type { ClaimedRun } from './walk.js';
+import type { ClaimedRun } from './step-batch.js';
 
 /** Sets people aside whose step fails again and again, so that it is tried later, and at last fails their run. */
 @Injectable()

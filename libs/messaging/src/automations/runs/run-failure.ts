@@ -1,4 +1,4 @@
-import type { ClaimedRun, RunMove, TakenStep } from './walk.js';
+import type { ClaimedRun, RunMove, TakenStep } from './step-batch.js';
 
 const MINUTE_MS = 60_000;
 /** How long somebody rests who cannot go on; after one try more the run has failed. */

@@ -1,5 +1,5 @@
 import { delayDetail, delayEnd } from '../nodes/delay-end.js';
-import type { VersionPlan } from './version-plan.js';
+import type { VersionPlan } from '../nodes/version-plan.js';
 
 /** Where people begin who come in now, and the steps that they have behind them then. */
 export interface RunStart {

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
 import { Database, environmentOf, present, type Sql } from '#platform';
-import type { ClaimedRun, RunMove, TakenStep } from './walk.js';
+import type { ClaimedRun, RunMove, TakenStep } from './step-batch.js';
 
 interface ScopeColumns {
   readonly tenant_id: number;

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { planOf, type StoredVersion, type VersionPlan } from './version-plan.js';
+import { planOf, type StoredVersion, type VersionPlan } from '../nodes/version-plan.js';
 
 const KEPT = 200;
 

@@ -8,9 +8,9 @@ import {
 } from '#audience';
 import { DomainValidationError, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { AutomationsService } from '../automations.service.js';
+import { AutomationsService } from '../editing/automations.service.js';
 import { type AutomationTemplate, filledIn } from './automation-template.js';
-import { automationTemplateNames, loadAutomationTemplate } from './automation-templates.js';
+import { automationTemplateNames, loadAutomationTemplate } from './automation-templates.query.js';
 
 /** What is to be installed, and for whom. */
 export interface InstallationWish {

@@ -8,12 +8,12 @@ import {
   type TopicView,
 } from '#audience';
 import { eventually } from '#testing/eventually';
-import { TrackedLinks } from '../../tracking/tracked-links.service.js';
-import { TrackingRecorder } from '../../tracking/tracking-recorder.service.js';
+import { TrackedLinks } from '../../engagement/tracking/tracked-links.service.js';
+import { TrackingRecorder } from '../../engagement/tracking/tracking-recorder.service.js';
 import { address, AutomationsFixture } from '../automations.fixture.js';
 import { splitSide } from '../nodes/split-side.js';
 import { AutomationInstaller } from './automation-installer.service.js';
-import { automationTemplateNames } from './automation-templates.js';
+import { automationTemplateNames } from './automation-templates.query.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

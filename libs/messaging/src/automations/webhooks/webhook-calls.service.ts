@@ -6,11 +6,11 @@ import { failedRun, restAfter } from '../runs/run-failure.js';
 import { holdSteps } from '../runs/run-locks.query.js';
 import { wakeRunners } from '../runs/runs.channel.js';
 import { RunsQuery } from '../runs/runs.query.js';
-import { onwards } from '../runs/step.js';
-import type { VersionPlan } from '../runs/version-plan.js';
+import { onwards } from '../nodes/step.js';
+import type { VersionPlan } from '../nodes/version-plan.js';
 import { VersionPlans } from '../runs/version-plans.service.js';
-import { type ClaimedRun, Walk } from '../runs/walk.js';
-import { WalkedRuns } from '../runs/walked-runs.service.js';
+import { type ClaimedRun, StepBatch } from '../runs/step-batch.js';
+import { StepBatches } from '../runs/step-batches.service.js';
 import { nextTry, type WebhookOutcome } from './webhook-outcome.js';
 
 /** Longer than a call can take. Who has died by then is followed by another one. */
@@ -35,7 +35,7 @@ export class WebhookCalls {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(VersionPlans) private readonly plans: VersionPlans,
-    @Inject(WalkedRuns) private readonly walked: WalkedRuns,
+    @Inject(StepBatches) private readonly batches: StepBatches,
     @Inject(RunsQuery) private readonly runs: RunsQuery,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -76,10 +76,10 @@ export class WebhookCalls {
         await postpone(db, call, again);
         return;
       }
-      const walk = new Walk(call.plan, [call], now);
-      walk.apply(call.position, [onwards(outcome.detail, outcome.kind === 'accepted' ? 'DONE' : 'FAILED')]);
-      walk.park();
-      await this.walked.save(db, call.plan, walk, now);
+      const batch = new StepBatch(call.plan, [call], now);
+      batch.apply(call.position, [onwards(outcome.detail, outcome.kind === 'accepted' ? 'DONE' : 'FAILED')]);
+      batch.park();
+      await this.batches.save(db, call.plan, batch, now);
       await wakeRunners(db);
     });
   }

@@ -10,14 +10,14 @@ import { LOGGER, Notifications, OutgoingHttp } from '#platform';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { eventually } from '#testing/eventually';
 import { AutomationsFixture, chain, trigger } from '../automations.fixture.js';
-import { AutomationRunner } from '../runs/automation-runner.js';
+import { AutomationRunner } from '../runs/automation-runner.service.js';
 import { RunsQuery } from '../runs/runs.query.js';
 import { WaitingWork } from '../runs/waiting-work.query.js';
 import { AutomationSecrets } from './automation-secrets.service.js';
-import { WebhookCaller } from './webhook-caller.js';
+import { WebhookCaller } from './webhook-caller.service.js';
 import { WebhookCalls } from './webhook-calls.service.js';
-import { ContentProcesses } from '../../content-processes/content-processes.service.js';
-import { WebhookClient } from './webhook-client.js';
+import { ContentProcesses } from '../../content/processes/content-processes.service.js';
+import { WebhookClient } from './webhook-client.service.js';
 
 /** Stands for the public internet: every other address is one of those that nobody may be led to. */
 const PUBLIC = '127.0.0.1';

@@ -1,7 +1,8 @@
 import type { Project } from '#access';
 import type { Recipient } from '#audience';
-import type { MergeValues } from '../../content/merge-template.js';
-import { projectValues } from '../../content/merge-values.js';
+import { bodyTexts } from '../../content/merge/body-texts.js';
+import type { MergeValues } from '../../content/merge/merge-template.js';
+import { projectValues } from '../../content/merge/merge-values.js';
 import type { WebhookConfig } from '../graph/webhook-config.js';
 
 /** Whom and what a webhook tells of. */
@@ -31,15 +32,6 @@ export async function webhookMessage(
   const filled = mapTexts(body, () => inOrder.next().value ?? '');
   if (typeof filled === 'string') return { contentType: 'text/plain; charset=utf-8', body: filled };
   return { contentType: 'application/json', body: JSON.stringify(filled) };
-}
-
-/** The texts of a body, with their paths behind `body`. */
-export function bodyTexts(body: unknown, path = ''): readonly (readonly [path: string, text: string])[] {
-  if (typeof body === 'string') return [[path, body]];
-  if (Array.isArray(body))
-    return body.flatMap((item: unknown, index) => bodyTexts(item, `${path}[${index}]`));
-  if (typeof body !== 'object' || body === null) return [];
-  return Object.entries(body).flatMap(([name, value]) => bodyTexts(value, `${path}.${name}`));
 }
 
 function mapTexts(body: unknown, map: (text: string) => string): unknown {

@@ -14,8 +14,8 @@ import { AutomationsFixture, chain, delay, trigger } from '../automations.fixtur
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { prepareProject, SECRETS } from '#testing/system';
 import { eventually } from '#testing/eventually';
-import { AutomationRunner } from '../runs/automation-runner.js';
-import { WebhookCaller } from './webhook-caller.js';
+import { AutomationRunner } from '../runs/automation-runner.service.js';
+import { WebhookCaller } from './webhook-caller.service.js';
 import { firstSecret } from './automation-secret.js';
 import { AutomationSecrets } from './automation-secrets.service.js';
 import { SealedAutomationSecrets } from './sealed-automation-secrets.query.js';

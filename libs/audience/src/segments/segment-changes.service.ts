@@ -1,0 +1,59 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock, newId, NotFoundError, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { nextKey } from '../next-key.query.js';
+import { UsageCatalogue } from '../usage/usage-catalogue.js';
+import { type NewSegment, Segment, type SegmentPatch } from './segment.js';
+import { SegmentPredicates } from './segment-predicates.service.js';
+import { SegmentRepository } from './segment.repository.js';
+
+/** A segment as it was written. */
+export interface WrittenSegment {
+  readonly id: string;
+  /** They are to be evaluated. */
+  readonly hasNewRules: boolean;
+}
+
+/** Writes segments with rules that were read, and so make sense. */
+@Injectable()
+export class SegmentChanges {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(SegmentRepository) private readonly segments: SegmentRepository,
+    @Inject(SegmentPredicates) private readonly predicates: SegmentPredicates,
+    @Inject(UsageCatalogue) private readonly usage: UsageCatalogue,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Throws DomainValidationError. */
+  create(scope: ProjectScope, wanted: NewSegment): Promise<WrittenSegment> {
+    return this.database.transaction(scope, async () => {
+      const { rules = null } = wanted;
+      await this.segments.lockLinks(scope);
+      const links = rules === null ? null : await this.predicates.read(scope, rules, null);
+      const segmentKey = await nextKey(this.database, 'segment');
+      const id = newId();
+      const identity = { id, environmentId: scope.environmentId, segmentKey };
+      await this.segments.save(new Segment(identity, wanted, this.clock.now()), links);
+      return { id, hasNewRules: rules !== null };
+    });
+  }
+
+  /** Throws NotFoundError, InUseError, DomainValidationError. */
+  update(scope: ProjectScope, idOrKey: string, patch: SegmentPatch): Promise<WrittenSegment> {
+    return this.database.transaction(scope, async () => {
+      // Before the segment's own lock, as everywhere.
+      if (patch.rules !== undefined) await this.segments.lockLinks(scope);
+      const segment = await this.segments.lock(scope, idOrKey);
+      if (segment === null) throw new NotFoundError();
+      const { id } = segment;
+      if (segment.status === 'ACTIVE' && patch.status !== undefined && patch.status !== 'ACTIVE')
+        await this.usage.refuseIfNeeded('segment', scope, id);
+      const hasNewRules = segment.change(patch, this.clock.now());
+      const { rules } = segment;
+      const links = hasNewRules && rules !== null ? await this.predicates.read(scope, rules, id) : null;
+      await this.segments.save(segment, links);
+      return { id, hasNewRules };
+    });
+  }
+}

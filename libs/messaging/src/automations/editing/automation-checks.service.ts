@@ -1,0 +1,190 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type NamedTopic, SegmentsQuery, type SegmentView, SubscriberRules, TopicsQuery } from '#audience';
+import { NotFoundError, type ProjectScope } from '#kernel';
+import type { AutomationState } from '../automation.js';
+import type { AutomationCheck } from '../automation.errors.js';
+import { type AutomationGraph, type AutomationNode, isOf, type NodeOf } from '../graph/automation-graph.js';
+import { GraphFaults } from '../graph/graph-faults.js';
+import { checksOf } from '../graph/graph-path.js';
+import { readGraph } from '../graph/graph-reader.js';
+import { judgeStructure } from '../graph/graph-structure.js';
+import { namedIn, readConfig } from '../graph/node-config.js';
+import { MailChecks, type MailRules } from './mail-checks.service.js';
+import { WebhookHosts } from './webhook-hosts.service.js';
+
+/** What an automation needs, found to be there. */
+export interface ResolvedAutomation {
+  /** By the place of the node: the topic that its mail is for; null where it sends none. */
+  readonly mailTopicIds: readonly (string | null)[];
+  readonly topicIds: readonly string[];
+  readonly segmentIds: readonly string[];
+  readonly eventName: string | null;
+  readonly triggerSegmentId: string | null;
+}
+
+/** One look at an automation: what it names, as it is found, and what is wrong. */
+interface Judgement {
+  readonly scope: ProjectScope;
+  readonly state: AutomationState;
+  readonly faults: GraphFaults;
+  readonly mailRules: MailRules;
+  readonly topicIds: Set<string>;
+  readonly segmentIds: Set<string>;
+}
+
+/** Whether an automation can run: all at once, before anybody is let in. */
+@Injectable()
+export class AutomationChecks {
+  constructor(
+    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
+    @Inject(SubscriberRules) private readonly rules: SubscriberRules,
+    @Inject(MailChecks) private readonly mails: MailChecks,
+    @Inject(WebhookHosts) private readonly hosts: WebhookHosts,
+  ) {}
+
+  /** Has its content looked at, so that who judges it with the automation locked need not wait for it. */
+  async prepare(
+    scope: ProjectScope,
+    { nodes, edges }: Pick<AutomationState, 'nodes' | 'edges'>,
+  ): Promise<void> {
+    const { graph } = readGraph({ nodes: nodes ?? '[]', edges: edges ?? '[]' });
+    if (graph === undefined) return;
+    const rules = await this.mails.rules(scope);
+    for (const node of graph.nodes) {
+      const { mail, body } = namedIn(node);
+      if (isOf(node, 'email') && mail !== null) await this.mails.faults(scope, mail, rules);
+      if (isOf(node, 'webhook')) await this.mails.bodyFaults(scope, body, rules);
+    }
+  }
+
+  /** In the transaction that activates it: the topics that it needs are held until then. */
+  async judge(
+    scope: ProjectScope,
+    state: AutomationState,
+  ): Promise<{ readonly resolved: ResolvedAutomation } | { readonly checks: readonly AutomationCheck[] }> {
+    const faults = new GraphFaults();
+    if (state.nodes === null) faults.add('nodes', 'is required');
+    const { graph, errors } = readGraph({ nodes: state.nodes ?? '[]', edges: state.edges ?? '[]' });
+    if (errors !== undefined) return { checks: checksOf(errors, null) };
+    const mailRules = await this.mails.rules(scope);
+    const judgement = {
+      scope,
+      state,
+      faults,
+      mailRules,
+      topicIds: new Set<string>(),
+      segmentIds: new Set<string>(),
+    };
+    judgeStructure(graph, faults);
+    await this.hosts.judge(graph, faults);
+    const resolved = await this.#resolve(judgement, graph);
+    return faults.isEmpty ? { resolved } : { checks: checksOf(faults.byPath, graph) };
+  }
+
+  async #resolve(judgement: Judgement, graph: AutomationGraph): Promise<ResolvedAutomation> {
+    const { faults, state, topicIds, segmentIds } = judgement;
+    const { triggerType, triggerTopicId } = state;
+    if (triggerType === null) faults.add('triggerType', 'is required');
+    if (triggerType === 'subscriber_joins_list' && triggerTopicId === null)
+      faults.add('triggerTopicId', 'is required for subscriber_joins_list');
+    if (triggerTopicId !== null) await this.#topicById(judgement, triggerTopicId);
+    const mailTopicIds: (string | null)[] = [];
+    let trigger: Pick<ResolvedAutomation, 'eventName' | 'triggerSegmentId'> = {
+      eventName: null,
+      triggerSegmentId: null,
+    };
+    for (const [place, node] of graph.nodes.entries()) {
+      const path = `nodes[${place}].config`;
+      if (isOf(node, 'trigger')) trigger = await this.#judgeTrigger(judgement, node, path);
+      else if (!isOf(node, 'email')) await this.#judgeNode(judgement, node, path);
+      mailTopicIds.push(isOf(node, 'email') ? await this.#judgeMail(judgement, node, path) : null);
+    }
+    return { ...trigger, mailTopicIds, topicIds: [...topicIds], segmentIds: [...segmentIds] };
+  }
+
+  async #judgeTrigger(judgement: Judgement, node: NodeOf<'trigger'>, path: string) {
+    const { faults, state } = judgement;
+    const config = readConfig(node, path, faults);
+    const isBySegment = state.triggerType === 'segment_entered' || state.triggerType === 'segment_left';
+    const { segmentKey, eventName } = namedIn(node);
+    if (isBySegment && segmentKey === null)
+      faults.add(`${path}.segmentKey`, `is required for ${state.triggerType}`);
+    if (state.triggerType === 'custom_event' && eventName === null)
+      faults.add(`${path}.eventName`, 'is required for custom_event');
+    const segment =
+      segmentKey === null ? null : await this.#segment(judgement, segmentKey, `${path}.segmentKey`);
+    return { eventName: config?.eventName ?? null, triggerSegmentId: segment?.id ?? null };
+  }
+
+  /** The topic of the mail; null with a fault. */
+  async #judgeMail(judgement: Judgement, node: NodeOf<'email'>, path: string): Promise<string | null> {
+    const { scope, faults, state, mailRules } = judgement;
+    readConfig(node, path, faults);
+    const { mail, topicKey } = namedIn(node);
+    const inMail = mail === null ? {} : await this.mails.faults(scope, mail, mailRules);
+    for (const [inner, fault] of Object.entries(inMail)) faults.add(`${path}.${inner}`, fault);
+    if (topicKey !== null) return (await this.#topic(judgement, topicKey, `${path}.topicKey`))?.id ?? null;
+    if (state.triggerTopicId === null)
+      return faults.add(`${path}.topicKey`, 'is required where the automation has no triggerTopicId');
+    return state.triggerTopicId;
+  }
+
+  async #judgeNode(judgement: Judgement, node: AutomationNode, path: string): Promise<void> {
+    const { scope, faults, mailRules } = judgement;
+    readConfig(node, path, faults);
+    const { rules, topicKey, segmentKey, body } = namedIn(node);
+    if (isOf(node, 'condition') || isOf(node, 'goal')) {
+      if (rules !== null) await this.#judgeRules(judgement, rules, `${path}.rules`);
+    } else if (isOf(node, 'topic_action')) {
+      const topic = topicKey === null ? null : await this.#topic(judgement, topicKey, `${path}.topicKey`);
+      if (topic !== null && topic.status !== 'ACTIVE' && node.config['action'] === 'subscribe')
+        faults.add(`${path}.topicKey`, 'is not an active topic');
+    } else if (isOf(node, 'segment_action')) {
+      const segment =
+        segmentKey === null ? null : await this.#segment(judgement, segmentKey, `${path}.segmentKey`);
+      if (segment?.type === 'DYNAMIC') faults.add(`${path}.segmentKey`, 'must be a STATIC segment');
+    } else if (isOf(node, 'webhook')) {
+      for (const [inner, fault] of Object.entries(await this.mails.bodyFaults(scope, body, mailRules)))
+        faults.add(`${path}.${inner}`, fault);
+    }
+  }
+
+  async #judgeRules(judgement: Judgement, rules: string, path: string): Promise<void> {
+    const { scope, faults, segmentIds, topicIds } = judgement;
+    const judged = await this.rules.judge(scope, rules, path);
+    if ('errors' in judged) return faults.addAll(judged.errors);
+    for (const id of judged.segmentIds) segmentIds.add(id);
+    for (const { id } of await this.topics.held(scope, judged.topicIds)) topicIds.add(id);
+  }
+
+  async #topic(judgement: Judgement, key: string, path: string): Promise<NamedTopic | null> {
+    const { scope, faults, topicIds } = judgement;
+    const id = await this.topics.idOf(scope, key);
+    const [topic] = id === null ? [] : await this.topics.held(scope, [id]);
+    if (topic === undefined) return faults.add(path, 'is not a known topic');
+    topicIds.add(topic.id);
+    return topic;
+  }
+
+  async #topicById({ scope, faults, topicIds }: Judgement, id: string): Promise<void> {
+    const [topic] = await this.topics.held(scope, [id]);
+    if (topic === undefined) faults.add('triggerTopicId', 'is not a known topic');
+    else topicIds.add(topic.id);
+  }
+
+  async #segment(
+    { scope, faults, segmentIds }: Judgement,
+    key: string,
+    path: string,
+  ): Promise<SegmentView | null> {
+    try {
+      const segment = await this.segments.get(scope, key);
+      segmentIds.add(segment.id);
+      return segment.status === 'ACTIVE' ? segment : faults.add(path, 'is not an active segment');
+    } catch (error) {
+      if (error instanceof NotFoundError) return faults.add(path, 'is not a known segment');
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import { TopicDeletionService, TopicsService } from '#audience';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AutomationsFixture, chain, contentJson, rules, trigger } from '../automations.fixture.js';
+import type { AutomationFields } from '../automation.js';
+import { IncompleteAutomationError } from '../automation.errors.js';
+
+describe('an automation that cannot be activated', () => {
+  let fixture: AutomationsFixture;
+
+  beforeAll(async () => {
+    fixture = await AutomationsFixture.open();
+  });
+  afterAll(() => fixture?.close());
+
+  /** What is wrong, by its path. */
+  async function faults(
+    content: { readonly nodes: string; readonly edges: string } | null,
+    fields: Partial<AutomationFields> = {},
+  ): Promise<Readonly<Record<string, string>>> {
+    const { id } = await fixture.automations.create(fixture.scope, {
+      name: 'Welcome',
+      description: null,
+      triggerType: 'manual',
+      triggerTopicId: fixture.topic.id,
+      ...fields,
+    });
+    if (content !== null) await fixture.automations.replaceContent(fixture.scope, id, content);
+    try {
+      await fixture.automations.activate(fixture.scope, id);
+      return {};
+    } catch (error) {
+      if (!(error instanceof IncompleteAutomationError)) throw error;
+      return Object.fromEntries(
+        error.checks.map(({ path, message }) => [path, message.slice(path.length + 1, -1)]),
+      );
+    }
+  }
+
+  /** Below the config of the one step. */
+  async function stepFaults(type: string, config: object, fields: Partial<AutomationFields> = {}) {
+    const found = await faults(chain(trigger(), { id: 'step', type, config }), fields);
+    return Object.fromEntries(
+      Object.entries(found).map(([path, fault]) => [path.replace('nodes[1].config.', ''), fault]),
+    );
+  }
+
+  const text = (html: string) => ({ blocks: [{ type: 'text', html }] });
+
+  it('names what its trigger lacks beside its steps', async () => {
+    expect(await faults(null, { triggerType: null })).toEqual({
+      nodes: 'is required',
+      triggerType: 'is required',
+    });
+    expect(await faults(null, { triggerType: 'subscriber_joins_list', triggerTopicId: null })).toEqual({
+      nodes: 'is required',
+      triggerTopicId: 'is required for subscriber_joins_list',
+    });
+  });
+
+  it('names webhooks that lead to no public address', async () => {
+    const refused = { url: 'must lead to a public address' };
+    for (const host of ['[::a00:1]', '168.63.129.16', '[2002:7f00:1::]', '[64:ff9b::a00:1]', '10.1.2.3'])
+      expect(await stepFaults('webhook', { url: `https://${host}/` })).toMatchObject(refused);
+    expect(await stepFaults('webhook', { url: 'https://8.8.8.8/' })).not.toHaveProperty('url');
+  });
+
+  it('names merge tags that are not closed where they are', async () => {
+    const part = (fault: string) => expect.stringMatching(fault);
+    expect(
+      await stepFaults('email', { subject: 'x', contentJson: text('Hi {{ subscriber.first_name') }),
+    ).toEqual({
+      contentJson: part('not closed'),
+    });
+    expect(
+      await stepFaults('email', {
+        subject: 'Hi {{',
+        previewText: '{%',
+        contentText: '{{ subscriber.first_name',
+        contentJson: text('{{ custom.unheard }}'),
+      }),
+    ).toEqual({
+      subject: part('not closed'),
+      previewText: part('not closed'),
+      contentText: part('not closed'),
+      contentJson: 'has {{ custom.unheard }}, which is not known',
+    });
+  });
+
+  it('has a subject of more than 500 characters, whatever they take', async () => {
+    expect(await stepFaults('email', { subject: '\u{1F600}'.repeat(500), contentJson })).toEqual({});
+    expect(await stepFaults('email', { subject: '\u{1F600}'.repeat(501), contentJson })).toEqual({
+      subject: 'must be at most 500 characters',
+    });
+  });
+
+  it('names all faults of a step at once, also those of what it refers to', async () => {
+    const noTopic = { triggerTopicId: null };
+    expect(
+      await stepFaults('email', { contentJson: text('{{ nobody.knows }}'), topicKey: 'ACME-99' }),
+    ).toEqual({
+      subject: 'is required',
+      contentJson: 'has {{ nobody.knows }}, which is not known',
+      topicKey: 'is not a known topic',
+    });
+    expect(await stepFaults('email', { contentJson }, noTopic)).toEqual({
+      subject: 'is required',
+      topicKey: 'is required where the automation has no triggerTopicId',
+    });
+    expect(await stepFaults('goal', { rules: rules({ field: 'custom.nope', op: 'exists' }) })).toEqual({
+      name: 'is required',
+      'rules.where.field': 'is not a known field',
+    });
+    expect(await stepFaults('topic_action', { action: 'leave', topicKey: 'ACME-99' })).toEqual({
+      action: 'must be one of subscribe, unsubscribe',
+      topicKey: 'is not a known topic',
+    });
+    expect(await stepFaults('segment_action', { segmentKey: 'ACME-99' })).toEqual({
+      action: 'is required',
+      segmentKey: 'is not a known segment',
+    });
+    expect(
+      await stepFaults('webhook', { url: 'ftp://example.com', body: { text: '{{ nobody.knows }}' } }),
+    ).toEqual({
+      url: 'must be an http or https URL',
+      'body.text': 'has {{ nobody.knows }}, which is not known',
+    });
+    const start = trigger({ reEntry: 'NEVER', segmentKey: 'ACME-99' });
+    expect(await faults(chain(start), { triggerType: 'segment_left' })).toEqual({
+      'nodes[0].config.reEntry': 'must be one of ONCE, AFTER_EXIT, ALWAYS',
+      'nodes[0].config.segmentKey': 'is not a known segment',
+    });
+    const named = trigger({ reEntry: 'NEVER', eventName: 'order.completed' });
+    expect(await faults(chain(named), { triggerType: 'custom_event' })).toEqual({
+      'nodes[0].config.reEntry': 'must be one of ONCE, AFTER_EXIT, ALWAYS',
+    });
+    const misnamed = trigger({ eventName: 'Order Completed' });
+    expect(await faults(chain(misnamed), { triggerType: 'custom_event' })).toEqual({
+      'nodes[0].config.eventName': 'must be like order.completed',
+    });
+    expect(await faults(chain(trigger({ reEntry: 'NEVER' })), { triggerType: 'custom_event' })).toEqual({
+      'nodes[0].config.reEntry': 'must be one of ONCE, AFTER_EXIT, ALWAYS',
+      'nodes[0].config.eventName': 'is required for custom_event',
+    });
+  });
+});
+
+describe('an active automation', () => {
+  let fixture: AutomationsFixture;
+
+  beforeAll(async () => {
+    fixture = await AutomationsFixture.open();
+  });
+  afterAll(() => fixture?.close());
+
+  it('keeps the topics that its rules ask for from being deleted', async () => {
+    const { scope } = fixture;
+    const topics = fixture.messaging.get(TopicsService);
+    const make = async (name: string) => (await topics.create(scope, { name })).topicKey;
+    const [asked, clicked] = [await make('Asked for'), await make('Clicked in')];
+    const goal = (id: string, condition: object) => ({
+      id,
+      type: 'goal',
+      config: { name: id, rules: rules(condition) },
+    });
+    const id = await fixture.active(
+      chain(
+        trigger(),
+        goal('subscribed', { not: { consent: { topicKey: asked, status: ['SUBSCRIBED'] } } }),
+        goal('reader', { event: { type: 'CLICKED', topicKey: clicked }, count: { op: 'gte', value: 1 } }),
+      ),
+    );
+    const remove = (topicKey: string) =>
+      fixture.messaging.get(TopicDeletionService).delete(scope, topicKey, null);
+    for (const topicKey of [asked, clicked])
+      await expect(remove(topicKey)).rejects.toEqual(expect.objectContaining({ code: 'in-use' }));
+    await fixture.automations.pause(scope, id);
+    await remove(asked);
+  });
+});

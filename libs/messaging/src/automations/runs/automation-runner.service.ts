@@ -1,0 +1,76 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { TRIGGERS_CHANNEL } from '#audience';
+import { Clock } from '#kernel';
+import { describeError, LOGGER, Loop, Notifications } from '#platform';
+import { AutomationWork, type Piece } from './automation-work.service.js';
+import { Rests } from './rests.js';
+import { RUNS_CHANNEL } from './runs.channel.js';
+
+/** How late a step may be because nobody looked. */
+const POLL_MS = 500;
+
+/**
+ * Keeps people in automations moving, in every worker: lets them in, takes their steps when their time has come, sends
+ * them off. The tables are asked, not timers, so whoever waits costs nothing but a row, and what was due while
+ * everything was down is done.
+ */
+@Injectable()
+export class AutomationRunner {
+  readonly #loop: Loop;
+  #stopListening: readonly (() => void)[] = [];
+  readonly #rests = new Rests();
+  #stopping = false;
+
+  constructor(
+    @Inject(AutomationWork) private readonly work: AutomationWork,
+    @Inject(Notifications) private readonly notifications: Notifications,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#loop = new Loop(
+      POLL_MS,
+      () => this.pass(),
+      (error) => this.#complain(error),
+    );
+  }
+
+  start(): void {
+    this.#stopListening = [TRIGGERS_CHANNEL, RUNS_CHANNEL].map((channel) =>
+      this.notifications.listen(channel, () => this.#loop.wake()),
+    );
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    for (const stop of this.#stopListening) stop();
+    await this.#loop.stop();
+  }
+
+  /** Does all that is due, a piece of each automation at a time. One that fails rests, and does not keep the others. */
+  async pass(): Promise<void> {
+    for (let isMore = true; isMore && !this.#stopping;) {
+      isMore = false;
+      for (const piece of await this.work.pieces()) {
+        if (await this.#try(piece)) isMore = true;
+      }
+    }
+  }
+
+  async #try({ of, work }: Piece): Promise<boolean> {
+    if (this.#stopping || this.#rests.isResting(of, this.clock.now())) return false;
+    try {
+      const isMore = await work();
+      this.#rests.succeeded(of);
+      return isMore;
+    } catch (error) {
+      this.#complain(error, { of, restsMs: this.#rests.failed(of, this.clock.now()) });
+      return false;
+    }
+  }
+
+  #complain(error: unknown, what: { readonly of?: string; readonly restsMs?: number } = {}): void {
+    this.logger.error({ error: describeError(error), ...what }, 'an automation could not go on');
+  }
+}

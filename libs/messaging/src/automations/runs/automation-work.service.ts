@@ -1,0 +1,48 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AutomationEntries } from './automation-entries.service.js';
+import { ClosedAutomations } from './closed-automations.service.js';
+import { PacedSteps } from './paced-steps.service.js';
+import { RunsQuery } from './runs.query.js';
+import { WaitingWork } from './waiting-work.query.js';
+
+/** Something to do for one automation. */
+export interface Piece {
+  /** What it is, for whoever lets it rest. */
+  readonly of: string;
+  /** True while there is more of it. */
+  readonly work: () => Promise<boolean>;
+}
+
+/** Finds what there is to do for automations: letting people in, taking their steps, sending them off. */
+@Injectable()
+export class AutomationWork {
+  constructor(
+    @Inject(WaitingWork) private readonly waiting: WaitingWork,
+    @Inject(AutomationEntries) private readonly entries: AutomationEntries,
+    @Inject(ClosedAutomations) private readonly closed: ClosedAutomations,
+    @Inject(RunsQuery) private readonly runs: RunsQuery,
+    @Inject(PacedSteps) private readonly steps: PacedSteps,
+  ) {}
+
+  /** Everything there is to do now, a piece each. */
+  async pieces(): Promise<readonly Piece[]> {
+    if (!(await this.waiting.isAny())) return [];
+    const entering = await this.waiting.entries();
+    const closing = await this.waiting.closings();
+    const due = await this.runs.due(false);
+    return [
+      ...entering.map(({ scope, id }) => ({
+        of: `entries of ${id}`,
+        work: async () => (await this.entries.drain(scope, id)) > 0,
+      })),
+      ...closing.map(({ scope, id }) => ({
+        of: `closing of ${id}`,
+        work: () => this.closed.close(scope, id),
+      })),
+      ...due.map((version) => ({
+        of: `steps of version ${version.versionId}`,
+        work: () => this.steps.take(version),
+      })),
+    ];
+  }
+}

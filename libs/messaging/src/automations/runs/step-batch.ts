@@ -1,0 +1,112 @@
+import type { StepResult, StepStatus } from '../nodes/step.js';
+import type { VersionPlan } from '../nodes/version-plan.js';
+
+export type RunStatus = 'ACTIVE' | 'COMPLETED' | 'CONVERTED' | 'FAILED' | 'CANCELLED';
+
+/** A run that this worker has in hand. */
+export interface ClaimedRun {
+  readonly id: string;
+  readonly subscriberId: string;
+  readonly position: number;
+  readonly isWaiting: boolean;
+  /** `YYYY-MM-DD`: where its steps lie. */
+  readonly enteredOn: string;
+}
+
+/** Where a run is to go on. */
+export interface RunMove {
+  readonly id: string;
+  readonly position: number;
+  /** Null: it has ended. */
+  readonly wakeAt: Date | null;
+  readonly isWaiting: boolean;
+  readonly isCalling: boolean;
+  readonly status: RunStatus;
+}
+
+export interface TakenStep {
+  readonly runId: string;
+  readonly enteredOn: string;
+  readonly place: number;
+  readonly status: StepStatus;
+  readonly detail: string | null;
+}
+
+/** What a number of people do until each of them waits, calls somebody or has come to an end. */
+export class StepBatch {
+  readonly moves: RunMove[] = [];
+  readonly steps: TakenStep[] = [];
+  readonly #at = new Map<number, ClaimedRun[]>();
+
+  constructor(
+    private readonly plan: VersionPlan,
+    runs: readonly ClaimedRun[],
+    private readonly now: Date,
+  ) {
+    for (const run of runs) {
+      if (run.isWaiting) this.#follow(run, run.position, '');
+      else this.#arrive(run, run.position);
+    }
+  }
+
+  /** Who stands there now. Asked in the order of the plan, each step is met once everybody has come to it. */
+  peopleAt(place: number): readonly ClaimedRun[] {
+    return this.#at.get(place) ?? [];
+  }
+
+  /** Moves those who stood at the step, in the same order. */
+  apply(place: number, results: readonly StepResult[]): void {
+    const runs = this.peopleAt(place);
+    this.#at.delete(place);
+    for (const [index, run] of runs.entries()) {
+      const result = results[index];
+      if (result === undefined) throw new Error('A step has no result for somebody.');
+      this.#applyOne(run, place, result);
+    }
+  }
+
+  /** Leaves everybody who stands at a step there, to be taken on from it at once. */
+  park(): void {
+    for (const [place, runs] of this.#at)
+      for (const run of runs) this.#rest(run, place, { wakeAt: this.now });
+    this.#at.clear();
+  }
+
+  #applyOne(run: ClaimedRun, place: number, result: StepResult): void {
+    switch (result.kind) {
+      case 'go':
+        this.#log(run, place, result.status, result.detail);
+        return this.#follow(run, place, result.way);
+      case 'wait':
+        this.#log(run, place, 'DONE', result.detail);
+        return this.#rest(run, place, { wakeAt: result.until, isWaiting: true });
+      case 'postpone':
+        return this.#rest(run, place, { wakeAt: result.until });
+      case 'call':
+        return this.#rest(run, place, { wakeAt: this.now, isCalling: true });
+      case 'convert':
+        this.#log(run, place, 'DONE', result.detail);
+        return this.#rest(run, place, { wakeAt: null, status: 'CONVERTED' });
+    }
+  }
+
+  #follow(run: ClaimedRun, place: number, way: string): void {
+    const next = this.plan.steps[place]?.ways.get(way);
+    if (next === undefined) this.#rest(run, place, { wakeAt: null, status: 'COMPLETED' });
+    else this.#arrive(run, next);
+  }
+
+  #arrive(run: ClaimedRun, place: number): void {
+    const there = this.#at.get(place);
+    if (there === undefined) this.#at.set(place, [run]);
+    else there.push(run);
+  }
+
+  #rest({ id }: ClaimedRun, position: number, where: Partial<RunMove> & Pick<RunMove, 'wakeAt'>): void {
+    this.moves.push({ id, position, isWaiting: false, isCalling: false, status: 'ACTIVE', ...where });
+  }
+
+  #log({ id, enteredOn }: ClaimedRun, place: number, status: StepStatus, detail: string | null): void {
+    this.steps.push({ runId: id, enteredOn, place, status, detail });
+  }
+}

@@ -1,0 +1,65 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
+import type { AudienceBreakdown } from '#audience';
+import {
+  type CampaignFacts,
+  criticalChecks,
+  type PreSendAnalysis,
+  summarise,
+  warningChecks,
+} from '#deliverability';
+import type { Campaign } from '../campaign.js';
+import { CampaignAudienceQuery } from './campaign-audience.query.js';
+import { ContentReviews } from './content-reviews.service.js';
+import { type AudienceOutlook, DestinationOutlook } from './destination-outlook.service.js';
+import { Senders } from '../senders/senders.service.js';
+import { SendingReadiness } from './sending-readiness.service.js';
+
+export interface CampaignAnalysis extends PreSendAnalysis {
+  readonly audience: AudienceBreakdown;
+  /** How many would receive it now. */
+  readonly recipients: number;
+}
+
+const NOBODY: AudienceOutlook = {
+  breakdown: { matched: 0, unconfirmed: 0, suppressed: 0, bounced: 0, capped: 0, willReceive: 0 },
+  destinations: null,
+};
+
+/** Looks at a campaign as it stands before it may be sent. */
+@Injectable()
+export class CampaignAnalysisService {
+  constructor(
+    @Inject(CampaignAudienceQuery) private readonly chosen: CampaignAudienceQuery,
+    @Inject(DestinationOutlook) private readonly outlook: DestinationOutlook,
+    @Inject(Senders) private readonly senders: Senders,
+    @Inject(ContentReviews) private readonly content: ContentReviews,
+    @Inject(SendingReadiness) private readonly readiness: SendingReadiness,
+  ) {}
+
+  /** Has at hand what `analyse` would wait for, for content and DNS: no transaction that holds a lock does. */
+  async prepare(scope: ProjectScope, campaign: Campaign): Promise<void> {
+    const from = await this.senders.of(scope, campaign);
+    if (from === null) return;
+    await this.readiness.lookAhead(scope, from.sender.domain);
+    await this.content.review(scope, campaign, from.project);
+  }
+
+  async analyse(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
+    const from = await this.senders.of(scope, campaign);
+    if (from === null) throw new Error('The project of this scope is gone.');
+    const { breakdown: audience, destinations } =
+      campaign.topicIds.length === 0 ? NOBODY : await this.outlook.of(scope, campaign, now);
+    const recipients = audience.willReceive;
+    const facts: CampaignFacts = {
+      ...(await this.chosen.of(scope, campaign)),
+      recipients,
+      destinations,
+      now,
+      ...(await this.readiness.of(scope, from.sender.domain, now)),
+      ...(await this.content.review(scope, campaign, from.project)),
+    };
+    const checks = [...criticalChecks(facts), ...warningChecks(facts)];
+    return { ...summarise(checks), audience, recipients };
+  }
+}

@@ -1,0 +1,58 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Project } from '#access';
+import { CustomFieldsQuery, templateDefaults } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { type Config, CONFIG, MAX_TRACKED_PLACES } from '#platform';
+import { ContentProcesses, footerOf } from '../../content/processes/content-processes.service.js';
+import { ContentTooComplexError } from '../../content/processes/task-fault.js';
+import { SAMPLE_VALUES } from '../../content/merge/merge-trial.js';
+import { projectValues } from '../../content/merge/merge-values.js';
+import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
+import { placeName, type SharedValues } from '../../content/mail/link-rewriting.js';
+import type { Campaign } from '../campaign.js';
+import { notReviewed, type ReviewedContent } from '../../content/review/content-review.js';
+import type { SampleMail } from '../../content/review/html-part-size.js';
+
+/** Of the sample: the same for equal content, so that it is looked at once. */
+const NOBODY = '00000000-0000-7000-8000-000000000000';
+
+/** Has a campaign's content looked at, as the pre-send checks need it. */
+@Injectable()
+export class ContentReviews {
+  constructor(
+    @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
+    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
+    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** The same content is looked at once: who holds a lock asks for it before. */
+  async review(scope: ProjectScope, campaign: Campaign, project: Project): Promise<ReviewedContent> {
+    const definitions = await this.customFields.definitions(scope);
+    const { name, campaignKey: key, subject, previewText, contentJson, contentText } = campaign;
+    const shared = { campaign: { name, key }, project: projectValues(project) };
+    try {
+      return await this.processes.review(scope, {
+        content: { subject, previewText, contentJson, contentText },
+        footer: footerOf(project),
+        customKeys: definitions.map((definition) => definition.key),
+        sample: this.#sample(scope, shared, templateDefaults(definitions)),
+      });
+    } catch (error) {
+      if (error instanceof ContentTooComplexError) return notReviewed(error);
+      throw error;
+    }
+  }
+
+  #sample(scope: ProjectScope, shared: SharedValues, custom: Readonly<Record<string, unknown>>): SampleMail {
+    const { PUBLIC_URL, TRACKING } = this.config;
+    const { environmentId } = scope;
+    const tokens = this.links.tracking({ environmentId, linkSet: 1, deliveryId: NOBODY }, 0);
+    const links = this.links.ofDelivery(scope, NOBODY, NOBODY);
+    return {
+      tracking: TRACKING ? { baseUrl: PUBLIC_URL, shared, places: MAX_TRACKED_PLACES } : null,
+      trackingToken: tokens[placeName(0)] ?? '',
+      values: { ...SAMPLE_VALUES, ...shared, custom, links },
+    };
+  }
+}

@@ -1,0 +1,47 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock, type ProjectScope } from '#kernel';
+import { EmailQuota } from '#billing';
+import { quotaMessage } from '#deliverability';
+import { Database, publish } from '#platform';
+import { FailedDeliveriesQuery } from './failed-deliveries.query.js';
+import type { Campaign } from '../campaign.js';
+import { PreSendRejectedError } from '../campaign.errors.js';
+import { CampaignRetried } from '../campaign.events.js';
+import { CampaignRepository } from '../campaign.repository.js';
+
+/** `retry-failed`: one more try for those whose mailbox or server could not take the mail in time. */
+@Injectable()
+export class CampaignRetryService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
+    @Inject(FailedDeliveriesQuery) private readonly failed: FailedDeliveriesQuery,
+    @Inject(EmailQuota) private readonly quota: EmailQuota,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Sends a campaign that is SENT again to those who did not get it for a temporary reason; nothing changes when
+   * there are none. `PreSendRejectedError` when the period has no e-mails left for them.
+   */
+  retryFailed(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
+    return this.database.transaction(scope, async (tx) => {
+      const campaign = await this.campaigns.lock(scope, tx, campaignKey);
+      campaign.refuseUnlessAllowed('retryFailed');
+      const recipients = await this.failed.count(scope, campaign);
+      if (recipients === 0) return campaign;
+      const now = this.clock.now();
+      const usagePeriod = scope.environment === 'TEST' ? null : await this.#reserve(scope, recipients, now);
+      campaign.retryFailed({ recipients, usagePeriod }, now);
+      await publish(tx.db, scope, CampaignRetried({ campaignId: campaign.id }));
+      return campaign;
+    });
+  }
+
+  async #reserve(scope: ProjectScope, emails: number, now: Date): Promise<Date> {
+    const { granted, periodStart, remaining } = await this.quota.reserve(scope, emails, now);
+    if (granted) return periodStart;
+    const message = quotaMessage(emails, remaining);
+    throw new PreSendRejectedError([{ code: 'email-quota', severity: 'CRITICAL', result: 'FAIL', message }]);
+  }
+}

@@ -1,0 +1,52 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import type { BounceClass } from '#deliverability';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import type { Campaign } from '../campaign.js';
+
+/**
+ * Failures that may be over another time: the bounce table's soft classes, `unknown` among them. An address that
+ * does not exist, a message that is refused for what it is, and a sender that is, stay as they are.
+ */
+const TEMPORARY: readonly BounceClass[] = ['network', 'mailbox', 'policy', 'unknown'];
+const CHUNK = 5_000;
+
+type SentCampaign = Pick<Campaign, 'id' | 'queuedAt'>;
+
+/** Deliveries that ended in a temporary failure. */
+@Injectable()
+export class FailedDeliveriesQuery {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  count(scope: ProjectScope, campaign: SentCampaign): Promise<number> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ count: number }>`
+        select count(*) from messaging.deliveries d where ${temporarilyFailed(campaign)}
+      `.execute(db);
+      return rows[0]?.count ?? 0;
+    });
+  }
+
+  /** Puts a chunk of those that ended until `from` back, as new ones of that moment; resolves to how many it were. */
+  putBack(scope: ProjectScope, campaign: SentCampaign, from: Date): Promise<number> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { numAffectedRows } = await sql`
+        with failed as materialized (
+          select d.id, d.queued_on from messaging.deliveries d
+          where ${temporarilyFailed(campaign)} and d.finished_at <= ${from}
+          limit ${CHUNK} for update
+        )
+        update messaging.deliveries d set state = 'PENDING', attempt = 0, reason = null, last_error = null,
+          created_at = ${from}, next_attempt_at = ${from}, due_since = null, finished_at = null
+        from failed where d.id = failed.id and d.queued_on = failed.queued_on
+      `.execute(db);
+      return Number(numAffectedRows ?? 0n);
+    });
+  }
+}
+
+const temporarilyFailed = ({ id, queuedAt }: SentCampaign): RawBuilder<unknown> => sql`
+  d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = (${queuedAt}::timestamptz at time zone 'UTC')::date
+  and d.state = 'FAILED' and d.reason is not null and d.reason = any(${[...TEMPORARY]}::text[])
+`;

@@ -1,0 +1,134 @@
+import type { ContentDocument } from './content-document.js';
+import { assertInert } from './content-inspection.js';
+import { hasUnsubscribeAddress, hasUnsubscribeLink } from './content-links.js';
+import { showsAddress, showsAddressInText } from './content-address.js';
+import { htmlToPlainText, plainTextToHtml } from './content-text.js';
+import { textCss, themeOf } from './content-theme.js';
+import { escapeHtml } from '../merge/html-escape.js';
+import { MergeTagMask } from '../merge/merge-tags.js';
+import { appendSection, documentMjml } from './mjml-document.js';
+
+/** Who sends, as the footer shows it. */
+export interface FooterContent {
+  readonly senderName: string;
+  readonly postalAddress: string;
+}
+
+export interface ContentInput {
+  /** Liquid template. */
+  readonly subject: string;
+  readonly previewText: string | null;
+  readonly document: ContentDocument | null;
+  readonly contentText: string | null;
+  readonly footer: FooterContent;
+  /** BCP 47 tag of the content's language; none is claimed when it is not given. */
+  readonly language?: string;
+}
+
+/** Liquid templates of one mail, ready for `compileMergeTemplate`. */
+export interface CompiledContent {
+  readonly subject: string;
+  readonly html: string;
+  readonly text: string;
+}
+
+/**
+ * Compiles content to the templates of its parts: blocks → MJML → HTML with inlined styles, and plain text.
+ * Reads no file and fetches nothing. A footer adds what a part does not show itself: the postal address, and the
+ * unsubscribe link with one to the preferences.
+ * @throws {MergeTemplateError} when a merge tag is not closed
+ * @throws {ContentCompileError} when MJML cannot be compiled or yields anything that is not inert
+ */
+export async function compileContent(input: ContentInput): Promise<CompiledContent> {
+  const mask = new MergeTagMask();
+  const maskedHtml = await compileHtml(input, mask);
+  return {
+    subject: input.subject,
+    html: mask.restore(maskedHtml, '&#123;'),
+    text: compileText(input, maskedHtml, mask),
+  };
+}
+
+/** The document to show; a mail with a text part only gets its text as the one block. */
+function shownDocument({ document, contentText }: ContentInput, mask: MergeTagMask): ContentDocument {
+  if (document !== null && document.blocks.length > 0) return document;
+  const html = plainTextToHtml(mask.hide(contentText ?? ''), mask);
+  const blocks: ContentDocument['blocks'] =
+    html === '' ? [] : [{ type: 'text', html: mask.restore(html, '&#123;') }];
+  return { ...document, blocks };
+}
+
+async function compileHtml(input: ContentInput, mask: MergeTagMask): Promise<string> {
+  const document = shownDocument(input, mask);
+  const theme = themeOf(document.theme);
+  const frame = {
+    title: escapeHtml(mask.hide(input.subject)),
+    preview: escapeHtml(mask.hide(input.previewText ?? '')),
+    language: LANGUAGE.exec(input.language ?? '')?.[0] ?? null,
+    theme,
+  };
+  const mjml = documentMjml(document, frame, mask);
+  const footer = footerHtml(input.footer, mask.restore(mjml, '&#123;'), mask);
+  const html = await renderMjml(footer === '' ? mjml : appendSection(mjml, footer));
+  const { default: juice } = await import('juice');
+  const inlined = juice(html, {
+    applyStyleTags: false,
+    removeStyleTags: false,
+    insertPreservedExtraCss: false,
+    extraCss: textCss(theme),
+  });
+  assertInert(inlined);
+  return /<pre[\s>]/.test(inlined) ? inlined : inlined.replaceAll(/\n\s*/g, '\n');
+}
+
+const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})*$/;
+
+/** MJML hides a preview by white letters of one pixel, which is what filters look for in unwanted mail. */
+const PREVIEW_STYLE =
+  'display:none;font-size:1px;color:#ffffff;line-height:1px;max-height:0px;max-width:0px;opacity:0;overflow:hidden;';
+const HIDDEN_STYLE = 'display:none;max-height:0;overflow:hidden;mso-hide:all';
+
+async function renderMjml(source: string): Promise<string> {
+  // Loaded with the first mail: MJML and juice take some 50 MB, and an api that sends nothing does without.
+  const { default: mjml2html } = await import('mjml');
+  const { html } = await mjml2html(source, {
+    validationLevel: 'skip',
+    keepComments: false,
+    ignoreIncludes: true,
+    fonts: {},
+  });
+  return html.replace(PREVIEW_STYLE, HIDDEN_STYLE);
+}
+
+function compileText(input: ContentInput, maskedHtml: string, mask: MergeTagMask): string {
+  const own = input.contentText ?? '';
+  if (own.trim() === '') return mask.restore(htmlToPlainText(maskedHtml), '{ ');
+  const footer = footerText(input.footer, own);
+  return footer === '' ? own : `${own.trimEnd()}\n\n--\n${footer}\n`;
+}
+
+/** What the footer adds to an HTML or MJML template. */
+function footerHtml(footer: FooterContent, template: string, mask: MergeTagMask): string {
+  const lines = [footer.senderName, ...footer.postalAddress.split(/\r?\n/)].filter(
+    (line) => line.trim() !== '',
+  );
+  // Of its own direction: an address in Latin letters stays in order below a text that runs from right to left.
+  const sender = `<p dir="auto">${lines.map(escapeHtml).join('<br>')}</p>`;
+  const unsubscribe = mask.hide('<a href="{{ links.unsubscribe }}">Unsubscribe</a>');
+  const preferences = mask.hide('<a href="{{ links.preferences }}">Preferences</a>');
+  const links = `<p>${unsubscribe} &middot; ${preferences}</p>`;
+  return [
+    ...(showsAddress(template, footer.postalAddress) ? [] : [sender]),
+    ...(hasUnsubscribeLink(template) ? [] : [links]),
+  ].join('');
+}
+
+/** What the footer adds to a text template. */
+function footerText(footer: FooterContent, template: string): string {
+  const sender = `${footer.senderName}\n${footer.postalAddress}`.replaceAll(/\{(?=[{%])/g, '{ ').trim();
+  const links = 'Unsubscribe: {{ links.unsubscribe }}\nPreferences: {{ links.preferences }}';
+  return [
+    ...(showsAddressInText(template, footer.postalAddress) ? [] : [sender]),
+    ...(hasUnsubscribeAddress(template) ? [] : [links]),
+  ].join('\n\n');
+}

@@ -1,0 +1,73 @@
+import { convert, type HtmlToTextOptions } from 'html-to-text';
+import { escapeHtml } from '../merge/html-escape.js';
+import type { MergeTagMask } from '../merge/merge-tags.js';
+
+const AS_WRITTEN = { uppercase: false };
+
+const OPTIONS: HtmlToTextOptions = {
+  wordwrap: 78,
+  formatters: {
+    alternative: (element, _walk, builder) => {
+      const alt: unknown = element.attribs?.['alt'];
+      if (typeof alt === 'string' && alt !== '') builder.addInline(alt);
+    },
+    cell: (element, walk, builder) => {
+      walk(element.children, builder);
+      builder.addInline(' ');
+    },
+  },
+  selectors: [
+    { selector: 'head', format: 'skip' },
+    { selector: 'div[style*="display:none"]', format: 'skip' },
+    { selector: 'img', format: 'alternative' },
+    { selector: 'tr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
+    // Tables that only hold the layout: what is in their cells says where lines end.
+    { selector: 'table[role="presentation"] > tr', format: 'inline' },
+    { selector: 'table[role="presentation"] > tbody > tr', format: 'inline' },
+    { selector: 'td', format: 'cell' },
+    { selector: 'th', format: 'cell' },
+    {
+      selector: 'a',
+      options: { linkBrackets: ['<', '>'], hideLinkHrefIfSameAsText: true, noAnchorUrl: true },
+    },
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: AS_WRITTEN })),
+    { selector: 'hr', options: { length: 40 } },
+  ],
+};
+
+/** Masked plain text of masked HTML, wrapped at 78 characters. */
+export function htmlToPlainText(maskedHtml: string): string {
+  const lines = convert(maskedHtml, OPTIONS)
+    .split('\n')
+    .map((line) => line.trimEnd());
+  return lines
+    .join('\n')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+const LINK = /https?:\/\/[^\s<>"']*[^\s<>"'.,;:!?)\]]|\uFDD0\d+\uFDD1/g;
+const LINK_TAG = /^\{\{-?\s*links\.\w+\s*-?\}\}$/;
+
+/** Masked HTML paragraphs of masked plain text, with its web addresses and `links` tags made clickable. */
+export function plainTextToHtml(masked: string, mask: MergeTagMask): string {
+  return masked
+    .replaceAll('\r\n', '\n')
+    .split(/\n[ \t]*\n+/)
+    .filter((paragraph) => paragraph.trim() !== '')
+    .map((paragraph) => `<p>${linked(paragraph, mask).replaceAll('\n', '<br>')}</p>`)
+    .join('');
+}
+
+function linked(text: string, mask: MergeTagMask): string {
+  let html = '';
+  let at = 0;
+  for (const match of text.matchAll(LINK)) {
+    const [url] = match;
+    const tag = mask.soleOutput(url);
+    if (tag !== null && !LINK_TAG.test(tag)) continue;
+    html += `${escapeHtml(text.slice(at, match.index))}<a href="${escapeHtml(url)}">${escapeHtml(url)}</a>`;
+    at = match.index + url.length;
+  }
+  return html + escapeHtml(text.slice(at));
+}

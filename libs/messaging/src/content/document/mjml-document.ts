@@ -1,0 +1,141 @@
+import type { ContentBlock, ContentDocument, SimpleBlock } from './content-document.js';
+import { sanitizeBlockHtml, sanitizeInlineHtml } from './content-sanitizer.js';
+import { darkModeCss, readableOn, type Theme } from './content-theme.js';
+import { escapeHtml } from '../merge/html-escape.js';
+import type { MergeTagMask } from '../merge/merge-tags.js';
+import { insertIntoHead, sanitizeMjml } from './mjml-sanitizer.js';
+import { directionOf, type TextDirection } from './text-direction.js';
+
+const HEADING_SIZE = ['28px', '22px', '18px'];
+
+const attributes = (values: Readonly<Record<string, string | undefined>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => (value === undefined ? '' : ` ${name}="${escapeHtml(value)}"`))
+    .join('');
+
+const text = (html: string, extra = ''): string => `<mj-text css-class="mw-text"${extra}>${html}</mj-text>`;
+
+type Renderers = {
+  [Type in SimpleBlock['type']]: (block: Extract<SimpleBlock, { type: Type }>, frame: BlockFrame) => string;
+};
+
+interface BlockFrame {
+  readonly theme: Theme;
+  readonly mask: MergeTagMask;
+}
+
+const RENDERERS: Renderers = {
+  heading: ({ level, text: words }, { mask }) =>
+    text(
+      `<h${level} style="font-size:${HEADING_SIZE[level - 1]}">${escapeHtml(mask.hide(words))}</h${level}>`,
+    ),
+  text: ({ html }, { mask }) => text(sanitizeInlineHtml(mask.hide(html))),
+  html: ({ html }, { mask }) => text(sanitizeBlockHtml(mask.hide(html))),
+  image: ({ src, alt, href, width }, { mask }) =>
+    `<mj-image${attributes({
+      src: mask.hide(src.trim()),
+      alt: mask.hide(alt),
+      href: href === undefined ? undefined : mask.hide(href.trim()),
+      width: width === undefined ? undefined : `${width}px`,
+    })}></mj-image>`,
+  button: ({ label, url, color }, { theme, mask }) => {
+    const background = color ?? theme.linkColor;
+    const look = { 'background-color': background, color: readableOn(background) };
+    return `<mj-button${attributes({ href: mask.hide(url.trim()), ...look })}>${escapeHtml(mask.hide(label))}</mj-button>`;
+  },
+  divider: () => '<mj-divider></mj-divider>',
+  // MJML's own spacer is a letter of no size, which filters look for in unwanted mail.
+  spacer: ({ height }) =>
+    `<mj-text padding="0" height="${height}px" line-height="${height}px">&nbsp;</mj-text>`,
+};
+
+function simpleBlock<Type extends SimpleBlock['type']>(
+  block: Extract<SimpleBlock, { type: Type }>,
+  frame: BlockFrame,
+): string {
+  return RENDERERS[block.type](block, frame);
+}
+
+const column = (blocks: readonly string[]): string => `<mj-column>${blocks.join('')}</mj-column>`;
+const section = (columns: readonly string[]): string => `<mj-section>${columns.join('')}</mj-section>`;
+
+/** Sections of the body; neighbouring simple blocks share one, which keeps the mail small. */
+function sections(blocks: readonly ContentBlock[], frame: BlockFrame): string {
+  const result: string[] = [];
+  let run: string[] = [];
+  const endRun = (): void => {
+    if (run.length > 0) result.push(section([column(run)]));
+    run = [];
+  };
+  for (const block of blocks) {
+    if (block.type === 'mjml') continue;
+    if (block.type !== 'columns') {
+      run.push(simpleBlock(block, frame));
+      continue;
+    }
+    endRun();
+    const columns = block.columns.map(({ blocks: inner }) =>
+      column(inner.map((innerBlock) => simpleBlock(innerBlock, frame))),
+    );
+    result.push(section(columns));
+  }
+  endRun();
+  return result.join('');
+}
+
+export interface MjmlFrame {
+  /** Masked and escaped already. */
+  readonly title: string;
+  readonly preview: string;
+  /** BCP 47; null where nobody said it: then none is claimed. */
+  readonly language: string | null;
+  readonly theme: Theme;
+}
+
+/** The part of an MJML head that every mail gets. */
+function head(frame: MjmlFrame): string {
+  const preview = frame.preview === '' ? '' : `<mj-preview>${frame.preview}</mj-preview>`;
+  return `<mj-title>${frame.title}</mj-title>${preview}`;
+}
+
+function themedHead(frame: MjmlFrame, direction: TextDirection): string {
+  const { theme } = frame;
+  const start = direction === 'rtl' ? 'right' : 'left';
+  const scheme = theme.followsReader ? 'light dark' : 'light';
+  const font = escapeHtml(theme.fontFamily.replaceAll('"', "'"));
+  const dark = darkModeCss(theme);
+  return `${head(frame)}<mj-raw><meta name="color-scheme" content="${scheme}"><meta name="supported-color-schemes" content="${scheme}"></mj-raw>
+<mj-attributes><mj-all font-family="${font}"></mj-all>
+<mj-section padding="0" direction="${direction}"></mj-section>
+<mj-column direction="${direction}"></mj-column>
+<mj-text align="${start}" color="${theme.textColor}" font-size="16px" line-height="1.5" padding="8px 24px"></mj-text>
+<mj-image padding="8px 24px"></mj-image>
+<mj-button font-size="16px" font-weight="600" border-radius="6px" inner-padding="14px 28px" padding="16px 24px" align="${start}"></mj-button>
+<mj-divider border-color="#c4cbd4" border-width="1px" padding="16px 24px"></mj-divider></mj-attributes>
+${dark === '' ? '' : `<mj-style>${dark}</mj-style>`}`;
+}
+
+const languageOf = ({ language }: MjmlFrame): string => (language === null ? '' : ` lang="${language}"`);
+
+/** Masked MJML source of a document, without its footer. */
+export function documentMjml(document: ContentDocument, frame: MjmlFrame, mask: MergeTagMask): string {
+  const [first] = document.blocks;
+  if (first?.type === 'mjml') {
+    const own = sanitizeMjml(mask.hide(first.mjml)).replaceAll(/<mj-title>[\s\S]*?<\/mj-title>/g, '');
+    const withoutPreview =
+      frame.preview === '' ? own : own.replaceAll(/<mj-preview>[\s\S]*?<\/mj-preview>/g, '');
+    const root = withoutPreview.replace(/<mjml(?![^>]*\slang=)/, (tag) => tag + languageOf(frame));
+    return insertIntoHead(root, head(frame));
+  }
+  const body = sections(document.blocks, { theme: frame.theme, mask });
+  const { width, backgroundColor } = frame.theme;
+  const direction = directionOf(body);
+  return `<mjml dir="${direction}"${languageOf(frame)}><mj-head>${themedHead(frame, direction)}</mj-head><mj-body css-class="mw-page" width="${width}px" background-color="${backgroundColor}">${body}</mj-body></mjml>`;
+}
+
+/** Adds a section at the end of the body. */
+export function appendSection(mjml: string, html: string): string {
+  const at = mjml.lastIndexOf('</mj-body>');
+  const footer = `<mj-section css-class="mw-footer" padding="24px 0">${column([text(html, ' font-size="16px" line-height="1.5" padding="8px 24px"')])}</mj-section>`;
+  return at < 0 ? mjml : mjml.slice(0, at) + footer + mjml.slice(at);
+}

@@ -1,0 +1,81 @@
+import { type CompiledContent, compileContent } from '../document/content-compiler.js';
+import { parseContentDocument } from '../document/content-document.js';
+import { ContentCompileError } from '../document/content-inspection.js';
+import { compilePlainTemplate, type MergeTemplate, MergeTemplateError } from '../merge/merge-template.js';
+import { type LinkTracking, trackHtml } from './link-rewriting.js';
+
+/** What of a campaign becomes the mail. */
+export interface CampaignContent {
+  readonly subject: string;
+  readonly previewText: string | null;
+  readonly contentJson: string | null;
+  readonly contentText: string | null;
+}
+
+export interface MailFooter {
+  readonly senderName: string;
+  readonly postalAddress: string;
+}
+
+/** The parts of a mail with their merge tags still in them. */
+export interface MailSources extends CompiledContent {
+  /** What its tracked links lead to; null when opens and clicks are not tracked. */
+  readonly targets: readonly string[] | null;
+}
+
+/** The parts of a mail whose merge tags are plain and few: each recipient only fills their slots. */
+export interface PlainParts {
+  readonly subject: MergeTemplate;
+  readonly html: MergeTemplate;
+  readonly text: MergeTemplate;
+}
+
+const LONGEST_PART = 2_000_000;
+/** What is filled in and encoded within a millisecond or so. */
+const MOST_SLOTS = 300;
+const LONGEST_PLAIN = 256_000;
+
+/** contentJson → HTML and text with their merge tags still in them. Takes what it takes: in a process of its own only. */
+export async function compileSources(content: CampaignContent, footer: MailFooter): Promise<CompiledContent> {
+  const parsed = content.contentJson === null ? null : parseContentDocument(content.contentJson);
+  if (parsed?.errors !== undefined) throw new ContentCompileError(describe(parsed.errors));
+  const { subject, previewText, contentText } = content;
+  const input = { subject, previewText, document: parsed?.document ?? null, contentText, footer };
+  const compiled = await compileContent(input).catch((error: unknown) => {
+    if (error instanceof MergeTemplateError || error instanceof ContentCompileError) throw error;
+    // MJML and juice have no errors of their own for what they cannot read.
+    throw new ContentCompileError('its HTML or MJML cannot be read', { cause: error });
+  });
+  if (Math.max(compiled.html.length, compiled.text.length) > LONGEST_PART)
+    throw new ContentCompileError(`it becomes a mail of more than ${LONGEST_PART} characters`);
+  return compiled;
+}
+
+/** `compileSources`, with tracked links. In a process of its own only. */
+export async function compileMail(
+  content: CampaignContent,
+  footer: MailFooter,
+  tracking: LinkTracking | null = null,
+): Promise<MailSources> {
+  const sources = await compileSources(content, footer);
+  return { ...sources, targets: null, ...(tracking && trackHtml(sources.html, tracking)) };
+}
+
+/** Null where logic, length or number of merge tags ask for a process of its own. */
+export function plainPartsOf({ subject, html, text }: MailSources): PlainParts | null {
+  if (html.length + text.length > LONGEST_PLAIN) return null;
+  const parts = [
+    compilePlainTemplate(subject, 'header'),
+    compilePlainTemplate(html, 'html'),
+    compilePlainTemplate(text, 'none'),
+  ] as const;
+  const slots = parts.reduce((sum, part) => sum + (part?.slots?.texts.length ?? Infinity), 0);
+  const [ofSubject, ofHtml, ofText] = parts;
+  if (ofSubject === null || ofHtml === null || ofText === null || slots > MOST_SLOTS) return null;
+  return { subject: ofSubject, html: ofHtml, text: ofText };
+}
+
+function describe(errors: Readonly<Record<string, string>>): string {
+  const [[path, fault] = ['contentJson', 'is not valid']] = Object.entries(errors);
+  return `${path} ${fault}`;
+}

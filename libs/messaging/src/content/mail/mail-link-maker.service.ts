@@ -1,0 +1,65 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
+import { UnsubscribeAddresses } from '#deliverability';
+import { type Config, CONFIG, LinkTokens, type TrackedMail, TrackingTokens } from '#platform';
+import { placeName } from './link-rewriting.js';
+import type { MailLinks } from '../../deliveries/delivery.js';
+
+/** Makes the links of mails: signed tokens below the public URL. */
+@Injectable()
+export class MailLinkMaker {
+  readonly #base: string;
+  readonly #bounceHost: string;
+
+  constructor(
+    @Inject(LinkTokens) private readonly tokens: LinkTokens,
+    @Inject(TrackingTokens) private readonly trackingTokens: TrackingTokens,
+    @Inject(UnsubscribeAddresses) private readonly unsubscribes: UnsubscribeAddresses,
+    @Inject(CONFIG) { PUBLIC_URL, BOUNCE_HOST }: Config,
+  ) {
+    this.#base = PUBLIC_URL;
+    this.#bounceHost = BOUNCE_HOST;
+  }
+
+  confirm(
+    { environmentId }: ProjectScope,
+    confirmationId: string,
+    expiresAt: Date,
+  ): Required<Pick<MailLinks, 'confirm'>> {
+    const token = this.tokens.sign({ kind: 'confirm', environmentId, id: confirmationId, expiresAt });
+    return { confirm: `${this.#base}/c/${token}` };
+  }
+
+  /** The tokens of a mail's pixel and of its `links` tracked links, by the names that its template has for them. */
+  tracking(mail: TrackedMail, links: number): Record<string, string> {
+    const tokens = this.trackingTokens.sign(mail, links + 1);
+    return Object.fromEntries(tokens.map((token, place) => [placeName(place), token]));
+  }
+
+  /**
+   * The address to which a mail unsubscribes: below the sender's domain, or at the bounce server itself where mail to that
+   * domain does not reach us.
+   */
+  unsubscribeAddress(
+    { environmentId }: ProjectScope,
+    deliveryId: string,
+    returnPathHost: string | null,
+  ): string {
+    return this.unsubscribes.addressOf({ environmentId, deliveryId }, returnPathHost ?? this.#bounceHost);
+  }
+
+  /** Of a mail that its reader can leave. They stay good: an old mail's unsubscribe link must work. */
+  ofDelivery(
+    { environmentId }: ProjectScope,
+    deliveryId: string,
+    subscriberId: string,
+  ): Required<Pick<MailLinks, 'unsubscribe' | 'preferences' | 'view'>> {
+    const sign = (kind: 'unsubscribe' | 'preferences' | 'view', id: string) =>
+      this.tokens.sign({ kind, environmentId, id, expiresAt: null });
+    return {
+      unsubscribe: `${this.#base}/u/${sign('unsubscribe', deliveryId)}`,
+      preferences: `${this.#base}/p/${sign('preferences', subscriberId)}`,
+      view: `${this.#base}/v/${sign('view', deliveryId)}`,
+    };
+  }
+}

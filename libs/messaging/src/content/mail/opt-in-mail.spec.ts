@@ -1,0 +1,65 @@
+import { describe, expect, it } from '@jest/globals';
+import { linksOf } from '../document/content-links.js';
+import { optInMail } from './opt-in-mail.js';
+
+const INPUT = {
+  projectName: 'Shop',
+  senderName: 'Shop Ltd',
+  postalAddress: 'Street 1\n10115 Berlin',
+  topicNames: ['News', 'Offers & more'],
+  confirmUrl: 'https://mail.example/c/tok?a=1&b=2',
+  expiresInHours: 48,
+};
+
+describe('the opt-in mail', () => {
+  it('says in plain words who asks, for which topics, how to confirm, until when and what if not', () => {
+    const { subject, text } = optInMail(INPUT);
+    expect(subject).toBe('Please confirm your subscription to Shop');
+    expect(text).toBe(`Someone, most likely you, asked Shop to send you mail about:
+
+- News
+- Offers & more
+
+To receive it, please confirm that this is your address. The link works for 48 hours.
+
+Confirm: https://mail.example/c/tok?a=1&b=2
+
+If you did not ask for this, do nothing: you will not be subscribed.
+
+--
+Shop Ltd
+Street 1
+10115 Berlin
+`);
+  });
+
+  it('has one link, the confirmation, and the postal address in its HTML', () => {
+    const { html } = optInMail(INPUT);
+    expect(linksOf(html)).toEqual([INPUT.confirmUrl]);
+    expect(html).toContain('Shop Ltd<br>Street 1<br>10115 Berlin');
+    expect(html).toContain('<li dir="auto">Offers &amp; more</li>');
+    expect(html.toLowerCase()).not.toContain('unsubscribe');
+  });
+
+  it('escapes whatever names it is given, and keeps the subject on one line', () => {
+    const attack = '"><script>alert(1)</script>\r\nBcc: eve@evil.example';
+    const { subject, html } = optInMail({
+      ...INPUT,
+      projectName: attack,
+      senderName: attack,
+      postalAddress: attack,
+      topicNames: [attack],
+      confirmUrl: 'https://mail.example/"><script>',
+    });
+    expect(html).not.toContain('<script');
+    expect(subject).not.toMatch(/[\r\n]/);
+  });
+
+  it('refuses a confirmation address that is no web address', () => {
+    expect(() => optInMail({ ...INPUT, confirmUrl: 'javascript:alert(1)' })).toThrow(TypeError);
+  });
+
+  it('says hour for one hour', () => {
+    expect(optInMail({ ...INPUT, expiresInHours: 1 }).text).toContain('works for 1 hour.');
+  });
+});

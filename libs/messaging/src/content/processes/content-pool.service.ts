@@ -1,0 +1,133 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { projectRoot } from '#platform';
+import type { TaskInput, TaskName } from './content-tasks.js';
+import type { Done } from './content-process.js';
+import { ProjectTurns } from './project-turns.js';
+import { TOO_COMPLEX } from './task-fault.js';
+
+export interface ProcessLimits {
+  /** CPU time of one task. */
+  readonly cpuMs: number;
+  readonly memoryMb: number;
+}
+
+const ENTRY = 'dist/libs/messaging/src/content/processes/content-process.js';
+const IDLE_MS = 10_000;
+const WATCH_EVERY_MS = 200;
+/** Where the system does not tell what a process has taken. */
+const HUNG_AFTER_MS = 120_000;
+const MS_IN_TICK = 10;
+
+/**
+ * A process for what projects' content comes to, taken in turn. It is there only while it is needed. A thread would not do:
+ * where its memory is not enough V8 may end the whole process, and with it what serves all the others.
+ */
+export class ContentPool {
+  readonly #turns = new ProjectTurns();
+  #process: ChildProcess | null = null;
+  #idle: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(private readonly limits: ProcessLimits) {}
+
+  /** Never rejects for what the content does. */
+  run<Name extends TaskName>(projectId: number, name: Name, input: TaskInput<Name>): Promise<Done<Name>> {
+    return this.#turns.run(projectId, () => this.#run(name, input));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#end();
+  }
+
+  async #run<Name extends TaskName>(name: Name, input: TaskInput<Name>): Promise<Done<Name>> {
+    if (this.#isClosed) throw new Error('Content is not made into mails any more.');
+    clearTimeout(this.#idle);
+    this.#process ??= this.#start();
+    const child = this.#process;
+    hold(child);
+    const watch = this.#watch(child);
+    try {
+      child.send({ name, input });
+      const done = await answerOf(child);
+      if (done !== null) return done as Done<Name>;
+      if (child.signalCode === null || this.#isClosed)
+        throw new Error(`The process ended with ${child.exitCode}.`);
+      return { fault: TOO_COMPLEX, cpuMs: this.limits.cpuMs };
+    } finally {
+      clearInterval(watch);
+      letGo(child);
+      this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
+    }
+  }
+
+  /** It gets nothing of our surroundings: no secret, no address of a database. */
+  #start(): ChildProcess {
+    const child = fork(join(projectRoot(), ENTRY), {
+      env: {},
+      execArgv: [`--max-old-space-size=${this.limits.memoryMb}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    child.on('exit', () => {
+      if (this.#process === child) this.#process = null;
+    });
+    return child;
+  }
+
+  #end(): void {
+    this.#process?.kill('SIGKILL');
+    this.#process = null;
+  }
+
+  /** Ends the process when its task has taken more than it may. */
+  #watch(child: ChildProcess): NodeJS.Timeout {
+    const begun = performance.now();
+    const before = cpuMsOf(child);
+    const look = async (): Promise<void> => {
+      const [first, now] = await Promise.all([before, cpuMsOf(child)]);
+      if (now - first > this.limits.cpuMs) child.kill('SIGKILL');
+    };
+    return setInterval(() => {
+      if (performance.now() - begun > HUNG_AFTER_MS) child.kill('SIGKILL');
+      void look();
+    }, WATCH_EVERY_MS);
+  }
+}
+
+/** Null when it ended instead. */
+async function answerOf(child: ChildProcess): Promise<unknown> {
+  const abort = new AbortController();
+  const { signal } = abort;
+  try {
+    const answer = once(child, 'message', { signal }).then(([done]: unknown[]) => done);
+    return await Promise.race([answer, once(child, 'exit', { signal }).then(() => null)]);
+  } finally {
+    abort.abort();
+  }
+}
+
+/** 0 where there is no /proc. */
+async function cpuMsOf({ pid }: ChildProcess): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
+  const [user = 0, system = 0] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13)
+    .map(Number);
+  return (user + system) * MS_IN_TICK;
+}
+
+function hold(child: ChildProcess): void {
+  child.ref();
+  child.channel?.ref();
+}
+
+/** One that waits for work keeps nobody from ending. */
+function letGo(child: ChildProcess): void {
+  child.unref();
+  child.channel?.unref();
+}

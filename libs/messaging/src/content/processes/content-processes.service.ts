@@ -1,0 +1,173 @@
+import { Inject, Injectable, Module, type OnApplicationShutdown, Optional } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
+import type { MailFooter, MailSources } from '../mail/campaign-template.js';
+import type { ReviewedContent } from '../review/content-review.js';
+import type { Faults } from '../review/mail-faults.js';
+import type { MergeValues } from '../merge/merge-template.js';
+import { ContentPool } from './content-pool.service.js';
+import type { TaskInput, TaskName, TaskValue } from './content-tasks.js';
+import type { Done } from './content-process.js';
+import { KeptResults } from './kept-results.js';
+import type { LogicParts, RenderedBatch, RenderedMail } from './mail-renderer.js';
+import { RenderBudget } from './render-budget.js';
+import { ContentTooComplexError, errorOf } from './task-fault.js';
+
+/** Honest content takes a second; what is let through by its bounds, six. */
+const COMPILING = { cpuMs: 10_000, memoryMb: 256 };
+const RENDERING = { cpuMs: 5_000, memoryMb: 128 };
+/** How long one project's mails are rendered before others' turn. */
+const SLICE_MS = 250;
+
+/** Mails rendered ahead, in the order asked for; the rest has to wait. */
+export interface RenderedAhead {
+  readonly rendered: RenderedBatch;
+  /** Until the first of the rest may be rendered, and then for each. */
+  readonly waitMs: number;
+  readonly eachMs: number;
+}
+
+/** The processes that do it, for all projects. */
+export class ContentPools {
+  readonly compiling = new ContentPool(COMPILING);
+  readonly rendering = new ContentPool(RENDERING);
+
+  close(): void {
+    this.compiling.close();
+    this.rendering.close();
+  }
+}
+
+/** Has projects' content compiled and filled in by processes of their own, so that no content holds up this one. */
+@Injectable()
+export class ContentProcesses implements OnApplicationShutdown {
+  readonly #kept = new KeptResults();
+  readonly #budget = new RenderBudget(() => performance.now());
+  /** By the content: CPU time of one mail. */
+  readonly #paces = new Map<string, number>();
+
+  constructor(@Optional() @Inject(ContentPools) private readonly pools: ContentPools = new ContentPools()) {}
+
+  /**
+   * @throws {MergeTemplateError} when a merge tag is not closed
+   * @throws {ContentCompileError} when it cannot be made into a mail; `ContentTooComplexError` when it would take too much
+   */
+  async compile(scope: ProjectScope, input: TaskInput<'compile'>): Promise<MailSources> {
+    return valueOf(await this.#compiled(scope, 'compile', input));
+  }
+
+  /** The content as the pre-send checks need it. @throws {ContentTooComplexError} */
+  async review(scope: ProjectScope, input: TaskInput<'review'>): Promise<ReviewedContent> {
+    return valueOf(await this.#compiled(scope, 'review', input));
+  }
+
+  /** What is wrong with a mail of an automation, by its path. */
+  async mailFaults(scope: ProjectScope, input: TaskInput<'mailFaults'>): Promise<Faults> {
+    return this.#orTooComplex(this.#compiled(scope, 'mailFaults', input), 'contentJson');
+  }
+
+  /** What is wrong with the body of an automation's webhook, by its path. */
+  async bodyFaults(scope: ProjectScope, input: TaskInput<'bodyFaults'>): Promise<Faults> {
+    return this.#orTooComplex(this.#rendered(scope, 'bodyFaults', input, input), 'body');
+  }
+
+  /** Texts with their merge tags filled in. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
+  async filled(
+    scope: ProjectScope,
+    texts: readonly string[],
+    values: MergeValues,
+  ): Promise<readonly string[]> {
+    if (!texts.some((text) => text.includes('{{') || text.includes('{%'))) return texts;
+    const input = { texts, values };
+    return valueOf(await this.pools.rendering.run(scope.projectId, 'fill', input));
+  }
+
+  /** One mail, kept for the next look at it. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
+  async renderOne(scope: ProjectScope, parts: LogicParts, values: MergeValues): Promise<RenderedMail> {
+    const input = { parts, values: [values], sliceMs: 0 };
+    const [mail] = valueOf(await this.#rendered(scope, 'render', input, [parts.key, values]));
+    if (mail === undefined) throw new Error('Nothing was rendered.');
+    if ('fault' in mail) throw errorOf({ kind: 'merge-tags', message: mail.fault });
+    return mail;
+  }
+
+  /** As many mails as there is time for, now. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
+  async renderAhead(
+    scope: ProjectScope,
+    parts: LogicParts,
+    values: readonly MergeValues[],
+  ): Promise<RenderedAhead> {
+    const { projectId } = scope;
+    const eachMs = this.#paces.get(parts.key) ?? 0;
+    const waitMs = this.#budget.waitMs(projectId);
+    if (waitMs > 0 || values.length === 0) return { rendered: [], waitMs, eachMs };
+    const input = { parts, values, sliceMs: SLICE_MS };
+    const done = await this.pools.rendering.run(projectId, 'render', input);
+    this.#budget.spend(projectId, done.cpuMs);
+    const rendered = valueOf(done);
+    const pace = done.cpuMs / rendered.length;
+    this.#keepPace(parts.key, pace);
+    return { rendered, waitMs: this.#budget.waitMs(projectId), eachMs: pace };
+  }
+
+  onApplicationShutdown(): void {
+    this.pools.close();
+  }
+
+  async #compiled<Name extends 'compile' | 'review' | 'mailFaults'>(
+    { projectId }: ProjectScope,
+    name: Name,
+    input: TaskInput<Name>,
+  ): Promise<Done<Name>> {
+    return this.#kept.of(
+      [projectId, name, input],
+      () => this.pools.compiling.run(projectId, name, input),
+      isLasting,
+    );
+  }
+
+  async #rendered<Name extends 'bodyFaults' | 'render'>(
+    { projectId }: ProjectScope,
+    name: Name,
+    input: TaskInput<Name>,
+    key: unknown,
+  ): Promise<Done<Name>> {
+    return this.#kept.of(
+      [projectId, name, key],
+      () => this.pools.rendering.run(projectId, name, input),
+      isLasting,
+    );
+  }
+
+  async #orTooComplex(faults: Promise<Done<'mailFaults' | 'bodyFaults'>>, part: string): Promise<Faults> {
+    try {
+      return valueOf(await faults);
+    } catch (error) {
+      if (error instanceof ContentTooComplexError) return { [part]: 'is too complex' };
+      throw error;
+    }
+  }
+
+  #keepPace(key: string, pace: number): void {
+    this.#paces.delete(key);
+    this.#paces.set(key, pace);
+    for (const oldest of [...this.#paces.keys()].slice(0, -100)) this.#paces.delete(oldest);
+  }
+}
+
+@Module({ providers: [ContentProcesses], exports: [ContentProcesses] })
+export class ContentProcessesModule {}
+
+/** As much of a project as its mails show; nothing else of it has to leave this process. */
+export const footerOf = ({ senderName, postalAddress }: MailFooter): MailFooter => ({
+  senderName,
+  postalAddress,
+});
+
+function valueOf<Name extends TaskName>(done: Done<Name>): TaskValue<Name> {
+  if ('fault' in done) throw errorOf(done.fault);
+  return done.value;
+}
+
+/** What was stopped may come to an end another time. */
+const isLasting = (done: Done<TaskName>): boolean =>
+  !('fault' in done) || done.fault.kind === 'merge-tags' || done.fault.kind === 'content';

@@ -1,0 +1,154 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import type { ProjectScope } from '#kernel';
+import { TOO_MUCH_STYLE, WORST_CONTENT } from '#testing/worst-content';
+import { parseContentDocument } from '../document/content-document.js';
+import { ContentCompileError } from '../document/content-inspection.js';
+import { MergeTemplateError } from '../merge/merge-template.js';
+import { ContentPool } from './content-pool.service.js';
+import { ContentPools, ContentProcesses } from './content-processes.service.js';
+
+const scope: ProjectScope = { tenantId: 1, projectId: 1, environmentId: 1, environment: 'LIVE' };
+const footer = { senderName: 'Acme', postalAddress: '1 Main Street' };
+const contentOf = (contentJson: string | null, contentText: string | null = null) => ({
+  content: { subject: 'News', previewText: null, contentJson, contentText },
+  footer,
+  tracking: {
+    baseUrl: 'https://m.example',
+    shared: {
+      campaign: { name: '', key: '' },
+      project: { name: '', postal_address: 'Street 1, 10115 Berlin' },
+    },
+    places: 1_000,
+  },
+});
+const values = {
+  subscriber: { email: 'ada@example.com', first_name: 'Ada', last_name: null, phone: null },
+  custom: {},
+  topic: { name: '', key: '' },
+  campaign: { name: '', key: '' },
+  project: { name: '', postal_address: 'Street 1, 10115 Berlin' },
+  links: {
+    unsubscribe: 'https://m.example/u',
+    preferences: 'https://m.example/p',
+    view: 'https://m.example/v',
+  },
+};
+
+/** The others are for bench/hostile-content.ts. */
+const SOME = new Set([
+  'nested style',
+  'images that each have a page',
+  'deep wrappers',
+  'tables in tables',
+  'many open brackets',
+  'blanks before a merge tag',
+  'one long condition',
+  'long dates',
+]);
+
+/** Of about a second together. */
+const QUICK = new Set([
+  'selectors of many steps',
+  'deep wrappers',
+  'tables in tables',
+  'blanks before a merge tag',
+]);
+
+/** Content that is given up is so after less time. */
+class ImpatientPools extends ContentPools {
+  override readonly compiling = new ContentPool({ cpuMs: 1_500, memoryMb: 256 });
+  override readonly rendering = new ContentPool({ cpuMs: 1_500, memoryMb: 128 });
+}
+
+describe('the worst content', () => {
+  const processes = new ContentProcesses(new ImpatientPools());
+  afterAll(() => processes.onApplicationShutdown());
+
+  it.each(TOO_MUCH_STYLE)(
+    'is refused when it is written where its style is too much: $name',
+    ({ contentJson }) => {
+      expect(parseContentDocument(contentJson).errors).toEqual({
+        'contentJson.blocks[0].mjml': expect.stringMatching(/^is too complex/),
+      });
+    },
+  );
+
+  it.each(WORST_CONTENT.filter(({ name }) => SOME.has(name)))(
+    'ends, and leaves the one that asked for it free meanwhile: $name',
+    async ({ contentJson }) => {
+      expect(parseContentDocument(contentJson).errors).toBeUndefined();
+      let turns = 0;
+      const counter = setInterval(() => (turns += 1), 1);
+      const error = await makeMail(processes, contentJson);
+      clearInterval(counter);
+      expect(
+        error === null || error instanceof ContentCompileError || error instanceof MergeTemplateError,
+      ).toBe(true);
+      expect(turns).toBeGreaterThan(3);
+    },
+  );
+
+  it('takes its turn with that of others: of many at once, none holds up another project', async () => {
+    const ended: string[] = [];
+    const hostile = WORST_CONTENT.filter(({ name }) => QUICK.has(name)).map(({ name, contentJson }) =>
+      processes.compile(scope, contentOf(contentJson, 'Once more')).then(
+        () => ended.push(name),
+        () => ended.push(name),
+      ),
+    );
+    const other = { ...scope, projectId: 2 };
+    await processes.compile(other, contentOf(null, 'Hello'));
+    expect(ended.length).toBeLessThan(2);
+    await Promise.all(hostile);
+  });
+});
+
+/** Null when it became a mail. */
+async function makeMail(processes: ContentProcesses, contentJson: string): Promise<unknown> {
+  try {
+    const parts = await processes.compile(scope, contentOf(contentJson));
+    await processes.renderOne(scope, { ...parts, key: contentJson.slice(0, 200) }, values);
+    return null;
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('the process for content', () => {
+  it('is ended when it takes too much, and the next content gets another', async () => {
+    const pool = new ContentPool({ cpuMs: 1_500, memoryMb: 256 });
+    try {
+      const terms = Array.from({ length: 40_000 }, () => 'custom.a').join(' or ');
+      const done = await pool.run(1, 'fill', { texts: [`{% if ${terms} %}x{% endif %}`], values });
+      expect(done).toEqual({ fault: expect.objectContaining({ kind: 'too-complex' }), cpuMs: 1_500 });
+      const next = await pool.run(1, 'fill', { texts: ['Hello {{ subscriber.first_name }}'], values });
+      expect(next).toMatchObject({ value: ['Hello Ada'] });
+    } finally {
+      pool.close();
+    }
+  });
+
+  it('is ended when it takes too much memory', async () => {
+    const pool = new ContentPool({ cpuMs: 60_000, memoryMb: 32 });
+    try {
+      const carousel = WORST_CONTENT.find(({ name }) => name === 'images that each have a page');
+      const done = await pool.run(1, 'compile', contentOf(carousel?.contentJson ?? ''));
+      expect(done).toMatchObject({ fault: { kind: 'too-complex' } });
+      const next = await pool.run(1, 'fill', { texts: ['{{ subscriber.first_name }}'], values });
+      expect(next).toMatchObject({ value: ['Ada'] });
+    } finally {
+      pool.close();
+    }
+  });
+
+  it('tells of a merge tag that is wrong as if it were none', async () => {
+    const processes = new ContentProcesses();
+    try {
+      const wrong = processes.compile(scope, contentOf(null, 'Hello {{ subscriber.email'));
+      await expect(wrong).rejects.toThrow(MergeTemplateError);
+      await expect(processes.filled(scope, ['{% if %}'], values)).rejects.toThrow(MergeTemplateError);
+    } finally {
+      processes.onApplicationShutdown();
+    }
+  });
+});

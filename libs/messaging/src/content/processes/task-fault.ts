@@ -1,0 +1,32 @@
+import { ContentCompileError } from '../document/content-inspection.js';
+import { MergeTemplateError } from '../merge/merge-template.js';
+
+/** Why a task came to nothing, as it crosses from one process to another. */
+export interface TaskFault {
+  readonly kind: 'merge-tags' | 'content' | 'too-complex' | 'unforeseen';
+  readonly message: string;
+  readonly line?: number | undefined;
+}
+
+/** Content that was stopped since it took more than any honest content does. */
+export class ContentTooComplexError extends ContentCompileError {
+  constructor() {
+    super('it is too complex');
+  }
+}
+
+export const TOO_COMPLEX: TaskFault = { kind: 'too-complex', message: '' };
+
+export function faultOf(error: unknown): TaskFault {
+  if (error instanceof MergeTemplateError)
+    return { kind: 'merge-tags', message: error.message, line: error.line };
+  if (error instanceof ContentCompileError) return { kind: 'content', message: error.message };
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { kind: 'unforeseen', message };
+}
+
+export function errorOf({ kind, message, line }: TaskFault): Error {
+  if (kind === 'merge-tags') return new MergeTemplateError(message, line);
+  if (kind === 'content') return new ContentCompileError(message);
+  return kind === 'too-complex' ? new ContentTooComplexError() : new Error(message);
+}

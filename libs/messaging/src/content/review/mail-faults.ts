@@ -1,0 +1,74 @@
+import { type CampaignContent, compileSources, type MailFooter } from '../mail/campaign-template.js';
+import { bodyTexts } from '../merge/body-texts.js';
+import { ContentCompileError } from '../document/content-inspection.js';
+import { parseContentDocument } from '../document/content-document.js';
+import { authoredLinks, isEmptyContent, linkFault } from '../document/content-links.js';
+import { reviewMergeTags } from '../merge/merge-review.js';
+import { MergeTemplateError } from '../merge/merge-template.js';
+
+/** What an author wrote for a mail whose body is a document. */
+export type DocumentMail = CampaignContent & { readonly contentJson: string };
+
+export type Faults = Readonly<Record<string, string>>;
+
+/** Every fault of the content by its path inside of the config. Takes what it takes: in a process of its own only. */
+export async function mailFaults(
+  mail: DocumentMail,
+  footer: MailFooter,
+  customKeys: readonly string[],
+): Promise<Faults> {
+  const inParts = partFaults(mail, customKeys);
+  const parsed = parseContentDocument(mail.contentJson);
+  if (parsed.errors !== undefined) return { ...inParts, ...parsed.errors };
+  try {
+    const bad = authoredLinks(parsed.document).find((url) => linkFault(url) !== null);
+    if (bad !== undefined) return { ...inParts, contentJson: `has a link that ${linkFault(bad) ?? ''}` };
+    const { html, text } = await compileSources(soundParts(mail, inParts), footer);
+    if (!('contentText' in inParts) && isEmptyContent(html, text))
+      return { ...inParts, contentJson: 'is empty' };
+    return { ...inParts, ...tagFaults('contentJson', html, customKeys) };
+  } catch (error) {
+    if (error instanceof MergeTemplateError || error instanceof ContentCompileError)
+      return { ...inParts, contentJson: `cannot be made into a mail: ${error.message}` };
+    throw error;
+  }
+}
+
+/** What is wrong with the merge tags beside the document. */
+function partFaults(
+  { subject, previewText, contentText }: DocumentMail,
+  customKeys: readonly string[],
+): Faults {
+  return {
+    ...tagFaults('subject', subject, customKeys),
+    ...tagFaults('previewText', previewText ?? '', customKeys),
+    ...tagFaults('contentText', contentText ?? '', customKeys),
+  };
+}
+
+/** The HTML shows subject and preview too: what is wrong with them is told of them alone. */
+function soundParts(mail: DocumentMail, inParts: Faults): DocumentMail {
+  return {
+    ...mail,
+    subject: 'subject' in inParts ? '' : mail.subject,
+    previewText: 'previewText' in inParts ? null : mail.previewText,
+    contentText: 'contentText' in inParts ? null : mail.contentText,
+  };
+}
+
+/** What is wrong with the merge tags in a webhook's body, by the path of the text. In a process of its own only. */
+export function bodyFaults(body: unknown, customKeys: readonly string[]): Faults {
+  return Object.assign(
+    {},
+    ...bodyTexts(body).map(([path, text]) => tagFaults(`body${path}`, text, customKeys)),
+  ) as Faults;
+}
+
+function tagFaults(part: string, source: string, customKeys: readonly string[]): Faults {
+  const tags = reviewMergeTags(source, customKeys);
+  if (tags.unreadable !== null) return { [part]: `has a merge tag that is wrong: ${tags.unreadable}` };
+  const [unknown] = tags.unknown;
+  if (unknown !== undefined) return { [part]: `has {{ ${unknown} }}, which is not known` };
+  if (tags.trialFault === null) return {};
+  return { [part]: `has merge tags that cannot be filled in: ${tags.trialFault}` };
+}

@@ -1,7 +1,0 @@
-import { sql } from 'kysely';
-
-/**
- * The server's present era: see `messaging.server_era`. The function is called only once after a crash, since the call
- * alone takes as long as several marks.
- */
-export const PRESENT_ERA = sql<number>`coalesce((select e.era from messaging.server_era e), messaging.current_era())`;

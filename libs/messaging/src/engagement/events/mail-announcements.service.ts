@@ -1,0 +1,83 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import { Announcer, type Sql } from '#platform';
+import type { EventBatch } from './event-batch.query.js';
+
+/** Deliveries of one partition. */
+export interface ToldDeliveries {
+  readonly ids: readonly string[];
+  /** The day of their partition, `YYYY-MM-DD`. */
+  readonly queuedOn: string;
+}
+
+/** Mail that is told of: what an author or an automation has sent. */
+const MAILINGS = sql`d.kind in ('CAMPAIGN', 'AUTOMATION')`;
+
+/** Tells the world outside what becomes of mail, set by set, each in the transaction that writes it down. */
+@Injectable()
+export class MailAnnouncements {
+  constructor(@Inject(Announcer) private readonly announcer: Announcer) {}
+
+  hearsDelivered(scope: ProjectScope): boolean {
+    return this.announcer.hears(scope, 'email.delivered');
+  }
+
+  /** What the next hop has accepted. */
+  delivered(db: Sql, deliveries: ToldDeliveries): Promise<void> {
+    return this.announcer.announceRows(
+      db,
+      'email.delivered',
+      told(sql`jsonb_build_object('sentAt', ${timestamp('d.sent_at')})`, among(deliveries)),
+    );
+  }
+
+  /** What the next hop refused because of the address, and what came back later. `bounceClass`: see docs/bounces.md. */
+  bounced(db: Sql, deliveries: ToldDeliveries, bounceClass: string): Promise<void> {
+    const facts = sql`jsonb_build_object('bounceClass', ${bounceClass}::text, 'detail', d.last_error)`;
+    return this.announcer.announceRows(db, 'email.bounced', told(facts, among(deliveries)));
+  }
+
+  complained(db: Sql, deliveries: ToldDeliveries): Promise<void> {
+    return this.announcer.announceRows(db, 'email.complained', told(sql`'{}'::jsonb`, among(deliveries)));
+  }
+
+  /** Opens and clicks of the batch that were written down as people's. */
+  async engaged(db: Sql, batch: EventBatch): Promise<void> {
+    for (const [type, event] of [
+      ['OPENED', 'email.opened'],
+      ['CLICKED', 'email.clicked'],
+    ] as const) {
+      if (!this.announcer.hearsAnywhere(event)) continue;
+      await this.announcer.announceRows(
+        db,
+        event,
+        sql`
+          select d.environment_id, d.subscriber_id,
+            ${FACTS} || jsonb_build_object('at', ${timestamp('e.occurred_at')}, 'link', e.link_number) as data
+          from ${batch.rows} join messaging.delivery_events e on e.delivery_id = k.delivery_id
+            and e.campaign_id is not distinct from k.campaign_id and e.type = k.type and e.occurred_at = k.at
+            and e.link_number is not distinct from k.link_number and e.classification = 'human'
+          join messaging.deliveries d on d.id = k.delivery_id and d.queued_on = k.queued_on
+          left join messaging.campaigns c on c.id = d.source_id
+          where k.type = ${type}
+        `,
+      );
+    }
+  }
+}
+
+/** As everywhere in the API: UTC with `Z` and milliseconds, which PostgreSQL's own JSON does not have. */
+const timestamp = (column: string) =>
+  sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const FACTS = sql`jsonb_build_object('deliveryId', d.id, 'kind', d.kind, 'email', d.address, 'subscriberId', d.subscriber_id,
+  'campaignId', c.id, 'campaignKey', c.campaign_key, 'messageId', d.message_id)`;
+
+const among = ({ ids, queuedOn }: ToldDeliveries) =>
+  sql`d.id = any(${[...ids]}::uuid[]) and d.queued_on = ${queuedOn}::date and ${MAILINGS}`;
+
+const told = (facts: RawBuilder<unknown>, which: RawBuilder<unknown>) => sql`
+  select d.environment_id, d.subscriber_id, ${FACTS} || ${facts} as data
+  from messaging.deliveries d left join messaging.campaigns c on c.id = d.source_id where ${which}
+`;

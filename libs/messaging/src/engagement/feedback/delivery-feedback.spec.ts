@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { consentProof, SignUpService } from '#audience';
+import type { BounceClass } from '#deliverability';
+import { newId, parseEmailAddress, type ProjectScope } from '#kernel';
+import { MessagingFixture } from '../../messaging.fixture.js';
+import { StatisticsCheckQuery } from '../../reports/statistics/statistics-check.query.js';
+import { DeliveryFeedback } from './delivery-feedback.service.js';
+
+const DAY = 24 * 60 * 60_000;
+
+describe('what comes back of a mail', () => {
+  let messaging: MessagingFixture;
+  let feedback: DeliveryFeedback;
+  let scope: ProjectScope;
+
+  beforeAll(async () => {
+    messaging = await MessagingFixture.open();
+    feedback = messaging.get(DeliveryFeedback);
+    scope = await messaging.scope();
+  });
+  afterAll(async () => {
+    await messaging.close();
+  });
+
+  /** A subscriber of the project. */
+  async function reader(): Promise<{ readonly id: string; readonly email: string }> {
+    const email = `reader-${newId()}@example.com`;
+    const parsed = parseEmailAddress(email);
+    if ('fault' in parsed) throw new Error(parsed.fault);
+    const person = { address: parsed.address, topicKeys: [], source: 'API' } as const;
+    const { id } = await messaging.get(SignUpService).create(scope, person, consentProof('API_KEY', null));
+    return { id, email };
+  }
+
+  /** A mail of a campaign of its own to the reader, in this state since the clock's time. */
+  async function mail(
+    to: { readonly id: string; readonly email: string },
+    { state = 'SENT', reason = null as string | null, kind = 'CAMPAIGN', campaign = newId() } = {},
+  ): Promise<string> {
+    const id = newId();
+    const now = messaging.clock.now();
+    const isOpen = state === 'SENDING';
+    await messaging.test.query(
+      `insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address, address_key,
+         message_id, state, reason, next_attempt_at, sent_at, created_at, finished_at)
+       values ($1, $2::timestamptz::date, $3, $4, $5, $6, $7, $7, $8, $9, $10, $2, $11, $2, $12)`,
+      [
+        id,
+        now,
+        scope.environmentId,
+        kind,
+        campaign,
+        to.id,
+        to.email,
+        `<${id}@example.com>`,
+        state,
+        reason,
+        state === 'SENT' ? now : null,
+        isOpen ? null : now,
+      ],
+    );
+    if (state === 'SENT' && kind === 'CAMPAIGN') {
+      await messaging.test.query(
+        `insert into messaging.campaign_counters (campaign_id, writer, environment_id, sent) values ($1, 40, $2, 1)
+         on conflict (campaign_id, writer) do update set sent = campaign_counters.sent + 1`,
+        [campaign, scope.environmentId],
+      );
+      await messaging.test.query(
+        `insert into messaging.campaign_minutes (campaign_id, minute, writer, environment_id, sent, delivered)
+         values ($1, date_trunc('minute', $2::timestamptz), 40, $3, 1, 1)
+         on conflict (campaign_id, minute, writer) do update set sent = campaign_minutes.sent + 1, delivered = campaign_minutes.delivered + 1`,
+        [campaign, now, scope.environmentId],
+      );
+    }
+    return id;
+  }
+
+  const suppressionOf = async ({ email }: { readonly email: string }) =>
+    (
+      await messaging.test.query<{ reason: string }>(
+        'select reason from audience.suppressions where environment_id = $1 and email_key = $2',
+        [scope.environmentId, email],
+      )
+    )[0]?.reason ?? null;
+
+  /** Mails of so many days after each other, each of which came back so ('' for one that stayed). */
+  async function history(classes: readonly (BounceClass | '')[], everyDays: number) {
+    const to = await reader();
+    for (const bounceClass of classes) {
+      const id = await mail(to);
+      if (bounceClass !== '') await feedback.bounced(scope, id, bounceClass);
+      messaging.clock.advance(everyDays * DAY);
+    }
+    return suppressionOf(to);
+  }
+
+  it('hard: suppresses the address and counts once, also when several reports come at once', async () => {
+    const to = await reader();
+    const id = await mail(to);
+    const outcomes = await Promise.all(
+      (['hard', 'hard', 'mailbox'] as const).map((bounceClass) => feedback.bounced(scope, id, bounceClass)),
+    );
+    expect(outcomes.toSorted()).toEqual(['nothing-new', 'nothing-new', 'taken']);
+    expect(await feedback.bounced(scope, id, 'hard')).toBe('nothing-new');
+    expect(await messaging.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+    const bounced = await messaging.test.query(
+      `select d.bounce_class, e.bounce_type from messaging.deliveries d
+       join messaging.delivery_events e on e.delivery_id = d.id where d.id = $1`,
+      [id],
+    );
+    expect(bounced).toHaveLength(1);
+  });
+
+  it.each([
+    ['hard', 'HARD_BOUNCE'],
+    ['mailbox', null],
+    ['policy', null],
+    ['sender', null],
+    ['content', null],
+    ['network', null],
+    ['unknown', null],
+  ] as const)(
+    'of the class %s leaves the address with the suppression %s',
+    async (bounceClass, suppression) => {
+      expect(await history([bounceClass], 0)).toBe(suppression);
+    },
+  );
+
+  it.each<[string, (BounceClass | '')[], number, string | null]>([
+    ['three campaigns over 14 days', ['mailbox', 'mailbox', 'mailbox'], 7, 'HARD_BOUNCE'],
+    ['three campaigns over 12 days', ['mailbox', 'mailbox', 'mailbox'], 6, null],
+    ['two campaigns over 20 days', ['mailbox', 'mailbox'], 20, null],
+    ['three campaigns with one between that stayed', ['mailbox', 'mailbox', '', 'mailbox'], 7, null],
+    ['three after one that stayed', ['mailbox', '', 'mailbox', 'mailbox', 'mailbox'], 7, 'HARD_BOUNCE'],
+    [
+      'three with other bounces between',
+      ['mailbox', 'policy', 'mailbox', 'network', 'mailbox'],
+      7,
+      'HARD_BOUNCE',
+    ],
+    ['three for reputation', ['policy', 'policy', 'policy', 'policy'], 7, null],
+  ])('a mailbox that turned away %s is suppressed or not', async (_, classes, everyDays, suppression) => {
+    expect(await history(classes, everyDays)).toBe(suppression);
+  });
+
+  it('may come in another order than the mails were sent', async () => {
+    const to = await reader();
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      ids.push(await mail(to));
+      messaging.clock.advance(8 * DAY);
+    }
+    const [first = '', second = '', third = ''] = ids;
+    await feedback.bounced(scope, second, 'mailbox');
+    await feedback.bounced(scope, first, 'mailbox');
+    expect(await suppressionOf(to)).toBeNull();
+    await feedback.bounced(scope, third, 'mailbox');
+    expect(await suppressionOf(to)).toBe('HARD_BOUNCE');
+  });
+
+  it('counts refusals of full mailboxes by the next hop, too', async () => {
+    const to = await reader();
+    for (let n = 0; n < 2; n += 1) {
+      await mail(to, { state: 'FAILED', reason: 'mailbox' });
+      messaging.clock.advance(8 * DAY);
+    }
+    await feedback.bounced(scope, await mail(to), 'mailbox');
+    expect(await suppressionOf(to)).toBe('HARD_BOUNCE');
+  });
+
+  it('waits until it is written down that the mail was sent', async () => {
+    const id = await mail(await reader(), { state: 'SENDING' });
+    expect(await feedback.bounced(scope, id, 'hard')).toBe('too-early');
+  });
+
+  it('of a mail of which nobody knew whether it was accepted suppresses, and is not counted', async () => {
+    const to = await reader();
+    const id = await mail(to, { state: 'AMBIGUOUS', reason: 'no-reply' });
+    expect(await feedback.bounced(scope, id, 'hard')).toBe('taken');
+    expect(await suppressionOf(to)).toBe('HARD_BOUNCE');
+    expect(await messaging.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+  });
+
+  it('of a confirmation suppresses the address and is in no statistics', async () => {
+    const [one, two] = [await reader(), await reader()];
+    await feedback.bounced(scope, await mail(one, { kind: 'OPT_IN' }), 'hard');
+    await feedback.complained(scope, await mail(two, { kind: 'OPT_IN' }));
+    expect([await suppressionOf(one), await suppressionOf(two)]).toEqual(['HARD_BOUNCE', 'SPAM_COMPLAINT']);
+    expect(await messaging.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+  });
+
+  it('is nothing for another project, and for a mail that is not there', async () => {
+    const to = await reader();
+    const id = await mail(to);
+    const stranger = { ...scope, environmentId: scope.environmentId + 1_000 };
+    expect(await feedback.bounced(stranger, id, 'hard')).toBe('nothing-new');
+    expect(await feedback.bounced(scope, newId(), 'hard')).toBe('nothing-new');
+    expect(await suppressionOf(to)).toBeNull();
+  });
+});

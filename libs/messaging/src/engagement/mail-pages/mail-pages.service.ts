@@ -1,0 +1,72 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { type NamedTopic, TopicsQuery, UnsubscribesService } from '#audience';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { DeliveryFeedback } from '../feedback/delivery-feedback.service.js';
+import { findMailOfLink } from './mail-of-link.query.js';
+
+/** A mail, as the page that its links lead to describes it. */
+export interface DescribedMail {
+  /** Null when the subscriber has been erased. */
+  readonly subscriberId: string | null;
+  readonly address: string | null;
+  readonly topics: readonly NamedTopic[];
+}
+
+/** Who unsubscribes, and by which way. */
+export interface Unsubscriber {
+  readonly how: 'SUBSCRIBER_PAGE' | 'ONE_CLICK';
+  /** Null when it is not known: by mail. */
+  readonly ipAddress: string | null;
+  readonly userAgent: string | null;
+}
+
+/** What the links in the mails of campaigns and automations do. The delivery's id comes from a signed token. */
+@Injectable()
+export class MailPagesService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(UnsubscribesService) private readonly unsubscribes: UnsubscribesService,
+    @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
+  ) {}
+
+  /** Null when there is no such mail. */
+  describeMail(scope: ProjectScope, deliveryId: string): Promise<DescribedMail | null> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const mail = await findMailOfLink(scope, db, deliveryId);
+      if (mail === null) return null;
+      const topics = await this.topics.named(scope, mail.topic_ids);
+      return { subscriberId: mail.subscriber_id, address: mail.address, topics };
+    });
+  }
+
+  /** Takes the reader off the mail's topics, or off everything. Again, or without such a mail: nothing happens. */
+  async unsubscribe(
+    scope: ProjectScope,
+    deliveryId: string,
+    reach: 'topics' | 'everything',
+    { how, ipAddress, userAgent }: Unsubscriber,
+  ): Promise<void> {
+    await this.database.transaction(scope, async ({ db }) => {
+      const mail = await findMailOfLink(scope, db, deliveryId, 'lock');
+      if (mail === null || mail.subscriber_id === null) return;
+      const by = { actor: how, ipAddress, userAgent, deliveryId, messageId: mail.message_id };
+      if (reach === 'everything') await this.unsubscribes.everything(scope, mail.subscriber_id, by);
+      else await this.unsubscribes.revokeTopics(scope, mail.subscriber_id, mail.topic_ids, by);
+      await this.feedback.unsubscribed(scope, deliveryId);
+    });
+  }
+
+  /** The Message-ID of the mail that asked for a confirmation: part of the consent's record. */
+  confirmationMessageId(scope: ProjectScope, confirmationId: string): Promise<string | null> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<{ message_id: string }>`
+        select message_id from messaging.deliveries
+        where source_id = ${confirmationId} and environment_id = ${scope.environmentId} and kind = 'OPT_IN'
+      `.execute(db);
+      return rows[0]?.message_id ?? null;
+    });
+  }
+}

@@ -1,0 +1,173 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Clock, type ProjectScope } from '#kernel';
+import { Database, type Sql } from '#platform';
+import { type LinkClicks, linkClicks } from '../statistics/link-clicks.query.js';
+import { type CampaignMails, type ProviderFigures, providerFigures } from '../statistics/provider-figures.query.js';
+import {
+  bringForward,
+  COUNTED_AT_ONCE,
+  forgetDue,
+  type NextCount,
+  postpone,
+} from './breakdowns-due.query.js';
+import { FEWEST_MAILS_OF_DOMAIN } from '../statistics/report-facts.js';
+
+export interface CampaignBreakdown {
+  readonly links: readonly LinkClicks[];
+  readonly providers: readonly ProviderFigures[];
+  readonly countedAt: Date;
+  /** Whether anything was sent, opened or returned since. */
+  readonly isCurrent: boolean;
+}
+
+export interface BrokenDownCampaign extends CampaignMails {
+  readonly queuedAt: Date;
+}
+
+/** A campaign that somebody looks at, with how many mails were sent. */
+export interface ShownCampaign extends BrokenDownCampaign {
+  readonly totalSent: number;
+}
+
+interface KeptBreakdown extends CampaignBreakdown {
+  /** How long counting took. */
+  readonly milliseconds: number;
+}
+
+interface StoredBreakdown extends Omit<KeptBreakdown, 'isCurrent'> {
+  readonly version: string;
+}
+
+/** More links than these say nothing on one page. */
+const MOST_LINKS = 10;
+/** While a campaign goes on, counting takes no more than this share of the time, however often it is looked at. */
+const SHARE_OF_TIME = 0.05;
+const COUNTING_LOCK = 7_240_611;
+const ERASURE_LOCK = 7_240_612;
+
+/**
+ * A campaign's figures by link and by mailbox provider. They are counted from all its deliveries and clicks and kept
+ * until one of the campaign's counters changes; while those change they may be old, but never by more than twenty times
+ * as long as counting takes. Of a large campaign nobody who looks waits for it: a worker counts when the campaign has
+ * ended, whenever it has become twice as old, and after somebody has looked, who is shown what there is until then.
+ */
+@Injectable()
+export class CampaignBreakdowns {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Null when a worker has not counted yet. */
+  of(scope: ProjectScope, campaign: ShownCampaign): Promise<CampaignBreakdown | null> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const kept = await this.#kept(db, campaign.id);
+      if (kept?.isCurrent === true) return kept;
+      if (campaign.totalSent <= COUNTED_AT_ONCE) {
+        return kept !== null && this.#isYoung(kept) ? kept : this.#current(scope, db, campaign);
+      }
+      await bringForward(db, scope, campaign.id, this.clock.now());
+      return kept;
+    });
+  }
+
+  /** Counts a campaign whose figures are not current, and says when it is due again; nothing of one that is gone. */
+  count(scope: ProjectScope, campaignId: string): Promise<void> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const campaign = await brokenDownCampaign(scope, db, campaignId);
+      if (campaign === null) return forgetDue(db, campaignId);
+      const { milliseconds } = await this.#current(scope, db, campaign);
+      await postpone(db, campaign.id, this.#next(campaign, milliseconds));
+    });
+  }
+
+  /** One counts, and who came meanwhile takes what it found. */
+  async #current(scope: ProjectScope, db: Sql, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
+    await sql`select pg_advisory_xact_lock(${COUNTING_LOCK}, hashtext(${campaign.id}))`.execute(db);
+    await sql`select pg_advisory_xact_lock_shared(${ERASURE_LOCK}, ${scope.environmentId}::int)`.execute(db);
+    const kept = await this.#kept(db, campaign.id);
+    return kept !== null && (kept.isCurrent || this.#isYoung(kept)) ? kept : this.#count(scope, db, campaign);
+  }
+
+  async #kept(db: Sql, campaignId: string): Promise<KeptBreakdown | null> {
+    const { rows } = await sql<StoredBreakdown & { readonly currentVersion: string }>`
+      select version, links, providers, counted_at as "countedAt", milliseconds, ${versionOf(campaignId)} as "currentVersion"
+      from messaging.campaign_breakdowns where campaign_id = ${campaignId}
+    `.execute(db);
+    const [row] = rows;
+    if (row === undefined) return null;
+    const { version, currentVersion, ...kept } = row;
+    return { ...kept, isCurrent: version === currentVersion };
+  }
+
+  #isYoung({ countedAt, milliseconds }: KeptBreakdown): boolean {
+    return (this.clock.now().getTime() - countedAt.getTime()) * SHARE_OF_TIME < milliseconds;
+  }
+
+  #next({ queuedAt }: BrokenDownCampaign, milliseconds: number): NextCount {
+    const now = this.clock.now().getTime();
+    const earliest = now + milliseconds / SHARE_OF_TIME;
+    const doubled = now + (now - queuedAt.getTime());
+    return { dueAt: new Date(Math.max(earliest, doubled)), earliestAt: new Date(earliest) };
+  }
+
+  async #count(scope: ProjectScope, db: Sql, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
+    const [countedAt, began] = [this.clock.now(), performance.now()];
+    // Looked up first: what changes while it is counted makes it out of date, at worst without need.
+    const { rows } = await sql<{ version: string }>`select ${versionOf(campaign.id)} as version`.execute(db);
+    const links = (await linkClicks(db, campaign)).slice(0, MOST_LINKS);
+    const providers = await providerFigures(scope, db, campaign, FEWEST_MAILS_OF_DOMAIN);
+    const milliseconds = Math.round(performance.now() - began);
+    await sql`
+      insert into messaging.campaign_breakdowns as b (campaign_id, environment_id, version, links, providers, counted_at, milliseconds)
+      values (${campaign.id}, ${scope.environmentId}, ${rows[0]?.version}, ${JSON.stringify(links)}, ${JSON.stringify(providers)},
+        ${countedAt}, ${milliseconds})
+      on conflict (campaign_id) do update set version = excluded.version, links = excluded.links, providers = excluded.providers,
+        counted_at = excluded.counted_at, milliseconds = excluded.milliseconds
+    `.execute(db);
+    return { links, providers, countedAt, milliseconds, isCurrent: true };
+  }
+}
+
+/**
+ * Forgets what was counted with the mails of a subscriber who is about to be erased: their provider loses one. What is
+ * being counted is waited for, and until the end of the transaction nothing is.
+ */
+export async function forgetBreakdowns(
+  db: Sql,
+  { environmentId }: ProjectScope,
+  subscriberId: string,
+): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${ERASURE_LOCK}, ${environmentId}::int)`.execute(db);
+  await sql`
+    with forgotten as (
+      delete from messaging.campaign_breakdowns b using messaging.deliveries d
+      where d.environment_id = ${environmentId} and d.subscriber_id = ${subscriberId} and d.kind = 'CAMPAIGN'
+        and b.campaign_id = d.source_id
+      returning b.campaign_id
+    )
+    update messaging.breakdowns_due u set due_at = u.earliest_at from forgotten f
+    where u.campaign_id = f.campaign_id and u.due_at > u.earliest_at
+  `.execute(db);
+}
+
+async function brokenDownCampaign(
+  scope: ProjectScope,
+  db: Sql,
+  campaignId: string,
+): Promise<BrokenDownCampaign | null> {
+  const { rows } = await sql<BrokenDownCampaign>`
+    select id, queued_at as "queuedAt", to_char(queued_at at time zone 'UTC', 'YYYY-MM-DD') as "queuedOn"
+    from messaging.campaigns
+    where environment_id = ${scope.environmentId} and id = ${campaignId} and queued_at is not null and deleted_at is null
+  `.execute(db);
+  return rows[0] ?? null;
+}
+
+/** Every change of a counter gives its row another xmin (PostgreSQL, 5.6); links come in sets that are only added to. */
+const versionOf = (campaignId: string) => sql`(
+  select coalesce(string_agg(k.writer || ':' || k.xmin::text, ',' order by k.writer), '') || '/'
+    || (select count(*) from messaging.link_sets l where l.campaign_id = ${campaignId})
+  from messaging.campaign_counters k where k.campaign_id = ${campaignId}
+)`;

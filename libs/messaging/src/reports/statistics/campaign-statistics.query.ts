@@ -1,0 +1,121 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Clock, NotFoundError, type ProjectScope } from '#kernel';
+import { type Config, CONFIG, Database, type Sql } from '#platform';
+import { type CampaignStatus, isCampaignKey } from '../../campaigns/campaign.js';
+import {
+  type CampaignCounts,
+  type CampaignStatistics,
+  engagementIndex,
+  engagementScore,
+  ratesOf,
+  statisticsStatus,
+} from './campaign-statistics.js';
+
+interface CountRow extends CampaignCounts {
+  readonly id: string;
+  readonly name: string;
+  readonly status: CampaignStatus;
+  readonly completedAt: Date | null;
+  readonly isTracked: boolean;
+  readonly firstSentAt: Date | null;
+  readonly lastSentAt: Date | null;
+  readonly lastEventAt: Date | null;
+}
+
+export interface ReportedCampaign {
+  readonly campaignKey: string;
+  readonly name: string;
+  readonly status: CampaignStatus;
+  readonly statistics: CampaignStatistics;
+}
+
+/** How many campaigns a project's own average is taken from. */
+const COMPARED = 20;
+
+/** A campaign's counters `k`, added up. */
+export const NUMBERS = sql`
+  coalesce(sum(k.sent), 0)::bigint as "totalSent", coalesce(sum(k.hard_bounced), 0)::bigint as "hardBounced",
+  coalesce(sum(k.soft_bounced), 0)::bigint as "softBounced", coalesce(sum(k.opened), 0)::bigint as "totalOpened",
+  coalesce(sum(k.unique_opens), 0)::bigint as "uniqueOpens", coalesce(sum(k.clicked), 0)::bigint as "totalClicked",
+  coalesce(sum(k.unique_clicks), 0)::bigint as "uniqueClicks", coalesce(sum(k.unsubscribed), 0)::bigint as "totalUnsubscribed",
+  coalesce(sum(k.complained), 0)::bigint as "spamComplaints", min(k.first_sent_at) as "firstSentAt",
+  max(k.last_sent_at) as "lastSentAt", max(k.last_event_at) as "lastEventAt"
+`;
+
+/** Whether the mails of the campaign `c` had pixel and tracked links. */
+export const IS_TRACKED = sql`exists (select from messaging.link_sets l where l.campaign_id = c.id)`;
+
+/** A campaign's numbers, read from its counters. */
+@Injectable()
+export class CampaignStatisticsQuery {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** All zero before sending; `NotFoundError` without such a campaign. */
+  async of(scope: ProjectScope, campaignKey: string): Promise<ReportedCampaign> {
+    if (!isCampaignKey(campaignKey)) throw new NotFoundError();
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<CountRow>`
+        select c.id, c.name, c.status, c.completed_at as "completedAt", ${IS_TRACKED} as "isTracked", n.*
+        from messaging.campaigns c
+        cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+        where c.environment_id = ${scope.environmentId} and c.campaign_key = ${campaignKey} and c.deleted_at is null
+      `.execute(db);
+      const [row] = rows;
+      if (row === undefined) throw new NotFoundError();
+      const others = row.totalSent === 0 ? [] : await othersOf(scope, db, row.id);
+      return { campaignKey, name: row.name, status: row.status, statistics: this.#statisticsOf(row, others) };
+    });
+  }
+
+  #statisticsOf(row: CountRow, others: readonly CampaignCounts[]): CampaignStatistics {
+    const { id, completedAt, firstSentAt, lastSentAt, lastEventAt } = row;
+    const counts = countsOf(row);
+    const times = [lastSentAt, lastEventAt].filter((time) => time !== null).map((time) => time.getTime());
+    const isTracked = row.isTracked && this.config.TRACKING;
+    const progress = { totalSent: row.totalSent, campaignStatus: row.status, isTracked, lastSentAt };
+    return {
+      campaignId: id,
+      status: statisticsStatus(progress, this.clock.now()),
+      ...counts,
+      ...ratesOf(counts),
+      engagementScore: isTracked ? engagementScore(engagementIndex(counts), others.map(engagementIndex)) : 0,
+      collectedAt: firstSentAt,
+      lastUpdatedAt: times.length === 0 ? null : new Date(Math.max(...times)),
+      completedAt,
+    };
+  }
+}
+
+/** The counts alone, of a row that has more. */
+export function countsOf(row: CampaignCounts): CampaignCounts {
+  const { totalSent, hardBounced, softBounced, totalOpened, uniqueOpens, totalClicked, uniqueClicks } = row;
+  const { totalUnsubscribed, spamComplaints } = row;
+  return {
+    totalSent,
+    hardBounced,
+    softBounced,
+    totalOpened,
+    uniqueOpens,
+    totalClicked,
+    uniqueClicks,
+    totalUnsubscribed,
+    spamComplaints,
+  };
+}
+
+/** The project's last campaigns that were sent and tracked, this one aside. */
+async function othersOf(scope: ProjectScope, db: Sql, campaignId: string): Promise<CampaignCounts[]> {
+  const { rows } = await sql<CampaignCounts>`
+    select n.* from messaging.campaigns c
+    cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+    where c.environment_id = ${scope.environmentId} and c.queued_at is not null and c.id <> ${campaignId}
+      and n."totalSent" > 0 and ${IS_TRACKED}
+    order by c.queued_at desc limit ${COMPARED}
+  `.execute(db);
+  return rows;
+}

@@ -1,0 +1,67 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { NotFoundError, type ProjectScope } from '#kernel';
+import { prepareProject } from '#testing/system';
+import { CampaignSendingService } from '../campaigns/lifecycle/campaign-sending.service.js';
+import { MessagingFixture } from '../messaging.fixture.js';
+import { DeliveriesQuery } from './deliveries.query.js';
+import type { DeliveryState } from '../deliveries/delivery.js';
+
+describe('the list of a campaign’s deliveries', () => {
+  let fixture: MessagingFixture;
+  let scope: ProjectScope;
+
+  beforeEach(async () => {
+    fixture = await MessagingFixture.open();
+    fixture.engine.start();
+    scope = (await prepareProject(fixture.test, '')).test;
+  });
+  afterEach(() => fixture.close());
+
+  const list = (key: string, page: number, size: number, status?: DeliveryState) =>
+    fixture.get(DeliveriesQuery).list(scope, key, { page, size }, status);
+
+  it('shows each once over all pages, and as many as there are', async () => {
+    const campaign = await fixture.queuedCampaign(scope, 25);
+    await fixture.settled('all are sent', ({ state }) => state === 'SENT');
+    const pages = [0, 1, 2].map((page) => list(campaign.campaignKey, page, 10));
+    const rows = (await Promise.all(pages)).flatMap(({ items }) => items);
+    expect(new Set(rows.map(({ email }) => email)).size).toBe(25);
+    expect((await list(campaign.campaignKey, 3, 10)).totalElements).toBe(25);
+    expect(rows[0]).toMatchObject({ status: 'SENT', attempts: 1, reason: null, lastError: null });
+  });
+
+  it('shows those in one state', async () => {
+    const { campaignKey } = await fixture.draft(scope, 6);
+    const queued = await fixture.get(CampaignSendingService).send(scope, campaignKey);
+    await fixture.test.query(`update messaging.campaigns set status = 'PAUSED'`);
+    await fixture.expand(scope, queued.id);
+    const set = (reader: number, state: DeliveryState, reason: string | null) =>
+      fixture.test.query(
+        `update messaging.deliveries set state = $2, reason = $3,
+           finished_at = case when $2 in ('FAILED', 'SKIPPED', 'CANCELLED', 'AMBIGUOUS', 'SENT') then now() end
+         where address = $1`,
+        [`reader-${reader}@example.com`, state, reason],
+      );
+    const states = ['SENT', 'FAILED', 'SKIPPED', 'CANCELLED', 'AMBIGUOUS', 'DEFERRED'] as const;
+    for (const [index, state] of states.entries())
+      await set(index + 1, state, state === 'SENT' || state === 'DEFERRED' ? null : 'policy');
+    for (const [index, state] of states.entries()) {
+      const { items, totalElements } = await list(campaignKey, 0, 20, state);
+      expect([state, totalElements, items.map(({ email }) => email)]).toEqual([
+        state,
+        1,
+        [`reader-${index + 1}@example.com`],
+      ]);
+    }
+    expect((await list(campaignKey, 0, 20, 'SENDING')).totalElements).toBe(0);
+  });
+
+  it('is empty before it is sent, and not there for a stranger', async () => {
+    const { campaignKey } = await fixture.draft(scope, 1);
+    expect(await list(campaignKey, 0, 20)).toEqual({ items: [], totalElements: 0 });
+    const stranger = await fixture.scope();
+    await expect(
+      fixture.get(DeliveriesQuery).list(stranger, campaignKey, { page: 0, size: 20 }, undefined),
+    ).rejects.toThrow(NotFoundError);
+  });
+});

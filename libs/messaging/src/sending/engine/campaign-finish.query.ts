@@ -1,0 +1,37 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Database, present } from '#platform';
+import {
+  CampaignAnnouncements,
+  type ToldCampaign,
+} from '../../campaigns/lifecycle/campaign-announcements.service.js';
+import { type CampaignUnderWay, isOver } from './delivery-claims.query.js';
+
+/** Ends campaigns: when all recipients are written down and no delivery is open, never by a counter. */
+@Injectable()
+export class CampaignFinishQuery {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
+  ) {}
+
+  /** True when this call ended the campaign. */
+  finish({ scope, id }: Pick<CampaignUnderWay, 'scope' | 'id'>): Promise<boolean> {
+    return this.database.transaction(scope, async ({ db }) => {
+      const over = await sql`select from messaging.campaigns c where c.id = ${id} and ${isOver}`.execute(db);
+      if (over.rows.length === 0) return false;
+      // The time of its end is read after its last mail was seen to have ended, so that it never comes before it.
+      const { rows } = await sql<ToldCampaign>`
+        update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present}
+        where c.id = ${id} and ${isOver}
+        returning c.id, c.campaign_key as "campaignKey", c.name, c.subject, c.status,
+          c.estimated_recipient_count as "estimatedRecipientCount", c.scheduled_at as "scheduledAt",
+          c.completed_at as "completedAt"
+      `.execute(db);
+      const [sent] = rows;
+      if (sent === undefined) return false;
+      await this.announcements.tell(scope, 'campaign.sent', sent);
+      return true;
+    });
+  }
+}

@@ -1,0 +1,175 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '#testing/eventually';
+import { newId } from '#kernel';
+import { UnsubscribesService } from '#audience';
+import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
+import { CampaignRetryService } from '../../campaigns/lifecycle/campaign-retry.service.js';
+import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
+import { type DeliveryRow, MINUTE } from '../../messaging.fixture.js';
+import { CampaignLifecycle, never, READERS, states } from './campaign-lifecycle.fixture.js';
+import { CampaignRetryDeliveriesService } from '../queueing/campaign-retry-deliveries.service.js';
+import { type CampaignUnderWay, DeliveryClaimsQuery } from './delivery-claims.query.js';
+import { DeliveryJournal } from './delivery-journal.service.js';
+
+describe('a campaign that not all goes well with', () => {
+  let lifecycle: CampaignLifecycle;
+  let sink: CampaignLifecycle['sink'];
+  let fixture: CampaignLifecycle['fixture'];
+  let scope: CampaignLifecycle['scope'];
+
+  beforeEach(async () => {
+    lifecycle = await CampaignLifecycle.open();
+    ({ sink, fixture, scope } = lifecycle);
+  });
+  afterEach(() => lifecycle.stop());
+
+  describe('that cannot go on', () => {
+    it('fails, says why, and is sent again only to those whom it did not reach', async () => {
+      sink.behave({ at: 'body', action: { delayMs: 20 } });
+      const campaign = await fixture.queuedCampaign(scope, 30);
+      fixture.engine.start();
+      await eventually('some are sent', () => sink.count() >= 5);
+      await fixture.get(CampaignFailureService).fail(scope, campaign.id, 'The sky fell.');
+      await eventually('all is ended', async () => (await lifecycle.closing(campaign.id)) === 'closed');
+      const reached = sink.count();
+      expect(await fixture.usage(scope)).toEqual({ used: reached, reserved: 0 });
+      expect(await fixture.campaign(campaign.id)).toMatchObject({
+        status: 'FAILED',
+        failure_reason: 'The sky fell.',
+      });
+      fixture.clock.advance(24 * 60 * MINUTE);
+      await fixture.get(CampaignSendingService).send(scope, campaign.campaignKey);
+      await lifecycle.expand(campaign.id);
+      fixture.engine.wake();
+      await lifecycle.isSent(campaign.id);
+      expect(lifecycle.mailedOnce()).toHaveLength(30);
+      expect(await fixture.usage(scope)).toEqual({ used: 30, reserved: 0 });
+      expect((await fixture.campaign(campaign.id)).failure_reason).toBeNull();
+    });
+
+    it('is sent again by new claims alone: those of the failed sending mark nothing and free nothing', async () => {
+      const campaign = await fixture.queuedCampaign(scope, 3);
+      const [claims, journal] = [fixture.get(DeliveryClaimsQuery), fixture.get(DeliveryJournal)];
+      const claim = async (under: CampaignUnderWay | undefined) => {
+        if (under === undefined) throw new Error('No campaign is under way.');
+        return claims.claimCampaign(under, 10, newId());
+      };
+      const [before] = await claims.campaignsUnderWay('LIVE');
+      const stale = await claim(before);
+      expect(stale).toHaveLength(3);
+      await fixture.get(CampaignFailureService).fail(scope, campaign.id, 'The sky fell.');
+      expect(await lifecycle.closing(campaign.id)).toBe('closed');
+      fixture.clock.advance(40 * 24 * 60 * MINUTE);
+      await fixture.get(CampaignSendingService).send(scope, campaign.campaignKey);
+      await lifecycle.expand(campaign.id);
+      expect(await claim(before)).toEqual([]);
+      const fresh = await claim((await claims.campaignsUnderWay('LIVE'))[0]);
+      expect(fresh.map(({ id }) => id).sort()).toEqual(stale.map(({ id }) => id).sort());
+
+      const start = async (starting: typeof fresh) => {
+        const entry = { outcomes: [], starting, usagePeriod: null, flushed: true };
+        return (await journal.write(scope, entry, fixture.clock.now())).marked;
+      };
+      expect([...(await start(stale))]).toEqual([]);
+      await journal.release(scope, stale);
+      expect(states(await fixture.deliveries())).toEqual({ CLAIMED: 3 });
+      expect((await start(fresh)).size).toBe(3);
+    });
+  });
+
+  describe('whose mails some servers did not take', () => {
+    it('tries those again that failed for a while, not those that never will', async () => {
+      sink.behave({ at: 'rcpt', action: { reply: '550 5.1.1 No such user' }, when: toReader(1) });
+      const heal = sink.behave({ at: 'rcpt', action: { reply: '452 4.2.2 Over quota' }, when: toReader(2) });
+      sink.behave({ at: 'rcpt', action: { reply: '552 5.3.4 Too large' }, when: toReader(3) });
+      const campaign = await fixture.queuedCampaign(scope, 5);
+      fixture.engine.start();
+      await givenUp(campaign.id);
+      const { completed_at: completedAt } = await fixture.campaign(campaign.id);
+      expect(states(await fixture.deliveries())).toEqual({ SENT: 2, FAILED: 3 });
+      heal();
+      fixture.clock.advance(MINUTE);
+      const retried = await fixture.get(CampaignRetryService).retryFailed(scope, campaign.campaignKey);
+      expect(retried).toMatchObject({ status: 'SENDING', completedAt: null });
+      expect(await fixture.usage(scope)).toEqual({ used: 2, reserved: 1 });
+      fixture.engine.wake();
+      await fixture.get(CampaignRetryDeliveriesService).putBack(scope, campaign.id, never);
+      await lifecycle.isSent(campaign.id);
+      expect(states(await fixture.deliveries())).toEqual({ SENT: 3, FAILED: 2 });
+      expect(lifecycle.mailedOnce()).toHaveLength(3);
+      expect(await fixture.usage(scope)).toEqual({ used: 3, reserved: 0 });
+      const after = await fixture.campaign(campaign.id);
+      expect(after.completed_at?.getTime()).toBeGreaterThan(completedAt?.getTime() ?? Infinity);
+      const again = await fixture.get(CampaignRetryService).retryFailed(scope, campaign.campaignKey);
+      expect(again).toMatchObject({ status: 'SENT', completedAt: after.completed_at });
+    });
+
+    /** Moves the time on, whenever nothing is on a wire or about to be, until the campaign has ended. */
+    const givenUp = (id: string) =>
+      eventually('what is deferred is given up', async () => {
+        const [rows, now] = [await fixture.deliveries(), fixture.clock.now()];
+        const isResting = ({ lease_token, state, next_attempt_at }: DeliveryRow) =>
+          lease_token === null && ((state !== 'PENDING' && state !== 'DEFERRED') || next_attempt_at > now);
+        if (rows.every(isResting)) fixture.later(60 * MINUTE);
+        return (await fixture.campaign(id)).status === 'SENT';
+      });
+
+    const toReader = (number: number) => (transaction: { readonly to: readonly string[] }) =>
+      transaction.to.some((address) => address.startsWith(`reader-${number}@`));
+  });
+
+  describe('while people leave', () => {
+    it('puts nobody’s mail on a wire after they have left', async () => {
+      const campaign = await fixture.queuedCampaign(scope, READERS);
+      const readers = await fixture.test.query<{ id: string; email: string }>(
+        'select id, email from audience.subscribers order by email desc limit $1',
+        [Math.floor(READERS / 2)],
+      );
+      // A part of them leave while others' mail is sent, the rest before their own can be.
+      const held: (() => void)[] = [];
+      const isHeld = () => sink.count() >= READERS / 3;
+      sink.behave({ at: 'body', action: { hold: (answer) => held.push(answer) }, when: isHeld, times: 2 });
+      fixture.engine.start();
+      await eventually('it is being sent', () => sink.count() > 0);
+      const leftBeforeMark: string[] = [];
+      for (const { id } of readers) {
+        await leave(id, campaign.topicIds);
+        leftBeforeMark.push(...(await unmarked(id)));
+      }
+      await eventually('both connections wait', () => held.length === 2);
+      held.forEach((answer) => answer());
+      await lifecycle.isSent(campaign.id);
+      expect(leftBeforeMark.length).toBeGreaterThan(0);
+      const rows = await fixture.deliveries();
+      const theirs = rows.filter(({ id }) => leftBeforeMark.includes(id));
+      expect(states(theirs)).toEqual({ SKIPPED: leftBeforeMark.length });
+      expect(sink.count() + (states(rows)['SKIPPED'] ?? 0)).toBe(READERS);
+      expect((await fixture.usage(scope)).reserved).toBe(0);
+    });
+
+    const leave = (subscriberId: string, topicIds: readonly string[]) =>
+      fixture.get(UnsubscribesService).revokeTopics(scope, subscriberId, topicIds, {
+        actor: 'SUBSCRIBER_PAGE',
+        ipAddress: '203.0.113.7',
+        userAgent: null,
+        deliveryId: newId(),
+      });
+
+    /** Theirs that no sender has marked, when every transaction that began before now has ended. */
+    const unmarked = async (subscriberId: string) => {
+      const [now] = await fixture.test.query<{ at: Date }>('select clock_timestamp() as at');
+      await eventually('what had begun has ended', async () => {
+        const older = await fixture.test.query(
+          `select from pg_stat_activity where datname = current_database() and xact_start < $1`,
+          [now?.at],
+        );
+        return older.length === 0;
+      });
+      const rows = await fixture.test.query<{ id: string }>(
+        `select id from messaging.deliveries where subscriber_id = $1 and state in ('PENDING', 'CLAIMED')`,
+        [subscriberId],
+      );
+      return rows.map(({ id }) => id);
+    };
+  });
+});

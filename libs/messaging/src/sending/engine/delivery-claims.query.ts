@@ -1,0 +1,196 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type RawBuilder, sql } from 'kysely';
+import type { Environment, ProjectScope } from '#kernel';
+import { Database, prepared, present, presentAnd } from '#platform';
+import type { ClaimedDelivery } from '../../deliveries/delivery.js';
+import type { AmbiguousPolicy } from '../../campaigns/campaign-draft.js';
+import { LEASE_MS } from './lease.js';
+
+/** A campaign that the engine is sending. */
+export interface CampaignUnderWay {
+  readonly id: string;
+  readonly scope: ProjectScope;
+  /** The partition of its deliveries, `YYYY-MM-DD`. */
+  readonly queuedOn: string;
+  readonly ambiguousPolicy: AmbiguousPolicy;
+  /** The period whose e-mails are set aside for it; null where they are not counted. */
+  readonly usagePeriod: Date | null;
+  /** Something of it is to be sent now; else it is over. */
+  readonly isDue: boolean;
+}
+
+/** A delivery of its own (a confirmation, say), with whose it is. */
+export interface ClaimedSingle {
+  readonly scope: ProjectScope;
+  readonly delivery: ClaimedDelivery;
+}
+
+/** Those of automations may be many at once, and must not hold up a confirmation. */
+export type SinglesKind = 'AUTOMATION' | 'FEW';
+
+interface ScopeColumns {
+  readonly tenant_id: number;
+  readonly project_id: number;
+  readonly environment_id: number;
+  readonly environment: Environment;
+}
+
+/** The partition of the deliveries of a campaign `c`. */
+const partitionOf = sql`(c.queued_at at time zone 'UTC')::date`;
+
+/**
+ * Of a campaign `c` that is found by its id: a plan made while few are being sent would look through all that are, for each mail,
+ * when they are thousands.
+ */
+export const isSending = sql`(c.status = 'SENDING') is true`;
+
+/** The deliveries `d` of a campaign `c`. */
+const ofCampaign = sql`d.source_id = c.id and d.kind = 'CAMPAIGN' and d.queued_on = ${partitionOf}`;
+
+// Due, and nobody's: never tried, waiting for a later try, or left by a sender that died.
+const due = sql`
+  d.finished_at is null and d.next_attempt_at <= ${present}
+  and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${present}))
+`;
+
+/** Of a campaign `c`: all are written down, and none is open. */
+export const isOver = sql`
+  ${isSending} and c.expanded_at is not null and c.retry_from is null
+    and not exists (select from messaging.deliveries d where ${ofCampaign} and d.finished_at is null)
+`;
+
+const ofKind = (which: SinglesKind): RawBuilder<unknown> =>
+  which === 'AUTOMATION' ? sql`d.kind = 'AUTOMATION'` : sql`d.kind in ('OPT_IN', 'TEST')`;
+
+/** What may have been on a wire when its sender died: marked so, or of an epoch whose last marks may be missing. */
+export const isInDoubt = (row: 'd' | 'due', epoch: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  (${sql.ref(row)}.state = 'SENDING' or (${sql.ref(row)}.state = 'CLAIMED' and ${sql.ref(row)}.lease_era <> ${epoch}))
+`;
+
+/** `inEpoch`: the marks that follow are not waited for. */
+const claim = (
+  candidates: RawBuilder<unknown>,
+  leaseToken: string,
+  { inEpoch }: { readonly inEpoch: boolean },
+): RawBuilder<unknown> => sql`
+  present as materialized (select messaging.current_era() as epoch),
+  due as materialized (
+    select due.id, due.queued_on, coalesce(${isInDoubt('due', sql`present.epoch`)}, false) as in_doubt,
+      due.possible_duplicate, present.epoch
+    from (${candidates}) due cross join present
+  ),
+  claimed as (
+    update messaging.deliveries d set state = 'CLAIMED', lease_token = ${leaseToken}, lease_until = ${presentAnd(LEASE_MS)},
+      lease_era = case when ${inEpoch}::boolean then due.epoch end,
+      possible_duplicate = d.possible_duplicate or due.in_doubt
+    from due where d.id = due.id and d.queued_on = due.queued_on
+    returning d.id, d.queued_on as "queuedOn", d.kind, d.source_id as "sourceId", d.subscriber_id as "subscriberId",
+      d.address, d.message_id as "messageId", d.lease_token as "leaseToken",
+      d.lease_era as "leaseEpoch", d.attempt, d.created_at as "createdAt",
+      coalesce(d.due_since, ${present}) as "dueSince", d.environment_id,
+      due.in_doubt as interrupted, due.possible_duplicate as "possibleDuplicate"
+  )
+`;
+
+/** Claims deliveries for a sender: a batch a statement, SKIP LOCKED, so that senders never wait for each other. */
+@Injectable()
+export class DeliveryClaimsQuery {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /**
+   * The environment's kind of campaigns that have something to send now, or that are over, the one queued first at the head.
+   * Those that wait, be they thousands, are one look at an index each, and nothing more.
+   */
+  async campaignsUnderWay(environment: Environment): Promise<CampaignUnderWay[]> {
+    const isAny = sql`exists (select from messaging.campaigns where status = 'SENDING')`;
+    if (!(await this.database.holds('campaigns.under-way', isAny))) return [];
+    const rows = await this.database.systemStatement(
+      'campaigns.due',
+      sql<ScopeColumns & Omit<CampaignUnderWay, 'scope'>>`
+        with open as materialized (
+          select c.*, soonest.next_attempt_at as soonest from messaging.campaigns c left join lateral (
+            select d.next_attempt_at from messaging.deliveries d where ${ofCampaign} and d.finished_at is null
+            order by d.next_attempt_at, d.id limit 1
+          ) soonest on true
+          where c.status = 'SENDING'
+        ), found as materialized (
+          select c.*, (select true from messaging.deliveries d where ${ofCampaign} and ${due} limit 1) as is_due
+          from open c
+          where c.soonest <= ${present} or (c.soonest is null and c.expanded_at is not null and c.retry_from is null)
+        )
+        select c.id, ${partitionOf} as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
+          c.usage_period as "usagePeriod", c.is_due is not null as "isDue", e.*
+        from found c cross join lateral access.find_environment(c.environment_id) e
+        where (c.is_due or c.soonest is null) and e.environment = ${environment}
+        order by c.queued_at
+      `,
+    );
+    return rows.map(({ tenant_id, project_id, environment_id, environment: kind, ...campaign }) => ({
+      ...campaign,
+      scope: scopeOf({ tenant_id, project_id, environment_id, environment: kind }),
+    }));
+  }
+
+  /** None when the campaign has been stopped, or sent anew, since it was seen under way. */
+  claimCampaign(
+    { scope, id, queuedOn, usagePeriod, ambiguousPolicy }: CampaignUnderWay,
+    limit: number,
+    leaseToken: string,
+  ): Promise<ClaimedDelivery[]> {
+    const candidates = sql`
+      select d.id, d.queued_on, d.state, d.lease_era, d.possible_duplicate from messaging.deliveries d
+      where d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and ${due}
+        and exists (
+          select from messaging.campaigns c
+          where c.id = ${id} and ${isSending} and c.usage_period is not distinct from ${usagePeriod}::timestamptz
+        )
+      order by d.next_attempt_at, d.id limit ${limit} for update skip locked
+    `;
+    return this.database.transaction(scope, async ({ db }) => {
+      const claimed = claim(candidates, leaseToken, { inEpoch: ambiguousPolicy === 'RESEND' });
+      const { rows } = await sql<ClaimedDelivery>`${prepared} with ${claimed} select * from claimed`.execute(
+        db,
+      );
+      return rows;
+    });
+  }
+
+  /** Mails that belong to no campaign's sending, over all projects, soonest due first: those of automations, or the others. */
+  async claimSingles(
+    environment: Environment,
+    which: SinglesKind,
+    limit: number,
+    leaseToken: string,
+  ): Promise<ClaimedSingle[]> {
+    const candidates = sql`
+      select d.id, d.queued_on, d.state, d.lease_era, d.possible_duplicate from messaging.deliveries d
+      where ${ofKind(which)} and ${due}
+        and exists (select from access.find_environment(d.environment_id) e where e.environment = ${environment})
+      order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked
+    `;
+    if (!(await this.#isAnySingle(which))) return [];
+    return this.database.system(async ({ db }) => {
+      const { rows } = await sql<ScopeColumns & ClaimedDelivery>`
+        with ${claim(candidates, leaseToken, { inEpoch: false })}
+        select c.*, e.tenant_id, e.project_id, e.environment
+        from claimed c cross join lateral access.find_environment(c.environment_id) e
+      `.execute(db);
+      return rows.map((row) => ({ scope: scopeOf(row), delivery: row }));
+    });
+  }
+
+  /** The soonest alone is read, from the index of each partition. */
+  #isAnySingle(which: SinglesKind): Promise<boolean> {
+    return this.database.holds(
+      `deliveries.singles.${which}`,
+      sql`(
+        select d.next_attempt_at from messaging.deliveries d where d.finished_at is null and ${ofKind(which)}
+        order by d.next_attempt_at limit 1
+      ) <= ${present}`,
+    );
+  }
+}
+
+function scopeOf({ tenant_id, project_id, environment_id, environment }: ScopeColumns): ProjectScope {
+  return { tenantId: tenant_id, projectId: project_id, environmentId: environment_id, environment };
+}

@@ -1,0 +1,147 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { RecipientsQuery } from '#audience';
+import { EmailQuota } from '#billing';
+import type { ProjectScope } from '#kernel';
+import { Database, presentAnd, type Sql } from '#platform';
+import { MailAnnouncements } from '../../engagement/events/mail-announcements.service.js';
+import type { ClaimedDelivery } from '../../deliveries/delivery.js';
+import { isHeld, type OutcomeBatch, outcomeBatchStatement } from './outcome-batch.query.js';
+import type { DeliveryOutcome } from '../delivery-outcome.js';
+import {
+  returnedClass,
+  ReturnedDeliveries,
+  returnedOf,
+  type WrittenState,
+} from './returned-deliveries.service.js';
+import { LEASE_MS } from './lease.js';
+import { CURRENT_EPOCH } from './server-epoch.query.js';
+
+/** The topic of an automation's mail, of a version called `v`, as `uuid[]`. */
+const TOPIC_OF_STEP = sql`array[v.mail_topic_ids[messaging.place_of_step(d.source_id) + 1]]`;
+
+/** What an outcome batch came to. */
+export interface WrittenEntry {
+  /** The ids of `starting` that may be sent now. */
+  readonly marked: ReadonlySet<string>;
+  /** The epoch in which it was written: see `messaging.server_era`. */
+  readonly epoch: number;
+}
+
+/**
+ * Writes the engine's progress: an outcome batch in one statement. Only rows whose lease is
+ * still this sender's are touched.
+ */
+@Injectable()
+export class DeliveryJournal {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(ReturnedDeliveries) private readonly returned: ReturnedDeliveries,
+    @Inject(EmailQuota) private readonly quota: EmailQuota,
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(MailAnnouncements) private readonly announcements: MailAnnouncements,
+  ) {}
+
+  /**
+   * Marks those of `starting` that may be sent now: still leased, their campaign still sending, and still wanted. A
+   * pause or an unsubscription that has been committed before counts. All of the entry lies in one partition.
+   */
+  async write(scope: ProjectScope, entry: OutcomeBatch, now: Date): Promise<WrittenEntry> {
+    if (!this.#hasConsequences(scope, entry)) return this.#writeBatch(scope, entry, now);
+    await this.#record(scope, { ...entry, starting: [] }, now);
+    return this.#writeBatch(scope, { ...entry, outcomes: [] }, now);
+  }
+
+  /** The server's present epoch. */
+  async epoch(scope: ProjectScope): Promise<number> {
+    const [row] = await this.database.statement(
+      scope,
+      { name: 'delivery-epoch', flushed: false },
+      sql<{ readonly epoch: number }>`select ${CURRENT_EPOCH} as epoch`,
+    );
+    if (row === undefined) throw new Error('The server did not tell its epoch.');
+    return row.epoch;
+  }
+
+  /** Resolves when all that was committed before outlasts a crash of the server. */
+  async flush(): Promise<void> {
+    // A transaction that writes nothing would not be waited for.
+    await this.database.system(({ db }) => sql`select pg_current_xact_id()`.execute(db));
+  }
+
+  async #writeBatch(scope: ProjectScope, entry: OutcomeBatch, now: Date): Promise<WrittenEntry> {
+    const { name, statement } = this.#statementOf(scope, entry, now, false);
+    const [row] = await this.database.statement(scope, { name, flushed: entry.flushed }, statement);
+    if (row === undefined) throw new Error('The outcome batch was not answered.');
+    return { marked: new Set(row.marked === '' ? [] : row.marked.split(',')), epoch: row.epoch };
+  }
+
+  #statementOf(scope: ProjectScope, entry: OutcomeBatch, now: Date, tells: boolean) {
+    const wanted = {
+      ofCampaign: this.recipients.mayReceive(sql`d.subscriber_id`, sql`c.topic_ids`, now),
+      ofAutomation: this.recipients.mayReceive(sql`d.subscriber_id`, TOPIC_OF_STEP, now),
+    };
+    return outcomeBatchStatement(entry, {
+      tells,
+      wanted,
+      settle: (change) => this.quota.settling(scope, change.period, change),
+    });
+  }
+
+  /**
+   * Lengthens the lease on deliveries in hand, all of one partition. It waits for no outcome batch, which may wait for it: what one
+   * writes just now is left to the next renewal.
+   */
+  async renew(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): Promise<void> {
+    await this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        with held as materialized (
+          select d.id from messaging.deliveries d where ${isHeld(deliveries)} for no key update skip locked
+        )
+        update messaging.deliveries d set lease_until = ${presentAnd(LEASE_MS)}
+        where ${isHeld(deliveries)} and d.id = any(array(select id from held))
+      `.execute(db);
+    });
+  }
+
+  /** Gives back what was claimed and never put on a wire, all of one partition. */
+  async release(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    await this.database.transaction(scope, async ({ db }) => {
+      await sql`
+        update messaging.deliveries d set lease_token = null, lease_until = null, lease_era = null,
+          state = case when d.attempt = 0 then 'PENDING' else 'DEFERRED' end
+        where ${isHeld(deliveries)} and d.state = 'CLAIMED'
+      `.execute(db);
+    });
+  }
+
+  /** Whether more follows from the outcomes: then they are written in a transaction with it. */
+  #hasConsequences(scope: ProjectScope, { outcomes }: OutcomeBatch): boolean {
+    if (outcomes.some(isReturned)) return true;
+    return this.announcements.hearsDelivered(scope) && outcomes.some(({ state }) => state === 'SENT');
+  }
+
+  async #record(scope: ProjectScope, entry: OutcomeBatch, now: Date): Promise<void> {
+    await this.database.transaction(scope, async ({ db }) => {
+      const tells = this.announcements.hearsDelivered(scope);
+      const { rows } = await this.#statementOf(scope, entry, now, tells).statement.execute(db);
+      const { returned, sent } = rows[0] ?? { returned: [], sent: '' };
+      const queuedOn = entry.outcomes[0]?.delivery.queuedOn ?? '';
+      if (sent !== '') await this.announcements.delivered(db, { ids: sent.split(','), queuedOn });
+      await this.#announceBounces(db, returned, queuedOn);
+      await this.returned.take(scope, db, returnedOf(entry.outcomes, returned), now);
+    });
+  }
+
+  async #announceBounces(db: Sql, returned: readonly WrittenState[], queuedOn: string): Promise<void> {
+    const bounced = returned.filter(({ reason }) => reason !== 'sender');
+    for (const [reason, ofOne] of Map.groupBy(bounced, ({ reason: given }) => given ?? 'hard'))
+      await this.announcements.bounced(db, { ids: ofOne.map(({ id }) => id), queuedOn }, reason);
+  }
+}
+
+/** What the next hop refused because of the address, or of the sender. */
+function isReturned({ state, reason }: DeliveryOutcome): boolean {
+  return state === 'FAILED' && returnedClass(reason) !== null;
+}

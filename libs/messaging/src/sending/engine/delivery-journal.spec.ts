@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { newId, type ProjectScope } from '#kernel';
+import { eventually } from '#testing/eventually';
+import { MessagingFixture } from '../../messaging.fixture.js';
+import type { ClaimedDelivery } from '../../deliveries/delivery.js';
+import { DeliveryClaimsQuery } from './delivery-claims.query.js';
+import { DeliveryJournal } from './delivery-journal.service.js';
+import { outcomeOf } from '../delivery-outcome.js';
+import { LEASE_MS } from './lease.js';
+
+describe('the journal of deliveries', () => {
+  let fixture: MessagingFixture;
+  let scope: ProjectScope;
+
+  beforeAll(async () => {
+    fixture = await MessagingFixture.open();
+  });
+  afterAll(() => fixture.close());
+  beforeEach(async () => {
+    await fixture.test.query(
+      'truncate messaging.campaigns, messaging.deliveries, audience.subscribers, audience.topics cascade',
+    );
+    scope = await fixture.scope();
+  });
+
+  const journal = () => fixture.get(DeliveryJournal);
+
+  async function claimed(readers: number): Promise<ClaimedDelivery[]> {
+    await fixture.queuedCampaign(scope, readers);
+    const claims = fixture.get(DeliveryClaimsQuery);
+    const [campaign] = await claims.campaignsUnderWay('LIVE');
+    if (campaign === undefined) throw new Error('No campaign has anything to send.');
+    const deliveries = await claims.claimCampaign(campaign, readers, newId());
+    return deliveries.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  const leaseEnds = () =>
+    fixture.test.query<{ id: string; ends: Date }>(
+      'select id, lease_until as ends from messaging.deliveries order by id',
+    );
+
+  it('renews leases while an outcome batch writes some of them, and neither waits for the other for ever', async () => {
+    const [first, second] = await claimed(2);
+    const writer = new pg.Client({ connectionString: fixture.test.adminUrl });
+    await writer.connect();
+    const lock = (delivery: ClaimedDelivery | undefined) =>
+      writer.query('select from messaging.deliveries where id = $1 for no key update', [delivery?.id]);
+    await writer.query('begin');
+    await lock(second);
+    fixture.clock.advance(5_000);
+    let isOver = false;
+    const renewal = journal()
+      .renew(scope, [first!, second!])
+      .finally(() => (isOver = true));
+    await eventually('it is over, or waits', async () => isOver || (await isWaiting()));
+    await lock(first);
+    await writer.query('commit');
+    await writer.end();
+    await renewal;
+    const now = fixture.clock.now().getTime();
+    expect(await leaseEnds()).toEqual([
+      { id: first!.id, ends: new Date(now + LEASE_MS) },
+      { id: second!.id, ends: new Date(now + LEASE_MS - 5_000) },
+    ]);
+  });
+
+  async function isWaiting(): Promise<boolean> {
+    const rows = await fixture.test.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rows.length > 0;
+  }
+
+  it.each([
+    ['accepted', 1],
+    ['temporary', 1],
+    ['route-unavailable', 0],
+  ] as const)('counts an attempt whose mark a crash of the server has undone (%s)', async (kind, attempt) => {
+    const [delivery] = await claimed(1);
+    const reply = { code: 451, enhancedCode: null, text: 'Later' };
+    const result = {
+      accepted: { kind: 'accepted', reply },
+      temporary: { kind: 'temporary', stage: 'rcpt', reply },
+      'route-unavailable': { kind: 'route-unavailable', detail: 'no route' },
+    }[kind] as Parameters<typeof outcomeOf>[1];
+    const outcome = outcomeOf(delivery!, result, 'RESEND', fixture.clock.now(), () => 0.5);
+    const entry = { outcomes: [outcome], starting: [], usagePeriod: null, flushed: true };
+    await journal().write(scope, entry, fixture.clock.now());
+    const state = kind === 'accepted' ? 'SENT' : 'DEFERRED';
+    expect(await fixture.deliveries()).toMatchObject([{ state, attempt }]);
+  });
+});

@@ -1,0 +1,201 @@
+import { type RawBuilder, sql } from 'kysely';
+import { present } from '#platform';
+import { countingSent } from '../../engagement/events/campaign-counters.query.js';
+import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
+import { isSending } from './delivery-claims.query.js';
+import type { DeliveryOutcome } from '../delivery-outcome.js';
+import type { WrittenState } from './returned-deliveries.service.js';
+import { CURRENT_EPOCH } from './server-epoch.query.js';
+
+/** What one outcome batch writes: how attempts ended, and which deliveries go on the wire next. */
+export interface OutcomeBatch {
+  readonly outcomes: readonly DeliveryOutcome[];
+  readonly starting: readonly ClaimedDelivery[];
+  /** The period to settle against; null where e-mails are not counted. */
+  readonly usagePeriod: Date | null;
+  /** Whether to wait until it outlasts a crash of the server. */
+  readonly flushed: boolean;
+}
+
+/** What other contexts say of it, as SQL. */
+export interface OutcomeBatchParts {
+  /** Whether the world outside is told of what was sent. */
+  readonly tells: boolean;
+  /** Whether the mail may go: of a delivery `d` and its campaign `c`, or the version `v` of its automation. */
+  readonly wanted: Readonly<Record<'ofCampaign' | 'ofAutomation', RawBuilder<unknown>>>;
+  readonly settle: (change: {
+    readonly period: RawBuilder<unknown>;
+    readonly used: RawBuilder<unknown>;
+    readonly released: RawBuilder<unknown>;
+  }) => RawBuilder<unknown>;
+}
+
+export interface OutcomeBatchRow {
+  /** Ids, with commas between. */
+  readonly marked: string;
+  /** Ids of what was sent, with commas between; empty where nobody is told. */
+  readonly sent: string;
+  /** What the next hop refused for good because of the address. */
+  readonly returned: readonly WrittenState[];
+  readonly epoch: number;
+}
+
+/** One statement, and the name that stands for its text: it is planned once for a kind of mail and a partition. */
+export interface OutcomeBatchStatement {
+  readonly name: string;
+  readonly statement: RawBuilder<OutcomeBatchRow>;
+}
+
+export function outcomeBatchStatement(
+  { outcomes, starting, usagePeriod }: OutcomeBatch,
+  { wanted, settle, tells }: OutcomeBatchParts,
+): OutcomeBatchStatement {
+  const { sent = [], rest = [] } = Object.groupBy(outcomes, ({ state }) =>
+    state === 'SENT' ? 'sent' : 'rest',
+  );
+  const deliveries = [...deliveriesOf(outcomes), ...starting];
+  const queuedOn = deliveries[0]?.queuedOn ?? null;
+  const kinds = [...new Set(deliveries.map(({ kind }) => kind))].sort();
+  const settlement = settle({ period: sql`n.period`, used: sql`n.used`, released: sql`n.released` });
+  const statement = sql<OutcomeBatchRow>`
+    with ${writing({ sent, rest }, queuedOn)}, ${countingSent('written')}, settled as (
+      select ${settlement} from (
+        select ${usagePeriod}::timestamptz as period, count(*) filter (where state in ('SENT', 'AMBIGUOUS')) as used,
+          count(*) filter (where state in ('FAILED', 'SKIPPED')) as released
+        from written
+      ) n where n.period is not null and n.used + n.released > 0
+    ), ${marking(starting, queuedOn, mayGo(kinds, wanted))}
+    select array_to_string(array(select id from marked), ',') as marked,
+      (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'state', state, 'reason', reason)), '[]')
+        from written where state = 'FAILED' and reason in ('hard', 'mailbox', 'sender')) as returned,
+      ${tells ? SENT_IDS : sql`''`} as sent, ${CURRENT_EPOCH} as epoch, (select count(*) from settled) as settled
+  `;
+  const parts = rest.length === 0 ? [] : ['rest'];
+  return { name: ['outcome-batch', ...parts, ...kinds, monthOf(queuedOn)].join('.'), statement };
+}
+
+const SENT_IDS = sql`array_to_string(array(select id from written where state = 'SENT'), ',')`;
+
+/** What was sent, which is nearly all, by its keys alone; the rest with what there is to say of each. */
+const writing = (
+  { sent, rest }: Readonly<Record<'sent' | 'rest', readonly DeliveryOutcome[]>>,
+  queuedOn: string | null,
+) => sql`
+  sent as (
+    update messaging.deliveries d set state = 'SENT', reason = null, last_error = null, attempt = d.attempt + ${lostMark},
+      sent_at = ${present}, finished_at = ${present}, lease_token = null, lease_until = null, lease_era = null
+    where ${isOneOf(deliveriesOf(sent), queuedOn)}
+    returning ${WRITTEN}
+  ), ${rest.length === 0 ? sql`` : sql`${writingRest(rest, queuedOn)},`}
+  written as (select * from sent ${rest.length === 0 ? sql`` : sql`union all select * from rest`})
+`;
+
+/** A crash of the server may have undone the mark of what was sent, and with it the count of the attempt. */
+const lostMark = sql`(d.state = 'CLAIMED')::int`;
+
+const deliveriesOf = (outcomes: readonly DeliveryOutcome[]) => outcomes.map(({ delivery }) => delivery);
+
+const WRITTEN = sql`d.id, d.state, d.reason, d.kind, d.source_id, d.environment_id`;
+
+/** Looks each up by its keys in one value: there is no join that old statistics could lead astray. */
+const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | null) => {
+  const byKeys = Object.fromEntries(
+    outcomes.map((outcome) => [
+      `${outcome.delivery.id}/${outcome.delivery.leaseToken}`,
+      outcomeColumns(outcome),
+    ]),
+  );
+  return sql`
+    told as materialized (select ${JSON.stringify(byKeys)}::jsonb as outcomes),
+    rest as (
+      update messaging.deliveries d set (state, reason, last_error, attempt, next_attempt_at, possible_duplicate,
+        due_since, finished_at) = (
+        select o.state, o.reason, o.last_error, greatest(d.attempt + o.tried * ${lostMark} - o.uncounted, 0), coalesce(o.next_attempt_at, d.next_attempt_at),
+          o.possible_duplicate, coalesce(o.due_since, d.due_since),
+          case when o.state <> 'DEFERRED' then ${present} end
+        from told t cross join lateral jsonb_to_record(t.outcomes -> (d.id || '/' || d.lease_token)) as o(state text, reason text,
+          last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, tried int, uncounted int)
+      ), lease_token = null, lease_until = null, lease_era = null
+      where ${isOneOf(deliveriesOf(outcomes), queuedOn)}
+      returning ${WRITTEN}
+    )
+  `;
+};
+
+function outcomeColumns(outcome: DeliveryOutcome) {
+  return {
+    state: outcome.state,
+    reason: outcome.reason,
+    last_error: outcome.lastError,
+    next_attempt_at: outcome.nextAttemptAt,
+    due_since: outcome.dueSince,
+    possible_duplicate: outcome.possibleDuplicate,
+    tried: outcome.tried ? 1 : 0,
+    uncounted: outcome.uncounted ? 1 : 0,
+  };
+}
+
+const marking = (
+  starting: readonly ClaimedDelivery[],
+  queuedOn: string | null,
+  condition: RawBuilder<unknown>,
+) => sql`
+  marked as (
+    update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1
+    where ${isOneOf(starting, queuedOn)} and d.state = 'CLAIMED' and ${condition}
+    returning d.id
+  )
+`;
+
+/**
+ * Says of a delivery `d` that it is one of these, each by the lease that it was claimed with. They are found by their ids, since
+ * a plan may read the whole partition else, and compared with their leases as a set: `not in` is never made a join.
+ */
+function isOneOf(deliveries: readonly ClaimedDelivery[], queuedOn: string | null): RawBuilder<unknown> {
+  const ids = uuids(deliveries.map(({ id }) => id));
+  const tokens = uuids(deliveries.map(({ leaseToken }) => leaseToken));
+  return sql`d.id = any(${ids}) and ${liesOn(queuedOn)}
+    and ((d.id, d.lease_token) not in (select k.id, k.lease_token from unnest(${ids}, ${tokens}) as k(id, lease_token))) is false`;
+}
+
+/** Whether a delivery `d` of one of these kinds is still wanted; of another kind it is not. */
+function mayGo(kinds: readonly DeliveryKind[], wanted: OutcomeBatchParts['wanted']): RawBuilder<unknown> {
+  const conditions = {
+    CAMPAIGN: sql`exists (
+      select from messaging.campaigns c
+      where c.id = d.source_id and ${isSending} and ${wanted.ofCampaign}
+    )`,
+    AUTOMATION: sql`exists (
+      select from messaging.automation_runs r join messaging.automation_versions v on v.id = r.version_id
+      where r.id = messaging.run_of_step(d.source_id) and ${wanted.ofAutomation}
+    )`,
+    OPT_IN: sql`true`,
+    TEST: sql`true`,
+  };
+  const cases = kinds.map((kind) => sql`when ${sql.lit(kind)} then ${conditions[kind]}`);
+  return cases.length === 0 ? sql`false` : sql`case d.kind ${sql.join(cases, sql` `)} else false end`;
+}
+
+const uuids = (ids: readonly string[]) => sql`${`{${ids.join()}}`}::uuid[]`;
+
+const monthOf = (date: string | null): string => date?.slice(0, 7) ?? '';
+
+/** Says of a delivery `d` on which day it was queued, and to the planner of which month: of one partition, not of all. */
+function liesOn(date: string | null): RawBuilder<unknown> {
+  if (date === null) return sql`false`;
+  const [year = 0, month = 0] = date.split('-').map(Number);
+  const [from, to] = [0, 1].map((months) =>
+    new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10),
+  );
+  return sql`d.queued_on = ${date}::date and d.queued_on >= ${sql.lit(from)}::date and d.queued_on < ${sql.lit(to)}::date`;
+}
+
+/**
+ * Says of a delivery `d` that it is one of these, of one partition, and still this sender's. A token is made for each
+ * claim, so one that it has from another claim of this sender is as good.
+ */
+export function isHeld(deliveries: readonly ClaimedDelivery[]): RawBuilder<unknown> {
+  const tokens = [...new Set(deliveries.map(({ leaseToken }) => leaseToken))];
+  return sql`d.id = any(${uuids(deliveries.map(({ id }) => id))}) and d.queued_on = ${deliveries[0]?.queuedOn ?? null}::date
+    and d.lease_token = any(${tokens}::uuid[])`;
+}

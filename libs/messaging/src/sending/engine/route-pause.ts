@@ -1,0 +1,41 @@
+const SHORTEST_MS = 1_000;
+const LONGEST_MS = 60_000;
+
+/** Rests while the next hop cannot be reached, longer each time, so that a dead relay is not hammered. */
+export class RoutePause {
+  #until = 0;
+  #length = 0;
+  #isFailing = false;
+
+  isOn(now: number): boolean {
+    return now < this.#until;
+  }
+
+  /** It did not work the last time: one mail finds out whether it does again. */
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
+  /** When the current rest ends. */
+  get until(): Date {
+    return new Date(this.#until);
+  }
+
+  /** The current rest's length. */
+  get seconds(): number {
+    return Math.ceil(this.#length / 1_000);
+  }
+
+  /** Takes an attempt's result into account; true when a rest begins with it. */
+  after({ kind }: { readonly kind: string }, now: number): boolean {
+    this.#isFailing = kind === 'route-unavailable';
+    if (kind !== 'route-unavailable') {
+      if (kind === 'accepted') this.#length = 0;
+      return false;
+    }
+    if (this.isOn(now)) return false;
+    this.#length = Math.min(Math.max(this.#length * 2, SHORTEST_MS), LONGEST_MS);
+    this.#until = now + this.#length;
+    return true;
+  }
+}

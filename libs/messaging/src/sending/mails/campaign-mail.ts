@@ -1,0 +1,155 @@
+import type { Project } from '#access';
+import type { NamedTopic, Recipient } from '#audience';
+import { parseEmailAddress, type ProjectScope } from '#kernel';
+import type { Campaign } from '../../campaigns/campaign.js';
+import type { PlainParts } from '../../content/mail/campaign-template.js';
+import type { Sender } from '../../campaigns/senders/senders.service.js';
+import type { LogicParts, RenderedMail } from '../../content/processes/mail-renderer.js';
+import { listHeaders } from '../../content/mime/list-headers.js';
+import type { MergeValues } from '../../content/merge/merge-template.js';
+import { projectValues } from '../../content/merge/merge-values.js';
+import type { MimeSkeleton } from '../../content/mime/mime-message.js';
+import type { ClaimedDelivery, OutgoingMail } from '../../deliveries/delivery.js';
+import type { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
+
+/** The stable last part of Feedback-ID, by which a mailbox provider knows the sending system. */
+const FEEDBACK_SENDER = 'mailwright';
+
+/** A mail, compiled; each recipient's values are filled in. */
+export interface MailTemplate {
+  readonly parts: LogicParts;
+  /** Null where a process of its own has to fill it in. */
+  readonly plain: PlainParts | null;
+  /** What its tracked links lead to; null when opens and clicks are not tracked. */
+  readonly targets: readonly string[] | null;
+}
+
+/** A campaign, or a mail of an automation, compiled and with all that its mails have in common. */
+export interface CampaignMail {
+  readonly scope: ProjectScope;
+  readonly kind: 'CAMPAIGN' | 'AUTOMATION';
+  readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds' | 'queuedAt'>;
+  readonly project: Pick<Project, 'projectKey' | 'name' | 'postalAddress'>;
+  readonly topics: readonly NamedTopic[];
+  readonly sender: Sender;
+  readonly template: MailTemplate;
+  readonly skeleton: MimeSkeleton;
+  /** Where its tracked links lead; null when it is not tracked. */
+  readonly linkSet: number | null;
+}
+
+/** The one mail that a recipient gets. */
+export interface MailOfRecipient {
+  readonly deliveryId: string;
+  readonly messageId: string;
+  readonly recipient: Recipient;
+  readonly date: Date;
+  /** Where what comes back of it goes; null: to the sender's address. */
+  readonly returnPathHost: string | null;
+}
+
+/** The deliveries whose recipients there still are. */
+export function addressed(
+  works: readonly { readonly delivery: Pick<ClaimedDelivery, 'id' | 'subscriberId'> }[],
+  recipients: ReadonlyMap<string, Recipient>,
+): Pick<MailOfRecipient, 'deliveryId' | 'recipient'>[] {
+  return works.flatMap(({ delivery: { id, subscriberId } }) => {
+    const recipient = recipients.get(subscriberId ?? '');
+    return recipient === undefined ? [] : [{ deliveryId: id, recipient }];
+  });
+}
+
+/** What the merge tags of a recipient's mail come to. */
+export function valuesOf(
+  mail: CampaignMail,
+  { deliveryId, recipient }: Pick<MailOfRecipient, 'deliveryId' | 'recipient'>,
+  links: MailLinkMaker,
+): MergeValues {
+  const own = links.ofDelivery(mail.scope, deliveryId, recipient.subscriberId);
+  return { ...mergeValues(mail, recipient, own), tracking: trackingTokens(mail, deliveryId, links) };
+}
+
+function trackingTokens(
+  { scope: { environmentId }, linkSet, template: { targets } }: CampaignMail,
+  deliveryId: string,
+  links: MailLinkMaker,
+): Record<string, string> {
+  if (linkSet === null || targets === null) return {};
+  return links.tracking({ environmentId, linkSet, deliveryId }, targets.length);
+}
+
+/** @param rendered what a process of its own has made of it, where it is not plain */
+export function composeCampaignMail(
+  mail: CampaignMail,
+  one: MailOfRecipient,
+  links: MailLinkMaker,
+  rendered: RenderedMail | null = null,
+): OutgoingMail {
+  const { sender, scope } = mail;
+  const values = valuesOf(mail, one, links);
+  const own = values.links;
+  const to = wireAddress(one.recipient.email);
+  const { messageId, date } = one;
+  const head = { to, messageId, date, headers: headersOf(mail, one, own.unsubscribe, links) };
+  const subject = rendered?.subject ?? mail.template.plain?.subject.render(values) ?? '';
+  const raw =
+    rendered === null
+      ? mail.skeleton.build({ ...head, subject, values })
+      : mail.skeleton.wrap({ ...head, subject, ...rendered.bodies });
+  return {
+    deliveryId: one.deliveryId,
+    environmentId: scope.environmentId,
+    environment: scope.environment,
+    kind: mail.kind,
+    from: sender.address,
+    to: one.recipient.email,
+    subject,
+    links: own,
+    envelopeFrom: sender.address,
+    envelopeTo: to,
+    raw,
+  };
+}
+
+function headersOf(
+  { sender, scope, campaign, project, topics, kind }: CampaignMail,
+  { deliveryId, returnPathHost }: MailOfRecipient,
+  unsubscribeUrl: string,
+  links: MailLinkMaker,
+) {
+  return listHeaders({
+    listId: `${(topics[0]?.topicKey ?? campaign.campaignKey).toLowerCase()}.${sender.domain}`,
+    listName: topics[0]?.name ?? project.name,
+    unsubscribeUrl,
+    unsubscribeMailto: links.unsubscribeAddress(scope, deliveryId, returnPathHost),
+    feedbackId: `${campaign.campaignKey}:${project.projectKey}:${kind.toLowerCase()}:${FEEDBACK_SENDER}`,
+  });
+}
+
+/** The address as a header and an SMTP command carry it: its domain as A-labels. */
+export function wireAddress(email: string): string {
+  const parsed = parseEmailAddress(email);
+  if ('fault' in parsed) throw new Error(`The address ${parsed.fault}.`);
+  return `${parsed.address.localPart}@${parsed.address.domain}`;
+}
+
+function mergeValues(
+  { campaign, project, topics }: CampaignMail,
+  recipient: Recipient,
+  links: MergeValues['links'],
+): MergeValues {
+  const topic = topics.find(({ name }) => recipient.topicNames.includes(name)) ?? topics[0];
+  return {
+    subscriber: {
+      email: recipient.email,
+      first_name: recipient.firstName,
+      last_name: recipient.lastName,
+      phone: recipient.phone,
+    },
+    custom: recipient.customFields,
+    topic: { name: topic?.name ?? '', key: topic?.topicKey ?? '' },
+    campaign: { name: campaign.name, key: campaign.campaignKey },
+    project: projectValues(project),
+    links,
+  };
+}

@@ -1,0 +1,89 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock } from '#kernel';
+import { ContentProcesses } from '../../content/processes/content-processes.service.js';
+import type { RenderedMail } from '../../content/processes/mail-renderer.js';
+import { ContentCompileError } from '../../content/document/content-inspection.js';
+import { MergeTemplateError } from '../../content/merge/merge-template.js';
+import { type CampaignMail, composeCampaignMail, type MailOfRecipient, valuesOf } from './campaign-mail.js';
+import type { OutgoingMail } from '../../deliveries/delivery.js';
+import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
+
+/** The parts of a mail as its recipient gets them. */
+export interface MailParts {
+  readonly subject: string;
+  readonly html: string;
+  readonly text: string;
+}
+
+type Addressed = Pick<MailOfRecipient, 'deliveryId' | 'recipient'>;
+
+/** What came of rendering mails with logic ahead. */
+export interface Ahead {
+  /** When a mail may be asked for again that there was no time for; null for one that can be composed. */
+  heldUntil(deliveryId: string): Date | null;
+  compose(one: MailOfRecipient): OutgoingMail;
+}
+
+/** Fills mails in: plain ones here, those with logic in a process of its own. */
+@Injectable()
+export class MailRendering {
+  constructor(
+    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
+    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** For a look. @throws {MergeTemplateError} @throws {ContentCompileError} */
+  async show(mail: CampaignMail, one: Addressed): Promise<MailParts> {
+    const values = valuesOf(mail, one, this.links);
+    const { plain, parts } = mail.template;
+    if (plain === null) return this.processes.renderOne(mail.scope, parts, values);
+    return {
+      subject: plain.subject.render(values),
+      html: plain.html.render(values),
+      text: plain.text.render(values),
+    };
+  }
+
+  /** One mail, for the wire. @throws {MergeTemplateError} @throws {ContentCompileError} */
+  async compose(mail: CampaignMail, one: MailOfRecipient): Promise<OutgoingMail> {
+    const { plain, parts } = mail.template;
+    if (plain !== null) return composeCampaignMail(mail, one, this.links);
+    const values = valuesOf(mail, one, this.links);
+    return composeCampaignMail(
+      mail,
+      one,
+      this.links,
+      await this.processes.renderOne(mail.scope, parts, values),
+    );
+  }
+
+  /** Many mails, for the wire. @throws {ContentCompileError} */
+  async ahead(mail: CampaignMail, all: readonly Addressed[]): Promise<Ahead> {
+    const { plain, parts } = mail.template;
+    if (plain !== null)
+      return { heldUntil: () => null, compose: (one) => composeCampaignMail(mail, one, this.links) };
+    const values = all.map((one) => valuesOf(mail, one, this.links));
+    const { rendered, waitMs, eachMs } = await this.processes.renderAhead(mail.scope, parts, values);
+    const now = this.clock.now().getTime();
+    const places = new Map(all.map(({ deliveryId }, place) => [deliveryId, place]));
+    return {
+      heldUntil: (deliveryId) => {
+        const late = (places.get(deliveryId) ?? 0) - rendered.length;
+        return late < 0 ? null : new Date(now + waitMs + late * eachMs);
+      },
+      compose: (one) =>
+        composeCampaignMail(mail, one, this.links, soundOf(rendered[places.get(one.deliveryId) ?? -1])),
+    };
+  }
+}
+
+function soundOf(mail: RenderedMail | { readonly fault: string } | undefined): RenderedMail {
+  if (mail === undefined) throw new Error('The mail was not rendered.');
+  if ('fault' in mail) throw new MergeTemplateError(mail.fault);
+  return mail;
+}
+
+/** True for what only another content can mend. */
+export const isContentFault = (error: unknown): error is Error =>
+  error instanceof MergeTemplateError || error instanceof ContentCompileError;

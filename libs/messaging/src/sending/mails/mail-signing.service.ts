@@ -1,0 +1,86 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Recipient } from '#audience';
+import { DkimSigner, ReturnPaths } from '#deliverability';
+import { Clock } from '#kernel';
+import { describeError } from '#platform';
+import { giveBackOctets } from '../../content/mime/octets.js';
+import type { OutgoingMail } from '../../deliveries/delivery.js';
+import type { MailOfRecipient } from './campaign-mail.js';
+import { misconfigured, notComposed, postponed } from '../delivery-outcome.js';
+import type { DeliveryWork, PreparedDelivery } from '../delivery-source.js';
+import { type SendingPolicy, returnPathHostOf } from './sending-policy.js';
+import { SendingPolicies } from './sending-policies.service.js';
+
+const LOOK_AGAIN_MS = 15 * 60_000;
+/** A domain that has not come back by then is not waited for: a mail is given up after as long. */
+const GIVEN_UP_MS = 48 * 3_600_000;
+
+/** The last hand on a composed mail: its return path and its signatures. */
+@Injectable()
+export class MailSigning {
+  constructor(
+    @Inject(SendingPolicies) private readonly policies: SendingPolicies,
+    @Inject(DkimSigner) private readonly signer: DkimSigner,
+    @Inject(ReturnPaths) private readonly returnPaths: ReturnPaths,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** `sign`, of a recipient's mail that `compose` makes; tried again later where it cannot be made. */
+  async signComposed(
+    work: DeliveryWork,
+    {
+      recipient,
+      policy,
+      now,
+    }: { readonly recipient: Recipient; readonly policy: SendingPolicy; readonly now: Date },
+    compose: (one: MailOfRecipient) => OutgoingMail,
+  ): Promise<PreparedDelivery> {
+    const { id: deliveryId, messageId } = work.delivery;
+    const one = { deliveryId, messageId, recipient, date: now, returnPathHost: returnPathHostOf(policy) };
+    try {
+      return await this.sign(work, compose(one), policy);
+    } catch (error) {
+      return { ...work, outcome: notComposed(work.delivery, error, now, Math.random) };
+    }
+  }
+
+  /** `sign`, of a mail that is from `senderDomain`. */
+  async signOne(work: DeliveryWork, mail: OutgoingMail, senderDomain: string): Promise<PreparedDelivery> {
+    return this.sign(work, mail, await this.policies.of(work.scope, senderDomain));
+  }
+
+  /** The mail, ready for the wire; postponed or FAILED where it must not leave. Never a mail without its signatures. */
+  async sign(work: DeliveryWork, mail: OutgoingMail, policy: SendingPolicy): Promise<PreparedDelivery> {
+    const { delivery } = work;
+    switch (policy.kind) {
+      case 'closed':
+        return { ...work, outcome: this.#waiting(work) };
+      case 'broken':
+        return { ...work, outcome: misconfigured(delivery, policy.fault) };
+      case 'open':
+        try {
+          return { ...work, mail: await this.#signed(mail, policy) };
+        } catch (error) {
+          return { ...work, outcome: misconfigured(delivery, describeError(error)) };
+        }
+    }
+  }
+
+  async #signed(
+    mail: OutgoingMail,
+    { signing, returnPathHost }: Extract<SendingPolicy, { kind: 'open' }>,
+  ): Promise<OutgoingMail> {
+    const raw = signing === null ? mail.raw : await this.signer.sign(mail.raw, signing, this.clock.now());
+    if (raw !== mail.raw) giveBackOctets(mail.raw);
+    const envelopeFrom =
+      returnPathHost === null ? mail.envelopeFrom : this.returnPaths.addressOf(mail, returnPathHost);
+    return { ...mail, raw, envelopeFrom };
+  }
+
+  #waiting({ delivery }: DeliveryWork) {
+    const now = this.clock.now().getTime();
+    const reason = 'sender-domain-not-verified';
+    if (now - delivery.dueSince.getTime() >= GIVEN_UP_MS) return misconfigured(delivery, reason);
+    return postponed(delivery, reason, new Date(now + LOOK_AGAIN_MS));
+  }
+}

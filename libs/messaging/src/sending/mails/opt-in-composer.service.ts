@@ -1,0 +1,70 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ConfirmationsQuery } from '#audience';
+import { Senders } from '../../campaigns/senders/senders.service.js';
+import { systemHeaders } from '../../content/mime/list-headers.js';
+import { buildMimeMessage } from '../../content/mime/mime-message.js';
+import { optInMail } from '../../content/mail/opt-in-mail.js';
+import { wireAddress } from './campaign-mail.js';
+import type { OutgoingMail } from '../../deliveries/delivery.js';
+import type { DeliveryWork } from '../delivery-source.js';
+import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
+
+const HOUR_MS = 3_600_000;
+
+/** A confirmation mail, and the domain that it is from. */
+export interface ComposedOptIn {
+  readonly mail: OutgoingMail;
+  readonly senderDomain: string;
+}
+
+/** Writes confirmation mails. */
+@Injectable()
+export class OptInComposer {
+  constructor(
+    @Inject(ConfirmationsQuery) private readonly confirmations: ConfirmationsQuery,
+    @Inject(Senders) private readonly senders: Senders,
+    @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+  ) {}
+
+  /** Null when nothing waits to be confirmed any more. */
+  async compose({ scope, delivery }: DeliveryWork, now: Date): Promise<ComposedOptIn | null> {
+    const confirmation = await this.confirmations.forMail(scope, delivery.sourceId);
+    const from = await this.senders.of(scope);
+    if (confirmation === null || from === null) return null;
+    const { project, sender } = from;
+    const links = this.links.confirm(scope, confirmation.confirmationId, confirmation.expiresAt);
+    const { subject, html, text } = optInMail({
+      projectName: project.name,
+      senderName: project.senderName,
+      postalAddress: project.postalAddress,
+      topicNames: confirmation.topicNames,
+      confirmUrl: links.confirm,
+      expiresInHours: Math.max(1, Math.round((confirmation.expiresAt.getTime() - now.getTime()) / HOUR_MS)),
+    });
+    const to = wireAddress(confirmation.email);
+    const raw = buildMimeMessage({
+      from: { name: sender.name, address: sender.address },
+      to,
+      subject,
+      messageId: delivery.messageId,
+      date: now,
+      html,
+      text,
+      headers: systemHeaders(),
+    });
+    const mail: OutgoingMail = {
+      deliveryId: delivery.id,
+      environmentId: scope.environmentId,
+      environment: scope.environment,
+      kind: 'OPT_IN',
+      from: sender.address,
+      to: confirmation.email,
+      subject,
+      links,
+      envelopeFrom: sender.address,
+      envelopeTo: to,
+      raw,
+    };
+    return { mail, senderDomain: sender.domain };
+  }
+}

@@ -1,0 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  BrokenSigningKeyError,
+  type DomainWarmUp,
+  isAtOrBelow,
+  type SendingIdentity,
+  SendingIdentityQuery,
+  SigningKeyring,
+  warmUpDay,
+} from '#deliverability';
+import { Clock, type ProjectScope } from '#kernel';
+import { type Config, CONFIG, UnreadableSecretError } from '#platform';
+import type { SendingPolicy } from './sending-policy.js';
+
+const UNSIGNED: SendingPolicy = { kind: 'open', signing: null, returnPathHost: null, warmUp: null };
+
+/** Tells how a project's mail may leave: asked anew for each batch, so that a rotated key or a lost domain counts. */
+@Injectable()
+export class SendingPolicies {
+  constructor(
+    @Inject(SendingIdentityQuery) private readonly identities: SendingIdentityQuery,
+    @Inject(SigningKeyring) private readonly keyring: SigningKeyring,
+    @Inject(Clock) private readonly clock: Clock,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Of mail whose From is at `senderDomain`. */
+  async of(scope: ProjectScope, senderDomain: string): Promise<SendingPolicy> {
+    try {
+      const identity = await this.identities.ofScope(scope);
+      if (identity !== null && mayCarry(identity, senderDomain)) return this.#ofVerified(scope, identity);
+      // The test environment's mail does not leave the house.
+      const needsDomain = scope.environment === 'LIVE' && this.config.REQUIRE_VERIFIED_DOMAIN;
+      return needsDomain ? { kind: 'closed' } : UNSIGNED;
+    } catch (error) {
+      if (error instanceof BrokenSigningKeyError) return { kind: 'broken', fault: error.message };
+      if (error instanceof UnreadableSecretError)
+        return { kind: 'broken', fault: 'The DKIM keys cannot be decrypted.' };
+      throw error;
+    }
+  }
+
+  #ofVerified(scope: ProjectScope, identity: SendingIdentity): SendingPolicy {
+    const { domainName: domain, returnPathHost, keys } = identity;
+    const warmUp = this.#warmUpOf(scope, identity);
+    if (this.config.DKIM_SIGNING === 'relay') return { kind: 'open', signing: null, returnPathHost, warmUp };
+    if (keys.length === 0) return { kind: 'broken', fault: `${domain} has no DKIM key.` };
+    const signing = { domain, keys: keys.map((key) => this.keyring.keyOf(key)) };
+    return { kind: 'open', signing, returnPathHost, warmUp };
+  }
+
+  #warmUpOf({ environment }: ProjectScope, { domainId, verifiedAt }: SendingIdentity): DomainWarmUp | null {
+    if (environment !== 'LIVE' || verifiedAt === null) return null;
+    const day = warmUpDay(verifiedAt, this.clock.now());
+    return day === null ? null : { domainId, day };
+  }
+}
+
+const mayCarry = ({ verified, sendingAllowed, domainName }: SendingIdentity, senderDomain: string): boolean =>
+  verified && sendingAllowed && isAtOrBelow(senderDomain, domainName);

@@ -1,0 +1,88 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Clock, type ProjectScope } from '#kernel';
+import { Database, environmentOf } from '#platform';
+import { type DeliveryOutcome, held, notComposed, outcomeOfInterruption } from '../delivery-outcome.js';
+import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../delivery-source.js';
+import { AutomationMails, type AutomationMailStep, keyOf } from '../mails/automation-mails.service.js';
+import { Deadline } from './deadline.js';
+import { MailBatches } from './mail-batches.service.js';
+
+/** How long mails that are not compiled yet hold up the others. */
+const LONGEST_WAIT_MS = 2_000;
+
+/** Makes the mails of automations' steps. */
+@Injectable()
+export class AutomationMailPreparation implements SinglesPreparation {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(AutomationMails) private readonly mails: AutomationMails,
+    @Inject(MailBatches) private readonly batches: MailBatches,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  async prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
+    const deadline = new Deadline(LONGEST_WAIT_MS);
+    const prepared: PreparedDelivery[] = [];
+    for (const ofScope of Map.groupBy(works, ({ scope }) => scope.environmentId).values()) {
+      const steps = await this.#stepsOf(ofScope[0]!.scope, ofScope);
+      const mailOf = ({ delivery: { sourceId, queuedOn } }: DeliveryWork) => {
+        const step = steps.get(sourceId);
+        return step === undefined ? undefined : { ...step, queuedOn };
+      };
+      const key = (work: DeliveryWork) => {
+        const mail = mailOf(work);
+        return mail === undefined ? '' : keyOf(mail);
+      };
+      for (const ofStep of Map.groupBy(ofScope, key).values())
+        prepared.push(...(await this.#prepareStep(ofStep, mailOf(ofStep[0]!), deadline)));
+    }
+    return prepared;
+  }
+
+  /** By the deliveries' source: which step of which version it is. */
+  #stepsOf(
+    scope: ProjectScope,
+    works: readonly DeliveryWork[],
+  ): Promise<ReadonlyMap<string, Omit<AutomationMailStep, 'queuedOn'>>> {
+    const sources = works.map(({ delivery }) => delivery.sourceId);
+    return this.database.transaction(scope, async ({ db }) => {
+      const { rows } = await sql<Omit<AutomationMailStep, 'queuedOn'> & { sourceId: string }>`
+        select s.id as "sourceId", r.version_id as "versionId", messaging.place_of_step(s.id) as place
+        from unnest(${sources}::uuid[]) s(id)
+        cross join lateral (
+          select r.version_id from messaging.automation_runs r
+          where r.id = messaging.run_of_step(s.id) and r.environment_id = ${environmentOf(scope)} offset 0
+        ) r
+      `.execute(db);
+      return new Map(rows.map(({ sourceId, ...step }) => [sourceId, step]));
+    });
+  }
+
+  async #prepareStep(
+    works: readonly DeliveryWork[],
+    step: AutomationMailStep | undefined,
+    deadline: Deadline,
+  ): Promise<readonly PreparedDelivery[]> {
+    const now = this.clock.now();
+    try {
+      if (step === undefined) throw new Error('The run of the mail is gone.');
+      const scope = works[0]!.scope;
+      const mail = await deadline.waitFor(this.mails.of(scope, step));
+      if (mail === null) return works.map((work) => ({ ...work, outcome: notYet(work, now) }));
+      return await this.batches.prepare(works, mail, now);
+    } catch (error) {
+      return works.map((work) => ({ ...work, outcome: failed(work, error, now) }));
+    }
+  }
+}
+
+function notYet({ delivery, ambiguousPolicy }: DeliveryWork, now: Date): DeliveryOutcome {
+  return outcomeOfInterruption(delivery, ambiguousPolicy) ?? held(delivery, 'rendering', now, now);
+}
+
+/** What is in doubt stays in doubt, whatever else is wrong: it may have arrived. */
+function failed({ delivery, ambiguousPolicy }: DeliveryWork, fault: unknown, now: Date): DeliveryOutcome {
+  const interrupted = outcomeOfInterruption(delivery, ambiguousPolicy);
+  return interrupted ?? notComposed(delivery, fault, now, Math.random);
+}

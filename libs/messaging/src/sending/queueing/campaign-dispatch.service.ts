@@ -1,0 +1,43 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
+import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
+import { CampaignCannotGoOnError } from './campaign-expansion.errors.js';
+import { CampaignExpansionService } from './campaign-expansion.service.js';
+
+/** With the waits between them, a quarter of an hour: then the campaign has failed. */
+const TRIES = 10;
+
+/** One try to have a queued campaign's recipients written down. */
+export interface DispatchTry {
+  /** Tries that failed before. */
+  readonly failures: number;
+  readonly signal: AbortSignal;
+}
+
+/** Takes a queued campaign over from the api: it is written down, or it fails. */
+@Injectable()
+export class CampaignDispatchService {
+  constructor(
+    @Inject(CampaignExpansionService) private readonly expansion: CampaignExpansionService,
+    @Inject(CampaignFailureService) private readonly failure: CampaignFailureService,
+  ) {}
+
+  /** Null when there is nothing left to do, else why the campaign failed. Rejects when it is worth another try. */
+  async dispatch(
+    scope: ProjectScope,
+    campaignId: string,
+    { failures, signal }: DispatchTry,
+  ): Promise<string | null> {
+    try {
+      await this.expansion.expand(scope, campaignId, signal);
+      return null;
+    } catch (error) {
+      const known = error instanceof CampaignCannotGoOnError ? error : null;
+      if (known?.mayPass !== false && failures + 1 < TRIES) throw error;
+      // What is not known may hold what its author must not see; the log has it from the tries before.
+      const reason = known?.message ?? 'The recipients could not be written down.';
+      await this.failure.fail(scope, campaignId, reason);
+      return reason;
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ProjectScope } from '#kernel';
+import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
+import { MessagingFixture } from '../../messaging.fixture.js';
+import { CampaignExpansionService } from './campaign-expansion.service.js';
+
+const CHUNK = 5_000;
+
+describe('CampaignExpansionService', () => {
+  let fixture: MessagingFixture;
+  let scope: ProjectScope;
+
+  beforeAll(async () => {
+    fixture = await MessagingFixture.open();
+  });
+
+  afterAll(() => fixture.close());
+
+  beforeEach(async () => {
+    await fixture.test.query('truncate messaging.deliveries, audience.subscribers, audience.topics cascade');
+    scope = await fixture.scope();
+  });
+
+  const never = new AbortController().signal;
+  const expand = (campaignId: string, signal = never) =>
+    fixture.get(CampaignExpansionService).expand(scope, campaignId, signal);
+  const send = (key: string) => fixture.get(CampaignSendingService).send(scope, key);
+  const campaignRow = async (id: string) => {
+    const [row] = await fixture.test.query<{ expanded: boolean; reserved: number; status: string }>(
+      `select expanded_at is not null as expanded, reserved_emails::int as reserved, status from messaging.campaigns where id = $1`,
+      [id],
+    );
+    return row;
+  };
+  const usage = async () => {
+    const [row] = await fixture.test.query<{ reserved: number }>(
+      `select (u.reserved - coalesce(sum(s.used + s.released), 0))::int as reserved
+       from billing.email_usage u left join billing.email_settlements s using (tenant_id, period_start)
+       where u.tenant_id = $1 group by u.reserved`,
+      [scope.tenantId],
+    );
+    return row?.reserved;
+  };
+
+  it('writes one delivery a subscriber, with a Message-ID of its own and the quota set aside', async () => {
+    const campaign = await fixture.queuedCampaign(scope, 7);
+    const rows = await fixture.deliveries();
+    expect(rows).toHaveLength(7);
+    expect(new Set(rows.map(({ message_id }) => message_id)).size).toBe(7);
+    expect(rows.every(({ id, message_id }) => message_id.startsWith(`<${id}@`))).toBe(true);
+    expect(await campaignRow(campaign.id)).toEqual({ expanded: true, reserved: 7, status: 'SENDING' });
+    expect(await usage()).toBe(7);
+  });
+
+  it('freezes the audience at the moment of send', async () => {
+    const campaign = await fixture.draft(scope, 2);
+    const queued = await send(campaign.campaignKey);
+    await fixture.test.query(
+      `with late as (
+         insert into audience.subscribers (id, environment_id, subscriber_key, email, email_key, source, status, created_at, updated_at)
+         values (platform.new_id(), $1, 'LATE', 'late@example.com', 'late@example.com', 'API', 'ACTIVE', now(), now()) returning id
+       )
+       insert into audience.consents (subscriber_id, topic_id, environment_id, status, granted_at, subscribed_at)
+       select late.id, t.id, $1, 'SUBSCRIBED', $2, $2 from late, audience.topics t`,
+      [scope.environmentId, new Date(fixture.clock.now().getTime() + 1_000)],
+    );
+    await expand(queued.id);
+    expect((await fixture.deliveries()).map(({ address }) => address)).toEqual([
+      'reader-1@example.com',
+      'reader-2@example.com',
+    ]);
+  });
+
+  it('goes on where it was stopped, and writes nobody down twice', async () => {
+    const campaign = await fixture.draft(scope, CHUNK + 100);
+    const queued = await send(campaign.campaignKey);
+    const stop = new AbortController();
+    const firstChunk = expand(queued.id, stop.signal);
+    stop.abort();
+    await firstChunk;
+    expect((await campaignRow(queued.id))?.expanded).toBe(false);
+    await expand(queued.id);
+    await expand(queued.id);
+    expect(await fixture.deliveries()).toHaveLength(CHUNK + 100);
+    expect((await campaignRow(queued.id))?.expanded).toBe(true);
+  });
+
+  it('passes over who was written down before under another id, and writes down the others of the chunk', async () => {
+    const campaign = await fixture.draft(scope, 5);
+    const queued = await send(campaign.campaignKey);
+    await fixture.test.query(
+      `insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address, address_key,
+         message_id, state, next_attempt_at, created_at)
+       select platform.new_id(), (c.queued_at at time zone 'UTC')::date, c.environment_id, 'CAMPAIGN', c.id, platform.new_id(),
+         'reader-3@example.com', 'reader-3@example.com', '<before@example.com>', 'SENT', now(), now()
+       from messaging.campaigns c where c.id = $1`,
+      [queued.id],
+    );
+    await expand(queued.id);
+    const rows = await fixture.deliveries();
+    expect(rows.map(({ address }) => address).toSorted()).toEqual(
+      [1, 2, 3, 4, 5].map((n) => `reader-${n}@example.com`),
+    );
+    expect(rows.find(({ address }) => address === 'reader-3@example.com')?.message_id).toBe(
+      '<before@example.com>',
+    );
+    expect(await campaignRow(queued.id)).toEqual({ expanded: true, reserved: 4, status: 'SENDING' });
+    expect(await usage()).toBe(4);
+  });
+
+  it('gives back what was set aside for people who left before they were written down', async () => {
+    const campaign = await fixture.draft(scope, 5);
+    const queued = await send(campaign.campaignKey);
+    expect(await usage()).toBe(5);
+    await fixture.test.query(
+      `update audience.consents set status = 'UNSUBSCRIBED', subscribed_at = null
+       where subscriber_id in (select id from audience.subscribers order by email limit 2)`,
+    );
+    await expand(queued.id);
+    expect(await fixture.deliveries()).toHaveLength(3);
+    expect(await usage()).toBe(3);
+  });
+
+  it('writes nobody down for a campaign that was cancelled', async () => {
+    const campaign = await fixture.draft(scope, 3);
+    const queued = await send(campaign.campaignKey);
+    await fixture.test.query(`update messaging.campaigns set status = 'CANCELLED'`);
+    await expand(queued.id);
+    expect(await fixture.deliveries()).toHaveLength(0);
+  });
+});

@@ -1,0 +1,42 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { EmailQuota } from '#billing';
+import type { ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { CampaignRepository } from '../../campaigns/campaign.repository.js';
+import { wakeSenders } from '../../deliveries/deliveries.channel.js';
+import { FailedDeliveriesQuery } from '../../campaigns/lifecycle/failed-deliveries.query.js';
+
+/** The worker's part of `retry-failed`. */
+@Injectable()
+export class CampaignRetryDeliveriesService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
+    @Inject(FailedDeliveriesQuery) private readonly failed: FailedDeliveriesQuery,
+    @Inject(EmailQuota) private readonly quota: EmailQuota,
+  ) {}
+
+  /** Puts the deliveries back, a chunk a transaction; it can be killed anywhere and goes on. */
+  async putBack(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && (await this.#putBackChunk(scope, campaignId)));
+  }
+
+  /** True while there is more. With the last one the campaign may be finished. */
+  #putBackChunk(scope: ProjectScope, campaignId: string): Promise<boolean> {
+    return this.database.transaction(scope, async (tx) => {
+      const campaign = await this.campaigns.lockById(scope, tx, campaignId);
+      if (campaign === null || campaign.retryFrom === null) return false;
+      const { usagePeriod } = campaign;
+      const count = await this.failed.putBack(scope, campaign, campaign.retryFrom);
+      if (usagePeriod !== null) campaign.retryEmails = Math.max(0, campaign.retryEmails - count);
+      if (count === 0) {
+        if (usagePeriod !== null)
+          await this.quota.settle(scope, usagePeriod, { used: 0, released: campaign.retryEmails });
+        campaign.retryEmails = 0;
+        campaign.retryFrom = null;
+      }
+      await wakeSenders(tx.db);
+      return count > 0;
+    });
+  }
+}

@@ -1,0 +1,262 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { type RawSmtpSink, startRawSmtpSink } from '#testing/raw-smtp-sink';
+import type { SinkAction, SinkStage } from '#testing/sink-rules';
+import { MailMetrics, SmtpTransport } from '#platform';
+import { eventually } from '#testing/eventually';
+import { letTimeGo, stopTime, timedOut } from '#testing/time-limits';
+import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
+import { DeliverySources } from '../engine/delivery-engine.service.js';
+import { DeliveryJournal } from '../engine/delivery-journal.service.js';
+import { DeliverySender } from '../engine/delivery-sender.service.js';
+import { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
+import { SmtpDelivery } from './smtp.transport.js';
+
+const SILENT: readonly SinkAction[] = ['hang', 'trickle'];
+
+type Next = Partial<Pick<DeliveryRow, 'state' | 'reason' | 'attempt' | 'possible_duplicate'>>;
+
+const GREETING = 'greeting';
+const BEHAVIOURS: Readonly<Record<string, SinkAction>> = {
+  421: { replyThenDrop: '421 4.3.2 Closing' },
+  450: { reply: '450 4.2.0 Busy' },
+  451: { reply: '451 4.3.0 Not now' },
+  500: { reply: '500 5.5.2 What?' },
+  502: { reply: '502 5.5.1 What?' },
+  503: { reply: '503 5.5.1 Not now' },
+  551: { reply: '551 5.7.1 Null BDAT request' },
+  555: { reply: '555 5.5.4 Unsupported option' },
+  550: { reply: '550 5.1.1 No such user' },
+  554: { reply: '554 5.7.1 Not wanted' },
+  drop: 'drop',
+  reset: 'reset',
+  hang: 'hang',
+  trickle: 'trickle',
+};
+
+/** The relay was not reached: it is no attempt at this mail. */
+const ROUTE: Next = { state: 'DEFERRED', attempt: 0, reason: null, possible_duplicate: false };
+const deferred = (reason: string): Next => ({
+  state: 'DEFERRED',
+  attempt: 1,
+  reason,
+  possible_duplicate: false,
+});
+const failed = (reason: string): Next => ({ state: 'FAILED', attempt: 1, reason, possible_duplicate: false });
+/** Who does not know EHLO is asked with HELO (RFC 5321 §3.2), and does what it is asked. */
+const SENT: Next = { state: 'SENT', attempt: 1, reason: null, possible_duplicate: false };
+/** It may have arrived: once more, and flagged. */
+const IN_DOUBT: Next = { state: 'DEFERRED', attempt: 1, reason: null, possible_duplicate: true };
+
+const opening: Readonly<Record<string, Next>> = Object.fromEntries(
+  [421, 450, 451, 550, 554, 'drop', 'reset', 'hang', 'trickle'].map((behaviour) => [behaviour, ROUTE]),
+);
+/** How we speak to a relay is between it and us. */
+const ofCommands: Readonly<Record<string, Next>> = {
+  500: deferred('network'),
+  502: deferred('network'),
+  503: deferred('network'),
+  555: deferred('network'),
+};
+const beforeTheBody: Readonly<Record<string, Next>> = {
+  ...ofCommands,
+  421: deferred('network'),
+  450: deferred('mailbox'),
+  451: deferred('network'),
+  550: failed('hard'),
+  554: failed('policy'),
+  drop: deferred('network'),
+  reset: deferred('network'),
+  hang: deferred('network'),
+  trickle: deferred('network'),
+};
+/** The relay has not heard of the recipient yet. */
+const ofTheSender: Readonly<Record<string, Next>> = {
+  ...beforeTheBody,
+  450: deferred('network'),
+  550: failed('sender'),
+};
+const afterTheBody: Readonly<Record<string, Next>> = {
+  ...beforeTheBody,
+  drop: IN_DOUBT,
+  reset: IN_DOUBT,
+  hang: IN_DOUBT,
+  trickle: IN_DOUBT,
+};
+
+/** The message left with its envelope: until the relay says no, it may have arrived. */
+const atOnce: Readonly<Record<string, Next>> = {
+  ...afterTheBody,
+  503: SENT,
+};
+
+/** Whatever is refused of BDAT itself, DATA is there. */
+const takenByData: Readonly<Record<string, Next>> = {
+  500: SENT,
+  502: SENT,
+  503: SENT,
+  550: SENT,
+  551: SENT,
+  554: SENT,
+  555: SENT,
+};
+
+type Way = 'DATA' | 'first BDAT' | 'BDAT at once';
+
+const MATRIX: readonly [Way, SinkStage, Readonly<Record<string, Next>>][] = [
+  ['DATA', GREETING, opening],
+  ['DATA', 'ehlo', { ...opening, 450: SENT, 451: SENT, 550: SENT, 554: SENT }],
+  ['DATA', 'mail', ofTheSender],
+  ['DATA', 'rcpt', beforeTheBody],
+  ['DATA', 'data', beforeTheBody],
+  ['DATA', 'body', afterTheBody],
+  ['first BDAT', 'mail', ofTheSender],
+  ['first BDAT', 'rcpt', beforeTheBody],
+  ['first BDAT', 'bdat', { ...beforeTheBody, ...takenByData }],
+  ['first BDAT', 'body', afterTheBody],
+  ['BDAT at once', 'mail', { ...atOnce, 450: deferred('network'), 550: failed('sender') }],
+  ['BDAT at once', 'rcpt', atOnce],
+  ['BDAT at once', 'body', atOnce],
+];
+const CELLS = MATRIX.flatMap(([way, at, row]) =>
+  Object.entries(row).map(([behaviour, next]) => [way, at, behaviour, next] as const),
+);
+
+const EXTENSIONS: Readonly<Record<Way, readonly string[]>> = {
+  DATA: ['PIPELINING'],
+  'first BDAT': ['PIPELINING', 'CHUNKING'],
+  'BDAT at once': ['PIPELINING', 'CHUNKING'],
+};
+/** A mail of somebody else, after which the session is known to take BDAT. */
+const EARLIER = {
+  envelopeFrom: 'news@sender.test',
+  envelopeTo: 'ada@example.test',
+  raw: Buffer.from('Subject: x\r\n\r\n'),
+  atOnce: true,
+};
+
+describe('a delivery to a relay', () => {
+  let fixture: MessagingFixture;
+  let sink: RawSmtpSink;
+  /** One for each cell, of one campaign. */
+  let unsent: DeliveryRow[];
+
+  beforeAll(async () => {
+    // A refusal by policy would slow the next cells down.
+    fixture = await MessagingFixture.open({ THROTTLE: 'false' });
+    await fixture.queuedCampaign(await fixture.scope(), CELLS.length);
+    await fixture.test.query(
+      `update messaging.deliveries set next_attempt_at = next_attempt_at + interval '1 year'`,
+    );
+    unsent = await fixture.deliveries();
+  });
+
+  afterAll(() => fixture.close());
+
+  function transportTo(url: string): SmtpTransport {
+    return new SmtpTransport({
+      url,
+      connections: 1,
+      messagesPerConnection: 10,
+      ehloName: 'worker.sender.test',
+      timeouts: { awake: 600_000 },
+    });
+  }
+
+  /** The next mail of the campaign, which is the only one that is due. */
+  async function dueDelivery(): Promise<string> {
+    const delivery = unsent.shift();
+    if (delivery === undefined) throw new Error('There are more cells than deliveries.');
+    await fixture.test.query(`update messaging.deliveries set next_attempt_at = $2 where id = $1`, [
+      delivery.id,
+      fixture.clock.now(),
+    ]);
+    return delivery.id;
+  }
+
+  /** The one mail of a campaign of its own. */
+  async function onlyDelivery(change: string): Promise<string> {
+    const campaign = await fixture.queuedCampaign(await fixture.scope(), 1);
+    await fixture.test.query(change, [campaign.id]);
+    const [delivery] = await fixture.test.query<DeliveryRow>(
+      'select * from messaging.deliveries where source_id = $1',
+      [campaign.id],
+    );
+    return delivery?.id ?? '';
+  }
+
+  /** Sends one mail through a sender of its own, and resolves when nobody holds it. */
+  async function attempt(
+    deliveryId: string,
+    transport: SmtpTransport,
+    isSilent: (() => boolean) | null,
+  ): Promise<DeliveryRow | undefined> {
+    const source = fixture.get(DeliverySources).of('LIVE').at(-1);
+    if (source === undefined) throw new Error('There is no source of campaigns.');
+    const sender = new DeliverySender({
+      source,
+      transport: new SmtpDelivery(transport),
+      journal: fixture.get(DeliveryJournal),
+      pacing: fixture.get(DeliveryPacing),
+      metrics: fixture.get(MailMetrics),
+      clock: fixture.clock,
+      logger: pino({ level: 'silent' }),
+      random: () => 0.5,
+    });
+    sender.start();
+    try {
+      const tried = eventually('it was tried', async () => {
+        const [found] = await fixture.test.query<DeliveryRow>(
+          'select * from messaging.deliveries where id = $1',
+          [deliveryId],
+        );
+        const wasTried = found?.last_error !== null || found.state === 'SENT';
+        return found?.lease_token === null && wasTried ? found : null;
+      });
+      return await (isSilent === null ? tried : timedOut(tried, isSilent));
+    } finally {
+      letTimeGo();
+      await sender.stop();
+      await transport.close();
+    }
+  }
+
+  /** One mail to a relay that takes a mail before it where `way` says so, and behaves like this from there on. */
+  async function outcome(deliveryId: string, way: Way, at: SinkStage, action: SinkAction) {
+    sink = await startRawSmtpSink({ extensions: EXTENSIONS[way] });
+    const transport = transportTo(sink.url);
+    try {
+      if (way === 'BDAT at once') await transport.send(EARLIER);
+      // It refuses what came with the message, and not the same command by itself.
+      const once = way === 'BDAT at once' && action === BEHAVIOURS['503'];
+      let isThere = false;
+      sink.behave({ at, action, when: () => (isThere = true), ...(once ? { times: 1 } : {}) });
+      const isSilent = SILENT.includes(action);
+      if (isSilent) stopTime();
+      return await attempt(deliveryId, transport, isSilent ? () => isThere : null);
+    } finally {
+      await sink.stop();
+    }
+  }
+
+  it.each(CELLS)('by %s that at %s is answered with %s is next %j', async (way, at, behaviour, next) => {
+    const action = BEHAVIOURS[behaviour];
+    if (action === undefined) throw new Error(`Nobody behaves like ${behaviour}.`);
+    expect(await outcome(await dueDelivery(), way, at, action)).toMatchObject(next);
+  });
+
+  it.each([
+    [
+      'whose campaign holds back what is in doubt',
+      `update messaging.campaigns set ambiguous_policy = 'HOLD' where id = $1`,
+    ],
+    [
+      'that is in doubt already',
+      `update messaging.deliveries set possible_duplicate = true where source_id = $1`,
+    ],
+  ])('%s does not leave before its recipient is accepted', async (_, change) => {
+    const found = await outcome(await onlyDelivery(change), 'BDAT at once', 'rcpt', 'drop');
+    expect(found).toMatchObject({ state: 'DEFERRED', reason: 'network' });
+    expect(sink.commands.filter((line) => /^BDAT \d+ LAST$/.test(line))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,21 @@
+import type { MailTransport, SendOutcome } from '#platform';
+import { giveBackOctets } from '../../content/mime/octets.js';
+import type { OutgoingMail } from '../../deliveries/delivery.js';
+import type { DeliveryTransport } from './delivery.transport.js';
+
+/** Hands live mail to the next hop. */
+export class SmtpDelivery implements DeliveryTransport {
+  constructor(private readonly transport: MailTransport) {}
+
+  get capacity(): number {
+    return this.transport.capacity;
+  }
+
+  deliver({ envelopeFrom, envelopeTo, raw }: OutgoingMail, atOnce: boolean): Promise<SendOutcome> {
+    return this.transport.send({ envelopeFrom, envelopeTo, raw, atOnce, giveBack: giveBackOctets });
+  }
+
+  close(): Promise<void> {
+    return this.transport.close();
+  }
+}
