@@ -1,6 +1,6 @@
 const contexts = ['access', 'audience', 'messaging', 'deliverability', 'billing', 'webhooks'];
 
-/** Who may import whom. Every rule is an error; docs/architecture.md tells why. @type {import('dependency-cruiser').IConfiguration} */
+/** Who may import whom. Every rule is an error; docs/internals/architecture.md tells why. @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },

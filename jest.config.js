@@ -1,4 +1,4 @@
-/** The suites that `npm test` leaves to `npm run test:full`: docs/testing.md. */
+/** The suites that `npm test` leaves to `npm run test:full`: docs/internals/testing.md. */
 const LONG = process.env['FULL'] === undefined ? ['<rootDir>/test/long/'] : [];
 
 /** @type {import('jest').Config} */

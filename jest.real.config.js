@@ -1,6 +1,6 @@
 import everyday from './jest.config.js';
 
-/** The suites that need programs which nobody here wrote: docs/testing.md. @type {import('jest').Config} */
+/** The suites that need programs which nobody here wrote: docs/internals/testing.md. @type {import('jest').Config} */
 export default {
   ...everyday,
   roots: ['<rootDir>/test/real'],

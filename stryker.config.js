@@ -1,4 +1,4 @@
-/** Changes the rules of five domains, one place at a time, and looks whether a test fails: docs/testing.md. */
+/** Changes the rules of five domains, one place at a time, and looks whether a test fails: docs/internals/testing.md. */
 export default {
   mutate: [
     'libs/audience/src/consents/{consent,consent-proof,subscriber-status}.ts',

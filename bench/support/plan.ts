@@ -36,7 +36,7 @@ const RATIOS_OF_RULES = new RegExp(String.raw`^\s+(?:count|write)\s.*, ratio ${S
 
 const ROWS = { full: 1_000_000, least: 2_000 };
 
-/** In the order in which they run. Goals are those of docs/performance.md. */
+/** In the order in which they run. Goals are those of docs/internals/performance.md. */
 export const BENCHMARKS: readonly PlannedBenchmark[] = [
   {
     name: 'campaign',

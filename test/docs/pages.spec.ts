@@ -38,13 +38,57 @@ describe('the documentation as the api shows it', () => {
 
   it('needs nothing from elsewhere: no script, no font, no style sheet', () => {
     for (const [path, page] of pages) {
-      expect([path, /<script|<link rel="stylesheet|src=|@import|url\(/.exec(page)?.[0]]).toEqual([
-        path,
-        undefined,
-      ]);
+      const loaded = [...page.matchAll(/<link rel="stylesheet|src="([^"]*)|@import|url\(/g)].map(
+        ([all, source]) => source ?? all,
+      );
+      expect([path, loaded.filter((source) => !/^\/docs\/[\w/-]+\.js$/.test(source))]).toEqual([path, []]);
       expect(page).toContain('name="viewport"');
       expect([path, [...page.matchAll(/<h1/g)].length]).toEqual([path, 1]);
     }
+  });
+
+  it('lets its pages run our scripts alone', async () => {
+    for (const path of pages.keys()) {
+      const policy = (await get(path)).headers.get('content-security-policy') ?? '';
+      expect([path, policy.split('; ').slice(0, 2)]).toEqual([
+        path,
+        ["default-src 'none'", "script-src 'self'"],
+      ]);
+    }
+    const script = await get('/docs/docs.js');
+    expect(script.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(await script.text()).toBe(read('assets/docs.js'));
+  });
+
+  const found = async (query: string) => {
+    const page = await (await get(`/docs/search?q=${encodeURIComponent(query)}`)).text();
+    return [...page.matchAll(/<li>\s*<a href="([^"]+)">[^<]+<\/a>\s*(?:<span|<p)/g)].map(
+      ([, href]) => href ?? '',
+    );
+  };
+
+  it('finds words, by their beginnings too, and leads to their headings', async () => {
+    expect((await found('rate limit'))[0]).toBe('/docs/api#rate-limit');
+    expect(await found('PAGE_LIMIT_PER_MIN')).toContain('/docs/configuration#page_limit_per_minute');
+    expect(await found('erase a subscriber')).toContain(
+      '/docs/reference#tag/subscribers/DELETE/api/v1/subscribers/{email}',
+    );
+    for (const href of (await found('campaign')).filter((address) => !address.includes('/reference#'))) {
+      const [page = '', anchor] = href.split('#');
+      expect([href, pages.get(page)?.includes(anchor === undefined ? '<h1' : `id="${anchor}"`)]).toEqual([
+        href,
+        true,
+      ]);
+    }
+  });
+
+  it.each(['', 'xyzzyx', '<script>alert(1)</script>', '('])('finds nothing for %j', async (query) => {
+    expect(await found(query)).toEqual([]);
+  });
+
+  it('takes signs for what they are', async () => {
+    const page = await get(`/docs/search?q=${encodeURIComponent('$MAILWRIGHT_KEY <b>')}`);
+    expect([page.status, await page.text()]).toEqual([200, expect.not.stringContaining('<b>')]);
   });
 
   it('has links that lead to pages and headings that are there', () => {
@@ -55,7 +99,9 @@ describe('the documentation as the api shows it', () => {
         const [target = '', anchor] = href.split('#');
         const there = pages.get(target === '' ? path : target);
         const isFile =
-          /^\/(?:openapi\.json|llms\.txt|problems\/[a-z-]+|docs\/[a-z-]+\.(?:md|yml|json))$/.test(target);
+          /^\/(?:openapi\.json|llms\.txt|problems\/[a-z-]+|docs\/(?:search|[a-z-]+\.(?:md|yml|json)))$/.test(
+            target,
+          );
         if (there === undefined && !isFile) faults.push(`${path}: ${href}`);
         if (there !== undefined && anchor !== undefined && !there.includes(`id="${anchor}"`))
           faults.push(`${path}: ${href}`);

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { type CodeSample, samplesOf } from '#testing/code-samples';
-import { installSdk, openRoom, runIn, type SampleRoom } from '#testing/sample-room';
+import { compileIn, installSdk, openRoom, runIn, type SampleRoom } from '#testing/sample-room';
 import { sharedSystem, type System } from '#testing/system';
 
 const ROOT = projectRoot();
-const PAGES = [...globSync('docs/*.md', { cwd: ROOT }), 'packages/sdk/README.md'].sort();
+const PAGES = [...globSync('docs/{,internals/}*.md', { cwd: ROOT }), 'packages/sdk/README.md'].sort();
 const SAMPLES = await Promise.all(
   PAGES.map(async (page) => samplesOf(page, await readFile(join(ROOT, page), 'utf8'))),
 ).then((pages) => pages.flat());
@@ -138,16 +138,7 @@ describe('the code in the documentation', () => {
       const blocks = programs.filter((sample) => sample.page === page);
       const file = join(room.directory, 'sample.ts');
       await writeFile(file, blocks.map(({ code }) => code).join('\n'));
-      const config = { extends: join(ROOT, 'packages/sdk/tsconfig.json'), include: ['sample.ts'] };
-      const compilerOptions = {
-        rootDir: '/',
-        noEmit: true,
-        types: ['node'],
-        typeRoots: [join(ROOT, 'node_modules/@types')],
-      };
-      await writeFile(join(room.directory, 'tsconfig.json'), JSON.stringify({ ...config, compilerOptions }));
-      const compiler = join(ROOT, 'node_modules/typescript-native/bin/tsc');
-      const types = await runIn(room, process.execPath, [compiler, '-p', room.directory], PROGRAM_MS);
+      const types = await compileIn(room.directory, ['sample.ts'], PROGRAM_MS);
       expect(types).toEqual({ exitCode: 0, output: '' });
       const outcome = await runIn(room, process.execPath, [file], PROGRAM_MS);
       expect([outcome.exitCode, outcome.exitCode === 0 ? '' : outcome.output]).toEqual([0, '']);

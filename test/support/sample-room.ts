@@ -69,9 +69,24 @@ async function makeAcme(operator: Readonly<Record<string, string>>): Promise<voi
   await runCliForJson(operator, ['project:create', ...names, ...addresses]);
 }
 
+/** Compiles programs in `directory`, where the SDK is, and tells what the compiler says. */
+export async function compileIn(
+  directory: string,
+  include: readonly string[],
+  timeoutMs: number,
+): Promise<Outcome> {
+  const types = { types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] };
+  const compilerOptions = { rootDir: '/', noEmit: true, ...types };
+  const config = { extends: join(ROOT, 'packages/sdk/tsconfig.json'), include, compilerOptions };
+  await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(config));
+  const compiler = join(ROOT, 'node_modules/typescript-native/bin/tsc');
+  const environment = { PATH: process.env['PATH'] ?? '' };
+  return runIn({ directory, environment }, process.execPath, [compiler, '-p', directory], timeoutMs);
+}
+
 /** Runs a program in the room to its end, or for `timeoutMs` at most. */
 export function runIn(
-  { directory, environment }: SampleRoom,
+  { directory, environment }: Pick<SampleRoom, 'directory' | 'environment'>,
   program: string,
   args: readonly string[],
   timeoutMs: number,

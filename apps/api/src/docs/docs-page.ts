@@ -1,6 +1,7 @@
 import { html, type Html } from '../public-pages/html.js';
 import { pageShell } from '../openapi/page-shell.js';
 import type { DocsContents, DocsEntry } from './docs-contents.js';
+import type { Finding } from './docs-search.js';
 import { DOCS_STYLE } from './docs-style.js';
 import { type Heading, type LinkTarget, plainText, renderMarkdown } from '../markdown/markdown.js';
 
@@ -53,7 +54,30 @@ export function docsPage(entry: DocsEntry, markdown: string, contents: DocsConte
   return pageShell(`${entry.title} – ${contents.title}`, body, DOCS_STYLE);
 }
 
-function navigation(current: DocsEntry, { sections }: DocsContents): Html {
+/** /docs/search: where the words of `query` stand. */
+export function searchPage(query: string, findings: readonly Finding[], contents: DocsContents): string {
+  const count = findings.length === 0 ? 'Nothing was found' : `${findings.length} found`;
+  const body = html`<div class="docs beside">
+    <main>
+      <h1>Search</h1>
+      <p class="quiet">${count} for “${query}”.</p>
+      <ul class="found">
+        ${findings.map(
+          ({ address, page, heading, excerpt }) =>
+            html`<li>
+              <a href="${address}">${heading}</a>
+              ${heading === page ? null : html`<span class="quiet">${page}</span>`}
+              <p>${excerpt.map((piece, index) => (index === 1 ? html`<mark>${piece}</mark>` : piece))}</p>
+            </li>`,
+        )}
+      </ul>
+    </main>
+    ${navigation(null, contents)}
+  </div>`;
+  return pageShell(`${query} – ${contents.title}`, body, DOCS_STYLE);
+}
+
+function navigation(current: DocsEntry | null, { sections }: DocsContents): Html {
   const item = (entry: DocsEntry) =>
     entry === current
       ? html`<a href="/docs/${entry.name}" aria-current="page">${entry.title}</a>`
@@ -102,4 +126,5 @@ function addressOf(path: string, names: ReadonlySet<string>): string | null {
 export const DOWNLOADS: ReadonlyMap<string, string> = new Map([
   ['grafana-dashboard.json', 'application/json'],
   ['alerts.yml', 'text/plain; charset=utf-8'],
+  ['docs.js', 'text/javascript; charset=utf-8'],
 ]);

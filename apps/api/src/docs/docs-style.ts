@@ -105,7 +105,21 @@ export const DOCS_STYLE = css`
     font-size: 0.9rem;
     color: var(--quiet);
   }
+  .found {
+    padding: 0;
+    list-style: none;
+  }
+  .found p {
+    margin: 0.15rem 0 0;
+    overflow-wrap: anywhere;
+  }
+  .found a {
+    font-weight: 600;
+  }
   @media (min-width: 60rem) {
+    .top:has(~ .beside) .menu {
+      display: none;
+    }
     .docs.beside {
       display: grid;
       grid-template-columns: 13rem minmax(0, 1fr);

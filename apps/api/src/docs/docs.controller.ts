@@ -1,13 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Controller, Get, Header, Param, Redirect, Res } from '@nestjs/common';
+import { Controller, Get, Header, Inject, Param, Query, Redirect, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { NotFoundError } from '#kernel';
 import { projectRoot } from '#platform';
+import { ApiDocument } from '../openapi/api-document.js';
+import { operationsOf } from '../openapi/document.js';
+import { HTML, SCRIPTED_PAGE_POLICY } from '../openapi/page-shell.js';
 import { type DocsContents, readContents } from './docs-contents.js';
-import { DOWNLOADS, docsPage, startPage } from './docs-page.js';
+import { DOWNLOADS, docsPage, searchPage, startPage } from './docs-page.js';
+import { DocsSearch, type Passage, passagesOf } from './docs-search.js';
 
-const HTML = 'text/html; charset=utf-8';
+const MAX_QUERY = 200;
 const MARKDOWN = 'text/markdown; charset=utf-8';
 const TEXT = 'text/plain; charset=utf-8';
 
@@ -21,6 +25,9 @@ interface Served {
 export class DocsController {
   readonly #served = new Map<string, Served>();
   #contents: DocsContents | undefined;
+  #search: Promise<DocsSearch> | undefined;
+
+  constructor(@Inject(ApiDocument) private readonly document: ApiDocument) {}
 
   /** Who opens the address that `npm start` prints wants to see something. */
   @Get()
@@ -31,6 +38,7 @@ export class DocsController {
 
   @Get('docs')
   @Header('content-type', HTML)
+  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
   async start(): Promise<string> {
     return startPage(await this.#readContents());
   }
@@ -49,7 +57,17 @@ export class DocsController {
     return readDocs('llms.txt');
   }
 
+  @Get('docs/search')
+  @Header('content-type', HTML)
+  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
+  async search(@Query('q') asked: unknown): Promise<string> {
+    const query = typeof asked === 'string' ? asked.slice(0, MAX_QUERY).trim() : '';
+    this.#search ??= this.#makeSearch();
+    return searchPage(query, (await this.#search).find(query), await this.#readContents());
+  }
+
   @Get('docs/:page')
+  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
   async page(@Param('page') page: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     const served = this.#served.get(page) ?? (await this.#make(page));
     this.#served.set(page, served);
@@ -69,14 +87,41 @@ export class DocsController {
     return { type: HTML, body: docsPage(entry, markdown, contents) };
   }
 
+  async #makeSearch(): Promise<DocsSearch> {
+    const { sections } = await this.#readContents();
+    const entries = sections.flatMap((section) => section.entries).filter(({ isMarkdown }) => isMarkdown);
+    const pages = entries.map(async ({ name, title }) =>
+      passagesOf(title, `/docs/${name}`, await readDocs(`${name}.md`)),
+    );
+    return new DocsSearch([...(await Promise.all(pages)).flat(), ...this.#operations()]);
+  }
+
+  #operations(): Passage[] {
+    return operationsOf(this.document.get()).map(({ path, method, operation }) => ({
+      address: `/docs/reference#tag/${anchorOf(operation.tags?.[0] ?? '')}/${method.toUpperCase()}${path}`,
+      page: 'API reference',
+      heading: operation.summary ?? operation.operationId,
+      text: `${method.toUpperCase()} ${path} ${operation.description ?? ''}`,
+    }));
+  }
+
   async #readContents(): Promise<DocsContents> {
     this.#contents ??= readContents(await readDocs('llms.txt'));
     return this.#contents;
   }
 }
 
+/** As the reference names a tag in its addresses. */
+function anchorOf(tag: string): string {
+  return tag.toLowerCase().replaceAll(' ', '-');
+}
+
 /** The SDK's page stands with the SDK, so that it is in its package as well. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'sdk.md': 'packages/sdk/README.md',
+  'docs.js': 'assets/docs.js',
+};
+
 function readDocs(name: string): Promise<string> {
-  const file = name === 'sdk.md' ? 'packages/sdk/README.md' : join('docs', name);
-  return readFile(join(projectRoot(), file), 'utf8');
+  return readFile(join(projectRoot(), ELSEWHERE[name] ?? join('docs', name)), 'utf8');
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import { renderMarkdown } from './markdown.js';
+import { renderMarkdown, sectionsOf } from './markdown.js';
 
 const asIs = (href: string) => href;
 const htmlOf = (source: string) =>
@@ -98,4 +98,16 @@ describe('a page in Markdown', () => {
       }),
     );
   });
+});
+
+it('the words of a page, by heading', () => {
+  const page =
+    '# Title\n\nOne `two`, [three](x.md).\n\n## Part\n\n- *four*\n- five\n\n| six |\n| --- |\n| `7` |\n\n## Part\n\n```sh\nnpm ci\n```';
+  expect(sectionsOf(page).map(({ anchor, words }) => [anchor, words.trim().replaceAll(/\s+/g, ' ')])).toEqual(
+    [
+      ['title', 'One two, three.'],
+      ['part', 'four five six 7'],
+      ['part-1', 'npm ci'],
+    ],
+  );
 });

@@ -29,6 +29,32 @@ export function plainText(line: string): string {
   return textOf(marked.Lexer.lexInline(line, { gfm: true }));
 }
 
+/** What stands below each heading of a page, as plain text. */
+export function sectionsOf(source: string): (Heading & { readonly words: string })[] {
+  const sections: (Heading & { words: string })[] = [];
+  for (const token of marked.lexer(source, { gfm: true })) {
+    const section = sections.at(-1);
+    if (token.type === 'heading') {
+      const text = textOf(token.tokens);
+      const level = (token as Tokens.Heading).depth;
+      sections.push({ level, anchor: anchorOf(text, sections), text, words: '' });
+    } else if (section !== undefined) section.words += `${wordsOf(token)} `;
+  }
+  return sections;
+}
+
+function wordsOf(token: Token): string {
+  const words: string[] = [];
+  void marked.walkTokens([token], (inner) => {
+    const isLeaf = ['code', 'codespan', 'escape', 'text'].includes(inner.type) && !('tokens' in inner);
+    if (isLeaf) words.push(seen(inner).trim());
+  });
+  return words
+    .filter((word) => word !== '')
+    .join(' ')
+    .replaceAll(/ (?=[.,;:)])/g, '');
+}
+
 class Renderer {
   readonly headings: Heading[] = [];
 

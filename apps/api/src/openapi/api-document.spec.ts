@@ -2,9 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { type SampleApi, startSampleApi } from '#testing/sample-api';
 import { ApiDocument } from './api-document.js';
-import { curlExample } from './curl-example.js';
 import type { OpenApiDocument, OperationEntry } from './document.js';
-import { fieldsOf } from './schema-fields.js';
 
 describe('The OpenAPI document', () => {
   let test: TestDatabase;
@@ -120,33 +118,5 @@ describe('The OpenAPI document', () => {
     expect(operation('/export', 'get').responses['200']?.content).toEqual({
       'text/csv; charset=utf-8': { schema: { type: 'string' } },
     });
-  });
-
-  it('becomes a call for the terminal and a table of fields', () => {
-    const create = operation('', 'post');
-    expect(curlExample(document, '/api/v1/parcels', 'post', create)).toBe(
-      [
-        `curl -X POST 'https://mail.example/api/v1/parcels'`,
-        `  -H "X-API-Key: $MAILWRIGHT_KEY"`,
-        `  -H 'Content-Type: application/json'`,
-        `  -d '{"name":"text","consent":{"source":"signup-form"}}'`,
-      ].join(' \\\n'),
-    );
-    const fields = fieldsOf(
-      create.requestBody?.content['application/json']?.schema ?? {},
-      document.components.schemas,
-    );
-    expect(fields.map(({ name, type, isRequired }) => [name, type, isRequired])).toEqual([
-      ['name', 'string', true],
-      ['kind', 'string', false],
-      ['email', 'string, idn-email', false],
-      ['consent', 'object', true],
-      ['consent.source', 'string', true],
-      ['options', 'list of object', false],
-      ['options[].value', 'string', true],
-      ['options[].label', 'string', true],
-    ]);
-    const page = fieldsOf({ $ref: '#/components/schemas/ParcelPage' }, document.components.schemas);
-    expect(page.map(({ name }) => name)).toContain('data[].note');
   });
 });

@@ -7,7 +7,8 @@ import { addCommonRules } from './common-rules.js';
 import type { OpenApiDocument } from './document.js';
 import { toOpenApiSchema } from './json-schema.js';
 
-const DESCRIPTION = `Email marketing as an API: subscribers, consent, campaigns and their reports.
+const DESCRIPTION = `Email marketing as an API: subscribers, consent, campaigns and their reports. How to begin is in the
+[guides](/docs).
 
 Every request needs an API key of a project, in \`X-API-Key\` or as \`Authorization: Bearer\`. A key opens one
 environment, live or test, and has scopes; each operation names the one that it needs. Errors are problems

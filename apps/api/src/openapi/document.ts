@@ -56,6 +56,7 @@ export interface OperationEntry {
   security?: Record<string, string[]>[];
   'x-required-scope'?: string | null;
   'x-problems'?: number[];
+  'x-codeSamples'?: { lang: string; label: string; source: string }[];
 }
 
 export interface OpenApiDocument {
@@ -71,6 +72,13 @@ export interface OpenApiDocument {
   };
   servers?: { url: string }[];
   tags?: { name: string; description: string }[];
+}
+
+/** The schema that a reference leads to. */
+export function resolve(schema: Schema, schemas: Readonly<Record<string, Schema>>): Schema {
+  const target =
+    schema.$ref === undefined ? undefined : schemas[schema.$ref.replace('#/components/schemas/', '')];
+  return target === undefined ? schema : resolve(target, schemas);
 }
 
 /** Every operation with its path and method, in the order of the document. */

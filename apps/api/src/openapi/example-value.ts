@@ -1,6 +1,5 @@
-import type { Schema } from './document.js';
+import { resolve, type Schema } from './document.js';
 import { EXAMPLE_VALUES } from './example-values.js';
-import { resolve } from './schema-fields.js';
 
 type Schemas = Readonly<Record<string, Schema>>;
 

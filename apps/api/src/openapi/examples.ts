@@ -7,10 +7,11 @@ import {
 } from './document.js';
 import { exampleOf, type Fields } from './example-value.js';
 import { problemExamples } from './problem-examples.js';
+import { sdkSample } from './sdk-sample.js';
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** Gives every body, answer and parameter of the document an example that fits it. */
+/** Gives every body, answer and parameter of the document an example that fits it, and every operation a program. */
 export function addExamples(document: OpenApiDocument): void {
   const { schemas } = document.components;
   const used = usedProblems(document);
@@ -21,6 +22,8 @@ export function addExamples(document: OpenApiDocument): void {
     for (const response of Object.values(operation.responses))
       addToBodies(response.content ?? {}, schemas, 'all');
     for (const parameter of operation.parameters ?? []) addToParameter(parameter, schemas);
+    const source = sdkSample(operation);
+    if (source !== null) operation['x-codeSamples'] = [{ lang: 'typescript', label: 'TypeScript', source }];
   }
 }
 

@@ -1,7 +1,6 @@
 import type { ProblemSlug, ProblemType } from '#platform/http';
-import { html } from '../public-pages/html.js';
+import { html, type Html } from '../public-pages/html.js';
 import { pageShell } from './page-shell.js';
-import { inline } from './prose.js';
 
 /** The page that a problem's `type` leads to (RFC 9457 §3.1.1). */
 export function problemPage(slug: ProblemSlug, { status, title, description, remedy }: ProblemType): string {
@@ -10,10 +9,15 @@ export function problemPage(slug: ProblemSlug, { status, title, description, rem
     html`<main>
       <p class="quiet"><code>${slug}</code>, status ${status}</p>
       <h1>${title}</h1>
-      <p>${inline(description)}</p>
+      <p>${withCode(description)}</p>
       <h2>What to do</h2>
-      <p>${inline(remedy)}</p>
-      <p><a href="/docs/reference#problems">All problems</a></p>
+      <p>${withCode(remedy)}</p>
+      <p><a href="/docs/api#errors">All problems</a></p>
     </main>`,
   );
+}
+
+/** Text with code where it stands between backquotes. */
+function withCode(text: string): Html {
+  return html`${text.split('`').map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}`;
 }

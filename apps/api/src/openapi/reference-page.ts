@@ -1,65 +1,52 @@
-import { PROBLEM_TYPES } from '#platform/http';
-import { html, type Html } from '../public-pages/html.js';
-import { type OpenApiDocument, operationsOf } from './document.js';
-import { operationSection } from './operation-section.js';
-import { pageShell } from './page-shell.js';
-import { prose } from './prose.js';
+import { html } from '../public-pages/html.js';
 
-/** The API reference: every operation of the document, by tag. */
-export function referencePage(document: OpenApiDocument): string {
-  const operations = operationsOf(document);
-  const tags = [...new Set(operations.map(({ operation }) => operation.tags?.[0] ?? 'Other'))].sort();
-  const ofTag = (tag: string) =>
-    operations.filter(({ operation }) => (operation.tags?.[0] ?? 'Other') === tag);
-  const sections = tags.map(
-    (tag) =>
-      html`<h2 id="${anchorOf(tag)}">${tag}</h2>
-        ${ofTag(tag).map(({ path, method, operation }) => operationSection(document, path, method, operation))}`,
-  );
-  return pageShell(
-    document.info.title,
-    html`<main>
-      <h1>${document.info.title}</h1>
-      ${prose(document.info.description ?? '')}
-      <p>
-        Fields marked with * are required, in an answer: always present. The same as a document for programs:
-        <a href="/openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).
-      </p>
-      <nav id="pages" aria-label="Contents">
-        <ul>
-          ${tags.map((tag) => html`<li><a href="#${anchorOf(tag)}">${tag}</a> <span class="quiet">${ofTag(tag).length}</span></li>`)}
-          <li><a href="#problems">Problems</a></li>
-        </ul>
-      </nav>
-      ${sections} ${problemList()}
-    </main>`,
-  );
-}
+/** What stays is curl and Python's requests, beside the document's own samples in TypeScript. */
+const HIDDEN_CLIENTS = {
+  ...Object.fromEntries(
+    'c clojure csharp dart fsharp go http java js julia kotlin node objc ocaml php powershell r ruby rust swift'
+      .split(' ')
+      .map((language) => [language, true]),
+  ),
+  shell: ['httpie', 'wget'],
+  python: ['aiohttp', 'httpx_async', 'httpx_sync', 'python3'],
+};
 
-function problemList(): Html {
-  const rows = Object.entries(PROBLEM_TYPES).map(
-    ([slug, { status, title }]) =>
-      html`<tr>
-        <td>${status}</td>
-        <td>
-          <a href="/problems/${slug}"><code>${slug}</code></a>
-        </td>
-        <td>${title}</td>
-      </tr>`,
-  );
-  return html`<h2 id="problems">Problems</h2>
-    <div class="wide">
-      <table>
-        <tr>
-          <th>Status</th>
-          <th>Type</th>
-          <th>Title</th>
-        </tr>
-        ${rows}
-      </table>
-    </div>`;
-}
+/** The page that the renderer fills in. Nothing of it is loaded from elsewhere, and nothing is told to anybody. */
+const CONFIGURATION = {
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  telemetry: false,
+  proxyUrl: '',
+  withDefaultFonts: false,
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+  defaultOpenFirstTag: false,
+  hiddenClients: HIDDEN_CLIENTS,
+  authentication: { preferredSecurityScheme: 'apiKey' },
+  defaultHttpClient: { targetKey: 'shell', clientKey: 'curl' },
+};
 
-function anchorOf(tag: string): string {
-  return tag.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+/** The API reference of the document at /openapi.json. */
+export function referencePage(title: string, renderer: string): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+      </head>
+      <body>
+        <h1 hidden>${title}</h1>
+        <noscript>
+          The reference needs JavaScript. The <a href="/openapi.json">OpenAPI document</a> and the
+          <a href="/docs">guides</a> do not.
+        </noscript>
+        <script
+          id="api-reference"
+          data-url="/openapi.json"
+          data-configuration="${JSON.stringify(CONFIGURATION)}"
+        ></script>
+        <script src="/docs/reference/${renderer}.js"></script>
+      </body>
+    </html> `.toString();
 }

@@ -1,16 +1,17 @@
-import { Controller, Get, Header, Inject, Param } from '@nestjs/common';
+import { Controller, Get, Header, Headers, Inject, Param, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { NotFoundError } from '#kernel';
 import { isProblemSlug, PROBLEM_TYPES } from '#platform/http';
 import { ApiDocument } from './api-document.js';
+import { HTML, SCRIPTED_PAGE_POLICY } from './page-shell.js';
 import { problemPage } from './problem-page.js';
 import { referencePage } from './reference-page.js';
-
-const HTML = 'text/html; charset=utf-8';
+import { loadRenderer, type Renderer } from './renderer.js';
 
 /** What a developer reads about the API. */
 @Controller()
 export class ReferenceController {
-  #page: string | undefined;
+  #renderer: Promise<Renderer> | undefined;
 
   constructor(@Inject(ApiDocument) private readonly document: ApiDocument) {}
 
@@ -22,15 +23,37 @@ export class ReferenceController {
 
   @Get('docs/reference')
   @Header('content-type', HTML)
-  reference(): string {
-    this.#page ??= referencePage(this.document.get());
-    return this.#page;
+  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
+  async reference(): Promise<string> {
+    return referencePage(this.document.get().info.title, (await this.#load()).name);
+  }
+
+  @Get('docs/reference/:script')
+  async script(
+    @Param('script') script: string,
+    @Headers('accept-encoding') encodings: string | undefined,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const { name, plain, gzipped } = await this.#load();
+    if (script !== `${name}.js`) throw new NotFoundError();
+    const takesGzip = /\bgzip\b/.test(encodings ?? '');
+    if (takesGzip) void reply.header('content-encoding', 'gzip');
+    await reply
+      .headers({ 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' })
+      .type('text/javascript; charset=utf-8')
+      .send(takesGzip ? gzipped : plain);
   }
 
   @Get('problems/:slug')
   @Header('content-type', HTML)
+  @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
   problem(@Param('slug') slug: string): string {
     if (!isProblemSlug(slug)) throw new NotFoundError();
     return problemPage(slug, PROBLEM_TYPES[slug]);
+  }
+
+  #load(): Promise<Renderer> {
+    this.#renderer ??= loadRenderer();
+    return this.#renderer;
   }
 }

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** What the programs work as; row-level security shows each its rows (docs/database.md#row-level-security). */
+/** What the programs work as; row-level security shows each its rows (docs/internals/database.md#row-level-security). */
 export type DatabaseRole = 'mailwright_app' | 'mailwright_system';
 
 /** A connection on which row-level security would not hold. Nothing is asked on it. */

@@ -1,0 +1,66 @@
+import MiniSearch from 'minisearch';
+import { sectionsOf } from '../markdown/markdown.js';
+
+/** A part of the documentation below one heading, or an operation of the API. */
+export interface Passage {
+  readonly address: string;
+  /** Of its page. */
+  readonly page: string;
+  readonly heading: string;
+  readonly text: string;
+}
+
+export interface Finding extends Omit<Passage, 'text'> {
+  /** What stands around the first word that was found, cut at it: every second piece is that word. */
+  readonly excerpt: readonly string[];
+}
+
+const MOST = 20;
+const EXCERPT_BEFORE = 60;
+const EXCERPT_AFTER = 140;
+
+/** Finds words of the documentation, by their beginnings too. */
+export class DocsSearch {
+  readonly #index = new MiniSearch<Passage & { readonly id: number }>({
+    fields: ['heading', 'page', 'text'],
+    storeFields: ['address', 'page', 'heading', 'text'],
+  });
+
+  constructor(passages: readonly Passage[]) {
+    this.#index.addAll(passages.map((passage, id) => ({ ...passage, id })));
+  }
+
+  find(query: string): Finding[] {
+    const found = this.#index.search(query, {
+      combineWith: 'AND',
+      prefix: true,
+      boost: { heading: 4, page: 2 },
+    });
+    return found.slice(0, MOST).map(({ address, page, heading, text, terms }) => ({
+      address: String(address),
+      page: String(page),
+      heading: String(heading),
+      excerpt: excerptOf(String(text), terms),
+    }));
+  }
+}
+
+/** The passages of a page. */
+export function passagesOf(page: string, address: string, markdown: string): Passage[] {
+  return sectionsOf(markdown).map(({ level, anchor, text, words }) => ({
+    address: level === 1 ? address : `${address}#${anchor}`,
+    page,
+    heading: text,
+    text: words,
+  }));
+}
+
+function excerptOf(text: string, terms: readonly string[]): string[] {
+  const words = terms.map((term) => term.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)).join('|');
+  const found = new RegExp(`(?<![\\p{L}\\p{N}])(?:${words})`, 'iu').exec(text);
+  if (found === null) return [text.slice(0, EXCERPT_AFTER)];
+  const end = found.index + found[0].length;
+  const begin = Math.max(0, found.index - EXCERPT_BEFORE);
+  const before = text.slice(begin, found.index).replace(begin === 0 ? '' : /^\S*\s/, '');
+  return [before, found[0], text.slice(end, end + EXCERPT_AFTER).replace(/\s\S*$/, '')];
+}

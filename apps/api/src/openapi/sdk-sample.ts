@@ -1,0 +1,30 @@
+import type { OperationEntry } from './document.js';
+import { SDK_METHODS } from './sdk-methods.js';
+
+/** A program that calls the operation with the SDK; null for one that the SDK does not have. */
+export function sdkSample({ operationId, parameters = [], requestBody }: OperationEntry): string | null {
+  const method = SDK_METHODS[operationId];
+  if (method === undefined) return null;
+  const values = parameters.filter((parameter) => parameter.in === 'path').map(({ example }) => example);
+  const body = requestBody?.content['application/json']?.example;
+  if (body !== undefined) values.push(body);
+  const call = `mailwright.${method}(${values.map(literal).join(', ')})`;
+  const isList = parameters.some(({ name }) => name === 'page');
+  return `import { Mailwright } from '@mailwright/sdk';
+
+const mailwright = new Mailwright({
+  apiKey: process.env.MAILWRIGHT_KEY ?? '',
+  baseUrl: process.env.MAILWRIGHT_URL ?? '',
+});
+
+${isList ? `for await (const item of ${call}) console.log(item);` : `console.log(await ${call});`}`;
+}
+
+/** JSON as one writes it in TypeScript. */
+function literal(value: unknown): string {
+  return JSON.stringify(value, null, 2)
+    .replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, '$1$2:')
+    .replaceAll(/"(?:[^"\\]|\\.)*"/g, (text) =>
+      text.includes("'") ? text : `'${text.slice(1, -1).replaceAll(String.raw`\"`, '"')}'`,
+    );
+}
