@@ -48,7 +48,7 @@ describe('What is written of the audience is read as it was', () => {
         icon: 'star',
       } as const;
       const topic = new Topic(
-        { id: newId(), environmentId, topicKey: 'APIT-1' },
+        { id: newId(), environmentId, topicKey: 'APIT-900' },
         { name: 'News', ...fields },
         NOW,
       );
