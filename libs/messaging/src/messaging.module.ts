@@ -5,13 +5,13 @@ import { BillingModule } from '#billing';
 import { DeliverabilityModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
 import { AutomationsModule } from './automations/automations.module.js';
 import { CampaignAnalysisService } from './campaigns/analysis/campaign-analysis.service.js';
-import { CampaignAudienceQuery } from './campaigns/analysis/campaign-audience.query.js';
+import { CampaignAudienceQuery } from './campaigns/campaign-audience.query.js';
 import { CampaignAnnouncements } from './campaigns/lifecycle/campaign-announcements.service.js';
-import { CampaignArchive } from './campaigns/lifecycle/campaign-archive.service.js';
 import { CampaignControlService } from './campaigns/lifecycle/campaign-control.service.js';
 import { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
 import { CampaignRetryService } from './campaigns/lifecycle/campaign-retry.service.js';
+import { CampaignSchedulingService } from './campaigns/schedule/campaign-scheduling.service.js';
 import { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 import { CampaignUsageQuery } from './campaigns/campaign-usage.query.js';
 import { CampaignStarter } from './campaigns/lifecycle/campaign-starter.service.js';
@@ -73,7 +73,6 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignAnalysisService,
     CampaignAudienceQuery,
     CampaignAnnouncements,
-    CampaignArchive,
     CampaignControlService,
     CampaignDomainUsageQuery,
     CampaignMailsService,
@@ -83,6 +82,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignReportsService,
     CampaignRepository,
     CampaignRetryService,
+    CampaignSchedulingService,
     CampaignSendingService,
     CampaignStarter,
     CampaignStopper,
@@ -119,7 +119,6 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     AutomationMails,
     CampaignAnalysisService,
     CampaignAnnouncements,
-    CampaignArchive,
     CampaignBreakdowns,
     CampaignControlService,
     CampaignDomainUsageQuery,
@@ -129,11 +128,13 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignReportsService,
     CampaignRepository,
     CampaignRetryService,
+    CampaignSchedulingService,
     CampaignSendingService,
     CampaignsService,
     CampaignStarter,
     CampaignStatisticsQuery,
     CampaignStopper,
+    CampaignsQuery,
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,

@@ -22,13 +22,13 @@ export class CampaignUsageQuery implements OnModuleInit {
   }
 
   #used(scope: ProjectScope, kind: UsedKind, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ id: string }>`
         select distinct used.id
         from messaging.campaigns c cross join unnest(c.${sql.ref(COLUMNS[kind])}) as used(id)
         where c.environment_id = ${scope.environmentId} and used.id = any(${[...ids]}::uuid[])
           and c.status in ('SCHEDULED', 'QUEUED_FOR_SENDING', 'SENDING', 'PAUSED')
-      `.execute(db);
+      `.execute(this.database.tables());
       return new Set(rows.map(({ id }) => id));
     });
   }

@@ -334,7 +334,7 @@ describe('Campaign', () => {
     campaign.fail('broken', now);
     const attempt = () => campaign.queue({ recipients: 5, usagePeriod: null }, later);
     expect(attempt).toThrow(UnavailableError);
-    expect(attempt).toThrow('The failed sending is still being ended.');
+    expect(attempt).toThrow('The worker is still ending deliveries of this campaign.');
     campaign.closingSince = null;
     campaign.queue({ recipients: 5, usagePeriod: null }, later);
     expect(campaign).toMatchObject({ queuedAt: now, audienceAt: later, expandedAt: null });
