@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { TopicsQuery } from '#audience';
-import type { Page, PageRequest, ProjectScope } from '#kernel';
+import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
-import type { Campaign, CampaignStatus } from './campaign.js';
+import { type Campaign, type CampaignStatus, isCampaignKey } from './campaign.js';
 
 const COLUMNS = [
   'id',
@@ -39,6 +39,31 @@ export interface CampaignFilter {
   readonly topicKey?: string | undefined;
 }
 
+/** Those of a project that are not deleted. */
+function campaignsOf(tables: Kysely<MessagingTables>, { environmentId }: ProjectScope) {
+  return tables
+    .selectFrom('messaging.campaigns')
+    .where('environmentId', '=', environmentId)
+    .where('deletedAt', 'is', null);
+}
+
+/** The campaign of this key; throws `NotFoundError` when none can have it. */
+export function campaignNamed(tables: Kysely<MessagingTables>, scope: ProjectScope, campaignKey: string) {
+  if (!isCampaignKey(campaignKey)) throw new NotFoundError();
+  return campaignsOf(tables, scope).where('campaignKey', '=', campaignKey);
+}
+
+/** The campaign of this id if it was sent, with the partition of its deliveries, `2026-03-01`. */
+export function sentCampaign(tables: Kysely<MessagingTables>, scope: ProjectScope, id: string) {
+  return campaignsOf(tables, scope)
+    .where('id', '=', id)
+    .where('queuedAt', 'is not', null)
+    .select(['id', 'campaignKey', 'name', 'subject', 'queuedAt'])
+    .select(sql<string>`to_char(queued_at at time zone 'UTC', 'YYYY-MM-DD')`.as('queuedOn'))
+    .$narrowType<{ queuedAt: Date }>();
+}
+
+/** Lists campaigns. */
 @Injectable()
 export class CampaignsQuery {
   constructor(
@@ -55,11 +80,7 @@ export class CampaignsQuery {
     const topicId = topicKey === undefined ? undefined : await this.topics.idOf(scope, topicKey);
     if (topicId === null) return { items: [], totalElements: 0 };
     return this.database.transaction(scope, async () => {
-      const campaigns = this.database
-        .tables<MessagingTables>()
-        .selectFrom('messaging.campaigns')
-        .where('environmentId', '=', scope.environmentId)
-        .where('deletedAt', 'is', null)
+      const campaigns = campaignsOf(this.database.tables(), scope)
         .$if(status !== undefined, (query) => query.where('status', '=', status!))
         .$if(topicId !== undefined, (query) => query.where(sql<boolean>`${topicId}::uuid = any(topic_ids)`));
       const items = await campaigns
