@@ -46,7 +46,6 @@ export { CampaignQueued, CampaignRetried, CampaignStopped } from './campaigns/ca
 export { CampaignRetryService } from './campaigns/lifecycle/campaign-retry.service.js';
 export { CampaignScheduler } from './campaigns/schedule/campaign-scheduler.service.js';
 export { messagingEntities } from './messaging-tables.js';
-export { CampaignSchedulingService } from './campaigns/schedule/campaign-scheduling.service.js';
 export { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 export { type CampaignRow, CampaignsQuery } from './campaigns/campaigns.query.js';
 export { CampaignsService } from './campaigns/campaigns.service.js';

@@ -29,9 +29,7 @@ describe('What is written of messaging is read as it was', () => {
   ): Promise<void> {
     const database = messaging.get<Database>(Database);
     await database.transaction(scope, () => database.em.persist(entity).flush());
-    const read = await database.transaction(scope, () =>
-      database.em.findOneOrFail(type, { id: entity.id } as object),
-    );
+    const read = await database.transaction(scope, () => database.em.findOneOrFail(type, { id: entity.id }));
     expect(read).not.toBe(entity);
     expect(read).toEqual(entity);
   }

@@ -11,7 +11,6 @@ import { CampaignControlService } from './campaigns/lifecycle/campaign-control.s
 import { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
 import { CampaignRetryService } from './campaigns/lifecycle/campaign-retry.service.js';
-import { CampaignSchedulingService } from './campaigns/schedule/campaign-scheduling.service.js';
 import { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 import { CampaignUsageQuery } from './campaigns/campaign-usage.query.js';
 import { CampaignStarter } from './campaigns/lifecycle/campaign-starter.service.js';
@@ -82,7 +81,6 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignReportsService,
     CampaignRepository,
     CampaignRetryService,
-    CampaignSchedulingService,
     CampaignSendingService,
     CampaignStarter,
     CampaignStopper,
@@ -128,7 +126,6 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignReportsService,
     CampaignRepository,
     CampaignRetryService,
-    CampaignSchedulingService,
     CampaignSendingService,
     CampaignsService,
     CampaignStarter,

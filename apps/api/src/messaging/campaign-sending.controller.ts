@@ -4,7 +4,6 @@ import type { ProjectScope } from '#kernel';
 import {
   CampaignControlService,
   CampaignRetryService,
-  CampaignSchedulingService,
   CampaignSendingService,
   TestMailsService,
 } from '#messaging';
@@ -19,7 +18,6 @@ const CAMPAIGN = { status: 200, schema: campaignView } as const;
 export class CampaignSendingController {
   constructor(
     @Inject(CampaignSendingService) private readonly sending: CampaignSendingService,
-    @Inject(CampaignSchedulingService) private readonly scheduling: CampaignSchedulingService,
     @Inject(CampaignControlService) private readonly control: CampaignControlService,
     @Inject(CampaignRetryService) private readonly retries: CampaignRetryService,
     @Inject(TestMailsService) private readonly testMails: TestMailsService,
@@ -37,7 +35,7 @@ export class CampaignSendingController {
     problems: [409],
   })
   async schedule(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toCampaignView(await this.scheduling.schedule(scope, campaignKey));
+    return toCampaignView(await this.sending.schedule(scope, campaignKey));
   }
 
   @Post('send')

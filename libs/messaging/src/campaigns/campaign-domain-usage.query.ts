@@ -5,7 +5,7 @@ import { Database } from '#platform';
 import type { MessagingTables } from '../messaging-tables.js';
 import { UNDER_WAY } from './campaign-status.js';
 
-/** Tells whether campaigns are on their way, so that their sending domain must stay. */
+/** Tells whether campaigns are being sent, so that their sending domain must stay. */
 @Injectable()
 export class CampaignDomainUsageQuery implements DomainUsage {
   constructor(@Inject(Database) private readonly database: Database) {}

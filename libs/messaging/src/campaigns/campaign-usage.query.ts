@@ -6,7 +6,7 @@ import { Database } from '#platform';
 
 const COLUMNS: Record<UsedKind, string> = { topic: 'topic_ids', segment: 'segment_ids' };
 
-/** Tells the audience which topics and segments must neither go nor be turned off: those of campaigns that are to be sent or being sent. */
+/** Keeps topics and segments of scheduled and sending campaigns from being deleted or turned off. */
 @Injectable()
 export class CampaignUsageQuery implements OnModuleInit {
   constructor(

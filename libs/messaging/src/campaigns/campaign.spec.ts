@@ -73,7 +73,7 @@ describe('Campaign', () => {
     ['cancel', 'DRAFT', 'cannot be cancelled while it is DRAFT'],
     ['pause', 'DRAFT', 'cannot be paused while it is DRAFT'],
     ['resume', 'DRAFT', 'cannot be resumed while it is DRAFT'],
-    ['retryFailed', 'DRAFT', 'has nothing that could be sent again while it is DRAFT'],
+    ['retryFailed', 'DRAFT', 'cannot be retried while it is DRAFT'],
     ['test', 'ARCHIVED', 'cannot be tested while it is ARCHIVED'],
     ['archive', 'DRAFT', 'cannot be archived while it is DRAFT'],
   ] as const)('says what %s cannot do in %s: the campaign %s', (action, status, refusal) => {

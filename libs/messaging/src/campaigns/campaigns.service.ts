@@ -61,7 +61,7 @@ export class CampaignsService {
     const errors: Record<string, string> = {
       ...(await this.audience.faults(scope, draft)),
       ...(contentJson === null ? {} : parseContentDocument(contentJson).errors),
-      ...(scheduledAt !== null && scheduledAt <= now ? { scheduledAt: 'is in the past' } : {}),
+      ...(scheduledAt !== null && scheduledAt <= now ? { scheduledAt: 'must be in the future' } : {}),
     };
     if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
   }

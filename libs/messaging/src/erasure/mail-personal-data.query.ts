@@ -32,9 +32,8 @@ export class MailPersonalDataQuery {
     return this.database.transaction(scope, async () => {
       const tables = this.database.tables();
       const deliveries = await sql<Record<string, unknown>>`
-        select d.id, d.kind, c.campaign_key, d.address, d.message_id, d.state, d.reason,
-          d.attempt as attempts, d.last_error, d.created_at, d.sent_at,
-          d.bounced_at
+        select d.id, d.kind, c.campaign_key, d.address, d.message_id, d.state, d.reason, d.attempt as attempts,
+          d.last_error, d.created_at, d.sent_at, d.bounced_at
         from (
           select * from messaging.deliveries where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
           union all
@@ -50,8 +49,7 @@ export class MailPersonalDataQuery {
         where e.environment_id = ${environmentId} and e.subscriber_id = ${subscriberId} order by e.occurred_at, e.id
       `.execute(tables);
       const automationRuns = await sql<Record<string, unknown>>`
-        select r.id, a.automation_key, r.status, r.entered_at,
-          r.finished_at, d.data
+        select r.id, a.automation_key, r.status, r.entered_at, r.finished_at, d.data
         from messaging.automation_runs r join messaging.automations a on a.number = r.automation_number
         left join messaging.automation_run_data d on d.run_id = r.id
         where r.environment_id = ${environmentId} and r.subscriber_id = ${subscriberId} order by r.entered_at, r.id

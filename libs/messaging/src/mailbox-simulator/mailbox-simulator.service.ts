@@ -46,7 +46,7 @@ export class MailboxSimulator {
     await this.#loop.stop();
   }
 
-  /** All whose acceptance is recorded by now; looks again soon for those whose is not. */
+  /** Simulates all mails that are recorded as accepted by now, and looks again soon for the rest. */
   async pass(): Promise<void> {
     for (;;) {
       const { ready, isWaiting } = await this.#due();
@@ -58,7 +58,7 @@ export class MailboxSimulator {
     }
   }
 
-  /** One that fails does not keep the others, and is tried again with the next look. */
+  /** One that fails does not hold up the others; it is tried again at the next pass. */
   async #actAll(simulations: readonly Simulation[]): Promise<number> {
     let failures = 0;
     for (const simulation of simulations) {

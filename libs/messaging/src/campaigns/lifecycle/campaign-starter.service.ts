@@ -31,6 +31,17 @@ export class CampaignStarter {
     return analysis;
   }
 
+  /** The same for its `scheduledAt`: it is checked once more when its time has come. */
+  async schedule(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
+    campaign.refuseUnlessSchedulable(now);
+    const analysis = await this.analysis.analyse(scope, campaign, now);
+    campaign.judge(analysis, now);
+    if (analysis.status === 'FAILED') return analysis;
+    campaign.schedule(now);
+    await this.announcements.tell(scope, 'campaign.scheduled', campaign);
+    return analysis;
+  }
+
   async #queue(
     scope: ProjectScope,
     campaign: Campaign,

@@ -24,7 +24,7 @@ export class FailedDeliveriesQuery {
     });
   }
 
-  /** Puts a chunk of those that ended until `from` back, as new ones of that moment; resolves to how many it were. */
+  /** Queues a chunk of those that ended until `from` again, as new ones of that moment; resolves to how many. */
   putBack(scope: ProjectScope, campaign: SentCampaign, from: Date): Promise<number> {
     return this.database.transaction(scope, async () => {
       const { numAffectedRows } = await sql`

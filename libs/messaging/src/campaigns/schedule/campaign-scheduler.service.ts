@@ -6,7 +6,7 @@ import { CampaignRepository } from '../campaign.repository.js';
 import { ScheduledCampaignsService } from './scheduled-campaigns.service.js';
 import { type DueCampaign, ScheduledCampaignsQuery } from './scheduled-campaigns.query.js';
 
-/** How late a campaign may begin because nobody looked. */
+/** How long a due campaign waits for the next look, at most. */
 const POLL_MS = 500;
 const BATCH = 100;
 
@@ -40,7 +40,7 @@ export class CampaignScheduler {
     return this.#loop.stop();
   }
 
-  /** Starts all that are due. One that cannot be started now does not keep the others; it is tried again. */
+  /** Starts all that are due. One that cannot be started does not hold up the others; it is tried again. */
   async pass(): Promise<void> {
     for (const due of await this.scheduled.due(BATCH)) await this.#start(due);
   }

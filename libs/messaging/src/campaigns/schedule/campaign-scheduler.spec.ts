@@ -12,7 +12,6 @@ import { PreSendRejectedError, ScheduleMissingError } from '../campaign.errors.j
 import { ScheduledCampaignsQuery } from './scheduled-campaigns.query.js';
 import { CampaignAnalysisService } from '../analysis/campaign-analysis.service.js';
 import { CampaignRepository } from '../campaign.repository.js';
-import { CampaignSchedulingService } from './campaign-scheduling.service.js';
 import { ScheduledCampaignsService } from './scheduled-campaigns.service.js';
 
 const HOUR = 60 * MINUTE;
@@ -35,7 +34,6 @@ describe('scheduled campaigns', () => {
   });
 
   const sending = () => fixture.get(CampaignSendingService);
-  const scheduling = () => fixture.get(CampaignSchedulingService);
   const inFuture = (milliseconds: number) => new Date(fixture.clock.now().getTime() + milliseconds);
   const pass = () => fixture.get(CampaignScheduler).pass();
 
@@ -44,7 +42,7 @@ describe('scheduled campaigns', () => {
     const audience = after === undefined ? {} : { topicIds: after.topicIds };
     const readers = after === undefined ? 2 : 0;
     const draft = await fixture.draft(scope, readers, { scheduledAt: inFuture(HOUR), ...audience });
-    return scheduling().schedule(scope, draft.campaignKey);
+    return sending().schedule(scope, draft.campaignKey);
   }
 
   const suppressAll = async () => {
@@ -85,7 +83,7 @@ describe('scheduled campaigns', () => {
       (status: 'INACTIVE' | 'ARCHIVED') => topics.update(scope, topic!.key, { status }),
       (status: 'INACTIVE' | 'ARCHIVED') => segments.update(scope, segment.id, { status }),
     ];
-    await scheduling().schedule(scope, draft.campaignKey);
+    await sending().schedule(scope, draft.campaignKey);
     for (const off of turnOff) {
       await expect(off('INACTIVE')).rejects.toThrow(InUseError);
       await expect(off('ARCHIVED')).rejects.toThrow('is used by a scheduled or sending campaign');
@@ -99,9 +97,9 @@ describe('scheduled campaigns', () => {
     const segment = await segments.create(scope, { name: 'Everybody', rules: EVERYBODY });
     const draft = await fixture.draft(scope, 2, { scheduledAt: inFuture(HOUR), segmentIds: [segment.id] });
     await segments.update(scope, segment.id, { status: 'INACTIVE' });
-    await expect(scheduling().schedule(scope, draft.campaignKey)).rejects.toThrow(PreSendRejectedError);
+    await expect(sending().schedule(scope, draft.campaignKey)).rejects.toThrow(PreSendRejectedError);
     await segments.update(scope, segment.id, { status: 'ACTIVE' });
-    expect(await scheduling().schedule(scope, draft.campaignKey)).toMatchObject({ status: 'SCHEDULED' });
+    expect(await sending().schedule(scope, draft.campaignKey)).toMatchObject({ status: 'SCHEDULED' });
   });
 
   it('are started once, however many workers look at the same time', async () => {
@@ -191,17 +189,17 @@ describe('scheduled campaigns', () => {
 
   it('are refused without a time to come, when they would not pass, and twice', async () => {
     const none = await fixture.draft(scope, 1);
-    await expect(scheduling().schedule(scope, none.campaignKey)).rejects.toThrow(ScheduleMissingError);
+    await expect(sending().schedule(scope, none.campaignKey)).rejects.toThrow(ScheduleMissingError);
     const past = await fixture.draft(scope, 0, { scheduledAt: inFuture(HOUR) });
-    await expect(scheduling().schedule(scope, past.campaignKey)).rejects.toThrow(PreSendRejectedError);
+    await expect(sending().schedule(scope, past.campaignKey)).rejects.toThrow(PreSendRejectedError);
     expect(await fixture.campaign(past.id)).toMatchObject({ status: 'DRAFT', pre_send_status: 'FAILED' });
     fixture.clock.advance(HOUR);
-    await expect(scheduling().schedule(scope, past.campaignKey)).rejects.toThrow(ScheduleMissingError);
+    await expect(sending().schedule(scope, past.campaignKey)).rejects.toThrow(ScheduleMissingError);
     const { campaignKey } = await fixture.draft(scope, 0, {
       scheduledAt: inFuture(HOUR),
       topicIds: none.topicIds,
     });
-    await scheduling().schedule(scope, campaignKey);
-    await expect(scheduling().schedule(scope, campaignKey)).rejects.toThrow(InvalidStateError);
+    await sending().schedule(scope, campaignKey);
+    await expect(sending().schedule(scope, campaignKey)).rejects.toThrow(InvalidStateError);
   });
 });

@@ -1,14 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Environment, ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
 import { leaseDue, present, presentAnd, type Database } from '#platform';
 
 /** A campaign whose figures by link and provider are to be counted now. */
-export interface DueBreakdown {
+export interface DueBreakdown extends ProjectScope {
   readonly campaignId: string;
-  readonly tenantId: number;
-  readonly projectId: number;
-  readonly environmentId: number;
-  readonly environment: Environment;
 }
 
 /** When a campaign's figures are counted next: by themselves, and at the earliest when somebody looks. */
@@ -25,7 +21,7 @@ const MISSED_MS = 600_000;
 const LEASE_MS = 600_000;
 const AT_ONCE = 20;
 
-/** Has a campaign counted as soon as may be. */
+/** Has a campaign counted as soon as possible. */
 export async function bringForward(
   database: Database,
   { environmentId }: ProjectScope,
@@ -41,7 +37,11 @@ export async function bringForward(
 }
 
 /** Writes down when a campaign that was counted is counted next; nothing for one that nobody counts by itself. */
-export async function postpone(database: Database, campaignId: string, { dueAt, earliestAt }: NextCount): Promise<void> {
+export async function postpone(
+  database: Database,
+  campaignId: string,
+  { dueAt, earliestAt }: NextCount,
+): Promise<void> {
   await sql`
     update messaging.breakdowns_due set due_at = ${dueAt}, earliest_at = ${earliestAt} where campaign_id = ${campaignId}
   `.execute(database.tables());
@@ -49,7 +49,9 @@ export async function postpone(database: Database, campaignId: string, { dueAt, 
 
 /** For a campaign that is gone. */
 export async function forgetDue(database: Database, campaignId: string): Promise<void> {
-  await sql`delete from messaging.breakdowns_due where campaign_id = ${campaignId}`.execute(database.tables());
+  await sql`delete from messaging.breakdowns_due where campaign_id = ${campaignId}`.execute(
+    database.tables(),
+  );
 }
 
 /** Of a campaign `c` that has just ended and has no time to be counted yet. */
@@ -86,8 +88,7 @@ export async function takeDue(database: Database): Promise<DueBreakdown[]> {
     ), taken as (
       ${DUE} returning campaign_id, environment_id
     )
-    select a.campaign_id, e.tenant_id, e.project_id,
-      e.environment_id, e.environment
+    select a.campaign_id, e.*
     from (select * from ended union all select * from taken) a
       cross join lateral access.find_environment(a.environment_id) e
   `.execute(database.tables());

@@ -4,7 +4,11 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { sentCampaign } from '../../campaigns/campaigns.query.js';
 import { type LinkClicks, linkClicks } from '../statistics/link-clicks.query.js';
-import { type CampaignMails, type ProviderFigures, providerFigures } from '../statistics/provider-figures.query.js';
+import {
+  type CampaignMails,
+  type ProviderFigures,
+  providerFigures,
+} from '../statistics/provider-figures.query.js';
 import {
   bringForward,
   COUNTED_AT_ONCE,
@@ -83,10 +87,14 @@ export class CampaignBreakdowns {
     });
   }
 
-  /** One counts, and who came meanwhile takes what it found. */
+  /** One transaction counts at a time; those that waited for it use its result. */
   async #current(scope: ProjectScope, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
-    await sql`select pg_advisory_xact_lock(${COUNTING_LOCK}, hashtext(${campaign.id}))`.execute(this.database.tables());
-    await sql`select pg_advisory_xact_lock_shared(${ERASURE_LOCK}, ${scope.environmentId}::int)`.execute(this.database.tables());
+    await sql`select pg_advisory_xact_lock(${COUNTING_LOCK}, hashtext(${campaign.id}))`.execute(
+      this.database.tables(),
+    );
+    await sql`select pg_advisory_xact_lock_shared(${ERASURE_LOCK}, ${scope.environmentId}::int)`.execute(
+      this.database.tables(),
+    );
     const kept = await this.#kept(campaign.id);
     return kept !== null && (kept.isCurrent || this.#isYoung(kept)) ? kept : this.#count(scope, campaign);
   }
@@ -116,7 +124,9 @@ export class CampaignBreakdowns {
   async #count(scope: ProjectScope, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
     const [countedAt, began] = [this.clock.now(), performance.now()];
     // Looked up first: what changes while it is counted makes it out of date, at worst without need.
-    const { rows } = await sql<{ version: string }>`select ${versionOf(campaign.id)} as version`.execute(this.database.tables());
+    const { rows } = await sql<{ version: string }>`select ${versionOf(campaign.id)} as version`.execute(
+      this.database.tables(),
+    );
     const links = (await linkClicks(this.database, campaign)).slice(0, MOST_LINKS);
     const providers = await providerFigures(this.database, scope, campaign, FEWEST_MAILS_OF_DOMAIN);
     const milliseconds = Math.round(performance.now() - began);

@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { sentCampaign } from '../../campaigns/campaigns.query.js';
-import type { MessagingTables } from '../../messaging-tables.js';
 import { DELIVERIES_CSV_HEADER, deliveriesCsv, type DeliveryReportRow } from './deliveries-csv.js';
 import { ReportExportRepository } from './report-export.repository.js';
 
@@ -35,8 +34,8 @@ export class DeliveriesExportMaker {
     return this.database.transaction(scope, async () => {
       const file = await this.exports.lockPending(scope, exportId);
       if (file === null) return false;
-      const tables = this.database.tables<MessagingTables>();
-      const campaign = await sentCampaign(tables, scope, file.campaignId).executeTakeFirst();
+      const sent = sentCampaign(this.database.tables(), scope, file.campaignId);
+      const campaign = await sent.executeTakeFirst();
       const page =
         campaign === undefined ? [] : await this.#recipientsAfter(scope, campaign, file.cursor ?? '');
       const header = file.parts === 0 ? DELIVERIES_CSV_HEADER : '';
@@ -58,10 +57,8 @@ export class DeliveriesExportMaker {
     await sql`set local enable_seqscan = off`.execute(tables);
     const { rows } = await sql<RecipientRow>`
       select d.address_key, d.subscriber_id, d.address as email, d.state as status, d.reason,
-        d.attempt as attempts, d.possible_duplicate, d.last_error,
-        d.message_id, d.sent_at, d.bounced_at, d.bounce_type,
-        coalesce(g.opens, 0) as opens, g.first_opened_at, coalesce(g.clicks, 0) as clicks,
-        g.first_clicked_at,
+        d.attempt as attempts, d.possible_duplicate, d.last_error, d.message_id, d.sent_at, d.bounced_at, d.bounce_type,
+        coalesce(g.opens, 0) as opens, g.first_opened_at, coalesce(g.clicks, 0) as clicks, g.first_clicked_at,
         (select min(e.occurred_at) from messaging.delivery_events e
          where e.campaign_id = d.source_id and e.delivery_id = d.id and e.type = 'UNSUBSCRIBED') as unsubscribed_at,
         (select min(e.occurred_at) from messaging.delivery_events e

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import type { Database } from '#platform';
 
-/** Empties the files that tell of the deliveries of `which`, made or being made, and the address that they have come to; who waits for one asks again. */
+/** Empties the files, finished or not, that contain deliveries of `which`, and their cursors. A client that waits for one asks again. */
 export async function eraseExports(
   database: Database,
   { environmentId }: ProjectScope,

@@ -32,7 +32,9 @@ export class ReportExportsService {
   async statistics(scope: ProjectScope, campaignKey: string): Promise<string> {
     const id = await this.#request(scope, campaignKey, 'STATISTICS');
     await this.#reached(scope, id, ({ state }) => state === 'DONE');
-    return this.#take(scope, id);
+    const content = await this.#part(scope, id, 0);
+    await this.#taken(scope, id);
+    return content;
   }
 
   /**
@@ -132,15 +134,9 @@ export class ReportExportsService {
         .where('part', '=', part)
         .executeTakeFirst();
       // Removed as too old while a very slow client was reading.
-      if (row === undefined) throw new UnavailableError('The export is gone.', RETRY_AFTER_SECONDS);
+      if (row === undefined) throw new UnavailableError('The export has expired.', RETRY_AFTER_SECONDS);
       return row.content;
     });
-  }
-
-  async #take(scope: ProjectScope, id: string): Promise<string> {
-    const content = await this.#part(scope, id, 0);
-    await this.#taken(scope, id);
-    return content;
   }
 
   async #taken(scope: ProjectScope, id: string): Promise<void> {

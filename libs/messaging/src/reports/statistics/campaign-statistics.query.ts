@@ -34,13 +34,19 @@ export interface ReportedCampaign {
 const COMPARED = 20;
 
 /** A campaign's counters `k`, added up. */
-export const NUMBERS = sql`
+const NUMBERS = sql`
   coalesce(sum(k.sent), 0)::bigint as total_sent, coalesce(sum(k.hard_bounced), 0)::bigint as hard_bounced,
   coalesce(sum(k.soft_bounced), 0)::bigint as soft_bounced, coalesce(sum(k.opened), 0)::bigint as total_opened,
   coalesce(sum(k.unique_opens), 0)::bigint as unique_opens, coalesce(sum(k.clicked), 0)::bigint as total_clicked,
   coalesce(sum(k.unique_clicks), 0)::bigint as unique_clicks, coalesce(sum(k.unsubscribed), 0)::bigint as total_unsubscribed,
   coalesce(sum(k.complained), 0)::bigint as spam_complaints, min(k.first_sent_at) as first_sent_at,
   max(k.last_sent_at) as last_sent_at, max(k.last_event_at) as last_event_at
+`;
+
+/** Campaigns `c`, each with its numbers `n`. */
+export const COUNTED_CAMPAIGNS = sql`
+  messaging.campaigns c
+  cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
 `;
 
 /** Whether the mails of the campaign `c` had pixel and tracked links. */
@@ -61,8 +67,7 @@ export class CampaignStatisticsQuery {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<CountRow>`
         select c.id, c.name, c.status, c.completed_at, ${IS_TRACKED} as is_tracked, n.*
-        from messaging.campaigns c
-        cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+        from ${COUNTED_CAMPAIGNS}
         where c.environment_id = ${scope.environmentId} and c.campaign_key = ${campaignKey} and c.deleted_at is null
       `.execute(this.database.tables());
       const [row] = rows;
@@ -109,10 +114,13 @@ export function countsOf(row: CampaignCounts): CampaignCounts {
 }
 
 /** The project's last campaigns that were sent and tracked, this one aside. */
-async function othersOf(database: Database, scope: ProjectScope, campaignId: string): Promise<CampaignCounts[]> {
+async function othersOf(
+  database: Database,
+  scope: ProjectScope,
+  campaignId: string,
+): Promise<CampaignCounts[]> {
   const { rows } = await sql<CampaignCounts>`
-    select n.* from messaging.campaigns c
-    cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+    select n.* from ${COUNTED_CAMPAIGNS}
     where c.environment_id = ${scope.environmentId} and c.queued_at is not null and c.id <> ${campaignId}
       and n.total_sent > 0 and ${IS_TRACKED}
     order by c.queued_at desc limit ${COMPARED}

@@ -71,12 +71,7 @@ export class CampaignReportsService {
     return (row?.version ?? 1) + 1;
   }
 
-  #version(
-    { environmentId }: ProjectScope,
-    campaignId: string,
-    version: number,
-    now: Date,
-  ): CampaignReport {
+  #version({ environmentId }: ProjectScope, campaignId: string, version: number, now: Date): CampaignReport {
     const locale = this.config.AI_REPORT_LOCALE;
     return new CampaignReport({ id: newId(), environmentId, campaignId, version, locale }, now);
   }

@@ -3,15 +3,14 @@ import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database } from '#platform';
 import type { CampaignCounts } from '../statistics/campaign-statistics.js';
-import { countsOf, IS_TRACKED, NUMBERS } from '../statistics/campaign-statistics.query.js';
-import { linkClicks } from '../statistics/link-clicks.query.js';
+import { COUNTED_CAMPAIGNS, countsOf, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
+import { type LinkClicks, linkClicks } from '../statistics/link-clicks.query.js';
 import {
   type Arrivals,
   type DomainFacts,
   FEWEST_MAILS_OF_DOMAIN,
   GROWN_UP_MS,
   type HourFacts,
-  type LinkFacts,
   MOST_COMPARED,
   MOST_LISTED,
   type PastCampaign,
@@ -66,12 +65,15 @@ export class ReportFactsQuery {
   }
 }
 
-async function campaignRow(database: Database, scope: ProjectScope, campaignId: string): Promise<CampaignRow | null> {
+async function campaignRow(
+  database: Database,
+  scope: ProjectScope,
+  campaignId: string,
+): Promise<CampaignRow | null> {
   const { rows } = await sql<CampaignRow>`
     select c.id, c.name, c.subject, ${IS_TRACKED} as is_tracked, c.queued_at,
       (c.queued_at at time zone 'UTC')::date as queued_on, n.*
-    from messaging.campaigns c
-    cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+    from ${COUNTED_CAMPAIGNS}
     where c.environment_id = ${scope.environmentId} and c.id = ${campaignId} and c.queued_at is not null
       and c.deleted_at is null
   `.execute(database.tables());
@@ -82,8 +84,7 @@ async function campaignRow(database: Database, scope: ProjectScope, campaignId: 
 async function history(database: Database, scope: ProjectScope, campaign: CampaignRow): Promise<PastRow[]> {
   const { rows } = await sql<PastRow>`
     select c.id, c.name, ${IS_TRACKED} as is_tracked, n.*
-    from messaging.campaigns c
-    cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+    from ${COUNTED_CAMPAIGNS}
     where c.environment_id = ${scope.environmentId} and c.queued_at < ${campaign.queuedAt} and c.id <> ${campaign.id}
       and c.deleted_at is null and n.total_sent > 0
     order by c.queued_at desc limit ${MOST_COMPARED}
@@ -131,7 +132,7 @@ async function atAge(database: Database, past: readonly PastRow[], ageMs: number
   });
 }
 
-async function links(database: Database, campaign: CampaignRow): Promise<readonly LinkFacts[]> {
+async function links(database: Database, campaign: CampaignRow): Promise<readonly LinkClicks[]> {
   const all = await linkClicks(database, campaign);
   return all.length <= MOST_LISTED ? all : [...all.slice(0, MOST_LISTED - 1), ...all.slice(-1)];
 }

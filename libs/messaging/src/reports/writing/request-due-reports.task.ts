@@ -1,15 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock, type Environment } from '#kernel';
+import { Clock, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database, drain, PeriodicTask, publish } from '#platform';
 import { CampaignReportRequested } from './campaign-report.events.js';
 
-interface NewReport {
+interface NewReport extends ProjectScope {
   readonly reportId: string;
-  readonly tenantId: number;
-  readonly projectId: number;
-  readonly environmentId: number;
-  readonly environment: Environment;
 }
 
 const MINUTE_MS = 60_000;
@@ -52,8 +48,7 @@ export class RequestDueReports extends PeriodicTask {
         on conflict (campaign_id, version) do nothing
         returning id, environment_id
       )
-      select m.id as report_id, e.tenant_id, e.project_id, e.environment_id,
-        e.environment
+      select m.id as report_id, e.*
       from made m cross join lateral access.find_environment(m.environment_id) e
     `.execute(this.database.tables());
     for (const { reportId, ...scope } of rows)
