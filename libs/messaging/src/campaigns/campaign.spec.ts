@@ -48,6 +48,7 @@ const ACTIONS: readonly [CampaignAction, (campaign: Campaign) => unknown, readon
   ['cancel', (campaign) => campaign.cancel(later), ['SCHEDULED', 'QUEUED_FOR_SENDING', 'SENDING', 'PAUSED']],
   ['pause', (campaign) => campaign.pause(later), ['SENDING']],
   ['resume', (campaign) => campaign.resume(later), ['PAUSED']],
+  ['archive', (campaign) => campaign.archive(later), ['SENT', 'CANCELLED', 'FAILED']],
   ['retryFailed', (campaign) => campaign.retryFailed({ recipients: 1, usagePeriod: null }, later), ['SENT']],
 ];
 
