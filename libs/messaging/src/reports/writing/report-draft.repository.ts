@@ -29,7 +29,7 @@ export class ReportDrafts {
   /** Takes the version in hand; null when it is gone or finished. Credits of a try that died go back. */
   take(scope: ProjectScope, id: string): Promise<ReportDraft | null> {
     return this.database.transaction(scope, async () => {
-      const report = await this.#lock(scope, { id, status: { $in: ['PENDING', 'GENERATING'] } });
+      const report = await this.#lock(scope, id, 'PENDING', 'GENERATING');
       if (report === null) return null;
       if (report.reservationId !== null) await this.credits.settle(scope, report.reservationId, 0);
       report.take(this.clock.now());
@@ -80,19 +80,13 @@ export class ReportDrafts {
   }
 
   /** The version, unless another try has it or it has ended. */
-  #lockOwn(scope: ProjectScope, { id, attempt }: ReportDraft): Promise<CampaignReport | null> {
-    return this.#lock(scope, { id, attempt, status: 'GENERATING' });
+  async #lockOwn(scope: ProjectScope, { id, attempt }: ReportDraft): Promise<CampaignReport | null> {
+    const report = await this.#lock(scope, id, 'GENERATING');
+    return report?.attempt === attempt ? report : null;
   }
 
-  #lock(
-    { environmentId }: ProjectScope,
-    which: {
-      readonly id: string;
-      readonly attempt?: number;
-      readonly status: CampaignReportStatus | { readonly $in: CampaignReportStatus[] };
-    },
-  ): Promise<CampaignReport | null> {
+  #lock({ environmentId }: ProjectScope, id: string, ...status: CampaignReportStatus[]) {
     const lockMode = LockMode.PESSIMISTIC_WRITE;
-    return this.database.em.findOne(CampaignReport, { environmentId, ...which }, { lockMode });
+    return this.database.em.findOne(CampaignReport, { environmentId, id, status }, { lockMode });
   }
 }
