@@ -39,7 +39,6 @@ export {
   SEND_STRATEGIES,
   type SendStrategy,
 } from './campaigns/campaign.js';
-export { CampaignArchive } from './campaigns/lifecycle/campaign-archive.service.js';
 export { CampaignControlService } from './campaigns/lifecycle/campaign-control.service.js';
 export { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 export type { CampaignAnalysis } from './campaigns/analysis/campaign-analysis.service.js';
@@ -48,7 +47,7 @@ export { CampaignRetryService } from './campaigns/lifecycle/campaign-retry.servi
 export { CampaignScheduler } from './campaigns/schedule/campaign-scheduler.service.js';
 export { messagingEntities } from './messaging-tables.js';
 export { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
-export type { CampaignRow } from './campaigns/campaigns.query.js';
+export { type CampaignRow, CampaignsQuery } from './campaigns/campaigns.query.js';
 export { CampaignsService } from './campaigns/campaigns.service.js';
 export { PreSendAnalysisService } from './campaigns/analysis/pre-send-analysis.service.js';
 export { CampaignClosingService } from './sending/engine/campaign-closing.service.js';

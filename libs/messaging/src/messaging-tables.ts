@@ -1,8 +1,10 @@
 import type { Generated } from 'kysely';
 import type { Tables } from '#platform';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
+import { ReportExportSchema } from './reports/exports/report-export.schema.js';
+import { CampaignReportSchema } from './reports/writing/campaign-report.schema.js';
 
-export const messagingEntities = [CampaignSchema];
+export const messagingEntities = [CampaignReportSchema, CampaignSchema, ReportExportSchema];
 
 interface AutomationCountersTable {
   readonly automationNumber: number;
@@ -137,23 +139,6 @@ interface CampaignMinutesTable {
   readonly senderBounced: Generated<number>;
 }
 
-interface CampaignReportsTable {
-  readonly id: string;
-  readonly environmentId: number;
-  readonly campaignId: string;
-  readonly version: number;
-  readonly status: string;
-  readonly content: string | null;
-  readonly locale: string;
-  readonly aiModelId: string | null;
-  readonly failureReason: string | null;
-  readonly attempt: Generated<number>;
-  readonly reservationId: string | null;
-  readonly generatedAt: Date | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
-
 interface CampaignTestsTable {
   readonly id: string;
   readonly environmentId: number;
@@ -223,19 +208,6 @@ interface ExportPartsTable {
   readonly content: string;
 }
 
-interface ExportsTable {
-  readonly id: string;
-  readonly environmentId: number;
-  readonly campaignId: string;
-  readonly kind: string;
-  readonly state: Generated<string>;
-  readonly cursor: string | null;
-  readonly parts: Generated<number>;
-  readonly createdAt: Date;
-  readonly finishedAt: Date | null;
-  readonly takenAt: Date | null;
-}
-
 interface LinkSetsTable {
   readonly id: Generated<number>;
   readonly environmentId: number;
@@ -287,7 +259,7 @@ interface TestInboxMessagesTable {
 }
 
 /** The tables of the schema `messaging`. Those without an entity are written by SQL alone. */
-export type MessagingTables = Tables<'messaging', typeof CampaignSchema> & {
+export type MessagingTables = Tables<'messaging', (typeof messagingEntities)[number]> & {
   'messaging.automation_counters': AutomationCountersTable;
   'messaging.automation_run_data': AutomationRunDataTable;
   'messaging.automation_runs': AutomationRunsTable;
@@ -299,13 +271,11 @@ export type MessagingTables = Tables<'messaging', typeof CampaignSchema> & {
   'messaging.campaign_breakdowns': CampaignBreakdownsTable;
   'messaging.campaign_counters': CampaignCountersTable;
   'messaging.campaign_minutes': CampaignMinutesTable;
-  'messaging.campaign_reports': CampaignReportsTable;
   'messaging.campaign_tests': CampaignTestsTable;
   'messaging.deliveries': DeliveriesTable;
   'messaging.delivery_engagement': DeliveryEngagementTable;
   'messaging.delivery_events': DeliveryEventsTable;
   'messaging.export_parts': ExportPartsTable;
-  'messaging.exports': ExportsTable;
   'messaging.link_sets': LinkSetsTable;
   'messaging.mailbox_simulations': MailboxSimulationsTable;
   'messaging.sender_stops': SenderStopsTable;

@@ -47,13 +47,15 @@ import { REPORT_MODEL, ReportWritingService } from './reports/writing/report-wri
 import { RequestDueBreakdowns } from './reports/breakdowns/request-due-breakdowns.task.js';
 import { RequestDueReports } from './reports/writing/request-due-reports.task.js';
 import { RemoveOldExports } from './reports/exports/remove-old-exports.task.js';
+import { ReportExportRepository } from './reports/exports/report-export.repository.js';
 import { ReportExportMaker } from './reports/exports/report-export-maker.service.js';
 import { DeliveriesExportMaker } from './reports/exports/deliveries-export-maker.service.js';
 import { GuardSenders } from './sending/guard/guard-senders.task.js';
 import { GuardSending } from './sending/guard/guard-sending.task.js';
 import { TrimTestInboxes } from './sending/test-inbox/trim-test-inboxes.task.js';
 import { MailboxSimulator } from './mailbox-simulator/mailbox-simulator.service.js';
-import { SimulatedMailbox } from './mailbox-simulator/simulated-mailbox.service.js';
+import { SimulatedAnswers } from './mailbox-simulator/simulated-answers.service.js';
+import { SimulatedReader } from './mailbox-simulator/simulated-reader.service.js';
 import { MessagingModule } from './messaging.module.js';
 
 /** What only the worker has: the engine and what its jobs call. */
@@ -111,6 +113,7 @@ import { MessagingModule } from './messaging.module.js';
     ReportDrafts,
     ReportedDistrust,
     ReportExportMaker,
+    ReportExportRepository,
     ReturnedDeliveries,
     ReportFactsQuery,
     ReportWritingService,
@@ -118,7 +121,8 @@ import { MessagingModule } from './messaging.module.js';
     RequestDueReports,
     ScheduledCampaignsQuery,
     ScheduledCampaignsService,
-    SimulatedMailbox,
+    SimulatedAnswers,
+    SimulatedReader,
     SlowedDestinations,
     TestMailPreparation,
     TrimTestInboxes,

@@ -5,9 +5,8 @@ import { BillingModule } from '#billing';
 import { DeliverabilityModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
 import { AutomationsModule } from './automations/automations.module.js';
 import { CampaignAnalysisService } from './campaigns/analysis/campaign-analysis.service.js';
-import { CampaignAudienceQuery } from './campaigns/analysis/campaign-audience.query.js';
+import { CampaignAudienceQuery } from './campaigns/campaign-audience.query.js';
 import { CampaignAnnouncements } from './campaigns/lifecycle/campaign-announcements.service.js';
-import { CampaignArchive } from './campaigns/lifecycle/campaign-archive.service.js';
 import { CampaignControlService } from './campaigns/lifecycle/campaign-control.service.js';
 import { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
@@ -73,7 +72,6 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignAnalysisService,
     CampaignAudienceQuery,
     CampaignAnnouncements,
-    CampaignArchive,
     CampaignControlService,
     CampaignDomainUsageQuery,
     CampaignMailsService,
@@ -119,7 +117,6 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     AutomationMails,
     CampaignAnalysisService,
     CampaignAnnouncements,
-    CampaignArchive,
     CampaignBreakdowns,
     CampaignControlService,
     CampaignDomainUsageQuery,
@@ -134,6 +131,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignStarter,
     CampaignStatisticsQuery,
     CampaignStopper,
+    CampaignsQuery,
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,

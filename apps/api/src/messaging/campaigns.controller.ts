@@ -2,7 +2,7 @@ import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nest
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
-import { CampaignsService } from '#messaging';
+import { CampaignsQuery, CampaignsService } from '#messaging';
 import { API_PREFIX, ApiController, InScope, Operation, toPage } from '#platform/http';
 import {
   campaignListQuery,
@@ -19,7 +19,10 @@ import {
 
 @ApiController('campaigns', { tag: 'Campaigns' })
 export class CampaignsController {
-  constructor(@Inject(CampaignsService) private readonly campaigns: CampaignsService) {}
+  constructor(
+    @Inject(CampaignsService) private readonly campaigns: CampaignsService,
+    @Inject(CampaignsQuery) private readonly query: CampaignsQuery,
+  ) {}
 
   @Get()
   @Operation({
@@ -31,9 +34,9 @@ export class CampaignsController {
   })
   async list(
     @InScope() scope: ProjectScope,
-    @Query({ schema: campaignListQuery }) query: z.output<typeof campaignListQuery>,
+    @Query({ schema: campaignListQuery }) asked: z.output<typeof campaignListQuery>,
   ) {
-    return toPage(query, await this.campaigns.list(scope, query, query), toCampaignView);
+    return toPage(asked, await this.query.list(scope, asked, asked), toCampaignView);
   }
 
   @Post()

@@ -53,12 +53,17 @@ export const campaignReportView = z
   .meta({ id: 'CampaignReport' });
 
 export function toReportView(report: CampaignReport): z.input<typeof campaignReportView> {
-  const { generatedAt, createdAt, updatedAt } = report;
   return {
-    ...report,
-    generatedAt: generatedAt?.toISOString() ?? null,
-    createdAt: createdAt?.toISOString() ?? null,
-    updatedAt: updatedAt?.toISOString() ?? null,
+    campaignId: report.campaignId,
+    status: report.status,
+    content: report.content,
+    locale: report.locale,
+    aiModelId: report.aiModelId,
+    version: report.version,
+    failureReason: report.failureReason,
+    generatedAt: report.generatedAt?.toISOString() ?? null,
+    createdAt: report.createdAt.toISOString(),
+    updatedAt: report.updatedAt.toISOString(),
   };
 }
 

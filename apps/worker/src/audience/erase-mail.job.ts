@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { SubscriberErased } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
 import { MailErasureService } from '#messaging';
-import { done, type JobResult, snooze, type Transaction, TransactionalJob } from '#platform';
+import { done, type JobResult, snooze, TransactionalJob } from '#platform';
 
 interface Erasure {
   readonly subscriberId: string;
@@ -27,10 +27,10 @@ export class EraseMail extends TransactionalJob<Erasure> {
     super();
   }
 
-  override async handle(scope: ProjectScope, person: Erasure, tx: Transaction): Promise<JobResult> {
+  override async handle(scope: ProjectScope, person: Erasure): Promise<JobResult> {
     const settledAt = new Date(Date.parse(person.erasedAt) + SETTLED_AFTER_MS);
     const isSettled = this.clock.now() >= settledAt;
-    await this.erasure.erase(scope, tx.db, person);
+    await this.erasure.erase(scope, person);
     return isSettled ? done : snooze(settledAt);
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { ReportExportMaker, ReportExportRequested } from '#messaging';
-import { done, type JobResult, type Transaction, TransactionalJob } from '#platform';
+import { done, type JobResult, TransactionalJob } from '#platform';
 
 /** Makes the report file that a client waits for. */
 @Injectable()
@@ -14,12 +14,8 @@ export class ExportReport extends TransactionalJob<{ exportId: string }> {
     super();
   }
 
-  override async handle(
-    scope: ProjectScope,
-    { exportId }: { exportId: string },
-    tx: Transaction,
-  ): Promise<JobResult> {
-    await this.maker.make(scope, tx, exportId);
+  override async handle(scope: ProjectScope, { exportId }: { exportId: string }): Promise<JobResult> {
+    await this.maker.make(scope, exportId);
     return done;
   }
 }

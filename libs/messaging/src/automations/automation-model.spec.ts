@@ -138,8 +138,8 @@ describe('any automation', () => {
     await messaging.get(ErasureService).erase(scope, address(email), PROOF);
     await messaging
       .get(Database)
-      .transaction(scope, ({ db }) =>
-        messaging.get(MailErasureService).erase(scope, db, { subscriberId: id, addressDigest }),
+      .transaction(scope, () =>
+        messaging.get(MailErasureService).erase(scope, { subscriberId: id, addressDigest }),
       );
   };
   const walk = async () => {

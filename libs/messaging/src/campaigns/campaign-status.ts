@@ -20,7 +20,7 @@ export const CAMPAIGN_ACTIONS = {
   cancel: 'cannot be cancelled',
   pause: 'cannot be paused',
   resume: 'cannot be resumed',
-  retryFailed: 'has nothing that could be sent again',
+  retryFailed: 'cannot be retried',
   test: 'cannot be tested',
   archive: 'cannot be archived',
 } as const;
@@ -28,7 +28,7 @@ export type CampaignAction = keyof typeof CAMPAIGN_ACTIONS;
 
 const EDITABLE: readonly CampaignStatus[] = ['DRAFT', 'SCHEDULED', 'FAILED'];
 
-/** In which states each is allowed. */
+/** The states in which each is allowed. */
 export const ALLOWED_STATUSES: Readonly<Record<CampaignAction, readonly CampaignStatus[]>> = {
   change: EDITABLE,
   delete: [...EDITABLE, 'CANCELLED'],

@@ -6,7 +6,7 @@ import { Database } from '#platform';
 
 const COLUMNS: Record<UsedKind, string> = { topic: 'topic_ids', segment: 'segment_ids' };
 
-/** Tells the audience which topics and segments must neither go nor be turned off: those of campaigns that are to be sent or being sent. */
+/** Keeps topics and segments of scheduled and sending campaigns from being deleted or turned off. */
 @Injectable()
 export class CampaignUsageQuery implements OnModuleInit {
   constructor(
@@ -22,13 +22,13 @@ export class CampaignUsageQuery implements OnModuleInit {
   }
 
   #used(scope: ProjectScope, kind: UsedKind, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ id: string }>`
         select distinct used.id
         from messaging.campaigns c cross join unnest(c.${sql.ref(COLUMNS[kind])}) as used(id)
         where c.environment_id = ${scope.environmentId} and used.id = any(${[...ids]}::uuid[])
           and c.status in ('SCHEDULED', 'QUEUED_FOR_SENDING', 'SENDING', 'PAUSED')
-      `.execute(db);
+      `.execute(this.database.tables());
       return new Set(rows.map(({ id }) => id));
     });
   }

@@ -28,7 +28,7 @@ export class ScheduleMissingError extends DomainError {
   }
 }
 
-/** So many test mails may be asked for in an hour. */
+/** More test mails were asked for than an hour allows. */
 export class TooManyTestMailsError extends DomainError {
   override readonly code = 'rate-limited';
 

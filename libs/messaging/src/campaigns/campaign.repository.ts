@@ -1,75 +1,66 @@
-import { Injectable } from '@nestjs/common';
-import { LockMode } from '@mikro-orm/postgresql';
+import { Inject, Injectable } from '@nestjs/common';
+import { type FindOneOptions, LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { newId, NotFoundError, type ProjectScope } from '#kernel';
-import type { Transaction } from '#platform';
+import { Database } from '#platform';
 import { Campaign, type CampaignDraft, isCampaignKey } from './campaign.js';
 
-/** Reads and writes campaigns as aggregates, in the caller's transaction. */
+/** Reads and writes campaigns as aggregates. Locks need an open transaction, and last as long as it does. */
 @Injectable()
 export class CampaignRepository {
-  async add(scope: ProjectScope, tx: Transaction, draft: CampaignDraft, now: Date): Promise<Campaign> {
-    const { rows } = await sql<{ key: string }>`select access.next_key('campaign') as key`.execute(tx.db);
-    const campaignKey = rows[0]?.key;
-    if (campaignKey === undefined) throw new Error('No campaign key was given.');
-    const campaign = new Campaign(
-      { id: newId(), environmentId: scope.environmentId, campaignKey },
-      draft,
-      now,
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  async add({ environmentId }: ProjectScope, draft: CampaignDraft, now: Date): Promise<Campaign> {
+    const { rows } = await sql<{ key: string }>`select access.next_key('campaign') as key`.execute(
+      this.database.tables(),
     );
-    tx.em.persist(campaign);
+    const campaign = new Campaign({ id: newId(), environmentId, campaignKey: rows[0]!.key }, draft, now);
+    this.database.em.persist(campaign);
     return campaign;
   }
 
   /** The campaign, or `NotFoundError`. */
-  async named(scope: ProjectScope, tx: Transaction, campaignKey: string): Promise<Campaign> {
-    return this.#find(scope, tx, campaignKey);
+  named(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
+    return this.database.transaction(scope, () => this.#find(scope, campaignKey));
   }
 
-  /** The campaign, kept from others until the transaction ends, or `NotFoundError`. */
-  async lock(scope: ProjectScope, tx: Transaction, campaignKey: string): Promise<Campaign> {
-    return this.#find(scope, tx, campaignKey, LockMode.PESSIMISTIC_WRITE);
+  /** The campaign, kept from others, or `NotFoundError`. */
+  lock(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
+    return this.#find(scope, campaignKey, { lockMode: LockMode.PESSIMISTIC_WRITE });
   }
 
   /** The same by its id; null when it is gone. */
-  lockById(scope: ProjectScope, tx: Transaction, id: string): Promise<Campaign | null> {
-    const { environmentId } = scope;
-    return tx.em.findOne(Campaign, { environmentId, id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  lockById({ environmentId }: ProjectScope, id: string): Promise<Campaign | null> {
+    const lockMode = LockMode.PESSIMISTIC_WRITE;
+    return this.database.em.findOne(Campaign, { environmentId, id }, { lockMode });
   }
 
   /** The campaign if it waits for its time; null when it does not. */
-  scheduled(scope: ProjectScope, tx: Transaction, id: string): Promise<Campaign | null> {
-    return tx.em.findOne(Campaign, { environmentId: scope.environmentId, id, status: 'SCHEDULED' });
+  scheduled(scope: ProjectScope, id: string): Promise<Campaign | null> {
+    const where = { environmentId: scope.environmentId, id, status: 'SCHEDULED' } as const;
+    return this.database.transaction(scope, () => this.database.em.findOne(Campaign, where));
   }
 
-  /** The campaign if it waits for its time, kept from others; null when it does not, or somebody has it. */
-  lockScheduled(scope: ProjectScope, tx: Transaction, id: string): Promise<Campaign | null> {
-    return tx.em.findOne(
-      Campaign,
-      { environmentId: scope.environmentId, id, status: 'SCHEDULED' },
-      { lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },
-    );
+  /** The same, kept from others; null also when another transaction has it. */
+  lockScheduled({ environmentId }: ProjectScope, id: string): Promise<Campaign | null> {
+    const lockMode = LockMode.PESSIMISTIC_PARTIAL_WRITE;
+    return this.database.em.findOne(Campaign, { environmentId, id, status: 'SCHEDULED' }, { lockMode });
   }
 
   /** A campaign whose mails are out stays as a row that nobody sees: their links must go on working. */
-  remove(tx: Transaction, campaign: Campaign, now: Date): void {
-    if (campaign.queuedAt === null) tx.em.remove(campaign);
+  remove(campaign: Campaign, now: Date): void {
+    if (campaign.queuedAt === null) this.database.em.remove(campaign);
     else campaign.deletedAt = now;
   }
 
   async #find(
-    scope: ProjectScope,
-    tx: Transaction,
+    { environmentId }: ProjectScope,
     campaignKey: string,
-    lockMode?: LockMode,
+    options: FindOneOptions<Campaign> = {},
   ): Promise<Campaign> {
     if (!isCampaignKey(campaignKey)) throw new NotFoundError();
-    const { environmentId } = scope;
-    const campaign = await tx.em.findOne(
-      Campaign,
-      { environmentId, campaignKey, deletedAt: null },
-      lockMode === undefined ? {} : { lockMode },
-    );
+    const where = { environmentId, campaignKey, deletedAt: null };
+    const campaign = await this.database.em.findOne(Campaign, where, options);
     if (campaign === null) throw new NotFoundError();
     return campaign;
   }

@@ -48,6 +48,7 @@ const ACTIONS: readonly [CampaignAction, (campaign: Campaign) => unknown, readon
   ['cancel', (campaign) => campaign.cancel(later), ['SCHEDULED', 'QUEUED_FOR_SENDING', 'SENDING', 'PAUSED']],
   ['pause', (campaign) => campaign.pause(later), ['SENDING']],
   ['resume', (campaign) => campaign.resume(later), ['PAUSED']],
+  ['archive', (campaign) => campaign.archive(later), ['SENT', 'CANCELLED', 'FAILED']],
   ['retryFailed', (campaign) => campaign.retryFailed({ recipients: 1, usagePeriod: null }, later), ['SENT']],
 ];
 
@@ -73,7 +74,7 @@ describe('Campaign', () => {
     ['cancel', 'DRAFT', 'cannot be cancelled while it is DRAFT'],
     ['pause', 'DRAFT', 'cannot be paused while it is DRAFT'],
     ['resume', 'DRAFT', 'cannot be resumed while it is DRAFT'],
-    ['retryFailed', 'DRAFT', 'has nothing that could be sent again while it is DRAFT'],
+    ['retryFailed', 'DRAFT', 'cannot be retried while it is DRAFT'],
     ['test', 'ARCHIVED', 'cannot be tested while it is ARCHIVED'],
     ['archive', 'DRAFT', 'cannot be archived while it is DRAFT'],
   ] as const)('says what %s cannot do in %s: the campaign %s', (action, status, refusal) => {
@@ -334,7 +335,7 @@ describe('Campaign', () => {
     campaign.fail('broken', now);
     const attempt = () => campaign.queue({ recipients: 5, usagePeriod: null }, later);
     expect(attempt).toThrow(UnavailableError);
-    expect(attempt).toThrow('The failed sending is still being ended.');
+    expect(attempt).toThrow('The worker is still ending deliveries of this campaign.');
     campaign.closingSince = null;
     campaign.queue({ recipients: 5, usagePeriod: null }, later);
     expect(campaign).toMatchObject({ queuedAt: now, audienceAt: later, expandedAt: null });

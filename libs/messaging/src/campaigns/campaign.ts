@@ -38,8 +38,9 @@ const ANALYSED = [
   'topicIds',
   'segmentIds',
 ] as const;
-/** How long the worker takes at most to notice that a campaign was stopped, seconds. */
-const STOPPING_SECONDS = 1;
+/** How long the worker takes at most to notice that a campaign was stopped, and to end its deliveries, seconds. */
+const NOTICED_SECONDS = 1;
+const CLOSED_SECONDS = 60;
 
 /** A mail to everybody who wants its topics: written, checked, queued once, sent. */
 export class Campaign {
@@ -158,8 +159,7 @@ export class Campaign {
    */
   refuseUnlessSendable(): void {
     this.refuseUnlessAllowed('send');
-    if (this.closingSince !== null)
-      throw new UnavailableError('The failed sending is still being ended.', STOPPING_SECONDS);
+    this.refuseWhileClosing(NOTICED_SECONDS);
   }
 
   /** `send`: from now on the audience is frozen and the worker has it. */
@@ -192,17 +192,25 @@ export class Campaign {
     this.updatedAt = now;
   }
 
-  /** Nobody gets it from now on. The worker ends what is open. */
+  /** Ends it: nobody gets it from now on, and the worker ends the open deliveries. */
   cancel(now: Date): UnboundEmails {
     this.refuseUnlessAllowed('cancel');
     return this.end('CANCELLED', now);
   }
 
-  /** It cannot go on. Null when it had ended already. */
+  /** Ends it because it cannot go on. Null when it had ended already. */
   fail(reason: string, now: Date): UnboundEmails | null {
     if (this.status !== 'SCHEDULED' && !UNDER_WAY.includes(this.status)) return null;
     this.failureReason = reason;
     return this.end('FAILED', now);
+  }
+
+  /** Puts it away for good: from now on it can only be looked at. Throws as `send` does. */
+  archive(now: Date): void {
+    this.refuseUnlessAllowed('archive');
+    this.refuseWhileClosing(CLOSED_SECONDS);
+    this.status = 'ARCHIVED';
+    this.updatedAt = now;
   }
 
   /** `retry-failed`: so many deliveries are to be put back. */
@@ -214,6 +222,11 @@ export class Campaign {
     this.retryEmails = usagePeriod === null ? 0 : recipients;
     this.completedAt = null;
     this.updatedAt = now;
+  }
+
+  private refuseWhileClosing(retryAfterSeconds: number): void {
+    if (this.closingSince === null) return;
+    throw new UnavailableError('The worker is still ending deliveries of this campaign.', retryAfterSeconds);
   }
 
   private end(status: 'CANCELLED' | 'FAILED', now: Date): UnboundEmails {

@@ -1,74 +1,99 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import type { Page, PageRequest, ProjectScope } from '#kernel';
+import { type Kysely, sql } from 'kysely';
+import { TopicsQuery } from '#audience';
+import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { CampaignStatus, PreSendStatus, SendStrategy } from './campaign.js';
+import type { MessagingTables } from '../messaging-tables.js';
+import { type Campaign, type CampaignStatus, isCampaignKey } from './campaign.js';
 
-/** A campaign as lists and single reads show it. */
-export interface CampaignRow {
-  readonly id: string;
-  readonly campaignKey: string;
-  readonly name: string;
-  readonly subject: string;
-  readonly previewText: string | null;
-  readonly contentJson: string | null;
-  readonly contentText: string | null;
-  readonly status: CampaignStatus;
-  readonly sendStrategy: SendStrategy | null;
-  readonly topicIds: string[];
-  readonly segmentIds: string[];
-  readonly estimatedRecipientCount: number | null;
-  readonly estimatedAt: Date | null;
-  readonly scheduledAt: Date | null;
-  readonly completedAt: Date | null;
-  readonly fromEmail: string | null;
-  readonly fromName: string | null;
-  readonly replyTo: string | null;
-  readonly preSendScore: number | null;
-  readonly preSendStatus: PreSendStatus | null;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+const COLUMNS = [
+  'id',
+  'campaignKey',
+  'name',
+  'subject',
+  'previewText',
+  'contentJson',
+  'contentText',
+  'status',
+  'sendStrategy',
+  'topicIds',
+  'segmentIds',
+  'estimatedRecipientCount',
+  'estimatedAt',
+  'scheduledAt',
+  'completedAt',
+  'fromEmail',
+  'fromName',
+  'replyTo',
+  'preSendScore',
+  'preSendStatus',
+  'createdAt',
+  'updatedAt',
+] as const;
+
+/** A campaign as lists show it. */
+export type CampaignRow = Pick<Campaign, (typeof COLUMNS)[number]>;
 
 export interface CampaignFilter {
   readonly status?: CampaignStatus | undefined;
   readonly topicKey?: string | undefined;
 }
 
-const COLUMNS = sql`
-  c.id, c.campaign_key as "campaignKey", c.name, c.subject, c.preview_text as "previewText",
-  c.content_json as "contentJson", c.content_text as "contentText", c.status, c.send_strategy as "sendStrategy",
-  c.topic_ids as "topicIds", c.segment_ids as "segmentIds", c.estimated_recipient_count as "estimatedRecipientCount",
-  c.estimated_at as "estimatedAt", c.reply_to as "replyTo",
-  c.scheduled_at as "scheduledAt", c.completed_at as "completedAt", c.from_email as "fromEmail",
-  c.from_name as "fromName", c.pre_send_score as "preSendScore", c.pre_send_status as "preSendStatus",
-  c.created_at as "createdAt", c.updated_at as "updatedAt"
-`;
+/** Those of a project that are not deleted. */
+function campaignsOf(tables: Kysely<MessagingTables>, { environmentId }: ProjectScope) {
+  return tables
+    .selectFrom('messaging.campaigns')
+    .where('environmentId', '=', environmentId)
+    .where('deletedAt', 'is', null);
+}
 
+/** The campaign of this key; throws `NotFoundError` when none can have it. */
+export function campaignNamed(tables: Kysely<MessagingTables>, scope: ProjectScope, campaignKey: string) {
+  if (!isCampaignKey(campaignKey)) throw new NotFoundError();
+  return campaignsOf(tables, scope).where('campaignKey', '=', campaignKey);
+}
+
+/** The campaign of this id if it was sent, with the partition of its deliveries, `2026-03-01`. */
+export function sentCampaign(tables: Kysely<MessagingTables>, scope: ProjectScope, id: string) {
+  return campaignsOf(tables, scope)
+    .where('id', '=', id)
+    .where('queuedAt', 'is not', null)
+    .select(['id', 'campaignKey', 'name', 'subject', 'queuedAt'])
+    .select(sql<string>`to_char(queued_at at time zone 'UTC', 'YYYY-MM-DD')`.as('queuedOn'))
+    .$narrowType<{ queuedAt: Date }>();
+}
+
+/** Lists campaigns. */
 @Injectable()
 export class CampaignsQuery {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+  ) {}
 
-  /** Newest first. `topicId` is looked up by the caller, who knows topics. */
-  list(
+  /** Newest first. Those of a topic that there is not are none. */
+  async list(
     scope: ProjectScope,
     { page, size }: PageRequest,
-    filter: { readonly status?: CampaignStatus | undefined; readonly topicId?: string | undefined },
+    { status, topicKey }: CampaignFilter,
   ): Promise<Page<CampaignRow>> {
-    const where = sql`
-      c.environment_id = ${scope.environmentId} and c.deleted_at is null
-      ${filter.status === undefined ? sql`` : sql`and c.status = ${filter.status}`}
-      ${filter.topicId === undefined ? sql`` : sql`and ${filter.topicId}::uuid = any(c.topic_ids)`}
-    `;
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<CampaignRow>`
-        select ${COLUMNS} from messaging.campaigns c where ${where}
-        order by c.created_at desc, c.id desc limit ${size} offset ${page * size}
-      `.execute(db);
-      const total = await sql<{ total: number }>`
-        select count(*) as total from messaging.campaigns c where ${where}
-      `.execute(db);
-      return { items: rows, totalElements: total.rows[0]?.total ?? 0 };
+    const topicId = topicKey === undefined ? undefined : await this.topics.idOf(scope, topicKey);
+    if (topicId === null) return { items: [], totalElements: 0 };
+    return this.database.transaction(scope, async () => {
+      const campaigns = campaignsOf(this.database.tables(), scope)
+        .$if(status !== undefined, (query) => query.where('status', '=', status!))
+        .$if(topicId !== undefined, (query) => query.where(sql<boolean>`${topicId}::uuid = any(topic_ids)`));
+      const items = await campaigns
+        .select(COLUMNS)
+        .orderBy('createdAt', 'desc')
+        .orderBy('id', 'desc')
+        .limit(size)
+        .offset(page * size)
+        .execute();
+      const { total } = await campaigns
+        .select(({ fn }) => fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow();
+      return { items, totalElements: total };
     });
   }
 }

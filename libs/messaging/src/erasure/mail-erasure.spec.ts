@@ -124,9 +124,7 @@ describe('erasure from mail', () => {
     const addressDigest = get(AddressDigests).of(scope, address.key).toString('hex');
     await context
       .get(Database)
-      .transaction(scope, ({ db }) =>
-        get(MailErasureService).erase(scope, db, { subscriberId: id, addressDigest }),
-      );
+      .transaction(scope, () => get(MailErasureService).erase(scope, { subscriberId: id, addressDigest }));
   }
 
   const deliveries = (ids: readonly string[]) =>

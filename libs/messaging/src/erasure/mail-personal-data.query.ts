@@ -29,11 +29,11 @@ export class MailPersonalDataQuery {
 
   of(scope: ProjectScope, { address, subscriberId }: MailPerson): Promise<MailPersonalData> {
     const { environmentId } = scope;
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
+      const tables = this.database.tables();
       const deliveries = await sql<Record<string, unknown>>`
-        select d.id, d.kind, c.campaign_key as "campaignKey", d.address, d.message_id as "messageId", d.state, d.reason,
-          d.attempt as attempts, d.last_error as "lastError", d.created_at as "createdAt", d.sent_at as "sentAt",
-          d.bounced_at as "bouncedAt"
+        select d.id, d.kind, c.campaign_key, d.address, d.message_id, d.state, d.reason, d.attempt as attempts,
+          d.last_error, d.created_at, d.sent_at, d.bounced_at
         from (
           select * from messaging.deliveries where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
           union all
@@ -42,24 +42,23 @@ export class MailPersonalDataQuery {
         ) d
         left join messaging.campaigns c on c.id = d.source_id
         order by d.created_at, d.id
-      `.execute(db);
+      `.execute(tables);
       const deliveryEvents = await sql<Record<string, unknown>>`
-        select e.type, e.occurred_at as "occurredAt", e.delivery_id as "deliveryId"
+        select e.type, e.occurred_at, e.delivery_id
         from messaging.delivery_events e
         where e.environment_id = ${environmentId} and e.subscriber_id = ${subscriberId} order by e.occurred_at, e.id
-      `.execute(db);
+      `.execute(tables);
       const automationRuns = await sql<Record<string, unknown>>`
-        select r.id, a.automation_key as "automationKey", r.status, r.entered_at as "enteredAt",
-          r.finished_at as "finishedAt", d.data
+        select r.id, a.automation_key, r.status, r.entered_at, r.finished_at, d.data
         from messaging.automation_runs r join messaging.automations a on a.number = r.automation_number
         left join messaging.automation_run_data d on d.run_id = r.id
         where r.environment_id = ${environmentId} and r.subscriber_id = ${subscriberId} order by r.entered_at, r.id
-      `.execute(db);
+      `.execute(tables);
       const testInbox = await sql<Record<string, unknown>>`
-        select m.id, m.kind, m.to_address as "to", m.subject, m.received_at as "receivedAt", convert_from(m.raw, 'UTF8') as raw
+        select m.id, m.kind, m.to_address as "to", m.subject, m.received_at, convert_from(m.raw, 'UTF8') as raw
         from messaging.test_inbox_messages m
         where m.environment_id = ${environmentId} and m.to_key = ${address.key} order by m.received_at, m.id
-      `.execute(db);
+      `.execute(tables);
       return {
         deliveries: deliveries.rows,
         deliveryEvents: deliveryEvents.rows,

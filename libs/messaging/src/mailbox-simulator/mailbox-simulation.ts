@@ -14,3 +14,17 @@ export function mailboxBehaviour(address: string): MailboxBehaviour | null {
   const local = address.slice(0, address.lastIndexOf('@')).split('+', 1)[0]?.toLowerCase();
   return MAILBOX_BEHAVIOURS.find((behaviour) => behaviour === local) ?? null;
 }
+
+/** A mail whose mailbox is simulated, and was accepted. */
+export interface Simulation {
+  readonly deliveryId: string;
+  readonly behaviour: MailboxBehaviour;
+  readonly environmentId: number;
+  /** Null for an automation's mail. */
+  readonly campaignId: string | null;
+  /** The campaign, or the step of somebody's run. */
+  readonly sourceId: string;
+  /** The partition of the delivery, `YYYY-MM-DD`. */
+  readonly queuedOn: string;
+  readonly state: string;
+}

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
-import type { Sql } from '#platform';
-import { mailboxBehaviour } from './mailbox-simulation.js';
+import type { Database } from '#platform';
+import type { MessagingTables } from '../messaging-tables.js';
+import { mailboxBehaviour, type Simulation } from './mailbox-simulation.js';
 
 /** NOTIFY channel on which workers hear that there is a mailbox to simulate. */
 export const SIMULATIONS_CHANNEL = 'mailwright_simulations';
@@ -13,16 +14,30 @@ interface KeptMail {
 
 /** Notes, in the transaction that keeps a mail in the test inbox, what its mailbox is to do with it. */
 export async function noteSimulation(
-  db: Sql,
+  database: Database,
   { deliveryId, environmentId, to }: KeptMail,
-  now: Date,
+  createdAt: Date,
 ): Promise<void> {
   const behaviour = mailboxBehaviour(to);
   if (behaviour === null) return;
-  await sql`
-    insert into messaging.mailbox_simulations (delivery_id, environment_id, behaviour, created_at)
-    values (${deliveryId}, ${environmentId}, ${behaviour}, ${now})
-    on conflict (delivery_id) do nothing
-  `.execute(db);
-  await sql`select pg_notify(${SIMULATIONS_CHANNEL}, '')`.execute(db);
+  const tables = database.tables<MessagingTables>();
+  await tables
+    .insertInto('messaging.mailbox_simulations')
+    .values({ deliveryId, environmentId, behaviour, createdAt })
+    .onConflict((conflict) => conflict.column('deliveryId').doNothing())
+    .execute();
+  await sql`select pg_notify(${SIMULATIONS_CHANNEL}, '')`.execute(tables);
+}
+
+/** Removes the note. False when another worker has done so, or the mail was not sent after all. */
+export async function takeSimulation(
+  database: Database,
+  { deliveryId, state }: Simulation,
+): Promise<boolean> {
+  const { numDeletedRows } = await database
+    .tables<MessagingTables>()
+    .deleteFrom('messaging.mailbox_simulations')
+    .where('deliveryId', '=', deliveryId)
+    .executeTakeFirst();
+  return numDeletedRows === 1n && state === 'SENT';
 }

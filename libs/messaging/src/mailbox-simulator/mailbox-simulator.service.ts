@@ -3,7 +3,9 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import { Database, describeError, LOGGER, Loop, Notifications } from '#platform';
 import { SIMULATIONS_CHANNEL } from './mailbox-simulations.query.js';
-import { SimulatedMailbox, type Simulation } from './simulated-mailbox.service.js';
+import type { Simulation } from './mailbox-simulation.js';
+import { SimulatedAnswers } from './simulated-answers.service.js';
+import { SimulatedReader } from './simulated-reader.service.js';
 
 const LOOK_EVERY_MS = 10_000;
 const ACCEPTED_SOON_MS = 50;
@@ -11,7 +13,7 @@ const AT_ONCE = 200;
 
 /**
  * Lets the mailboxes of simulated addresses act on the mails of the test environment that they accepted. There is a
- * note for each in messaging.mailbox_simulations, so that none is forgotten when a worker dies.
+ * note for each in messaging.mailbox_simulations, which outlives a worker that dies.
  */
 @Injectable()
 export class MailboxSimulator {
@@ -22,7 +24,8 @@ export class MailboxSimulator {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Notifications) private readonly notifications: Notifications,
-    @Inject(SimulatedMailbox) private readonly mailbox: SimulatedMailbox,
+    @Inject(SimulatedReader) private readonly reader: SimulatedReader,
+    @Inject(SimulatedAnswers) private readonly answers: SimulatedAnswers,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#loop = new Loop(
@@ -43,7 +46,7 @@ export class MailboxSimulator {
     await this.#loop.stop();
   }
 
-  /** All whose acceptance is recorded by now; looks again soon for those whose is not. */
+  /** Simulates all mails that are recorded as accepted by now, and looks again soon for the rest. */
   async pass(): Promise<void> {
     for (;;) {
       const { ready, isWaiting } = await this.#due();
@@ -55,12 +58,12 @@ export class MailboxSimulator {
     }
   }
 
-  /** One that fails does not keep the others, and is tried again with the next look. */
+  /** One that fails does not hold up the others; it is tried again at the next pass. */
   async #actAll(simulations: readonly Simulation[]): Promise<number> {
     let failures = 0;
     for (const simulation of simulations) {
       try {
-        await this.mailbox.act(simulation);
+        await this.#act(simulation);
       } catch (error) {
         failures += 1;
         this.logger.error({ error: describeError(error) }, 'simulating a mailbox failed');
@@ -69,22 +72,30 @@ export class MailboxSimulator {
     return failures;
   }
 
+  #act(simulation: Simulation): Promise<void> {
+    const { behaviour } = simulation;
+    return behaviour === 'opened' || behaviour === 'clicked'
+      ? this.reader.look(simulation, behaviour)
+      : this.answers.answer(simulation, behaviour);
+  }
+
   #due(): Promise<{ ready: Simulation[]; isWaiting: boolean }> {
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
+      const tables = this.database.tables();
       const ready = await sql<Simulation>`
-        select s.delivery_id as "deliveryId", s.behaviour, s.environment_id as "environmentId",
-          case when d.kind = 'CAMPAIGN' then d.source_id end as "campaignId", d.source_id as "sourceId", d.queued_on as "queuedOn", d.state
+        select s.delivery_id, s.behaviour, s.environment_id,
+          case when d.kind = 'CAMPAIGN' then d.source_id end as campaign_id, d.source_id, d.queued_on, d.state
         from messaging.mailbox_simulations s
         cross join lateral (select * from messaging.deliveries d where d.id = s.delivery_id) d
         where d.finished_at is not null order by s.created_at limit ${AT_ONCE}
-      `.execute(db);
+      `.execute(tables);
       const waiting = await sql<{ is: boolean }>`
         select exists (
           select from messaging.mailbox_simulations s
           cross join lateral (select d.finished_at from messaging.deliveries d where d.id = s.delivery_id) d
           where d.finished_at is null
         ) as is
-      `.execute(db);
+      `.execute(tables);
       return { ready: ready.rows, isWaiting: waiting.rows[0]?.is === true };
     });
   }

@@ -422,8 +422,8 @@ describe('people in automations', () => {
       const ada = await fixture.person();
       await fixture.enter(id, ada.email, { order: 17 });
       await fixture.run();
-      await get(Database).transaction(fixture.scope, ({ db }) =>
-        get(MailErasureService).erase(fixture.scope, db, { subscriberId: ada.id, addressDigest: '00' }),
+      await get(Database).transaction(fixture.scope, () =>
+        get(MailErasureService).erase(fixture.scope, { subscriberId: ada.id, addressDigest: '00' }),
       );
       await fixture.later(DAY);
       const [execution] = await fixture.executions(id);

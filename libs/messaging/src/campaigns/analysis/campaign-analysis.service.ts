@@ -9,7 +9,7 @@ import {
   warningChecks,
 } from '#deliverability';
 import type { Campaign } from '../campaign.js';
-import { CampaignAudienceQuery } from './campaign-audience.query.js';
+import { CampaignAudienceQuery } from '../campaign-audience.query.js';
 import { ContentReviews } from './content-reviews.service.js';
 import { type AudienceOutlook, DestinationOutlook } from './destination-outlook.service.js';
 import { Senders } from '../senders/senders.service.js';
@@ -37,8 +37,9 @@ export class CampaignAnalysisService {
     @Inject(SendingReadiness) private readonly readiness: SendingReadiness,
   ) {}
 
-  /** Has at hand what `analyse` would wait for, for content and DNS: no transaction that holds a lock does. */
+  /** Fetches ahead what `analyse` would wait for, content and DNS, so that no transaction that holds a lock waits for it. */
   async prepare(scope: ProjectScope, campaign: Campaign): Promise<void> {
+    if (!campaign.allows('change')) return;
     const from = await this.senders.of(scope, campaign);
     if (from === null) return;
     await this.readiness.lookAhead(scope, from.sender.domain);

@@ -13,10 +13,10 @@ import type { Campaign } from '../campaign.js';
 import { notReviewed, type ReviewedContent } from '../../content/review/content-review.js';
 import type { SampleMail } from '../../content/review/html-part-size.js';
 
-/** Of the sample: the same for equal content, so that it is looked at once. */
+/** The recipient of the sample: always the same, so that equal content is reviewed once. */
 const NOBODY = '00000000-0000-7000-8000-000000000000';
 
-/** Has a campaign's content looked at, as the pre-send checks need it. */
+/** Reviews a campaign's content for the pre-send checks. */
 @Injectable()
 export class ContentReviews {
   constructor(
@@ -26,7 +26,7 @@ export class ContentReviews {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The same content is looked at once: who holds a lock asks for it before. */
+  /** Reviews the same content once, so ask before taking a lock. */
   async review(scope: ProjectScope, campaign: Campaign, project: Project): Promise<ReviewedContent> {
     const definitions = await this.customFields.definitions(scope);
     const { name, campaignKey: key, subject, previewText, contentJson, contentText } = campaign;

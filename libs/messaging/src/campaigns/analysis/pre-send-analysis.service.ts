@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Campaign } from '../campaign.js';
@@ -18,29 +17,18 @@ export class PreSendAnalysisService {
 
   /** The analysis; a campaign that can still be changed keeps its verdict and who would receive it. */
   async of(scope: ProjectScope, campaignKey: string): Promise<CampaignAnalysis> {
-    const campaign = await this.database.transaction(scope, (tx) =>
-      this.campaigns.named(scope, tx, campaignKey),
-    );
+    const campaign = await this.campaigns.named(scope, campaignKey);
     const now = this.clock.now();
     const analysis = await this.analysis.analyse(scope, campaign, now);
     if (campaign.allows('change')) await this.#keep(scope, campaign, analysis, now);
     return analysis;
   }
 
-  /** Unless it was changed while it was looked at: `updated_at` tells. */
-  async #keep(
-    scope: ProjectScope,
-    { id, updatedAt }: Campaign,
-    { score, status, recipients }: CampaignAnalysis,
-    now: Date,
-  ) {
-    await this.database.transaction(scope, ({ db }) =>
-      sql`
-        update messaging.campaigns
-        set pre_send_score = ${score}, pre_send_status = ${status}, estimated_recipient_count = ${recipients},
-          estimated_at = ${now}
-        where id = ${id} and environment_id = ${scope.environmentId} and updated_at = ${updatedAt}
-      `.execute(db),
-    );
+  /** Unless an author has changed it meanwhile. */
+  #keep(scope: ProjectScope, { id, updatedAt }: Campaign, analysis: CampaignAnalysis, now: Date) {
+    return this.database.transaction(scope, async () => {
+      const campaign = await this.campaigns.lockById(scope, id);
+      if (campaign?.updatedAt.getTime() === updatedAt.getTime()) campaign.judge(analysis, now);
+    });
   }
 }

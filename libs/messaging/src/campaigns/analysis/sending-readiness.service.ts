@@ -26,7 +26,7 @@ export class SendingReadiness {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Has at hand what `of` would ask DNS for. */
+  /** Fetches ahead what `of` would ask DNS for. */
   async lookAhead(scope: ProjectScope, host: string): Promise<void> {
     const domain = await this.domains.ofScope(scope);
     if (domain !== null) await this.#alignment(scope, host, domain);

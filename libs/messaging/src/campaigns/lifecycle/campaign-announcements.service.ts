@@ -3,7 +3,7 @@ import type { ProjectScope } from '#kernel';
 import { Announcer } from '#platform';
 import type { Campaign } from '../campaign.js';
 
-/** What is told of a campaign. */
+/** The fields of a campaign that its webhooks carry. */
 export type ToldCampaign = Pick<
   Campaign,
   | 'id'
@@ -16,7 +16,7 @@ export type ToldCampaign = Pick<
   | 'completedAt'
 >;
 
-/** Tells the world outside how campaigns go, each step in the transaction in which it is taken. */
+/** Announces campaigns' changes of state to webhooks, in the transaction that makes them. */
 @Injectable()
 export class CampaignAnnouncements {
   constructor(@Inject(Announcer) private readonly announcer: Announcer) {}

@@ -25,15 +25,15 @@ export class CampaignRetryService {
    * there are none. `PreSendRejectedError` when the period has no e-mails left for them.
    */
   retryFailed(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
-    return this.database.transaction(scope, async (tx) => {
-      const campaign = await this.campaigns.lock(scope, tx, campaignKey);
+    return this.database.transaction(scope, async () => {
+      const campaign = await this.campaigns.lock(scope, campaignKey);
       campaign.refuseUnlessAllowed('retryFailed');
       const recipients = await this.failed.count(scope, campaign);
       if (recipients === 0) return campaign;
       const now = this.clock.now();
       const usagePeriod = scope.environment === 'TEST' ? null : await this.#reserve(scope, recipients, now);
       campaign.retryFailed({ recipients, usagePeriod }, now);
-      await publish(tx.db, scope, CampaignRetried({ campaignId: campaign.id }));
+      await publish(this.database, scope, CampaignRetried({ campaignId: campaign.id }));
       return campaign;
     });
   }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { EmailQuota } from '#billing';
 import { type PreSendCheck, quotaMessage, summarise } from '#deliverability';
-import { type Config, CONFIG, publish, type Transaction } from '#platform';
+import { type Config, CONFIG, Database, publish } from '#platform';
 import type { Campaign } from '../campaign.js';
 import { CampaignAnalysisService, type CampaignAnalysis } from '../analysis/campaign-analysis.service.js';
 import { CampaignAnnouncements } from './campaign-announcements.service.js';
@@ -12,6 +12,7 @@ import { CampaignQueued } from '../campaign.events.js';
 @Injectable()
 export class CampaignStarter {
   constructor(
+    @Inject(Database) private readonly database: Database,
     @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
     @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
@@ -22,22 +23,27 @@ export class CampaignStarter {
    * Checks a campaign that the caller has locked, sets its e-mails aside and queues it, all in the caller's
    * transaction. When the analysis that it resolves to is FAILED, nothing but the verdict has changed.
    */
-  async start(
-    scope: ProjectScope,
-    tx: Transaction,
-    campaign: Campaign,
-    now: Date,
-  ): Promise<CampaignAnalysis> {
+  async start(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
     campaign.refuseUnlessSendable();
     const found = await this.analysis.analyse(scope, campaign, now);
-    const analysis = found.status === 'FAILED' ? found : await this.#queue(scope, tx, campaign, found, now);
+    const analysis = found.status === 'FAILED' ? found : await this.#queue(scope, campaign, found, now);
     campaign.judge(analysis, now);
+    return analysis;
+  }
+
+  /** The same for its `scheduledAt`: it is checked once more when its time has come. */
+  async schedule(scope: ProjectScope, campaign: Campaign, now: Date): Promise<CampaignAnalysis> {
+    campaign.refuseUnlessSchedulable(now);
+    const analysis = await this.analysis.analyse(scope, campaign, now);
+    campaign.judge(analysis, now);
+    if (analysis.status === 'FAILED') return analysis;
+    campaign.schedule(now);
+    await this.announcements.tell(scope, 'campaign.scheduled', campaign);
     return analysis;
   }
 
   async #queue(
     scope: ProjectScope,
-    tx: Transaction,
     campaign: Campaign,
     analysis: CampaignAnalysis,
     now: Date,
@@ -54,7 +60,7 @@ export class CampaignStarter {
         return { ...analysis, ...summarise(withoutQuota(analysis.checks, recipients, remaining)) };
       campaign.queue({ recipients, usagePeriod: periodStart }, now, AMBIGUOUS_POLICY);
     }
-    await publish(tx.db, scope, CampaignQueued({ campaignId: campaign.id }));
+    await publish(this.database, scope, CampaignQueued({ campaignId: campaign.id }));
     await this.announcements.tell(scope, 'campaign.queued', campaign);
     return analysis;
   }

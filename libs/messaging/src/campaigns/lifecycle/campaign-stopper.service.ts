@@ -1,25 +1,43 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { ProjectScope } from '#kernel';
+import { Clock, type ProjectScope } from '#kernel';
 import { EmailQuota } from '#billing';
-import { publish, type Transaction } from '#platform';
+import { Database, publish } from '#platform';
 import type { Campaign } from '../campaign.js';
 import type { UnboundEmails } from '../campaign-draft.js';
 import { CampaignStopped } from '../campaign.events.js';
+import { CampaignAnnouncements } from './campaign-announcements.service.js';
 
-/** What follows when a campaign ends before everybody has it. */
+/** Ends campaigns before everybody has them, in the open transaction that has them locked. */
 @Injectable()
 export class CampaignStopper {
-  constructor(@Inject(EmailQuota) private readonly quota: EmailQuota) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(EmailQuota) private readonly quota: EmailQuota,
+    @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
 
-  /** Gives unbound e-mails back and has the worker end what is open, in the transaction that ended the campaign. */
-  async stop(
+  cancel(scope: ProjectScope, campaign: Campaign): Promise<void> {
+    return this.#stop(scope, campaign, campaign.cancel(this.clock.now()));
+  }
+
+  /** False when it had ended already. */
+  async fail(scope: ProjectScope, campaign: Campaign, reason: string): Promise<boolean> {
+    const unbound = campaign.fail(reason, this.clock.now());
+    if (unbound === null) return false;
+    await this.#stop(scope, campaign, unbound);
+    await this.announcements.failed(scope, campaign, reason);
+    return true;
+  }
+
+  /** Gives unbound e-mails back and has the worker end the open deliveries. */
+  async #stop(
     scope: ProjectScope,
-    tx: Transaction,
     campaign: Campaign,
     { usagePeriod, emails }: UnboundEmails,
   ): Promise<void> {
     if (usagePeriod !== null) await this.quota.settle(scope, usagePeriod, { used: 0, released: emails });
     if (campaign.closingSince !== null)
-      await publish(tx.db, scope, CampaignStopped({ campaignId: campaign.id }));
+      await publish(this.database, scope, CampaignStopped({ campaignId: campaign.id }));
   }
 }

@@ -16,17 +16,17 @@ export class FailedDeliveriesQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   count(scope: ProjectScope, campaign: SentCampaign): Promise<number> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ count: number }>`
         select count(*) from messaging.deliveries d where ${temporarilyFailed(campaign)}
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows[0]?.count ?? 0;
     });
   }
 
-  /** Puts a chunk of those that ended until `from` back, as new ones of that moment; resolves to how many it were. */
+  /** Queues a chunk of those that ended until `from` again, as new ones of that moment; resolves to how many. */
   putBack(scope: ProjectScope, campaign: SentCampaign, from: Date): Promise<number> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { numAffectedRows } = await sql`
         with failed as materialized (
           select d.id, d.queued_on from messaging.deliveries d
@@ -36,7 +36,7 @@ export class FailedDeliveriesQuery {
         update messaging.deliveries d set state = 'PENDING', attempt = 0, reason = null, last_error = null,
           created_at = ${from}, next_attempt_at = ${from}, due_since = null, finished_at = null
         from failed where d.id = failed.id and d.queued_on = failed.queued_on
-      `.execute(db);
+      `.execute(this.database.tables());
       return Number(numAffectedRows ?? 0n);
     });
   }

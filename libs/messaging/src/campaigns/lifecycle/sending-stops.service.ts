@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
 
 /** Whether a project's live sending is stopped for its bounces or complaints. */
 @Injectable()
@@ -13,12 +13,15 @@ export class SendingStops {
 
   /** Why it is stopped; null when it is not. */
   reasonOf(scope: ProjectScope): Promise<string | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ reason: string }>`
-        select reason from messaging.sending_stops
-        where environment_id = ${scope.environmentId} and resumed_at is null
-      `.execute(db);
-      return rows[0]?.reason ?? null;
+    return this.database.transaction(scope, async () => {
+      const stop = await this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.sending_stops')
+        .select('reason')
+        .where('environmentId', '=', scope.environmentId)
+        .where('resumedAt', 'is', null)
+        .executeTakeFirst();
+      return stop?.reason ?? null;
     });
   }
 
@@ -27,12 +30,15 @@ export class SendingStops {
    * not held against it any more. False when it was not stopped.
    */
   resume(scope: ProjectScope): Promise<boolean> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { numAffectedRows } = await sql`
-        update messaging.sending_stops set resumed_at = ${this.clock.now()}
-        where environment_id = ${scope.environmentId} and resumed_at is null
-      `.execute(db);
-      return numAffectedRows === 1n;
+    return this.database.transaction(scope, async () => {
+      const { numUpdatedRows } = await this.database
+        .tables<MessagingTables>()
+        .updateTable('messaging.sending_stops')
+        .set({ resumedAt: this.clock.now() })
+        .where('environmentId', '=', scope.environmentId)
+        .where('resumedAt', 'is', null)
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
     });
   }
 }

@@ -1,16 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { describeError, LOGGER, Loop } from '#platform';
+import { CampaignAnalysisService } from '../analysis/campaign-analysis.service.js';
+import { CampaignRepository } from '../campaign.repository.js';
 import { ScheduledCampaignsService } from './scheduled-campaigns.service.js';
 import { type DueCampaign, ScheduledCampaignsQuery } from './scheduled-campaigns.query.js';
 
-/** How late a campaign may begin because nobody looked. */
+/** How long a due campaign waits for the next look, at most. */
 const POLL_MS = 500;
 const BATCH = 100;
 
 /**
  * Starts campaigns when their time has come. Every worker runs one; the row's lock lets one of them start each
- * campaign. The table is asked, not a timer, so that a time which passed while everything was down is seen.
+ * campaign. The table is asked, not a timer, so that one whose time passed while everything was down is found.
  */
 @Injectable()
 export class CampaignScheduler {
@@ -18,6 +20,8 @@ export class CampaignScheduler {
 
   constructor(
     @Inject(ScheduledCampaignsQuery) private readonly scheduled: ScheduledCampaignsQuery,
+    @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
+    @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
     @Inject(ScheduledCampaignsService) private readonly starting: ScheduledCampaignsService,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
@@ -36,14 +40,17 @@ export class CampaignScheduler {
     return this.#loop.stop();
   }
 
-  /** Starts all that are due. One that cannot be started now does not keep the others; it is tried again. */
+  /** Starts all that are due. One that cannot be started does not hold up the others; it is tried again. */
   async pass(): Promise<void> {
     for (const due of await this.scheduled.due(BATCH)) await this.#start(due);
   }
 
   async #start({ id, scope }: DueCampaign): Promise<void> {
     try {
-      await this.starting.start(scope, id);
+      const waiting = await this.campaigns.scheduled(scope, id);
+      if (waiting !== null) await this.analysis.prepare(scope, waiting);
+      const reason = await this.starting.start(scope, id);
+      if (reason !== null) this.logger.error({ campaignId: id, reason }, 'a scheduled campaign failed');
     } catch (error) {
       this.logger.error(
         { campaignId: id, error: describeError(error) },

@@ -10,6 +10,8 @@ import { CampaignSendingService } from '../lifecycle/campaign-sending.service.js
 import { CampaignsService } from '../campaigns.service.js';
 import { PreSendRejectedError, ScheduleMissingError } from '../campaign.errors.js';
 import { ScheduledCampaignsQuery } from './scheduled-campaigns.query.js';
+import { CampaignAnalysisService } from '../analysis/campaign-analysis.service.js';
+import { CampaignRepository } from '../campaign.repository.js';
 import { ScheduledCampaignsService } from './scheduled-campaigns.service.js';
 
 const HOUR = 60 * MINUTE;
@@ -109,6 +111,8 @@ describe('scheduled campaigns', () => {
       () =>
         new CampaignScheduler(
           fixture.get(ScheduledCampaignsQuery),
+          fixture.get(CampaignRepository),
+          fixture.get(CampaignAnalysisService),
           fixture.get(ScheduledCampaignsService),
           pino({ level: 'silent' }),
         ),

@@ -1,5 +1,6 @@
 import { ratesOf } from '../statistics/campaign-statistics.js';
-import type { DomainFacts, HourFacts, LinkFacts, ReportFacts } from '../statistics/report-facts.js';
+import type { LinkClicks } from '../statistics/link-clicks.query.js';
+import type { DomainFacts, HourFacts, ReportFacts } from '../statistics/report-facts.js';
 import { compare, isClearlyAbove, type Proportion, proportion, wilson, zOf } from './proportion.js';
 
 /** Below it, neither links nor hours are told apart. */
@@ -14,12 +15,12 @@ const MOST_DOMAINS = 3;
 export const COMPLAINT_LIMIT = 0.001;
 
 export interface RankedLinks {
-  readonly best: LinkFacts;
-  readonly second: LinkFacts | null;
+  readonly best: LinkClicks;
+  readonly second: LinkClicks | null;
   /** Whether the best is ahead of the second without doubt. */
   readonly isClear: boolean;
   /** The last one, if it is behind the best without doubt. */
-  readonly worst: LinkFacts | null;
+  readonly worst: LinkClicks | null;
 }
 
 /** Null when there is nothing to rank or too few clicks. */
@@ -27,7 +28,7 @@ export function rankedLinks({ links, clickers }: ReportFacts): RankedLinks | nul
   const sorted = links.toSorted((a, b) => b.clickers - a.clickers || (a.url < b.url ? -1 : 1));
   const [best, second = null] = sorted;
   if (best === undefined || clickers < FEWEST_TO_RANK) return null;
-  const ofClickers = (link: LinkFacts) => proportion(link.clickers, clickers);
+  const ofClickers = (link: LinkClicks) => proportion(link.clickers, clickers);
   const last = sorted.length > 1 ? sorted.at(-1) : undefined;
   const isBehind = last !== undefined && isClearlyAbove(ofClickers(best), ofClickers(last));
   return {

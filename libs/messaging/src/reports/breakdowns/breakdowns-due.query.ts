@@ -1,14 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Environment, ProjectScope } from '#kernel';
-import { leaseDue, present, presentAnd, type Sql } from '#platform';
+import type { ProjectScope } from '#kernel';
+import { leaseDue, present, presentAnd, type Database } from '#platform';
 
 /** A campaign whose figures by link and provider are to be counted now. */
-export interface DueBreakdown {
+export interface DueBreakdown extends ProjectScope {
   readonly campaignId: string;
-  readonly tenantId: number;
-  readonly projectId: number;
-  readonly environmentId: number;
-  readonly environment: Environment;
 }
 
 /** When a campaign's figures are counted next: by themselves, and at the earliest when somebody looks. */
@@ -25,9 +21,9 @@ const MISSED_MS = 600_000;
 const LEASE_MS = 600_000;
 const AT_ONCE = 20;
 
-/** Has a campaign counted as soon as may be. */
+/** Has a campaign counted as soon as possible. */
 export async function bringForward(
-  db: Sql,
+  database: Database,
   { environmentId }: ProjectScope,
   campaignId: string,
   now: Date,
@@ -37,19 +33,25 @@ export async function bringForward(
     values (${campaignId}, ${environmentId}, ${now}, ${now})
     on conflict (campaign_id) do update set due_at = greatest(b.earliest_at, excluded.due_at)
       where b.due_at > greatest(b.earliest_at, excluded.due_at)
-  `.execute(db);
+  `.execute(database.tables());
 }
 
 /** Writes down when a campaign that was counted is counted next; nothing for one that nobody counts by itself. */
-export async function postpone(db: Sql, campaignId: string, { dueAt, earliestAt }: NextCount): Promise<void> {
+export async function postpone(
+  database: Database,
+  campaignId: string,
+  { dueAt, earliestAt }: NextCount,
+): Promise<void> {
   await sql`
     update messaging.breakdowns_due set due_at = ${dueAt}, earliest_at = ${earliestAt} where campaign_id = ${campaignId}
-  `.execute(db);
+  `.execute(database.tables());
 }
 
 /** For a campaign that is gone. */
-export async function forgetDue(db: Sql, campaignId: string): Promise<void> {
-  await sql`delete from messaging.breakdowns_due where campaign_id = ${campaignId}`.execute(db);
+export async function forgetDue(database: Database, campaignId: string): Promise<void> {
+  await sql`delete from messaging.breakdowns_due where campaign_id = ${campaignId}`.execute(
+    database.tables(),
+  );
 }
 
 /** Of a campaign `c` that has just ended and has no time to be counted yet. */
@@ -75,7 +77,7 @@ const DUE = leaseDue({
 });
 
 /** Those that are due, and large campaigns that have just ended; each is told again when nobody has counted it. */
-export async function takeDue(db: Sql): Promise<DueBreakdown[]> {
+export async function takeDue(database: Database): Promise<DueBreakdown[]> {
   const lease = presentAnd(LEASE_MS);
   const { rows } = await sql<DueBreakdown>`
     with ended as (
@@ -86,10 +88,9 @@ export async function takeDue(db: Sql): Promise<DueBreakdown[]> {
     ), taken as (
       ${DUE} returning campaign_id, environment_id
     )
-    select a.campaign_id as "campaignId", e.tenant_id as "tenantId", e.project_id as "projectId",
-      e.environment_id as "environmentId", e.environment
+    select a.campaign_id, e.*
     from (select * from ended union all select * from taken) a
       cross join lateral access.find_environment(a.environment_id) e
-  `.execute(db);
+  `.execute(database.tables());
   return rows;
 }

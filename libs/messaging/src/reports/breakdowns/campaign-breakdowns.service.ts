@@ -1,9 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database } from '#platform';
+import { sentCampaign } from '../../campaigns/campaigns.query.js';
 import { type LinkClicks, linkClicks } from '../statistics/link-clicks.query.js';
-import { type CampaignMails, type ProviderFigures, providerFigures } from '../statistics/provider-figures.query.js';
+import {
+  type CampaignMails,
+  type ProviderFigures,
+  providerFigures,
+} from '../statistics/provider-figures.query.js';
 import {
   bringForward,
   COUNTED_AT_ONCE,
@@ -61,40 +66,44 @@ export class CampaignBreakdowns {
 
   /** Null when a worker has not counted yet. */
   of(scope: ProjectScope, campaign: ShownCampaign): Promise<CampaignBreakdown | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const kept = await this.#kept(db, campaign.id);
+    return this.database.transaction(scope, async () => {
+      const kept = await this.#kept(campaign.id);
       if (kept?.isCurrent === true) return kept;
       if (campaign.totalSent <= COUNTED_AT_ONCE) {
-        return kept !== null && this.#isYoung(kept) ? kept : this.#current(scope, db, campaign);
+        return kept !== null && this.#isYoung(kept) ? kept : this.#current(scope, campaign);
       }
-      await bringForward(db, scope, campaign.id, this.clock.now());
+      await bringForward(this.database, scope, campaign.id, this.clock.now());
       return kept;
     });
   }
 
   /** Counts a campaign whose figures are not current, and says when it is due again; nothing of one that is gone. */
   count(scope: ProjectScope, campaignId: string): Promise<void> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const campaign = await brokenDownCampaign(scope, db, campaignId);
-      if (campaign === null) return forgetDue(db, campaignId);
-      const { milliseconds } = await this.#current(scope, db, campaign);
-      await postpone(db, campaign.id, this.#next(campaign, milliseconds));
+    return this.database.transaction(scope, async () => {
+      const campaign = await sentCampaign(this.database.tables(), scope, campaignId).executeTakeFirst();
+      if (campaign === undefined) return forgetDue(this.database, campaignId);
+      const { milliseconds } = await this.#current(scope, campaign);
+      await postpone(this.database, campaign.id, this.#next(campaign, milliseconds));
     });
   }
 
-  /** One counts, and who came meanwhile takes what it found. */
-  async #current(scope: ProjectScope, db: Sql, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
-    await sql`select pg_advisory_xact_lock(${COUNTING_LOCK}, hashtext(${campaign.id}))`.execute(db);
-    await sql`select pg_advisory_xact_lock_shared(${ERASURE_LOCK}, ${scope.environmentId}::int)`.execute(db);
-    const kept = await this.#kept(db, campaign.id);
-    return kept !== null && (kept.isCurrent || this.#isYoung(kept)) ? kept : this.#count(scope, db, campaign);
+  /** One transaction counts at a time; those that waited for it use its result. */
+  async #current(scope: ProjectScope, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
+    await sql`select pg_advisory_xact_lock(${COUNTING_LOCK}, hashtext(${campaign.id}))`.execute(
+      this.database.tables(),
+    );
+    await sql`select pg_advisory_xact_lock_shared(${ERASURE_LOCK}, ${scope.environmentId}::int)`.execute(
+      this.database.tables(),
+    );
+    const kept = await this.#kept(campaign.id);
+    return kept !== null && (kept.isCurrent || this.#isYoung(kept)) ? kept : this.#count(scope, campaign);
   }
 
-  async #kept(db: Sql, campaignId: string): Promise<KeptBreakdown | null> {
+  async #kept(campaignId: string): Promise<KeptBreakdown | null> {
     const { rows } = await sql<StoredBreakdown & { readonly currentVersion: string }>`
-      select version, links, providers, counted_at as "countedAt", milliseconds, ${versionOf(campaignId)} as "currentVersion"
+      select version, links, providers, counted_at, milliseconds, ${versionOf(campaignId)} as current_version
       from messaging.campaign_breakdowns where campaign_id = ${campaignId}
-    `.execute(db);
+    `.execute(this.database.tables());
     const [row] = rows;
     if (row === undefined) return null;
     const { version, currentVersion, ...kept } = row;
@@ -112,12 +121,14 @@ export class CampaignBreakdowns {
     return { dueAt: new Date(Math.max(earliest, doubled)), earliestAt: new Date(earliest) };
   }
 
-  async #count(scope: ProjectScope, db: Sql, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
+  async #count(scope: ProjectScope, campaign: BrokenDownCampaign): Promise<KeptBreakdown> {
     const [countedAt, began] = [this.clock.now(), performance.now()];
     // Looked up first: what changes while it is counted makes it out of date, at worst without need.
-    const { rows } = await sql<{ version: string }>`select ${versionOf(campaign.id)} as version`.execute(db);
-    const links = (await linkClicks(db, campaign)).slice(0, MOST_LINKS);
-    const providers = await providerFigures(scope, db, campaign, FEWEST_MAILS_OF_DOMAIN);
+    const { rows } = await sql<{ version: string }>`select ${versionOf(campaign.id)} as version`.execute(
+      this.database.tables(),
+    );
+    const links = (await linkClicks(this.database, campaign)).slice(0, MOST_LINKS);
+    const providers = await providerFigures(this.database, scope, campaign, FEWEST_MAILS_OF_DOMAIN);
     const milliseconds = Math.round(performance.now() - began);
     await sql`
       insert into messaging.campaign_breakdowns as b (campaign_id, environment_id, version, links, providers, counted_at, milliseconds)
@@ -125,7 +136,7 @@ export class CampaignBreakdowns {
         ${countedAt}, ${milliseconds})
       on conflict (campaign_id) do update set version = excluded.version, links = excluded.links, providers = excluded.providers,
         counted_at = excluded.counted_at, milliseconds = excluded.milliseconds
-    `.execute(db);
+    `.execute(this.database.tables());
     return { links, providers, countedAt, milliseconds, isCurrent: true };
   }
 }
@@ -135,11 +146,11 @@ export class CampaignBreakdowns {
  * being counted is waited for, and until the end of the transaction nothing is.
  */
 export async function forgetBreakdowns(
-  db: Sql,
+  database: Database,
   { environmentId }: ProjectScope,
   subscriberId: string,
 ): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${ERASURE_LOCK}, ${environmentId}::int)`.execute(db);
+  await sql`select pg_advisory_xact_lock(${ERASURE_LOCK}, ${environmentId}::int)`.execute(database.tables());
   await sql`
     with forgotten as (
       delete from messaging.campaign_breakdowns b using messaging.deliveries d
@@ -149,20 +160,7 @@ export async function forgetBreakdowns(
     )
     update messaging.breakdowns_due u set due_at = u.earliest_at from forgotten f
     where u.campaign_id = f.campaign_id and u.due_at > u.earliest_at
-  `.execute(db);
-}
-
-async function brokenDownCampaign(
-  scope: ProjectScope,
-  db: Sql,
-  campaignId: string,
-): Promise<BrokenDownCampaign | null> {
-  const { rows } = await sql<BrokenDownCampaign>`
-    select id, queued_at as "queuedAt", to_char(queued_at at time zone 'UTC', 'YYYY-MM-DD') as "queuedOn"
-    from messaging.campaigns
-    where environment_id = ${scope.environmentId} and id = ${campaignId} and queued_at is not null and deleted_at is null
-  `.execute(db);
-  return rows[0] ?? null;
+  `.execute(database.tables());
 }
 
 /** Every change of a counter gives its row another xmin (PostgreSQL, 5.6); links come in sets that are only added to. */

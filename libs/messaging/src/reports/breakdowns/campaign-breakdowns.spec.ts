@@ -63,9 +63,9 @@ describe('a campaign’s figures by link and provider', () => {
   const shown = async () =>
     (await fixture.get(CampaignBreakdowns).of(scope, { ...mails, totalSent: READERS }))!;
   const counted = () =>
-    fixture.get(Database).transaction(scope, async ({ db }) => ({
-      links: await linkClicks(db, mails),
-      providers: await providerFigures(scope, db, mails, FEWEST_MAILS_OF_DOMAIN),
+    fixture.get(Database).transaction(scope, async () => ({
+      links: await linkClicks(fixture.get(Database), mails),
+      providers: await providerFigures(fixture.get(Database), scope, mails, FEWEST_MAILS_OF_DOMAIN),
     }));
   /** What is not read again stays as it was made here. */
   const spoil = (milliseconds: number) =>
@@ -158,7 +158,7 @@ describe('a campaign’s figures by link and provider', () => {
     const erased = { subscriberId: reader!.id, addressDigest: '00' };
     await fixture
       .get(Database)
-      .transaction(scope, ({ db }) => fixture.get(MailErasureService).erase(scope, db, erased));
+      .transaction(scope, () => fixture.get(MailErasureService).erase(scope, erased));
   }
 
   it('lose a mail of their provider when its reader is erased', async () => {

@@ -15,9 +15,9 @@ export class RequestDueBreakdowns extends PeriodicTask {
 
   override async run(): Promise<void> {
     if (!(await this.database.holds(areDue))) return;
-    await this.database.system(async ({ db }) => {
-      for (const { campaignId, ...scope } of await takeDue(db))
-        await publish(db, scope, CampaignBreakdownDue({ campaignId }));
+    await this.database.system(async () => {
+      for (const { campaignId, ...scope } of await takeDue(this.database))
+        await publish(this.database, scope, CampaignBreakdownDue({ campaignId }));
     });
   }
 }

@@ -108,7 +108,7 @@ describe('the export with a row for each recipient', () => {
       asked.catch(() => undefined);
       const id = await requested();
       await fixture.test.query('update messaging.campaigns set deleted_at = now() where id = $1', [sent.id]);
-      await fixture.get(Database).transaction(own, (tx) => fixture.get(ReportExportMaker).make(own, tx, id));
+      await fixture.get(Database).transaction(own, () => fixture.get(ReportExportMaker).make(own, id));
       await expect(asked).rejects.toThrow(NotFoundError);
     },
   );

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { Sql } from '#platform';
+import type { Database } from '#platform';
 
-/** Empties the files that tell of the deliveries of `which`, made or being made, and the address that they have come to; who waits for one asks again. */
+/** Empties the files, finished or not, that contain deliveries of `which`, and their cursors. A client that waits for one asks again. */
 export async function eraseExports(
-  db: Sql,
+  database: Database,
   { environmentId }: ProjectScope,
   which: ReturnType<typeof sql>,
   now: Date,
@@ -21,5 +21,5 @@ export async function eraseExports(
     )
     delete from messaging.export_parts p using emptied
     where p.environment_id = ${environmentId} and p.export_id = emptied.id
-  `.execute(db);
+  `.execute(database.tables());
 }

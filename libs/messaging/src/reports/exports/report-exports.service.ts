@@ -1,18 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, newId, NotFoundError, type ProjectScope, UnavailableError } from '#kernel';
-import { Database, Notifications, publish, type Sql, waitForWorker } from '#platform';
-import { isCampaignKey } from '../../campaigns/campaign.js';
-import { EXPORTS_CHANNEL } from './report-export-maker.service.js';
+import { Database, Notifications, publish, waitForWorker } from '#platform';
+import { campaignNamed } from '../../campaigns/campaigns.query.js';
+import type { MessagingTables } from '../../messaging-tables.js';
+import { ReportExport, type ReportExportKind, type ReportExportState } from './report-export.js';
+import { EXPORTS_CHANNEL } from './report-export.repository.js';
 import { DeliveriesExportRequested, ReportExportRequested } from './report-export.events.js';
 
 const RETRY_AFTER_SECONDS = 5;
 
-type ExportKind = 'STATISTICS' | 'DELIVERIES';
-
 interface Progress {
   /** `GONE` when the campaign was deleted meanwhile. */
-  readonly state: 'PENDING' | 'DONE' | 'GONE';
+  readonly state: ReportExportState | 'GONE';
   /** How many parts are there to be taken. */
   readonly parts: number;
 }
@@ -31,10 +30,11 @@ export class ReportExportsService {
    * `UnavailableError` when no worker made it in time: it is kept then, and the next request takes it.
    */
   async statistics(scope: ProjectScope, campaignKey: string): Promise<string> {
-    if (!isCampaignKey(campaignKey)) throw new NotFoundError();
     const id = await this.#request(scope, campaignKey, 'STATISTICS');
     await this.#reached(scope, id, ({ state }) => state === 'DONE');
-    return this.#take(scope, id);
+    const content = await this.#part(scope, id, 0);
+    await this.#taken(scope, id);
+    return content;
   }
 
   /**
@@ -42,7 +42,6 @@ export class ReportExportsService {
    * the first part is there; after that the sequence throws `UnavailableError` when no further one comes in time.
    */
   async deliveries(scope: ProjectScope, campaignKey: string): Promise<AsyncIterable<string>> {
-    if (!isCampaignKey(campaignKey)) throw new NotFoundError();
     const id = await this.#request(scope, campaignKey, 'DELIVERIES');
     await this.#reached(scope, id, ({ parts }) => parts > 0);
     return this.#parts(scope, id);
@@ -62,31 +61,33 @@ export class ReportExportsService {
   }
 
   /** One that nobody took yet is waited for again, rather than made twice. */
-  #request(scope: ProjectScope, campaignKey: string, kind: ExportKind): Promise<string> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const campaigns = await sql<{ id: string }>`
-        select id from messaging.campaigns
-        where environment_id = ${scope.environmentId} and campaign_key = ${campaignKey} and deleted_at is null
-        for share
-      `.execute(db);
-      const campaignId = campaigns.rows[0]?.id;
-      if (campaignId === undefined) throw new NotFoundError();
-      const pending = await sql<{ id: string }>`
-        select id from messaging.exports
-        where campaign_id = ${campaignId} and kind = ${kind} and state = 'PENDING' and taken_at is null limit 1
-      `.execute(db);
-      return pending.rows[0]?.id ?? this.#add(scope, db, campaignId, kind);
+  #request(scope: ProjectScope, campaignKey: string, kind: ReportExportKind): Promise<string> {
+    return this.database.transaction(scope, async () => {
+      const tables = this.database.tables<MessagingTables>();
+      const { id: campaignId } = await campaignNamed(tables, scope, campaignKey)
+        .select('id')
+        .forShare()
+        .executeTakeFirstOrThrow(() => new NotFoundError());
+      const pending = await tables
+        .selectFrom('messaging.exports')
+        .select('id')
+        .where('campaignId', '=', campaignId)
+        .where('kind', '=', kind)
+        .where('state', '=', 'PENDING')
+        .where('takenAt', 'is', null)
+        .limit(1)
+        .executeTakeFirst();
+      return pending?.id ?? this.#add(scope, campaignId, kind);
     });
   }
 
-  async #add(scope: ProjectScope, db: Sql, campaignId: string, kind: ExportKind): Promise<string> {
+  async #add(scope: ProjectScope, campaignId: string, kind: ReportExportKind): Promise<string> {
     const id = newId();
-    await sql`
-      insert into messaging.exports (id, environment_id, campaign_id, kind, created_at)
-      values (${id}, ${scope.environmentId}, ${campaignId}, ${kind}, ${this.clock.now()})
-    `.execute(db);
+    const { environmentId } = scope;
+    const file = new ReportExport({ id, environmentId, campaignId, kind }, this.clock.now());
+    this.database.em.persist(file);
     const Requested = kind === 'STATISTICS' ? ReportExportRequested : DeliveriesExportRequested;
-    await publish(db, scope, Requested({ exportId: id }));
+    await publish(this.database, scope, Requested({ exportId: id }));
     return id;
   }
 
@@ -104,43 +105,49 @@ export class ReportExportsService {
     });
     if (progress?.state === 'GONE') throw new NotFoundError();
     if (progress !== null) return progress;
-    throw new UnavailableError('No worker has made the export in time.', RETRY_AFTER_SECONDS);
+    throw new UnavailableError('No worker made the export in time.', RETRY_AFTER_SECONDS);
   }
 
   #progress(scope: ProjectScope, id: string): Promise<Progress> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<Progress>`
-        select e.state, e.parts from messaging.exports e join messaging.campaigns c on c.id = e.campaign_id
-        where e.environment_id = ${scope.environmentId} and e.id = ${id} and c.deleted_at is null
-      `.execute(db);
-      return rows[0] ?? { state: 'GONE', parts: 0 };
+    return this.database.transaction(scope, async () => {
+      const progress = await this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.exports as e')
+        .innerJoin('messaging.campaigns as c', 'c.id', 'e.campaignId')
+        .select(['e.state', 'e.parts'])
+        .where('e.environmentId', '=', scope.environmentId)
+        .where('e.id', '=', id)
+        .where('c.deletedAt', 'is', null)
+        .executeTakeFirst();
+      return progress ?? { state: 'GONE', parts: 0 };
     });
   }
 
   #part(scope: ProjectScope, id: string, part: number): Promise<string> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ content: string }>`
-        select content from messaging.export_parts
-        where environment_id = ${scope.environmentId} and export_id = ${id} and part = ${part}
-      `.execute(db);
-      const content = rows[0]?.content;
+    return this.database.transaction(scope, async () => {
+      const row = await this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.export_parts')
+        .select('content')
+        .where('environmentId', '=', scope.environmentId)
+        .where('exportId', '=', id)
+        .where('part', '=', part)
+        .executeTakeFirst();
       // Removed as too old while a very slow client was reading.
-      if (content === undefined) throw new UnavailableError('The export is gone.', RETRY_AFTER_SECONDS);
-      return content;
+      if (row === undefined) throw new UnavailableError('The export has expired.', RETRY_AFTER_SECONDS);
+      return row.content;
     });
-  }
-
-  async #take(scope: ProjectScope, id: string): Promise<string> {
-    const content = await this.#part(scope, id, 0);
-    await this.#taken(scope, id);
-    return content;
   }
 
   async #taken(scope: ProjectScope, id: string): Promise<void> {
-    await this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        update messaging.exports set taken_at = ${this.clock.now()} where environment_id = ${scope.environmentId} and id = ${id}
-      `.execute(db);
-    });
+    await this.database.transaction(scope, () =>
+      this.database
+        .tables<MessagingTables>()
+        .updateTable('messaging.exports')
+        .set({ takenAt: this.clock.now() })
+        .where('environmentId', '=', scope.environmentId)
+        .where('id', '=', id)
+        .execute(),
+    );
   }
 }

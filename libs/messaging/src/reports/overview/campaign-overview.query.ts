@@ -1,20 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database } from '#platform';
+import { sentCampaign } from '../../campaigns/campaigns.query.js';
+import type { MessagingTables } from '../../messaging-tables.js';
 import { CampaignStatisticsQuery } from '../statistics/campaign-statistics.query.js';
 import { TimelineQuery } from '../statistics/timeline.query.js';
 import { type CampaignBreakdown, CampaignBreakdowns } from '../breakdowns/campaign-breakdowns.service.js';
 import { type CampaignOverview, intervalFor, type WrittenReport } from './campaign-overview.js';
-
-interface CampaignRow {
-  readonly id: string;
-  readonly campaignKey: string;
-  readonly name: string;
-  readonly subject: string;
-  readonly queuedAt: Date;
-  readonly queuedOn: string;
-}
 
 /** All of a campaign that its report's page shows. */
 @Injectable()
@@ -28,8 +20,10 @@ export class CampaignOverviewQuery {
 
   /** Null when the campaign is gone, or nothing was sent yet. */
   async of(scope: ProjectScope, campaignId: string): Promise<CampaignOverview | null> {
-    const campaign = await this.database.transaction(scope, ({ db }) => campaignRow(scope, db, campaignId));
-    if (campaign === null) return null;
+    const campaign = await this.database.transaction(scope, () =>
+      sentCampaign(this.database.tables(), scope, campaignId).executeTakeFirst(),
+    );
+    if (campaign === undefined) return null;
     const { statistics } = await this.statistics.of(scope, campaign.campaignKey);
     if (statistics.totalSent === 0) return null;
     const { name, subject, queuedAt } = campaign;
@@ -37,19 +31,29 @@ export class CampaignOverviewQuery {
     const [timeline, counted, report] = await Promise.all([
       this.#timeline(scope, campaign.campaignKey),
       this.breakdowns.of(scope, { ...campaign, totalSent }),
-      this.database.transaction(scope, ({ db }) => lastWritten(scope, db, campaign.id)),
+      this.#lastWritten(scope, campaign.id),
     ]);
     const isTracked = statistics.status !== 'PARTIAL';
-    return {
-      name,
-      subject,
-      queuedAt,
-      isTracked,
-      statistics,
-      timeline,
-      ...brokenDown(counted),
-      report,
-    };
+    return { name, subject, queuedAt, isTracked, statistics, timeline, ...brokenDown(counted), report };
+  }
+
+  /** The latest version that came to its end, though a newer one may be in the making. */
+  #lastWritten(scope: ProjectScope, campaignId: string): Promise<WrittenReport | null> {
+    return this.database.transaction(scope, async () => {
+      const report = await this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.campaign_reports')
+        .select(['content', 'locale', 'aiModelId', 'generatedAt'])
+        .where('environmentId', '=', scope.environmentId)
+        .where('campaignId', '=', campaignId)
+        .where('status', '=', 'GENERATED')
+        .where('content', 'is not', null)
+        .$narrowType<{ content: string }>()
+        .orderBy('version', 'desc')
+        .limit(1)
+        .executeTakeFirst();
+      return report ?? null;
+    });
   }
 
   async #timeline(scope: ProjectScope, campaignKey: string): Promise<CampaignOverview['timeline']> {
@@ -66,25 +70,4 @@ function brokenDown(
   if (counted === null) return { links: [], providers: [], isBrokenDown: false, brokenDownAt: null };
   const { links, providers, countedAt, isCurrent } = counted;
   return { links, providers, isBrokenDown: true, brokenDownAt: isCurrent ? null : countedAt };
-}
-
-async function campaignRow(scope: ProjectScope, db: Sql, campaignId: string): Promise<CampaignRow | null> {
-  const { rows } = await sql<CampaignRow>`
-    select id, campaign_key as "campaignKey", name, subject, queued_at as "queuedAt",
-      to_char(queued_at at time zone 'UTC', 'YYYY-MM-DD') as "queuedOn"
-    from messaging.campaigns
-    where environment_id = ${scope.environmentId} and id = ${campaignId} and queued_at is not null and deleted_at is null
-  `.execute(db);
-  return rows[0] ?? null;
-}
-
-/** The latest version that came to its end, though a newer one may be in the making. */
-async function lastWritten(scope: ProjectScope, db: Sql, campaignId: string): Promise<WrittenReport | null> {
-  const { rows } = await sql<WrittenReport>`
-    select content, locale, ai_model_id as "aiModelId", generated_at as "generatedAt" from messaging.campaign_reports
-    where environment_id = ${scope.environmentId} and campaign_id = ${campaignId} and status = 'GENERATED'
-      and content is not null
-    order by version desc limit 1
-  `.execute(db);
-  return rows[0] ?? null;
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, type Sql } from '#platform';
+import { type Config, CONFIG, Database } from '#platform';
 import { type CampaignStatus, isCampaignKey } from '../../campaigns/campaign.js';
 import {
   type CampaignCounts,
@@ -34,13 +34,19 @@ export interface ReportedCampaign {
 const COMPARED = 20;
 
 /** A campaign's counters `k`, added up. */
-export const NUMBERS = sql`
-  coalesce(sum(k.sent), 0)::bigint as "totalSent", coalesce(sum(k.hard_bounced), 0)::bigint as "hardBounced",
-  coalesce(sum(k.soft_bounced), 0)::bigint as "softBounced", coalesce(sum(k.opened), 0)::bigint as "totalOpened",
-  coalesce(sum(k.unique_opens), 0)::bigint as "uniqueOpens", coalesce(sum(k.clicked), 0)::bigint as "totalClicked",
-  coalesce(sum(k.unique_clicks), 0)::bigint as "uniqueClicks", coalesce(sum(k.unsubscribed), 0)::bigint as "totalUnsubscribed",
-  coalesce(sum(k.complained), 0)::bigint as "spamComplaints", min(k.first_sent_at) as "firstSentAt",
-  max(k.last_sent_at) as "lastSentAt", max(k.last_event_at) as "lastEventAt"
+const NUMBERS = sql`
+  coalesce(sum(k.sent), 0)::bigint as total_sent, coalesce(sum(k.hard_bounced), 0)::bigint as hard_bounced,
+  coalesce(sum(k.soft_bounced), 0)::bigint as soft_bounced, coalesce(sum(k.opened), 0)::bigint as total_opened,
+  coalesce(sum(k.unique_opens), 0)::bigint as unique_opens, coalesce(sum(k.clicked), 0)::bigint as total_clicked,
+  coalesce(sum(k.unique_clicks), 0)::bigint as unique_clicks, coalesce(sum(k.unsubscribed), 0)::bigint as total_unsubscribed,
+  coalesce(sum(k.complained), 0)::bigint as spam_complaints, min(k.first_sent_at) as first_sent_at,
+  max(k.last_sent_at) as last_sent_at, max(k.last_event_at) as last_event_at
+`;
+
+/** Campaigns `c`, each with its numbers `n`. */
+export const COUNTED_CAMPAIGNS = sql`
+  messaging.campaigns c
+  cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
 `;
 
 /** Whether the mails of the campaign `c` had pixel and tracked links. */
@@ -58,16 +64,15 @@ export class CampaignStatisticsQuery {
   /** All zero before sending; `NotFoundError` without such a campaign. */
   async of(scope: ProjectScope, campaignKey: string): Promise<ReportedCampaign> {
     if (!isCampaignKey(campaignKey)) throw new NotFoundError();
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<CountRow>`
-        select c.id, c.name, c.status, c.completed_at as "completedAt", ${IS_TRACKED} as "isTracked", n.*
-        from messaging.campaigns c
-        cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+        select c.id, c.name, c.status, c.completed_at, ${IS_TRACKED} as is_tracked, n.*
+        from ${COUNTED_CAMPAIGNS}
         where c.environment_id = ${scope.environmentId} and c.campaign_key = ${campaignKey} and c.deleted_at is null
-      `.execute(db);
+      `.execute(this.database.tables());
       const [row] = rows;
       if (row === undefined) throw new NotFoundError();
-      const others = row.totalSent === 0 ? [] : await othersOf(scope, db, row.id);
+      const others = row.totalSent === 0 ? [] : await othersOf(this.database, scope, row.id);
       return { campaignKey, name: row.name, status: row.status, statistics: this.#statisticsOf(row, others) };
     });
   }
@@ -109,13 +114,16 @@ export function countsOf(row: CampaignCounts): CampaignCounts {
 }
 
 /** The project's last campaigns that were sent and tracked, this one aside. */
-async function othersOf(scope: ProjectScope, db: Sql, campaignId: string): Promise<CampaignCounts[]> {
+async function othersOf(
+  database: Database,
+  scope: ProjectScope,
+  campaignId: string,
+): Promise<CampaignCounts[]> {
   const { rows } = await sql<CampaignCounts>`
-    select n.* from messaging.campaigns c
-    cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+    select n.* from ${COUNTED_CAMPAIGNS}
     where c.environment_id = ${scope.environmentId} and c.queued_at is not null and c.id <> ${campaignId}
-      and n."totalSent" > 0 and ${IS_TRACKED}
+      and n.total_sent > 0 and ${IS_TRACKED}
     order by c.queued_at desc limit ${COMPARED}
-  `.execute(db);
+  `.execute(database.tables());
   return rows;
 }

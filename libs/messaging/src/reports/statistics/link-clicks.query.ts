@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Sql } from '#platform';
+import type { Database } from '#platform';
 
 /** How many people's mails a link was followed from. */
 export interface LinkClicks {
@@ -13,7 +13,7 @@ export interface LinkClicks {
  * than one set of links: those that differ are left out.
  */
 export async function linkClicks(
-  db: Sql,
+  database: Database,
   { id, queuedAt }: { readonly id: string; readonly queuedAt: Date },
 ): Promise<LinkClicks[]> {
   const { rows } = await sql<LinkClicks>`
@@ -30,6 +30,6 @@ export async function linkClicks(
     )
     select p.url, coalesce(c.clickers, 0)::bigint as clickers from places p left join clicks c using (number)
     order by clickers desc, p.url
-  `.execute(db);
+  `.execute(database.tables());
   return rows;
 }

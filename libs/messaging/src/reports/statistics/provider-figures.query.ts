@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { Sql } from '#platform';
+import type { Database } from '#platform';
 
 /** What became of a campaign's mails to one mailbox provider, the domain of the address. */
 export interface ProviderFigures {
@@ -29,8 +29,8 @@ const MOST_NAMED = 12;
  * person's own. The others come last, together.
  */
 export async function providerFigures(
+  database: Database,
   scope: ProjectScope,
-  db: Sql,
   { id, queuedOn }: CampaignMails,
   fewest: number,
 ): Promise<ProviderFigures[]> {
@@ -52,6 +52,6 @@ export async function providerFigures(
     select name as domain, sum(sent)::bigint as sent, (sum(sent) - sum(bounced))::bigint as delivered,
       sum(bounced)::bigint as bounced, sum(opened)::bigint as opened, sum(clicked)::bigint as clicked
     from ranked group by name order by name is null, sum(ranked.sent) desc, name
-  `.execute(db);
+  `.execute(database.tables());
   return rows;
 }

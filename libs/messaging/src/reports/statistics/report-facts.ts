@@ -8,8 +8,6 @@ export interface PastCampaign {
   readonly isTracked: boolean;
 }
 
-export type LinkFacts = LinkClicks;
-
 /** What one hour of the day had, over all days. */
 export interface HourFacts {
   /** 0–23, UTC. */
@@ -40,7 +38,7 @@ export interface ReportFacts {
   /** At most 20, the latest first. */
   readonly history: readonly PastCampaign[];
   /** Every tracked link of the mail, followed or not. */
-  readonly links: readonly LinkFacts[];
+  readonly links: readonly LinkClicks[];
   /** Mails in which a link was followed. */
   readonly clickers: number;
   readonly hours: readonly HourFacts[];

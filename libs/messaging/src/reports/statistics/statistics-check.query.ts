@@ -22,12 +22,12 @@ export class StatisticsCheckQuery {
 
   /** The first 1 000 discrepancies over all projects; none when all is well. Reads all deliveries and events. */
   async discrepancies(): Promise<CampaignDiscrepancy[]> {
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
       // One statement, so one snapshot: what is sent and clicked meanwhile is in both or in neither.
       const { rows } = await sql<CampaignDiscrepancy>`
         with counted as (${countedTotals}), actual as (${actualTotals}),
           counted_minutes as (${countedMinutes}), actual_minutes as (${actualMinutes})
-        select campaign_id as "campaignId", v.counter, null::timestamptz as minute, v.counted, v.actual
+        select campaign_id, v.counter, null::timestamptz as minute, v.counted, v.actual
         from counted c full join actual a using (campaign_id)
         cross join lateral (values ${pairs(TOTALS)}) v(counter, counted, actual) where v.counted <> v.actual
         union all
@@ -35,7 +35,7 @@ export class StatisticsCheckQuery {
         from counted_minutes c full join actual_minutes a using (campaign_id, minute)
         cross join lateral (values ${pairs(MINUTES)}) v(counter, counted, actual) where v.counted <> v.actual
         order by 1, 2, 3 limit ${AT_MOST}
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows;
     });
   }

@@ -1,22 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, InvalidStateError, newId, NotFoundError, type ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, publish, type Sql } from '#platform';
-import { type CampaignStatus, isCampaignKey } from '../../campaigns/campaign.js';
+import { type Config, CONFIG, Database, publish } from '#platform';
+import { campaignNamed } from '../../campaigns/campaigns.query.js';
+import type { MessagingTables } from '../../messaging-tables.js';
 import { CampaignReportRequested } from './campaign-report.events.js';
-import type { CampaignReport } from './campaign-report.js';
-
-interface ReportedCampaign {
-  readonly id: string;
-  readonly status: CampaignStatus;
-  /** Null unless it was sent; it stays when the campaign is archived. */
-  readonly completedAt: Date | null;
-}
-
-const COLUMNS = sql`
-  campaign_id as "campaignId", status, content, locale, ai_model_id as "aiModelId", version,
-  failure_reason as "failureReason", generated_at as "generatedAt", created_at as "createdAt", updated_at as "updatedAt"
-`;
+import { CampaignReport } from './campaign-report.js';
 
 /** The reports on campaigns in words, as their readers ask for them. */
 @Injectable()
@@ -27,18 +15,19 @@ export class CampaignReportsService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The latest version. `NotFoundError` without such a campaign, and before it was sent. */
+  /** The latest version. Throws `NotFoundError` without such a campaign, and before it was sent. */
   latest(scope: ProjectScope, campaignKey: string): Promise<CampaignReport> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const campaign = await campaignOf(scope, db, campaignKey);
-      const { rows } = await sql<CampaignReport>`
-        select ${COLUMNS} from messaging.campaign_reports
-        where environment_id = ${scope.environmentId} and campaign_id = ${campaign.id}
-        order by version desc limit 1
-      `.execute(db);
-      if (rows[0] !== undefined) return rows[0];
-      if (campaign.completedAt === null) throw new NotFoundError();
-      return this.#awaited(campaign);
+    return this.database.transaction(scope, async () => {
+      const { id: campaignId, completedAt } = await campaignNamed(this.database.tables(), scope, campaignKey)
+        .select(['id', 'completedAt'])
+        .executeTakeFirstOrThrow(() => new NotFoundError());
+      const { environmentId } = scope;
+      const which = { environmentId, campaignId };
+      const latest = await this.database.em.findOne(CampaignReport, which, { orderBy: { version: 'desc' } });
+      if (latest !== null) return latest;
+      if (completedAt === null) throw new NotFoundError();
+      // The first version, which is made by itself, is not written down before its time.
+      return this.#version(scope, campaignId, 1, completedAt);
     });
   }
 
@@ -47,72 +36,43 @@ export class CampaignReportsService {
    * `InvalidStateError` before the campaign was sent, and when it is archived.
    */
   request(scope: ProjectScope, campaignKey: string): Promise<CampaignReport> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const campaign = await campaignOf(scope, db, campaignKey, sql`for update`);
-      if (campaign.status !== 'SENT') {
-        throw new InvalidStateError(
-          `A report is written when the campaign was sent, and it is ${campaign.status}.`,
-          campaign.status,
-          ['SENT'],
-        );
+    return this.database.transaction(scope, async () => {
+      const { id, status } = await campaignNamed(this.database.tables(), scope, campaignKey)
+        .select(['id', 'status'])
+        .forUpdate()
+        .executeTakeFirstOrThrow(() => new NotFoundError());
+      if (status !== 'SENT') {
+        const message = `A report on the campaign cannot be written while it is ${status}.`;
+        throw new InvalidStateError(message, status, ['SENT']);
       }
-      const version = await nextVersion(db, campaign.id);
-      await sql`
-        delete from messaging.campaign_reports where campaign_id = ${campaign.id} and status = 'PENDING'
-      `.execute(db);
-      return this.#add(scope, db, campaign.id, version);
+      const report = this.#version(scope, id, await this.#nextVersion(id), this.clock.now());
+      await this.database
+        .tables<MessagingTables>()
+        .deleteFrom('messaging.campaign_reports')
+        .where('campaignId', '=', id)
+        .where('status', '=', 'PENDING')
+        .execute();
+      this.database.em.persist(report);
+      await publish(this.database, scope, CampaignReportRequested({ reportId: report.id }));
+      return report;
     });
   }
 
-  async #add(scope: ProjectScope, db: Sql, campaignId: string, version: number): Promise<CampaignReport> {
-    const id = newId();
-    const now = this.clock.now();
-    const { rows } = await sql<CampaignReport>`
-      insert into messaging.campaign_reports (id, environment_id, campaign_id, version, status, locale, created_at, updated_at)
-      values (${id}, ${scope.environmentId}, ${campaignId}, ${version}, 'PENDING', ${this.config.AI_REPORT_LOCALE}, ${now}, ${now})
-      returning ${COLUMNS}
-    `.execute(db);
-    if (rows[0] === undefined) throw new Error('The report was not written down.');
-    await publish(db, scope, CampaignReportRequested({ reportId: id }));
-    return rows[0];
+  /** Version 1 is the one that is made by itself, so the first that is asked for is 2. */
+  async #nextVersion(campaignId: string): Promise<number> {
+    const row = await this.database
+      .tables<MessagingTables>()
+      .selectFrom('messaging.campaign_reports')
+      .select('version')
+      .where('campaignId', '=', campaignId)
+      .orderBy('version', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    return (row?.version ?? 1) + 1;
   }
 
-  /** The first version, which is made by itself and is not written down before its time. */
-  #awaited({ id, completedAt }: ReportedCampaign): CampaignReport {
-    return {
-      campaignId: id,
-      status: 'PENDING',
-      content: null,
-      locale: this.config.AI_REPORT_LOCALE,
-      aiModelId: null,
-      version: 1,
-      failureReason: null,
-      generatedAt: null,
-      createdAt: completedAt,
-      updatedAt: completedAt,
-    };
+  #version({ environmentId }: ProjectScope, campaignId: string, version: number, now: Date): CampaignReport {
+    const locale = this.config.AI_REPORT_LOCALE;
+    return new CampaignReport({ id: newId(), environmentId, campaignId, version, locale }, now);
   }
-}
-
-async function campaignOf(
-  scope: ProjectScope,
-  db: Sql,
-  campaignKey: string,
-  lock = sql``,
-): Promise<ReportedCampaign> {
-  if (!isCampaignKey(campaignKey)) throw new NotFoundError();
-  const { rows } = await sql<ReportedCampaign>`
-    select id, status, completed_at as "completedAt" from messaging.campaigns
-    where environment_id = ${scope.environmentId} and campaign_key = ${campaignKey} and deleted_at is null ${lock}
-  `.execute(db);
-  if (rows[0] === undefined) throw new NotFoundError();
-  return rows[0];
-}
-
-/** Version 1 is the one that is made by itself, so the first that is asked for is 2. */
-async function nextVersion(db: Sql, campaignId: string): Promise<number> {
-  const { rows } = await sql<{ version: number }>`
-    select greatest(1, max(version)) + 1 as version from messaging.campaign_reports where campaign_id = ${campaignId}
-  `.execute(db);
-  return rows[0]?.version ?? 2;
 }

@@ -1,22 +1,12 @@
+import { LockMode } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { CreditsService } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { CampaignReport, type CampaignReportStatus, type ReportEnding } from './campaign-report.js';
 
 /** A version that one try has in hand. */
-export interface ReportDraft {
-  readonly id: string;
-  readonly campaignId: string;
-  readonly locale: string;
-  /** Grows with each try: what an earlier one brings is too late. */
-  readonly attempt: number;
-}
-
-/** How a version ended. */
-export type ReportEnding =
-  | { readonly status: 'GENERATED'; readonly content: string; readonly aiModelId: string }
-  | { readonly status: 'FAILED'; readonly failureReason: string; readonly aiModelId: string | null };
+export type ReportDraft = Pick<CampaignReport, 'id' | 'campaignId' | 'locale' | 'attempt'>;
 
 /** Credits that a try has set aside, and what of them it used. */
 export interface ReportCost {
@@ -24,7 +14,10 @@ export interface ReportCost {
   readonly credits: number;
 }
 
-/** Hands a report from one state to the next, together with the credits that it holds. */
+/**
+ * Hands a report from one state to the next, together with the credits that it holds. The report is locked before the
+ * credits, here as everywhere.
+ */
 @Injectable()
 export class ReportDrafts {
   constructor(
@@ -35,21 +28,12 @@ export class ReportDrafts {
 
   /** Takes the version in hand; null when it is gone or finished. Credits of a try that died go back. */
   take(scope: ProjectScope, id: string): Promise<ReportDraft | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const held = await sql<{ reservationId: string | null }>`
-        select reservation_id as "reservationId" from messaging.campaign_reports
-        where environment_id = ${scope.environmentId} and id = ${id} and status in ('PENDING', 'GENERATING') for update
-      `.execute(db);
-      const [before] = held.rows;
-      if (before === undefined) return null;
-      if (before.reservationId !== null) await this.credits.settle(scope, before.reservationId, 0);
-      const { rows } = await sql<ReportDraft>`
-        update messaging.campaign_reports set status = 'GENERATING', attempt = attempt + 1, reservation_id = null,
-          updated_at = ${this.clock.now()}
-        where id = ${id}
-        returning id, campaign_id as "campaignId", locale, attempt
-      `.execute(db);
-      return rows[0] ?? null;
+    return this.database.transaction(scope, async () => {
+      const report = await this.#lock(scope, id, 'PENDING', 'GENERATING');
+      if (report === null) return null;
+      if (report.reservationId !== null) await this.credits.settle(scope, report.reservationId, 0);
+      report.take(this.clock.now());
+      return report;
     });
   }
 
@@ -59,13 +43,9 @@ export class ReportDrafts {
     draft: ReportDraft,
     request: { readonly credits: number; readonly heldForMs: number },
   ): Promise<{ readonly reservationId: string } | { readonly failureReason: string }> {
-    return this.database.transaction(scope, async ({ db }) => {
-      // The version before the credits, here as everywhere: one order of locks.
-      const { rows } = await sql`
-        select from messaging.campaign_reports
-        where id = ${draft.id} and attempt = ${draft.attempt} and status = 'GENERATING' for update
-      `.execute(db);
-      if (rows.length === 0) return { failureReason: 'another try has it' };
+    return this.database.transaction(scope, async () => {
+      const report = await this.#lockOwn(scope, draft);
+      if (report === null) return { failureReason: 'another try has it' };
       const reservation = await this.credits.reserve(scope, {
         ...request,
         referenceId: draft.id,
@@ -75,9 +55,7 @@ export class ReportDrafts {
         const isLimit = reservation.lacking === 'requests';
         return { failureReason: isLimit ? 'AI requests of the month used up' : 'credits depleted' };
       }
-      await sql`
-        update messaging.campaign_reports set reservation_id = ${reservation.id} where id = ${draft.id}
-      `.execute(db);
+      report.reservationId = reservation.id;
       return { reservationId: reservation.id };
     });
   }
@@ -92,18 +70,23 @@ export class ReportDrafts {
     ending: ReportEnding,
     cost: ReportCost | null,
   ): Promise<boolean> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const now = this.clock.now();
-      const isGenerated = ending.status === 'GENERATED';
-      const { numAffectedRows } = await sql`
-        update messaging.campaign_reports set status = ${ending.status}, ai_model_id = ${ending.aiModelId},
-          content = ${isGenerated ? ending.content : null}, failure_reason = ${isGenerated ? null : ending.failureReason},
-          generated_at = ${isGenerated ? now : null}, updated_at = ${now}, reservation_id = null
-        where id = ${draft.id} and attempt = ${draft.attempt} and status = 'GENERATING'
-      `.execute(db);
-      const isOurs = numAffectedRows === 1n;
+    return this.database.transaction(scope, async () => {
+      const report = await this.#lockOwn(scope, draft);
+      report?.end(ending, this.clock.now());
+      const isOurs = report !== null;
       if (cost !== null) await this.credits.settle(scope, cost.reservationId, isOurs ? cost.credits : 0);
       return isOurs;
     });
+  }
+
+  /** The version, unless another try has it or it has ended. */
+  async #lockOwn(scope: ProjectScope, { id, attempt }: ReportDraft): Promise<CampaignReport | null> {
+    const report = await this.#lock(scope, id, 'GENERATING');
+    return report?.attempt === attempt ? report : null;
+  }
+
+  #lock({ environmentId }: ProjectScope, id: string, ...status: CampaignReportStatus[]) {
+    const lockMode = LockMode.PESSIMISTIC_WRITE;
+    return this.database.em.findOne(CampaignReport, { environmentId, id, status }, { lockMode });
   }
 }

@@ -1,17 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, type Sql } from '#platform';
+import { type Config, CONFIG, Database } from '#platform';
 import type { CampaignCounts } from '../statistics/campaign-statistics.js';
-import { countsOf, IS_TRACKED, NUMBERS } from '../statistics/campaign-statistics.query.js';
-import { linkClicks } from '../statistics/link-clicks.query.js';
+import { COUNTED_CAMPAIGNS, countsOf, IS_TRACKED } from '../statistics/campaign-statistics.query.js';
+import { type LinkClicks, linkClicks } from '../statistics/link-clicks.query.js';
 import {
   type Arrivals,
   type DomainFacts,
   FEWEST_MAILS_OF_DOMAIN,
   GROWN_UP_MS,
   type HourFacts,
-  type LinkFacts,
   MOST_COMPARED,
   MOST_LISTED,
   type PastCampaign,
@@ -42,23 +41,23 @@ export class ReportFactsQuery {
 
   /** Null when the campaign is gone or was never sent. */
   of(scope: ProjectScope, campaignId: string): Promise<ReportFacts | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const campaign = await campaignRow(scope, db, campaignId);
+    return this.database.transaction(scope, async () => {
+      const campaign = await campaignRow(this.database, scope, campaignId);
       if (campaign === null) return null;
       const isTracked = campaign.isTracked && this.config.TRACKING;
-      const { domains, arrivals } = await byDomain(db, campaign);
+      const { domains, arrivals } = await byDomain(this.database, campaign);
       const ageMs = this.clock.now().getTime() - (campaign.firstSentAt ?? campaign.queuedAt).getTime();
       const isEarly = ageMs < GROWN_UP_MS;
-      const past = await history(scope, db, campaign);
+      const past = await history(this.database, scope, campaign);
       return {
         campaign: { name: campaign.name, subject: campaign.subject },
         isTracked,
         isEarly,
         counts: countsOf(campaign),
-        history: isEarly ? await atAge(db, past, ageMs) : past.map(pastCampaign),
-        links: isTracked ? await links(db, campaign) : [],
+        history: isEarly ? await atAge(this.database, past, ageMs) : past.map(pastCampaign),
+        links: isTracked ? await links(this.database, campaign) : [],
         clickers: campaign.uniqueClicks,
-        hours: isTracked ? await hours(scope, db, campaignId) : [],
+        hours: isTracked ? await hours(this.database, scope, campaignId) : [],
         domains,
         arrivals,
       };
@@ -66,28 +65,30 @@ export class ReportFactsQuery {
   }
 }
 
-async function campaignRow(scope: ProjectScope, db: Sql, campaignId: string): Promise<CampaignRow | null> {
+async function campaignRow(
+  database: Database,
+  scope: ProjectScope,
+  campaignId: string,
+): Promise<CampaignRow | null> {
   const { rows } = await sql<CampaignRow>`
-    select c.id, c.name, c.subject, ${IS_TRACKED} as "isTracked", c.queued_at as "queuedAt",
-      (c.queued_at at time zone 'UTC')::date as "queuedOn", n.*
-    from messaging.campaigns c
-    cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+    select c.id, c.name, c.subject, ${IS_TRACKED} as is_tracked, c.queued_at,
+      (c.queued_at at time zone 'UTC')::date as queued_on, n.*
+    from ${COUNTED_CAMPAIGNS}
     where c.environment_id = ${scope.environmentId} and c.id = ${campaignId} and c.queued_at is not null
       and c.deleted_at is null
-  `.execute(db);
+  `.execute(database.tables());
   return rows[0] ?? null;
 }
 
 /** The campaigns that were queued before it, the latest first. */
-async function history(scope: ProjectScope, db: Sql, campaign: CampaignRow): Promise<PastRow[]> {
+async function history(database: Database, scope: ProjectScope, campaign: CampaignRow): Promise<PastRow[]> {
   const { rows } = await sql<PastRow>`
-    select c.id, c.name, ${IS_TRACKED} as "isTracked", n.*
-    from messaging.campaigns c
-    cross join lateral (select ${NUMBERS} from messaging.campaign_counters k where k.campaign_id = c.id) n
+    select c.id, c.name, ${IS_TRACKED} as is_tracked, n.*
+    from ${COUNTED_CAMPAIGNS}
     where c.environment_id = ${scope.environmentId} and c.queued_at < ${campaign.queuedAt} and c.id <> ${campaign.id}
-      and c.deleted_at is null and n."totalSent" > 0
+      and c.deleted_at is null and n.total_sent > 0
     order by c.queued_at desc limit ${MOST_COMPARED}
-  `.execute(db);
+  `.execute(database.tables());
   return rows;
 }
 
@@ -99,31 +100,31 @@ function pastCampaign(row: PastRow): PastCampaign {
  * The campaigns as they stood `ageMs` after their first mail, counted from their events as the statistics define it: what
  * an hour has brought is not compared with what weeks have.
  */
-async function atAge(db: Sql, past: readonly PastRow[], ageMs: number): Promise<PastCampaign[]> {
+async function atAge(database: Database, past: readonly PastRow[], ageMs: number): Promise<PastCampaign[]> {
   const moments = past.flatMap(({ id, firstSentAt }) =>
     firstSentAt === null ? [] : [{ id, from: firstSentAt, until: new Date(firstSentAt.getTime() + ageMs) }],
   );
   const isLook = sql`e.type in ('OPENED', 'CLICKED') and e.classification = 'human'`;
   const { rows } = await sql<CampaignCounts & { readonly id: string }>`
-    select p.id, s.sent as "totalSent", k.*
+    select p.id, s.sent as total_sent, k.*
     from jsonb_to_recordset(${JSON.stringify(moments)}::jsonb) as p(id uuid, "from" timestamptz, until timestamptz)
     cross join lateral (
       select coalesce(sum(m.sent), 0)::bigint as sent from messaging.campaign_minutes m
       where m.campaign_id = p.id and m.minute <= p.until
     ) s
     cross join lateral (
-      select count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'HARD') as "hardBounced",
-        count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'SOFT') as "softBounced",
-        count(*) filter (where ${isLook}) as "totalOpened",
-        count(distinct e.delivery_id) filter (where ${isLook}) as "uniqueOpens",
-        count(*) filter (where ${isLook} and e.type = 'CLICKED') as "totalClicked",
-        count(distinct e.delivery_id) filter (where ${isLook} and e.type = 'CLICKED') as "uniqueClicks",
-        count(*) filter (where e.type = 'UNSUBSCRIBED') as "totalUnsubscribed",
-        count(*) filter (where e.type = 'COMPLAINED') as "spamComplaints"
+      select count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'HARD') as hard_bounced,
+        count(*) filter (where e.type = 'BOUNCED' and e.bounce_type = 'SOFT') as soft_bounced,
+        count(*) filter (where ${isLook}) as total_opened,
+        count(distinct e.delivery_id) filter (where ${isLook}) as unique_opens,
+        count(*) filter (where ${isLook} and e.type = 'CLICKED') as total_clicked,
+        count(distinct e.delivery_id) filter (where ${isLook} and e.type = 'CLICKED') as unique_clicks,
+        count(*) filter (where e.type = 'UNSUBSCRIBED') as total_unsubscribed,
+        count(*) filter (where e.type = 'COMPLAINED') as spam_complaints
       from messaging.delivery_events e
       where e.campaign_id = p.id and e.occurred_at between p."from" and p.until
     ) k
-  `.execute(db);
+  `.execute(database.tables());
   const counts = new Map(rows.map((row) => [row.id, countsOf(row)]));
   return past.flatMap((row) => {
     const then = counts.get(row.id);
@@ -131,23 +132,23 @@ async function atAge(db: Sql, past: readonly PastRow[], ageMs: number): Promise<
   });
 }
 
-async function links(db: Sql, campaign: CampaignRow): Promise<readonly LinkFacts[]> {
-  const all = await linkClicks(db, campaign);
+async function links(database: Database, campaign: CampaignRow): Promise<readonly LinkClicks[]> {
+  const all = await linkClicks(database, campaign);
   return all.length <= MOST_LISTED ? all : [...all.slice(0, MOST_LISTED - 1), ...all.slice(-1)];
 }
 
-async function hours(scope: ProjectScope, db: Sql, campaignId: string): Promise<HourFacts[]> {
+async function hours(database: Database, scope: ProjectScope, campaignId: string): Promise<HourFacts[]> {
   const { rows } = await sql<HourFacts>`
     select extract(hour from minute at time zone 'UTC')::int as hour, sum(opened)::bigint as opens
     from messaging.campaign_minutes
     where environment_id = ${scope.environmentId} and campaign_id = ${campaignId}
     group by 1 having sum(opened) > 0 order by 1
-  `.execute(db);
+  `.execute(database.tables());
   return rows;
 }
 
 async function byDomain(
-  db: Sql,
+  database: Database,
   { id, queuedOn }: CampaignRow,
 ): Promise<{ readonly domains: DomainFacts[]; readonly arrivals: Arrivals }> {
   const { rows } = await sql<DomainFacts & { readonly allMails: number; readonly allUndelivered: number }>`
@@ -158,10 +159,10 @@ async function byDomain(
       where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.kind = 'CAMPAIGN' and d.state in ('SENT', 'FAILED')
       group by 1
     )
-    select domain, mails, undelivered, (sum(mails) over ())::bigint as "allMails",
-      (sum(undelivered) over ())::bigint as "allUndelivered"
+    select domain, mails, undelivered, (sum(mails) over ())::bigint as all_mails,
+      (sum(undelivered) over ())::bigint as all_undelivered
     from counted order by mails desc, domain limit ${MOST_LISTED}
-  `.execute(db);
+  `.execute(database.tables());
   const arrivals = { mails: rows[0]?.allMails ?? 0, undelivered: rows[0]?.allUndelivered ?? 0 };
   const domains = rows
     .filter(({ domain, mails }) => domain !== '' && mails >= FEWEST_MAILS_OF_DOMAIN)

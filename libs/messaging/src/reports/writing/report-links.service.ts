@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
 import { type Config, CONFIG, Database, LinkTokens } from '#platform';
-import { type CampaignStatus, isCampaignKey } from '../../campaigns/campaign.js';
+import { campaignNamed } from '../../campaigns/campaigns.query.js';
 
 const DAY_MS = 86_400_000;
 
@@ -31,20 +30,12 @@ export class ReportLinks {
   }
 
   #sentCampaign(scope: ProjectScope, campaignKey: string): Promise<string> {
-    if (!isCampaignKey(campaignKey)) throw new NotFoundError();
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ id: string; status: CampaignStatus; queuedAt: Date | null }>`
-        select id, status, queued_at as "queuedAt" from messaging.campaigns
-        where environment_id = ${scope.environmentId} and campaign_key = ${campaignKey} and deleted_at is null
-      `.execute(db);
-      const [campaign] = rows;
-      if (campaign === undefined) throw new NotFoundError();
-      if (campaign.queuedAt !== null) return campaign.id;
-      throw new InvalidStateError(
-        `There is a report when the campaign was sent, and it is ${campaign.status}.`,
-        campaign.status,
-        ['SENT'],
-      );
+    return this.database.transaction(scope, async () => {
+      const { id, status, queuedAt } = await campaignNamed(this.database.tables(), scope, campaignKey)
+        .select(['id', 'status', 'queuedAt'])
+        .executeTakeFirstOrThrow(() => new NotFoundError());
+      if (queuedAt !== null) return id;
+      throw new InvalidStateError(`The campaign has no report while it is ${status}.`, status, ['SENT']);
     });
   }
 }

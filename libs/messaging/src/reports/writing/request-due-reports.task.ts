@@ -1,15 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock, type Environment } from '#kernel';
-import { type Config, CONFIG, Database, drain, PeriodicTask, publish, type Sql } from '#platform';
+import { Clock, type ProjectScope } from '#kernel';
+import { type Config, CONFIG, Database, drain, PeriodicTask, publish } from '#platform';
 import { CampaignReportRequested } from './campaign-report.events.js';
 
-interface NewReport {
+interface NewReport extends ProjectScope {
   readonly reportId: string;
-  readonly tenantId: number;
-  readonly projectId: number;
-  readonly environmentId: number;
-  readonly environment: Environment;
 }
 
 const MINUTE_MS = 60_000;
@@ -32,10 +28,10 @@ export class RequestDueReports extends PeriodicTask {
   }
 
   override async run(): Promise<void> {
-    await drain(AT_ONCE, () => this.database.system(({ db }) => this.#request(db)));
+    await drain(AT_ONCE, () => this.database.system(() => this.#request()));
   }
 
-  async #request(db: Sql): Promise<number> {
+  async #request(): Promise<number> {
     const now = this.clock.now();
     const latest = new Date(now.getTime() - this.config.AI_REPORT_DELAY_MINUTES * MINUTE_MS);
     const earliest = new Date(latest.getTime() - MISSED_MS);
@@ -52,12 +48,11 @@ export class RequestDueReports extends PeriodicTask {
         on conflict (campaign_id, version) do nothing
         returning id, environment_id
       )
-      select m.id as "reportId", e.tenant_id as "tenantId", e.project_id as "projectId", e.environment_id as "environmentId",
-        e.environment
+      select m.id as report_id, e.*
       from made m cross join lateral access.find_environment(m.environment_id) e
-    `.execute(db);
+    `.execute(this.database.tables());
     for (const { reportId, ...scope } of rows)
-      await publish(db, scope, CampaignReportRequested({ reportId }));
+      await publish(this.database, scope, CampaignReportRequested({ reportId }));
     return rows.length;
   }
 }

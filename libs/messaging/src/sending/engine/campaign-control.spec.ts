@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#testing/eventually';
-import { CampaignArchive } from '../../campaigns/lifecycle/campaign-archive.service.js';
 import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
 import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
 import { MINUTE } from '../../messaging.fixture.js';
@@ -60,7 +59,7 @@ describe('a campaign under way', () => {
   });
 
   describe('that is over', () => {
-    const archive = (campaignKey: string) => fixture.get(CampaignArchive).archive(scope, campaignKey);
+    const archive = (campaignKey: string) => fixture.get(CampaignControlService).archive(scope, campaignKey);
 
     it('is put away by the operator when its deliveries have ended, and not before or twice', async () => {
       const { id, campaignKey } = await fixture.queuedCampaign(scope, 2);

@@ -14,7 +14,6 @@ import {
   NotFoundError,
   type ProjectScope,
 } from '#kernel';
-import { Database } from '#platform';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
 import { sampleRecipient } from '../mails/sample-recipient.js';
@@ -67,7 +66,6 @@ export class PreviewRecipients {
 @Injectable()
 export class CampaignPreviewService {
   constructor(
-    @Inject(Database) private readonly database: Database,
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
     @Inject(PreviewRecipients) private readonly recipients: PreviewRecipients,
@@ -83,9 +81,7 @@ export class CampaignPreviewService {
     campaignKey: string,
     address: EmailAddress | null,
   ): Promise<CampaignPreview> {
-    const { id } = await this.database.transaction(scope, (tx) =>
-      this.campaigns.named(scope, tx, campaignKey),
-    );
+    const { id } = await this.campaigns.named(scope, campaignKey);
     try {
       const mail = await this.mails.compile(scope, id);
       const recipient =

@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { SuppressionsService } from '#audience';
 import type { CheckCode, PreSendCheck } from '#deliverability';
 import { DomainValidationError, type EmailAddress, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
 import { PreSendAnalysisService } from '../../campaigns/analysis/pre-send-analysis.service.js';
@@ -20,7 +19,6 @@ const CHECKED: readonly CheckCode[] = [
 @Injectable()
 export class TestMailsService {
   constructor(
-    @Inject(Database) private readonly database: Database,
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(PreSendAnalysisService) private readonly analysis: PreSendAnalysisService,
     @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
@@ -32,9 +30,7 @@ export class TestMailsService {
    * mail at all; `PreSendRejectedError` when the campaign cannot become a mail; `TooManyTestMailsError`.
    */
   async send(scope: ProjectScope, campaignKey: string, addresses: readonly EmailAddress[]): Promise<void> {
-    const campaign = await this.database.transaction(scope, (tx) =>
-      this.campaigns.named(scope, tx, campaignKey),
-    );
+    const campaign = await this.campaigns.named(scope, campaignKey);
     await this.#refuseSuppressed(scope, addresses);
     campaign.refuseUnlessAllowed('test');
     const { checks } = await this.analysis.of(scope, campaignKey);

@@ -24,7 +24,7 @@ export class CampaignRetryDeliveriesService {
   /** True while there is more. With the last one the campaign may be finished. */
   #putBackChunk(scope: ProjectScope, campaignId: string): Promise<boolean> {
     return this.database.transaction(scope, async (tx) => {
-      const campaign = await this.campaigns.lockById(scope, tx, campaignId);
+      const campaign = await this.campaigns.lockById(scope, campaignId);
       if (campaign === null || campaign.retryFrom === null) return false;
       const { usagePeriod } = campaign;
       const count = await this.failed.putBack(scope, campaign, campaign.retryFrom);

@@ -30,7 +30,7 @@ export class TestInboxDelivery implements DeliveryTransport {
           on conflict (delivery_id) do nothing
         `.execute(db);
         if ((mail.kind === 'CAMPAIGN' || mail.kind === 'AUTOMATION') && numAffectedRows === 1n)
-          await noteSimulation(db, mail, now);
+          await noteSimulation(this.database, mail, now);
       });
       return { kind: 'accepted', response: '250 kept in the test inbox' };
     } catch (error) {

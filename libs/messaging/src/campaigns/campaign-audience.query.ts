@@ -1,0 +1,49 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { SegmentsQuery, TopicsQuery } from '#audience';
+import type { CampaignFacts } from '#deliverability';
+import type { ProjectScope } from '#kernel';
+import type { CampaignDraft } from './campaign.js';
+
+type Faults = Readonly<Record<string, string>>;
+
+/** The topics and segments that choose a campaign's audience. */
+@Injectable()
+export class CampaignAudienceQuery {
+  constructor(
+    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+    @Inject(SegmentsQuery) private readonly segments: SegmentsQuery,
+  ) {}
+
+  /** None of the topics is deleted until the caller's transaction ends. */
+  async of(
+    scope: ProjectScope,
+    { topicIds, segmentIds }: Pick<CampaignDraft, 'topicIds' | 'segmentIds'>,
+  ): Promise<Pick<CampaignFacts, 'topics' | 'segments'>> {
+    return {
+      topics: await this.topics.held(scope, topicIds),
+      segments: await this.segments.named(scope, segmentIds),
+    };
+  }
+
+  /** What is wrong with the ids that an author chose, by field. */
+  async faults(
+    scope: ProjectScope,
+    { topicIds = [], segmentIds = [] }: Partial<CampaignDraft>,
+  ): Promise<Faults> {
+    const topics = new Set((await this.topics.named(scope, topicIds)).map(({ id }) => id));
+    const segments = await this.segments.named(scope, segmentIds);
+    const statuses = new Map(segments.map(({ id, status }) => [id, status]));
+    return {
+      ...faultsOf('topicIds', topicIds, (id) => (topics.has(id) ? null : 'is not a known topic')),
+      ...faultsOf('segmentIds', segmentIds, (id) => {
+        if (!statuses.has(id)) return 'is not a known segment';
+        return statuses.get(id) === 'ACTIVE' ? null : 'is not an active segment';
+      }),
+    };
+  }
+}
+
+function faultsOf(field: string, ids: readonly string[], faultOf: (id: string) => string | null): Faults {
+  const faults = ids.map((id, index) => [`${field}[${index}]`, faultOf(id)]);
+  return Object.fromEntries(faults.filter(([, fault]) => fault !== null)) as Faults;
+}

@@ -1,0 +1,41 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Clock, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
+import { ReportExport } from './report-export.js';
+
+/** NOTIFY channel on which waiting clients hear that there is more of their export; the payload is its id. */
+export const EXPORTS_CHANNEL = 'mailwright_exports';
+
+/** Reads and writes exports in the open transaction, as they are made. */
+@Injectable()
+export class ReportExportRepository {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** The export that is to be made, kept from other workers; null when it is gone or made. */
+  lockPending({ environmentId }: ProjectScope, id: string): Promise<ReportExport | null> {
+    const lockMode = LockMode.PESSIMISTIC_WRITE;
+    return this.database.em.findOne(ReportExport, { environmentId, id, state: 'PENDING' }, { lockMode });
+  }
+
+  /** Writes the next part and tells the client. */
+  async addPart(
+    file: ReportExport,
+    content: string,
+    reached: { readonly cursor: string | null; readonly isLast: boolean },
+  ): Promise<void> {
+    const { id: exportId, parts: part, environmentId } = file;
+    const tables = this.database.tables<MessagingTables>();
+    await tables
+      .insertInto('messaging.export_parts')
+      .values({ exportId, part, environmentId, content })
+      .execute();
+    file.advance(reached, this.clock.now());
+    await sql`select pg_notify(${EXPORTS_CHANNEL}, ${exportId})`.execute(tables);
+  }
+}

@@ -1,0 +1,35 @@
+export type ReportExportKind = 'STATISTICS' | 'DELIVERIES';
+/** FAILED when somebody was erased whom its file told of while it was made. */
+export type ReportExportState = 'PENDING' | 'DONE' | 'FAILED';
+
+/** A report's file, which a client waits for and a worker makes part by part. */
+export class ReportExport {
+  readonly id: string;
+  readonly environmentId: number;
+  readonly campaignId: string;
+  readonly kind: ReportExportKind;
+  state: ReportExportState = 'PENDING';
+  /** The address that a file with a row for each recipient has come to. */
+  cursor: string | null = null;
+  parts = 0;
+  readonly createdAt: Date;
+  finishedAt: Date | null = null;
+  takenAt: Date | null = null;
+
+  constructor(of: Pick<ReportExport, 'id' | 'environmentId' | 'campaignId' | 'kind'>, now: Date) {
+    this.id = of.id;
+    this.environmentId = of.environmentId;
+    this.campaignId = of.campaignId;
+    this.kind = of.kind;
+    this.createdAt = now;
+  }
+
+  /** One more part is made. */
+  advance({ cursor, isLast }: { readonly cursor: string | null; readonly isLast: boolean }, now: Date): void {
+    this.parts += 1;
+    this.cursor = cursor ?? this.cursor;
+    if (!isLast) return;
+    this.state = 'DONE';
+    this.finishedAt = now;
+  }
+}
