@@ -24,7 +24,7 @@ function after(
 
 describe('a consent', () => {
   it('stands at once on a single opt-in topic', () => {
-    expect(after(SINGLE, ['grant', 0])).toEqual({
+    expect(after(SINGLE, ['grant', 0])).toStrictEqual({
       hasExpired: false,
       isDone: true,
       from: null,
@@ -110,6 +110,9 @@ describe('a consent', () => {
       });
       expect(after(DOUBLE, ...path, ['join', 5], ['join', 6]).isDone).toBe(false);
     }
+    // One that waited is confirmed by it, and was given when it was.
+    expect(after(DOUBLE, ['grant', 0], ['join', 5]).consent?.grantedAt).toEqual(start);
+    expect(after(DOUBLE, ['join', 5]).consent?.grantedAt).toEqual(later(5));
   });
 
   it('waits another 48 hours when a new mail asks for its confirmation, also after the first ones', () => {
