@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import type { Sql } from '#platform';
+import type { Database } from '#platform';
+import type { MessagingTables } from '../messaging-tables.js';
 import { mailboxBehaviour } from './mailbox-simulation.js';
 
 /** NOTIFY channel on which workers hear that there is a mailbox to simulate. */
@@ -13,16 +14,17 @@ interface KeptMail {
 
 /** Notes, in the transaction that keeps a mail in the test inbox, what its mailbox is to do with it. */
 export async function noteSimulation(
-  db: Sql,
+  database: Database,
   { deliveryId, environmentId, to }: KeptMail,
   now: Date,
 ): Promise<void> {
   const behaviour = mailboxBehaviour(to);
   if (behaviour === null) return;
-  await sql`
-    insert into messaging.mailbox_simulations (delivery_id, environment_id, behaviour, created_at)
-    values (${deliveryId}, ${environmentId}, ${behaviour}, ${now})
-    on conflict (delivery_id) do nothing
-  `.execute(db);
-  await sql`select pg_notify(${SIMULATIONS_CHANNEL}, '')`.execute(db);
+  await database
+    .tables<MessagingTables>()
+    .insertInto('messaging.mailbox_simulations')
+    .values({ deliveryId, environmentId, behaviour, createdAt: now })
+    .onConflict((conflict) => conflict.column('deliveryId').doNothing())
+    .execute();
+  await sql`select pg_notify(${SIMULATIONS_CHANNEL}, '')`.execute(database.tables());
 }

@@ -70,21 +70,21 @@ export class MailboxSimulator {
   }
 
   #due(): Promise<{ ready: Simulation[]; isWaiting: boolean }> {
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
       const ready = await sql<Simulation>`
-        select s.delivery_id as "deliveryId", s.behaviour, s.environment_id as "environmentId",
-          case when d.kind = 'CAMPAIGN' then d.source_id end as "campaignId", d.source_id as "sourceId", d.queued_on as "queuedOn", d.state
+        select s.delivery_id, s.behaviour, s.environment_id, case when d.kind = 'CAMPAIGN' then d.source_id end as campaign_id,
+          d.source_id, d.queued_on, d.state
         from messaging.mailbox_simulations s
         cross join lateral (select * from messaging.deliveries d where d.id = s.delivery_id) d
         where d.finished_at is not null order by s.created_at limit ${AT_ONCE}
-      `.execute(db);
+      `.execute(this.database.tables());
       const waiting = await sql<{ is: boolean }>`
         select exists (
           select from messaging.mailbox_simulations s
           cross join lateral (select d.finished_at from messaging.deliveries d where d.id = s.delivery_id) d
           where d.finished_at is null
         ) as is
-      `.execute(db);
+      `.execute(this.database.tables());
       return { ready: ready.rows, isWaiting: waiting.rows[0]?.is === true };
     });
   }

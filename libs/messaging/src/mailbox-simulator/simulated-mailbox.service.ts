@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
 import { Clock } from '#kernel';
-import { type Config, CONFIG, Database, type Sql } from '#platform';
+import { type Config, CONFIG, Database } from '#platform';
 import { MailPagesService } from '../engagement/mail-pages/mail-pages.service.js';
 import { DeliveryFeedback } from '../engagement/feedback/delivery-feedback.service.js';
 import type { MailboxBehaviour } from './mailbox-simulation.js';
@@ -50,9 +50,9 @@ export class SimulatedMailbox {
   /** Opens the mail, or follows its first link. A mail without a pixel tells nobody. */
   async #look(simulation: Simulation, behaviour: 'opened' | 'clicked'): Promise<void> {
     const { deliveryId, environmentId, campaignId, queuedOn } = simulation;
-    await this.database.system(async ({ db }) => {
-      if (!(await take(db, simulation)) || !this.config.TRACKING) return;
-      const urls = await linksOf(db, simulation);
+    await this.database.system(async () => {
+      if (!(await take(this.database, simulation)) || !this.config.TRACKING) return;
+      const urls = await linksOf(this.database, simulation);
       if (urls === null) return;
       const isClick = behaviour === 'clicked' && urls.length > 0;
       await this.events.write([
@@ -79,8 +79,8 @@ export class SimulatedMailbox {
     const scope = await this.environments.find(simulation.environmentId);
     if (scope === null) return;
     const { deliveryId } = simulation;
-    await this.database.transaction(scope, async ({ db }) => {
-      if (!(await take(db, simulation))) return;
+    await this.database.transaction(scope, async () => {
+      if (!(await take(this.database, simulation))) return;
       switch (behaviour) {
         case 'bounced':
           await this.feedback.bounced(scope, deliveryId, 'hard');
@@ -98,16 +98,16 @@ export class SimulatedMailbox {
 }
 
 /** False when another worker has it, or the mail was not sent after all. */
-async function take(db: Sql, { deliveryId, state }: Simulation): Promise<boolean> {
+async function take(database: Database, { deliveryId, state }: Simulation): Promise<boolean> {
   const { numAffectedRows } = await sql`
     delete from messaging.mailbox_simulations where delivery_id = ${deliveryId}
-  `.execute(db);
+  `.execute(database.tables());
   return numAffectedRows === 1n && state === 'SENT';
 }
 
 /** Where the mail's links lead; null when it is not tracked. */
 async function linksOf(
-  db: Sql,
+  database: Database,
   { campaignId, sourceId, queuedOn }: Simulation,
 ): Promise<readonly string[] | null> {
   const isTheirs =
@@ -118,6 +118,6 @@ async function linksOf(
   const { rows } = await sql<{ urls: string[] }>`
     select urls from messaging.link_sets
     where ${isTheirs} and queued_on = ${queuedOn}::date order by id desc limit 1
-  `.execute(db);
+  `.execute(database.tables());
   return rows[0]?.urls ?? null;
 }

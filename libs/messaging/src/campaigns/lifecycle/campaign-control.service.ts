@@ -33,13 +33,13 @@ export class CampaignControlService {
 
   /** Lets a paused one go on, or `InvalidStateError`: also while the project’s sending is stopped. */
   resume(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
-    return this.#change(scope, campaignKey, async (tx, campaign, now) => {
+    return this.#change(scope, campaignKey, async (_, campaign, now) => {
       campaign.refuseUnlessAllowed('resume');
       const stopped = await this.stops.reasonOf(scope);
       if (stopped !== null)
         throw new InvalidStateError(`The project’s sending is stopped: ${stopped}`, campaign.status, []);
       campaign.resume(now);
-      await wakeSenders(tx.db);
+      await wakeSenders(this.database);
     });
   }
 

@@ -45,6 +45,6 @@ export class AddressConsequences {
 
   async #isGivenUp(scope: ProjectScope, { kind, subscriberId, finishedAt }: FailedMail): Promise<boolean> {
     if (kind !== 'CAMPAIGN' || subscriberId === null || finishedAt === null) return false;
-    return isMailboxGivenUp(scope, this.database.tables(), { subscriberId, finishedAt });
+    return isMailboxGivenUp(this.database, scope, { subscriberId, finishedAt });
   }
 }

@@ -17,17 +17,17 @@ export class CampaignFinishQuery {
 
   /** True when this call ended the campaign. */
   finish({ scope, id }: Pick<CampaignUnderWay, 'scope' | 'id'>): Promise<boolean> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const over = await sql`select from messaging.campaigns c where c.id = ${id} and ${isOver}`.execute(db);
+    return this.database.transaction(scope, async () => {
+      const over = await sql`select from messaging.campaigns c where c.id = ${id} and ${isOver}`.execute(
+        this.database.tables(),
+      );
       if (over.rows.length === 0) return false;
       // The time of its end is read after its last mail was seen to have ended, so that it never comes before it.
       const { rows } = await sql<ToldCampaign>`
         update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present}
         where c.id = ${id} and ${isOver}
-        returning c.id, c.campaign_key as "campaignKey", c.name, c.subject, c.status,
-          c.estimated_recipient_count as "estimatedRecipientCount", c.scheduled_at as "scheduledAt",
-          c.completed_at as "completedAt"
-      `.execute(db);
+        returning c.id, c.campaign_key, c.name, c.subject, c.status, c.estimated_recipient_count, c.scheduled_at, c.completed_at
+      `.execute(this.database.tables());
       const [sent] = rows;
       if (sent === undefined) return false;
       await this.announcements.tell(scope, 'campaign.sent', sent);

@@ -22,16 +22,18 @@ export class MailViewService {
 
   /** The mail's HTML as its reader got it; null when there is no such mail or its reader was erased. */
   async render(scope: ProjectScope, deliveryId: string): Promise<{ readonly html: string } | null> {
-    const mail = await this.database.transaction(scope, ({ db }) => findMailOfLink(scope, db, deliveryId));
-    if (mail === null || mail.subscriber_id === null) return null;
-    const found = await this.recipients.lookUp(scope, mail.topic_ids, [mail.subscriber_id], this.clock.now());
-    const recipient = found.get(mail.subscriber_id);
+    const mail = await this.database.transaction(scope, () =>
+      findMailOfLink(this.database, scope, deliveryId),
+    );
+    if (mail === null || mail.subscriberId === null) return null;
+    const found = await this.recipients.lookUp(scope, mail.topicIds, [mail.subscriberId], this.clock.now());
+    const recipient = found.get(mail.subscriberId);
     if (recipient === undefined) return null;
     return this.rendering.show(await this.#compiled(scope, mail), { deliveryId, recipient });
   }
 
   #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
-    const { campaign_id: campaignId, version_id: versionId, place, queued_on: queuedOn } = mail;
+    const { campaignId, versionId, place, queuedOn } = mail;
     if (campaignId !== null) return this.campaigns.ofQueued(scope, campaignId, queuedOn);
     if (versionId === null || place === null) throw new Error('The mail belongs to nothing.');
     return this.automations.of(scope, { versionId, place, queuedOn });
