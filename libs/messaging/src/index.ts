@@ -98,7 +98,7 @@ export {
   type TestInboxMessage,
   type OpenedTestInboxMessage,
 } from './sending/test-inbox/test-inbox-message.js';
-export { ReportedDistrust } from './sending/engine/reported-distrust.service.js';
+export { ReportedDistrust } from './sending/pacing/reported-distrust.service.js';
 export { GuardSenders } from './sending/guard/guard-senders.task.js';
 export { GuardSending } from './sending/guard/guard-sending.task.js';
 export { SendingStops } from './campaigns/lifecycle/sending-stops.service.js';

@@ -2,11 +2,9 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
 import { type Config, CONFIG, Database, describeError, LOGGER } from '#platform';
-import { EventBatch, type EventFacts } from '../events/event-batch.query.js';
-import { LinkSets } from './link-sets.service.js';
 import type { AgentKind } from '../events/tracked-event.js';
-import { TrackedEvents } from '../events/tracked-events.service.js';
-import { classificationOf, kindOfAgent } from './user-agent.js';
+import { TrackedRequests } from './tracked-requests.service.js';
+import { kindOfAgent } from './user-agent.js';
 import { type RequestBlock, WaitingRequests } from './waiting-requests.service.js';
 
 /** A request for a pixel or a tracked link. */
@@ -45,8 +43,7 @@ export class TrackingRecorder implements OnApplicationShutdown {
   readonly #agents = new Map<string | undefined, AgentKind>();
 
   constructor(
-    @Inject(TrackedEvents) private readonly events: TrackedEvents,
-    @Inject(LinkSets) private readonly linkSets: LinkSets,
+    @Inject(TrackedRequests) private readonly requests: TrackedRequests,
     @Inject(Database) private readonly database: Database,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(Clock) private readonly clock: Clock,
@@ -105,7 +102,7 @@ export class TrackingRecorder implements OnApplicationShutdown {
 
   async #writeBatch(batch: RequestBlock): Promise<void> {
     try {
-      await this.events.writeBatch(await this.#eventsOf(batch));
+      await this.requests.write(batch);
       this.#failures = 0;
       this.#waiting.free(batch);
     } catch (error) {
@@ -130,33 +127,6 @@ export class TrackingRecorder implements OnApplicationShutdown {
     else this.#waiting.putBack(batch);
   }
 
-  async #eventsOf(block: RequestBlock): Promise<EventBatch> {
-    const batch = new EventBatch(block.length);
-    const sets = await this.#setsOf(block, batch);
-    for (let index = 0; index < block.length; index += 1) {
-      const set = sets.get(block.linkSet(index));
-      if (set !== undefined)
-        batch.add(set.mailing, block.bytes, block.deliveryIdBegin(index), factsOf(block, index, set));
-    }
-    return batch;
-  }
-
-  /** The link sets that its links are of, but for those that are gone. */
-  async #setsOf(block: RequestBlock, batch: EventBatch): Promise<Map<number, NumberedSet>> {
-    const seen = new Set<number>();
-    const found = new Map<number, NumberedSet>();
-    for (let index = 0; index < block.length; index += 1) {
-      const number = block.linkSet(index);
-      if (seen.has(number)) continue;
-      seen.add(number);
-      const set = await this.linkSets.find(block.request(index).claims);
-      if (set === null) continue;
-      const { campaignId, urls } = set;
-      found.set(number, { mailing: batch.mailing(set), urls: campaignId === null ? urls : [] });
-    }
-    return found;
-  }
-
   #kindOf(userAgent: string | undefined): AgentKind {
     const known = this.#agents.get(userAgent);
     if (known !== undefined) return known;
@@ -169,24 +139,4 @@ export class TrackingRecorder implements OnApplicationShutdown {
 
 function isStorm(waiting: number): boolean {
   return waiting >= STORM.from && waiting < STORM.to;
-}
-
-/** A link set as a batch needs it. */
-interface NumberedSet {
-  readonly mailing: number;
-  /** Of an automation's mails alone. */
-  readonly urls: readonly string[];
-}
-
-function factsOf(block: RequestBlock, index: number, { urls }: NumberedSet): EventFacts {
-  const place = block.place(index);
-  const agent = block.agent(index);
-  return {
-    type: place === 0 ? 'OPENED' : 'CLICKED',
-    linkNumber: place === 0 ? null : place,
-    url: urls[place - 1] ?? null,
-    at: block.at(index),
-    known: block.isLookAhead(index) ? 'scanner' : classificationOf(agent),
-    agent,
-  };
 }

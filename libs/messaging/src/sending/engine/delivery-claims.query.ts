@@ -4,7 +4,9 @@ import type { Environment, ProjectScope } from '#kernel';
 import { Database, leasedTo, prepared, present } from '#platform';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { PARTITION } from '../../deliveries/partition.query.js';
+import { SCOPE } from '../../deliveries/scope.query.js';
 import type { AmbiguousPolicy } from '../../campaigns/campaign-draft.js';
+import type { SinglesKind } from '../preparation/singles-preparation.service.js';
 import { LEASE_MS } from './lease.js';
 
 /** A campaign that the engine is sending. */
@@ -25,14 +27,6 @@ export interface ClaimedSingle {
   readonly scope: ProjectScope;
   readonly delivery: ClaimedDelivery;
 }
-
-/** Those of automations may be many at once, and must not hold up a confirmation. */
-export type SinglesKind = 'AUTOMATION' | 'FEW';
-
-/** The scope of what has its environment from `access.find_environment(…) e`. */
-const SCOPE = sql`
-  e.tenant_id as "tenantId", e.project_id as "projectId", e.environment_id as "environmentId", e.environment
-`;
 
 /**
  * Of a campaign `c` that is found by its id: a plan made while few are being sent would look through all that are, for each mail,

@@ -28,7 +28,7 @@ export interface MailTemplate {
 export interface CampaignMail {
   readonly scope: ProjectScope;
   readonly kind: 'CAMPAIGN' | 'AUTOMATION';
-  readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds' | 'queuedAt'>;
+  readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds'>;
   readonly project: Pick<Project, 'projectKey' | 'name' | 'postalAddress'>;
   readonly topics: readonly NamedTopic[];
   readonly sender: Sender;

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, neverJoined } from '#platform';
 import { type DeliveryOutcome, held, notComposed, outcomeOfInterruption } from '../delivery-outcome.js';
-import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../delivery-source.js';
+import type { DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 import { AutomationMails, type AutomationMailStep, keyOf } from '../mails/automation-mails.service.js';
 import { Deadline } from './deadline.js';
 import { MailBatches } from './mail-batches.service.js';
@@ -13,7 +13,7 @@ const LONGEST_WAIT_MS = 2_000;
 
 /** Makes the mails of automations' steps. */
 @Injectable()
-export class AutomationMailPreparation implements SinglesPreparation {
+export class AutomationMailPreparation {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(AutomationMails) private readonly mails: AutomationMails,
@@ -46,15 +46,15 @@ export class AutomationMailPreparation implements SinglesPreparation {
     works: readonly DeliveryWork[],
   ): Promise<ReadonlyMap<string, Omit<AutomationMailStep, 'queuedOn'>>> {
     const sources = works.map(({ delivery }) => delivery.sourceId);
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<Omit<AutomationMailStep, 'queuedOn'> & { sourceId: string }>`
-        select s.id as "sourceId", r.version_id as "versionId", messaging.place_of_step(s.id) as place
+        select s.id as source_id, r.version_id, messaging.place_of_step(s.id) as place
         from unnest(${sources}::uuid[]) s(id)
         cross join lateral (
           select r.version_id from messaging.automation_runs r
           where r.id = messaging.run_of_step(s.id) and r.environment_id = ${scope.environmentId} ${neverJoined}
         ) r
-      `.execute(db);
+      `.execute(this.database.tables());
       return new Map(rows.map(({ sourceId, ...step }) => [sourceId, step]));
     });
   }
