@@ -53,7 +53,7 @@ export { CampaignsService } from './campaigns/campaigns.service.js';
 export { PreSendAnalysisService } from './campaigns/analysis/pre-send-analysis.service.js';
 export { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 export { CampaignDispatchService } from './sending/queueing/campaign-dispatch.service.js';
-export { type CampaignPreview, CampaignPreviewService } from './sending/previews/campaign-preview.service.js';
+export { CampaignPreviewService } from './sending/previews/campaign-preview.service.js';
 export { CampaignRetryDeliveriesService } from './sending/queueing/campaign-retry-deliveries.service.js';
 export { DeliveriesQuery, type DeliveryRow } from './sending/deliveries.query.js';
 export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';

@@ -19,10 +19,7 @@ export class SendConfirmationMails extends TransactionalJob<Requests> {
     super();
   }
 
-  override async handle(
-    scope: ProjectScope,
-    { confirmationIds }: Requests,
-  ): Promise<JobResult> {
+  override async handle(scope: ProjectScope, { confirmationIds }: Requests): Promise<JobResult> {
     for (const confirmationId of confirmationIds) await this.deliveries.add(scope, confirmationId);
     return done;
   }

@@ -1,4 +1,3 @@
-import type { Insertable } from 'kysely';
 import { type EmailAddress, newId, type ProjectScope } from '#kernel';
 import type { DeliveriesTable } from '../messaging-tables.js';
 
@@ -10,10 +9,7 @@ export interface QueuedMail extends Pick<DeliveriesTable, 'kind' | 'sourceId' | 
 }
 
 /** A delivery to be tried at once. */
-export function newDelivery(
-  { environmentId }: ProjectScope,
-  { address, domain, now, ...mail }: QueuedMail,
-): Insertable<DeliveriesTable> {
+export function newDelivery({ environmentId }: ProjectScope, { address, domain, now, ...mail }: QueuedMail) {
   const id = newId();
   return {
     ...mail,
@@ -26,5 +22,5 @@ export function newDelivery(
     state: 'PENDING',
     nextAttemptAt: now,
     createdAt: now,
-  };
+  } as const;
 }

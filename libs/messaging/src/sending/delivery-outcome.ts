@@ -79,7 +79,7 @@ function stepAfter(
 
 /**
  * A sender died with the body on its way. Null: it is to be sent again now, with the same Message-ID. Where nothing in
- * doubt may be sent, what was ever in doubt is not: who took it over may have died before that was written down.
+ * doubt may be sent, what was ever in doubt is not: the sender that took it over may have died before it recorded that.
  */
 export function outcomeOfInterruption(
   delivery: ClaimedDelivery,

@@ -14,7 +14,7 @@ export interface ToldDeliveries {
 /** Mail that is told of: what an author or an automation has sent. */
 const MAILINGS = sql`d.kind in ('CAMPAIGN', 'AUTOMATION')`;
 
-/** Tells the world outside what becomes of mail, set by set, each in the transaction that writes it down. */
+/** Tells the world outside what becomes of mail, set by set, each in the transaction that records it. */
 @Injectable()
 export class MailAnnouncements {
   constructor(@Inject(Announcer) private readonly announcer: Announcer) {}
@@ -41,7 +41,7 @@ export class MailAnnouncements {
     return this.announcer.announceRows('email.complained', told(sql`'{}'::jsonb`, among(deliveries)));
   }
 
-  /** Opens and clicks of the batch that were written down as people's. */
+  /** Opens and clicks of the batch that were recorded as people's. */
   async engaged(batch: EventBatch): Promise<void> {
     for (const [type, event] of [
       ['OPENED', 'email.opened'],

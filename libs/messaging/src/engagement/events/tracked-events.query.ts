@@ -5,17 +5,17 @@ import { COUNTERS_WRITER } from './campaign-counters.query.js';
 import type { EventBatch } from './event-batch.query.js';
 import type { Classification } from './tracked-event.js';
 
-/** Who opens or clicks sooner after acceptance is no person. */
+/** An open or a click sooner after acceptance is a program's. */
 const TOO_SOON = sql.lit('2 seconds');
 /** How far apart two clicks of one burst can be. */
 const BURST = sql.lit(`${BURST_MS} milliseconds`);
 
-/** A click among others of its mail: a new one, or one that was written down before. */
+/** A click among others of its mail: a new one, or one that was recorded before. */
 export interface BurstCandidate extends Click {
   readonly deliveryId: string;
   /** Of a new one, its place in the batch. */
   readonly position: number | null;
-  /** Of one that was written down, its row's id. */
+  /** Of one that was recorded, its row's id. */
   readonly id: string | null;
   readonly classification: Classification | null;
 }
@@ -40,7 +40,7 @@ export async function takeTurns(database: Database, batch: EventBatch): Promise<
   `.execute(database.tables());
 }
 
-/** The clicks around the batch's, of those mails of which three links or more may have been followed at that time. */
+/** The clicks around the batch's, of mails of which three links or more may have been followed at that time. */
 export async function burstCandidates(database: Database, batch: EventBatch): Promise<BurstCandidate[]> {
   const { earliest, latest } = batch.timesAround(BURST_MS);
   const olderOf = (isTheirs: RawBuilder<unknown>, mails: RawBuilder<unknown>) => sql`
@@ -76,7 +76,7 @@ export async function burstCandidates(database: Database, batch: EventBatch): Pr
   return rows;
 }
 
-/** Writes the batch's events down and counts those of people with campaigns' mails; `bursts` are the places of clicks in a burst. */
+/** Records the batch's events and counts those of people with campaigns' mails; `bursts` are the places of clicks in a burst. */
 export async function recordEvents(
   database: Database,
   batch: EventBatch,

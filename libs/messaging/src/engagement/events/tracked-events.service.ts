@@ -12,7 +12,7 @@ import {
   recordEvents,
 } from './tracked-events.query.js';
 
-/** Writes opens and clicks down, judged, and counts them in the same transaction. */
+/** Classifies opens and clicks, records them, and counts them in the same transaction. */
 @Injectable()
 export class TrackedEvents {
   constructor(

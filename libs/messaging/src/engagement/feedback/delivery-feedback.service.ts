@@ -15,7 +15,7 @@ interface AnsweredMail
 type FeedbackType = 'UNSUBSCRIBED' | 'COMPLAINED' | 'BOUNCED';
 type BounceType = 'HARD' | 'SOFT';
 
-/** What became of a bounce; `too-early` when it is not written down yet that its mail was sent. */
+/** What became of a bounce; `too-early` when it is not recorded yet that its mail was sent. */
 export type BounceOutcome = 'taken' | 'nothing-new' | 'too-early';
 
 /** What comes back of a mail after it was accepted: each kind counts once a mail. */
@@ -29,8 +29,8 @@ export class DeliveryFeedback {
   ) {}
 
   /**
-   * The mail came back, and what its class means follows. Only a mail that was sent is written down, and only a campaign's
-   * is counted.
+   * The mail came back, and what its class means follows. Only that of a mail that was sent is recorded, and only a
+   * campaign's is counted.
    */
   bounced(scope: ProjectScope, deliveryId: string, bounceClass: BounceClass): Promise<BounceOutcome> {
     return this.database.transaction(scope, async () => {

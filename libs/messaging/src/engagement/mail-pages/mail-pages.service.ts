@@ -14,7 +14,7 @@ export interface DescribedMail {
   readonly topics: readonly NamedTopic[];
 }
 
-/** Who unsubscribes, and by which way. */
+/** The person who unsubscribes, and the way they do it. */
 export interface Unsubscriber {
   readonly how: 'SUBSCRIBER_PAGE' | 'ONE_CLICK';
   /** Null when it is not known: by mail. */

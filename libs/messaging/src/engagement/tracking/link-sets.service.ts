@@ -62,7 +62,7 @@ export class LinkSets {
       const { id } = await sets
         .selectFrom('messaging.link_sets')
         .select('id')
-        .where(({ and }) => and(name))
+        .where((eb) => eb.and(name))
         .executeTakeFirstOrThrow();
       return id;
     });

@@ -5,7 +5,7 @@ import { LinkSets } from './link-sets.service.js';
 import { classificationOf } from './user-agent.js';
 import type { RequestBlock } from './waiting-requests.service.js';
 
-/** Writes requests for pixels and tracked links down as opens and clicks. */
+/** Records requests for pixels and tracked links as opens and clicks. */
 @Injectable()
 export class TrackedRequests {
   constructor(
@@ -24,7 +24,7 @@ export class TrackedRequests {
     await this.events.writeBatch(batch);
   }
 
-  /** The link sets that its links are of, but for those that are gone. */
+  /** The link sets that its links are of, except those that no longer exist. */
   async #setsOf(block: RequestBlock, batch: EventBatch): Promise<Map<number, NumberedSet>> {
     const seen = new Set<number>();
     const found = new Map<number, NumberedSet>();

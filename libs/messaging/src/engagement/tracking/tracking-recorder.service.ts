@@ -2,7 +2,6 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
 import { type Config, CONFIG, Database, describeError, LOGGER } from '#platform';
-import type { AgentKind } from '../events/tracked-event.js';
 import { TrackedRequests } from './tracked-requests.service.js';
 import { kindOfAgent } from './user-agent.js';
 import { type RequestBlock, WaitingRequests } from './waiting-requests.service.js';
@@ -25,8 +24,6 @@ const MOST_WAITING = 200_000;
 /** A storm: when so many came while a batch was written, writing pauses; from the other number on not any more. */
 const STORM = { from: LARGEST_BATCH, to: MOST_WAITING / 2 };
 const TRIES = 5;
-/** Different user agents that are judged once. */
-const KNOWN_AGENTS = 1_000;
 
 /**
  * Takes opens and clicks down without making anybody wait, and writes them in batches. One batch is written at a
@@ -40,7 +37,6 @@ export class TrackingRecorder implements OnApplicationShutdown {
   #isPausing = false;
   #failures = 0;
   #refused = 0;
-  readonly #agents = new Map<string | undefined, AgentKind>();
 
   constructor(
     @Inject(TrackedRequests) private readonly requests: TrackedRequests,
@@ -58,7 +54,7 @@ export class TrackingRecorder implements OnApplicationShutdown {
       return;
     }
     const isLookAhead = isPrefetch || method === 'HEAD';
-    this.#waiting.add(claims, this.clock.now(), this.#kindOf(userAgent), isLookAhead);
+    this.#waiting.add(claims, this.clock.now(), kindOfAgent(userAgent), isLookAhead);
     if (this.#writing !== undefined || this.#isPausing) return;
     if (this.#waiting.length >= BATCH) this.#write();
     else this.#timer ??= setTimeout(() => this.#write(), LONGEST_WAIT_MS);
@@ -125,15 +121,6 @@ export class TrackingRecorder implements OnApplicationShutdown {
     this.logger.error(fields, 'opens and clicks could not be written');
     if (lost) this.#failures = 0;
     else this.#waiting.putBack(batch);
-  }
-
-  #kindOf(userAgent: string | undefined): AgentKind {
-    const known = this.#agents.get(userAgent);
-    if (known !== undefined) return known;
-    const kind = kindOfAgent(userAgent);
-    if (this.#agents.size >= KNOWN_AGENTS) this.#agents.clear();
-    this.#agents.set(userAgent, kind);
-    return kind;
   }
 }
 

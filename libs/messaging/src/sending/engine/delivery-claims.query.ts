@@ -43,7 +43,7 @@ const due = sql`
   and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${present}))
 `;
 
-/** Of a campaign `c`: all are written down, and none is open. */
+/** Whether all recipients of a campaign `c` are queued and none of its deliveries is open. */
 export const isOver = sql`
   ${isSending} and c.expanded_at is not null and c.retry_from is null
     and not exists (select from messaging.deliveries d where ${ofCampaign} and d.finished_at is null)

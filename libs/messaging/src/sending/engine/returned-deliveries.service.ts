@@ -16,7 +16,7 @@ const RETURNED_CLASSES: readonly string[] = bounceClassesOf(isReturnedFor);
 export const isReturned = ({ state, reason }: DeliveryOutcome): boolean =>
   state === 'FAILED' && reason !== null && RETURNED_CLASSES.includes(reason);
 
-/** A delivery that was returned, as it was written down. */
+/** A returned delivery as its row has it. */
 export interface ReturnedRow {
   readonly id: string;
   readonly reason: BounceClass;
@@ -40,7 +40,7 @@ export class ReturnedDeliveries {
   ) {}
 
   /**
-   * Of those of the outcomes that were `written` as returned, in the open transaction, at `finishedAt`. Counts before it locks
+   * Of those of the outcomes that the rows in `written` say were returned, in the open transaction, at `finishedAt`. Counts before it locks
    * addresses, as everywhere.
    */
   async take(

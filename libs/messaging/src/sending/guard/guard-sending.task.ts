@@ -83,7 +83,7 @@ export class GuardSending extends PeriodicTask {
       .tables<MessagingTables>()
       .updateTable('messaging.campaigns as c')
       .from('messaging.sending_stops as s')
-      .set(({ ref }) => ({ status: 'PAUSED', failureReason: ref('s.reason'), updatedAt: now }))
+      .set((eb) => ({ status: 'PAUSED', failureReason: eb.ref('s.reason'), updatedAt: now }))
       .whereRef('s.environmentId', '=', 'c.environmentId')
       .where('s.resumedAt', 'is', null)
       .where('c.status', '=', 'SENDING')

@@ -38,7 +38,7 @@ export class AutomationMails {
   ): Promise<CampaignMail> {
     const { automationId: id, automationKey: campaignKey, ...plan } = await this.plans.of(scope, versionId);
     const step = plan.steps[place];
-    if (step?.type !== 'email') throw new Error('The step of the automation sends no mail.');
+    if (step?.type !== 'email') throw new Error('The automation step sends no e-mail.');
     const topicId = plan.mailTopicIds[place] ?? null;
     const { name } = await this.database.transaction(scope, () =>
       this.database

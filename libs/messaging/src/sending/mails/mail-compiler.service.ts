@@ -31,7 +31,7 @@ export class MailCompiler {
   ) {}
 
   /**
-   * `tracked`: whose mails they are; null for a look, of which nobody is tracked. Rejects when the project is gone.
+   * `tracked`: whose mails they are; null where nobody is tracked, as in a preview. Rejects when the project no longer exists.
    * @throws {MergeTemplateError} @throws {ContentCompileError}
    */
   async compile(
@@ -40,7 +40,7 @@ export class MailCompiler {
     tracked: Omit<LinkSetContent, 'urls'> | null,
   ): Promise<CampaignMail> {
     const from = await this.senders.of(scope, content);
-    if (from === null) throw new Error('The project of this scope is gone.');
+    if (from === null) throw new Error('The project no longer exists.');
     const { project, sender } = from;
     const topics = await this.topics.named(scope, campaign.topicIds);
     const { subject, previewText, contentJson, contentText } = content;

@@ -2,11 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, neverJoined } from '#platform';
-import { type DeliveryOutcome, held, notComposed, outcomeOfInterruption } from '../delivery-outcome.js';
+import { held, notComposed } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 import { AutomationMails, type AutomationMailStep, keyOf } from '../mails/automation-mails.service.js';
 import { Deadline } from './deadline.js';
-import { MailBatches } from './mail-batches.service.js';
+import { MailBatches, withoutMail } from './mail-batches.service.js';
 
 /** How long mails that are not compiled yet hold up the others. */
 const LONGEST_WAIT_MS = 2_000;
@@ -66,23 +66,13 @@ export class AutomationMailPreparation {
   ): Promise<readonly PreparedDelivery[]> {
     const now = this.clock.now();
     try {
-      if (step === undefined) throw new Error('The run of the mail is gone.');
+      if (step === undefined) throw new Error('The automation run of this mail no longer exists.');
       const scope = works[0]!.scope;
       const mail = await deadline.waitFor(this.mails.of(scope, step));
-      if (mail === null) return works.map((work) => ({ ...work, outcome: notYet(work, now) }));
-      return await this.batches.prepare(works, mail, now);
+      if (mail !== null) return await this.batches.prepare(works, mail, now);
+      return works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
     } catch (error) {
-      return works.map((work) => ({ ...work, outcome: failed(work, error, now) }));
+      return works.map((work) => withoutMail(work, notComposed(work.delivery, error, now, Math.random)));
     }
   }
-}
-
-function notYet({ delivery, ambiguousPolicy }: DeliveryWork, now: Date): DeliveryOutcome {
-  return outcomeOfInterruption(delivery, ambiguousPolicy) ?? held(delivery, 'rendering', now, now);
-}
-
-/** What is in doubt stays in doubt, whatever else is wrong: it may have arrived. */
-function failed({ delivery, ambiguousPolicy }: DeliveryWork, fault: unknown, now: Date): DeliveryOutcome {
-  const interrupted = outcomeOfInterruption(delivery, ambiguousPolicy);
-  return interrupted ?? notComposed(delivery, fault, now, Math.random);
 }

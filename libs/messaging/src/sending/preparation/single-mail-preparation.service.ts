@@ -7,7 +7,7 @@ import { OptInComposer } from '../mails/opt-in-composer.service.js';
 import { TestMailComposer } from '../mails/test-mail-composer.service.js';
 import { Deadline } from './deadline.js';
 
-/** Confirmations wait meanwhile, and whoever asked for a test mail waits for the next look. */
+/** Confirmations wait for the test mails of their batch: one that takes longer is made with the next batch. */
 const LONGEST_WAIT_MS = 100;
 
 /** Makes confirmations and test mails, each for itself. */

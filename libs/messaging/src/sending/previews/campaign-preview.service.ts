@@ -6,17 +6,11 @@ import { CampaignRepository } from '../../campaigns/campaign.repository.js';
 import { ContentCompileError } from '../../content/document/content-inspection.js';
 import { MergeTemplateError } from '../../content/merge/merge-template.js';
 import { CampaignMailsService } from '../mails/campaign-mails.service.js';
-import { MailRendering } from '../mails/mail-rendering.service.js';
+import { type MailParts, MailRendering } from '../mails/mail-rendering.service.js';
 import { SampleRecipients } from '../mails/sample-recipients.service.js';
 import { MailReaders } from './mail-readers.service.js';
 
 const SAMPLE_ADDRESS = 'ada@example.com';
-
-export interface CampaignPreview {
-  readonly subject: string;
-  readonly html: string;
-  readonly text: string;
-}
 
 /** Shows a campaign's mail without sending it. */
 @Injectable()
@@ -34,11 +28,7 @@ export class CampaignPreviewService {
    * As the subscriber would get it, or with sample data. Its links lead nowhere. `NotFoundError` without such a
    * campaign or subscriber; `PreSendRejectedError` when a merge tag cannot be filled in.
    */
-  async render(
-    scope: ProjectScope,
-    campaignKey: string,
-    address: EmailAddress | null,
-  ): Promise<CampaignPreview> {
+  async render(scope: ProjectScope, campaignKey: string, address: EmailAddress | null): Promise<MailParts> {
     const { id } = await this.database.transaction(scope, (tx) =>
       this.campaigns.named(scope, tx, campaignKey),
     );
@@ -48,8 +38,7 @@ export class CampaignPreviewService {
         address === null
           ? await this.samples.of(mail, SAMPLE_ADDRESS)
           : await this.readers.named(mail, address);
-      const { subject, html, text } = await this.rendering.show(mail, { deliveryId: newId(), recipient });
-      return { subject, html, text };
+      return await this.rendering.show(mail, { deliveryId: newId(), recipient });
     } catch (error) {
       if (error instanceof MergeTemplateError) throw asRejection(error);
       if (error instanceof ContentCompileError)

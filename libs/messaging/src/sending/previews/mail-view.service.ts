@@ -33,7 +33,8 @@ export class MailViewService {
   #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
     const { campaignId, versionId, place, queuedOn } = mail;
     if (campaignId !== null) return this.campaigns.ofQueued(scope, campaignId, queuedOn);
-    if (versionId === null || place === null) throw new Error('The mail belongs to nothing.');
+    if (versionId === null || place === null)
+      throw new Error('The mail belongs to neither a campaign nor an automation.');
     return this.automations.of(scope, { versionId, place, queuedOn });
   }
 }

@@ -6,7 +6,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { Database, SQL_STATE, sqlStateOf } from '#platform';
 import { ContentCompileError } from '../../content/document/content-inspection.js';
 import { MergeTemplateError } from '../../content/merge/merge-template.js';
-import { CampaignCannotGoOnError } from './campaign-expansion.errors.js';
+import { CampaignExpansionError } from './campaign-expansion.errors.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
 import { CampaignMailsService } from '../mails/campaign-mails.service.js';
 import { wakeSenders } from '../../deliveries/deliveries.channel.js';
@@ -17,7 +17,7 @@ const CHUNK = 5_000;
 interface ChunkOptions {
   /** Of the Message-IDs. */
   readonly domain: string;
-  /** Whether who is written down already is passed over, or fails the chunk. */
+  /** Whether a recipient who is queued already is skipped, or fails the chunk. */
   readonly maySkip: boolean;
 }
 
@@ -28,7 +28,7 @@ interface Chunk {
 }
 
 /**
- * Writes a queued campaign's recipients down, a chunk a transaction with the cursor beside it: it can be
+ * Queues a delivery for each recipient of a campaign, a chunk a transaction with the cursor beside it: it can be
  * killed anywhere and goes on. The audience is frozen at `audience_at`; senders begin with the first chunk. A pause
  * holds the senders, not this.
  */
@@ -43,8 +43,8 @@ export class CampaignExpansionService {
   ) {}
 
   /**
-   * Resolves when all recipients are written down, or the campaign is no longer to be sent. Shows before anybody is
-   * written down that it compiles: `CampaignCannotGoOnError` when it does not.
+   * Resolves when all recipients are queued, or the campaign is no longer to be sent. Compiles it before anybody is queued:
+   * `CampaignExpansionError` when that fails.
    */
   async expand(scope: ProjectScope, campaignId: string, signal: AbortSignal): Promise<void> {
     const { sender } = await this.#compile(scope, campaignId);
@@ -69,7 +69,7 @@ export class CampaignExpansionService {
       return await this.mails.compile(scope, campaignId);
     } catch (error) {
       const isAtFault = error instanceof MergeTemplateError || error instanceof ContentCompileError;
-      throw isAtFault ? new CampaignCannotGoOnError(error.message, false) : error;
+      throw isAtFault ? new CampaignExpansionError(error.message, false) : error;
     }
   }
 
@@ -79,7 +79,7 @@ export class CampaignExpansionService {
       if (campaign === undefined) return false;
       const { topicIds, segmentIds, audienceAt } = campaign;
       const isFrozen = segmentIds.length > 0;
-      // With segments the audience is written down first, in the transaction of the first chunk.
+      // With segments the audience is copied first, in the transaction of the first chunk.
       if (isFrozen) await this.recipients.freeze(scope, campaignId, { topicIds, segmentIds }, audienceAt);
       const chunk = await this.#insert(scope, campaign, options);
       const isComplete = chunk.lookedAt < CHUNK;
@@ -144,7 +144,10 @@ export class CampaignExpansionService {
     if (emails > reservedEmails) {
       const { granted } = await this.quota.reserve(scope, emails - reservedEmails, usagePeriod);
       if (!granted)
-        throw new CampaignCannotGoOnError('The period has no e-mails left for the campaign.', true);
+        throw new CampaignExpansionError(
+          'The billing period has too few e-mails left for this campaign.',
+          true,
+        );
     } else if (isComplete && emails < reservedEmails) {
       await this.quota.settle(scope, usagePeriod, { used: 0, released: reservedEmails - emails });
     }
