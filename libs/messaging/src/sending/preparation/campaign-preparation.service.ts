@@ -1,11 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
-import { held, notComposed } from '../delivery-outcome.js';
+import { held, isContentFault, notComposed } from '../delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
 import { CampaignMailsService } from '../mails/campaign-mails.service.js';
-import { isContentFault } from '../mails/mail-rendering.service.js';
 import type { SendingPolicy } from '../mails/sending-policy.js';
 import { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
 import { Deadline } from './deadline.js';

@@ -7,10 +7,7 @@ import { ContentCompileError } from '../../content/document/content-inspection.j
 import { MergeTemplateError } from '../../content/merge/merge-template.js';
 import { CampaignMailsService } from '../mails/campaign-mails.service.js';
 import { type MailParts, MailRendering } from '../mails/mail-rendering.service.js';
-import { SampleRecipients } from '../mails/sample-recipients.service.js';
 import { MailReaders } from './mail-readers.service.js';
-
-const SAMPLE_ADDRESS = 'ada@example.com';
 
 /** Shows a campaign's mail without sending it. */
 @Injectable()
@@ -19,7 +16,6 @@ export class CampaignPreviewService {
     @Inject(Database) private readonly database: Database,
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
-    @Inject(SampleRecipients) private readonly samples: SampleRecipients,
     @Inject(MailReaders) private readonly readers: MailReaders,
     @Inject(MailRendering) private readonly rendering: MailRendering,
   ) {}
@@ -34,10 +30,7 @@ export class CampaignPreviewService {
     );
     try {
       const mail = await this.mails.compile(scope, id);
-      const recipient =
-        address === null
-          ? await this.samples.of(mail, SAMPLE_ADDRESS)
-          : await this.readers.named(mail, address);
+      const recipient = await this.readers.of(mail, address);
       return await this.rendering.show(mail, { deliveryId: newId(), recipient });
     } catch (error) {
       if (error instanceof MergeTemplateError) throw asRejection(error);

@@ -2,6 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type Recipient, RecipientsQuery, SubscribersQuery } from '#audience';
 import { Clock, type EmailAddress, newId, NotFoundError, type ProjectScope } from '#kernel';
 import type { CampaignMail } from '../mails/campaign-mail.js';
+import { SampleRecipients } from '../mails/sample-recipients.service.js';
+
+const SAMPLE_ADDRESS = 'ada@example.com';
 
 /** Looks up whom a mail is shown for, whether it would reach them or not. */
 @Injectable()
@@ -9,6 +12,7 @@ export class MailReaders {
   constructor(
     @Inject(SubscribersQuery) private readonly subscribers: SubscribersQuery,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(SampleRecipients) private readonly samples: SampleRecipients,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -22,8 +26,10 @@ export class MailReaders {
     return found.get(subscriberId);
   }
 
-  /** `NotFoundError` without a subscriber of this address. */
-  async named({ scope, campaign }: CampaignMail, address: EmailAddress): Promise<Recipient> {
+  /** Of a campaign's mail; somebody who does not exist without an address. `NotFoundError` without a subscriber of it. */
+  async of(mail: CampaignMail, address: EmailAddress | null): Promise<Recipient> {
+    if (address === null) return this.samples.of(mail, SAMPLE_ADDRESS);
+    const { scope, campaign } = mail;
     const { id } = await this.subscribers.byAddress(scope, address);
     const reader = await this.find(scope, campaign.topicIds, id);
     if (reader === undefined) throw new NotFoundError();

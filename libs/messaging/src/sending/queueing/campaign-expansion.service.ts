@@ -4,8 +4,7 @@ import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, SQL_STATE, sqlStateOf } from '#platform';
-import { ContentCompileError } from '../../content/document/content-inspection.js';
-import { MergeTemplateError } from '../../content/merge/merge-template.js';
+import { isContentFault } from '../delivery-outcome.js';
 import { CampaignExpansionError } from './campaign-expansion.errors.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
 import { CampaignMailsService } from '../mails/campaign-mails.service.js';
@@ -52,8 +51,9 @@ export class CampaignExpansionService {
   }
 
   /**
-   * True while there is more. Hardly anybody of a chunk is there already: a campaign that is sent again, somebody who came back
-   * under a new id. To look before each row costs as much as half of writing it, so it is done when the constraint says so.
+   * True while there is more. Hardly anybody of a chunk is queued already: a campaign that is sent again, somebody who came back
+   * under a new id. So `on conflict`, which looks before each row, is used only when the constraint says so: it took 9 of the
+   * 28 µs of an insert (bench/history/expansion.md).
    */
   async #expandNext(scope: ProjectScope, campaignId: string, domain: string): Promise<boolean> {
     try {
@@ -68,8 +68,7 @@ export class CampaignExpansionService {
     try {
       return await this.mails.compile(scope, campaignId);
     } catch (error) {
-      const isAtFault = error instanceof MergeTemplateError || error instanceof ContentCompileError;
-      throw isAtFault ? new CampaignExpansionError(error.message, false) : error;
+      throw isContentFault(error) ? new CampaignExpansionError(error.message, false) : error;
     }
   }
 
@@ -85,13 +84,8 @@ export class CampaignExpansionService {
       const isComplete = chunk.lookedAt < CHUNK;
       const emails = campaign.expandedEmails + chunk.added;
       await this.#adjustReservation(scope, campaign, emails, isComplete);
-      const progress = {
-        emails,
-        cursor: chunk.last ?? campaign.expansionCursor,
-        isComplete,
-        now: this.clock.now(),
-      };
-      await advance(this.database, campaign, progress);
+      const cursor = chunk.last ?? campaign.expansionCursor;
+      await advance(this.database, campaign, { emails, cursor, isComplete, now: this.clock.now() });
       if (isComplete && isFrozen) await this.recipients.thaw(scope, campaignId);
       await wakeSenders(this.database);
       return !isComplete;
