@@ -52,7 +52,7 @@ export { CampaignsService } from './campaigns/campaigns.service.js';
 export { PreSendAnalysisService } from './campaigns/analysis/pre-send-analysis.service.js';
 export { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 export { CampaignDispatchService } from './sending/queueing/campaign-dispatch.service.js';
-export { type CampaignPreview, CampaignPreviewService } from './sending/previews/campaign-preview.service.js';
+export { CampaignPreviewService } from './sending/previews/campaign-preview.service.js';
 export { CampaignRetryDeliveriesService } from './sending/queueing/campaign-retry-deliveries.service.js';
 export { DeliveriesQuery, type DeliveryRow } from './sending/deliveries.query.js';
 export { DELIVERY_STATES, type DeliveryKind, type MailLinks } from './deliveries/delivery.js';
@@ -97,7 +97,7 @@ export {
   type TestInboxMessage,
   type OpenedTestInboxMessage,
 } from './sending/test-inbox/test-inbox-message.js';
-export { ReportedDistrust } from './sending/engine/reported-distrust.service.js';
+export { ReportedDistrust } from './sending/pacing/reported-distrust.service.js';
 export { GuardSenders } from './sending/guard/guard-senders.task.js';
 export { GuardSending } from './sending/guard/guard-sending.task.js';
 export { SendingStops } from './campaigns/lifecycle/sending-stops.service.js';

@@ -1,6 +1,9 @@
 import type { Generated } from 'kysely';
+import type { BounceClass } from '#deliverability';
 import type { Tables } from '#platform';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
+import type { DeliveryKind, DeliveryState, MailLinks } from './deliveries/delivery.js';
+import type { MailboxBehaviour } from './mailbox-simulator/mailbox-simulation.js';
 import { ReportExportSchema } from './reports/exports/report-export.schema.js';
 import { CampaignReportSchema } from './reports/writing/campaign-report.schema.js';
 
@@ -147,17 +150,17 @@ interface CampaignTestsTable {
   readonly createdAt: Date;
 }
 
-interface DeliveriesTable {
+export interface DeliveriesTable {
   readonly id: string;
   readonly queuedOn: string;
   readonly environmentId: number;
-  readonly kind: string;
+  readonly kind: DeliveryKind;
   readonly sourceId: string;
   readonly subscriberId: string | null;
   readonly address: string;
   readonly addressKey: string;
   readonly messageId: string;
-  readonly state: string;
+  readonly state: DeliveryState;
   readonly reason: string | null;
   readonly lastError: string | null;
   readonly leaseToken: string | null;
@@ -169,8 +172,8 @@ interface DeliveriesTable {
   readonly possibleDuplicate: Generated<boolean>;
   readonly sentAt: Date | null;
   readonly bouncedAt: Date | null;
-  readonly bounceType: string | null;
-  readonly bounceClass: string | null;
+  readonly bounceType: 'HARD' | 'SOFT' | null;
+  readonly bounceClass: BounceClass | null;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
 }
@@ -208,7 +211,7 @@ interface ExportPartsTable {
   readonly content: string;
 }
 
-interface LinkSetsTable {
+export interface LinkSetsTable {
   readonly id: Generated<number>;
   readonly environmentId: number;
   readonly campaignId: string | null;
@@ -223,7 +226,7 @@ interface LinkSetsTable {
 interface MailboxSimulationsTable {
   readonly deliveryId: string;
   readonly environmentId: number;
-  readonly behaviour: string;
+  readonly behaviour: MailboxBehaviour;
   readonly createdAt: Date;
 }
 
@@ -248,12 +251,12 @@ interface TestInboxMessagesTable {
   readonly id: string;
   readonly environmentId: number;
   readonly deliveryId: string;
-  readonly kind: string;
+  readonly kind: DeliveryKind;
   readonly toAddress: string;
   readonly toKey: string;
   readonly fromAddress: string;
   readonly subject: string;
-  readonly links: unknown;
+  readonly links: MailLinks;
   readonly raw: Buffer;
   readonly receivedAt: Date;
 }

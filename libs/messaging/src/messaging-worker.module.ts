@@ -32,13 +32,14 @@ import { SendingPolicies } from './sending/mails/sending-policies.service.js';
 import { MailSigning } from './sending/mails/mail-signing.service.js';
 import { OptInComposer } from './sending/mails/opt-in-composer.service.js';
 import { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
-import { OptInPreparation } from './sending/preparation/opt-in-preparation.service.js';
+import { SingleMailPreparation } from './sending/preparation/single-mail-preparation.service.js';
+import { SinglesPreparation } from './sending/preparation/singles-preparation.service.js';
 import { MailErasureService } from './erasure/mail-erasure.service.js';
-import { ReportedDistrust } from './sending/engine/reported-distrust.service.js';
+import { ReportedDistrust } from './sending/pacing/reported-distrust.service.js';
 import { ReturnedDeliveries } from './sending/engine/returned-deliveries.service.js';
 import { SlowedDestinations } from './sending/pacing/slowed-destinations.service.js';
 import { WarmUpPace } from './sending/pacing/warm-up-pace.service.js';
-import { TestMailPreparation } from './sending/preparation/test-mail-preparation.service.js';
+import { TestMailComposer } from './sending/mails/test-mail-composer.service.js';
 import { OpenAiCompatibleModel } from './reports/language-model/openai-compatible.model.js';
 import { ReportDrafts } from './reports/writing/report-draft.repository.js';
 import { ReportFactsQuery } from './reports/writing/report-facts.query.js';
@@ -108,7 +109,6 @@ import { MessagingModule } from './messaging.module.js';
     MailboxSimulator,
     OptInComposer,
     OptInDeliveriesService,
-    OptInPreparation,
     RemoveOldExports,
     ReportDrafts,
     ReportedDistrust,
@@ -123,8 +123,10 @@ import { MessagingModule } from './messaging.module.js';
     ScheduledCampaignsService,
     SimulatedAnswers,
     SimulatedReader,
+    SingleMailPreparation,
+    SinglesPreparation,
     SlowedDestinations,
-    TestMailPreparation,
+    TestMailComposer,
     TrimTestInboxes,
     WarmUpPace,
   ],

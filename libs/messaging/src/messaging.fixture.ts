@@ -4,14 +4,7 @@ import { Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { pino } from 'pino';
 import { ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
-import {
-  type Announcer,
-  Database,
-  loadConfig,
-  Notifications,
-  PlatformModule,
-  SilentAnnouncer,
-} from '#platform';
+import { type Announcer, loadConfig, Notifications, PlatformModule, SilentAnnouncer } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
@@ -204,9 +197,8 @@ export class MessagingFixture {
     const topic = await this.get(TopicsService).create(scope, { name: 'Art', doubleOptInEnabled: true });
     const input = { address: parsed.address, topicKeys: [topic.topicKey], source: 'API' } as const;
     await this.get(SignUpService).create(scope, input, consentProof('API_KEY', 'key'));
-    const database = this.context.get<Database>(Database, { strict: false });
     for (const { id } of await this.test.query<{ id: string }>('select id from audience.confirmations'))
-      await database.transaction(scope, (tx) => this.get(OptInDeliveriesService).add(scope, tx, id));
+      await this.get(OptInDeliveriesService).add(scope, id);
   }
 
   /** Ends the open deliveries of a campaign that has failed, as its job does. */

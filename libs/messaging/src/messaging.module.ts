@@ -25,10 +25,15 @@ import { SendersModule } from './campaigns/senders/senders.module.js';
 import { AutomationMails } from './sending/mails/automation-mails.service.js';
 import { CampaignMailsService } from './sending/mails/campaign-mails.service.js';
 import { DeliveryActivityQuery } from './engagement/events/delivery-activity.query.js';
-import { CampaignPreviewService, PreviewRecipients } from './sending/previews/campaign-preview.service.js';
+import { CampaignPreviewService } from './sending/previews/campaign-preview.service.js';
 import { DeliveriesQuery } from './sending/deliveries.query.js';
 import { FailedDeliveriesQuery } from './campaigns/lifecycle/failed-deliveries.query.js';
-import { MailRenderingModule } from './sending/mails/mail-rendering.module.js';
+import { MailCompiler } from './sending/mails/mail-compiler.service.js';
+import { MailRendering } from './sending/mails/mail-rendering.service.js';
+import { SampleRecipients } from './sending/mails/sample-recipients.service.js';
+import { MailReaders } from './sending/previews/mail-readers.service.js';
+import { MailLinkMaker } from './content/mail/mail-link-maker.service.js';
+import { ContentProcessesModule } from './content/processes/content-processes.service.js';
 import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
 import { TestDeliveriesService } from './sending/queueing/test-deliveries.service.js';
 import { TestMailsService } from './sending/previews/test-mails.service.js';
@@ -46,10 +51,11 @@ import { SendingStops } from './campaigns/lifecycle/sending-stops.service.js';
 import { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
 import { AddressConsequences } from './engagement/feedback/address-consequences.service.js';
 import { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
-import { LinkSetsModule } from './engagement/tracking/link-sets.module.js';
+import { LinkSets } from './engagement/tracking/link-sets.service.js';
 import { MailAnnouncements } from './engagement/events/mail-announcements.service.js';
 import { TrackedEvents } from './engagement/events/tracked-events.service.js';
 import { TrackedLinks } from './engagement/tracking/tracked-links.service.js';
+import { TrackedRequests } from './engagement/tracking/tracked-requests.service.js';
 import { TrackingRecorder } from './engagement/tracking/tracking-recorder.service.js';
 
 /** What both edges use: writing campaigns, their reports, the test inbox, the pages behind mails' links. */
@@ -59,9 +65,8 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     AudienceModule,
     AutomationsModule,
     BillingModule,
+    ContentProcessesModule,
     DeliverabilityModule,
-    LinkSetsModule,
-    MailRenderingModule,
     ReturnPathsModule,
     SendersModule,
     ThrottlingModule,
@@ -95,12 +100,17 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     DeliveryFeedback,
     FailedDeliveriesQuery,
     MailAnnouncements,
+    LinkSets,
+    MailCompiler,
+    MailLinkMaker,
     MailPagesService,
+    MailReaders,
+    MailRendering,
     MailViewService,
     PreSendAnalysisService,
-    PreviewRecipients,
     ReportExportsService,
     ReportLinks,
+    SampleRecipients,
     SendingReadiness,
     SendingStops,
     TestDeliveriesService,
@@ -110,6 +120,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     TimelineQuery,
     TrackedEvents,
     TrackedLinks,
+    TrackedRequests,
     TrackingRecorder,
   ],
   exports: [
@@ -132,14 +143,17 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignStatisticsQuery,
     CampaignStopper,
     CampaignsQuery,
+    ContentProcessesModule,
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,
     MailAnnouncements,
-    LinkSetsModule,
+    LinkSets,
+    MailLinkMaker,
     MailPagesService,
     MailViewService,
-    MailRenderingModule,
+    MailRendering,
+    SampleRecipients,
     PreSendAnalysisService,
     ReportExportsService,
     ReportLinks,

@@ -19,8 +19,7 @@ export class TrackedLinkController {
     @Req() { method, headers }: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const found = this.links.follow(token, trackedRequestOf(method, headers));
-    const url = found instanceof Promise ? await found : found;
+    const url = await this.links.follow(token, trackedRequestOf(method, headers));
     if (url === null) sendPage(reply, notFoundPage);
     else sendRedirect(reply, url);
   }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ConfirmationRequested } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { OptInDeliveriesService } from '#messaging';
-import { done, type JobResult, type Transaction, TransactionalJob } from '#platform';
+import { done, type JobResult, TransactionalJob } from '#platform';
 
 /** Puts the mail that asks for a confirmation among what is to be sent. */
 @Injectable()
@@ -18,9 +18,8 @@ export class SendConfirmationMail extends TransactionalJob<{ confirmationId: str
   override async handle(
     scope: ProjectScope,
     { confirmationId }: { confirmationId: string },
-    tx: Transaction,
   ): Promise<JobResult> {
-    await this.deliveries.add(scope, tx, confirmationId);
+    await this.deliveries.add(scope, confirmationId);
     return done;
   }
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ConfirmationsRequested } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { OptInDeliveriesService } from '#messaging';
-import { done, type JobResult, type Transaction, TransactionalJob } from '#platform';
+import { done, type JobResult, TransactionalJob } from '#platform';
 
 interface Requests {
   readonly confirmationIds: readonly string[];
@@ -19,12 +19,8 @@ export class SendConfirmationMails extends TransactionalJob<Requests> {
     super();
   }
 
-  override async handle(
-    scope: ProjectScope,
-    { confirmationIds }: Requests,
-    tx: Transaction,
-  ): Promise<JobResult> {
-    for (const confirmationId of confirmationIds) await this.deliveries.add(scope, tx, confirmationId);
+  override async handle(scope: ProjectScope, { confirmationIds }: Requests): Promise<JobResult> {
+    for (const confirmationId of confirmationIds) await this.deliveries.add(scope, confirmationId);
     return done;
   }
 }

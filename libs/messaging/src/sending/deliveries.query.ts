@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { isCampaignKey } from '../campaigns/campaign.js';
+import { PARTITION } from '../deliveries/partition.query.js';
 import type { DeliveryState } from '../deliveries/delivery.js';
+import type { MessagingTables } from '../messaging-tables.js';
 
 /** A delivery as lists show it. */
 export interface DeliveryRow {
@@ -22,25 +24,11 @@ export interface DeliveryRow {
   readonly finishedAt: Date | null;
 }
 
-interface QueuedCampaign {
-  readonly id: string;
-  /** Null before it was sent. */
-  readonly queued_on: string | null;
-}
-
 /** States whose deliveries `deliveries_open` holds, and those that `deliveries_exceptional` holds. */
 const OPEN: readonly DeliveryState[] = ['PENDING', 'CLAIMED', 'SENDING', 'DEFERRED'];
 const EXCEPTIONAL: readonly DeliveryState[] = ['FAILED', 'AMBIGUOUS', 'SKIPPED', 'CANCELLED'];
 
-const COLUMNS = sql`
-  d.id, d.subscriber_id as "subscriberId", case when d.subscriber_id is not null then d.address end as email,
-  d.state as status, d.reason, d.attempt as attempts, d.last_error as "lastError", d.message_id as "messageId",
-  d.possible_duplicate as "possibleDuplicate",
-  case when d.finished_at is null then d.next_attempt_at end as "nextAttemptAt",
-  d.sent_at as "sentAt", d.finished_at as "finishedAt"
-`;
-
-/** Reads who was written down for a campaign, and how each stands. */
+/** Lists the deliveries of a campaign. */
 @Injectable()
 export class DeliveriesQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
@@ -56,32 +44,47 @@ export class DeliveriesQuery {
     status: DeliveryState | undefined,
   ): Promise<Page<DeliveryRow>> {
     if (!isCampaignKey(campaignKey)) throw new NotFoundError();
-    return this.database.transaction(scope, async ({ db }) => {
-      const campaigns = await sql<QueuedCampaign>`
-        select id, (queued_at at time zone 'UTC')::date as queued_on from messaging.campaigns
-        where environment_id = ${scope.environmentId} and campaign_key = ${campaignKey} and deleted_at is null
-      `.execute(db);
-      const campaign = campaigns.rows[0];
-      if (campaign === undefined) throw new NotFoundError();
-      const where = matching(campaign, status);
-      const { rows } = await sql<DeliveryRow>`
-        select ${COLUMNS} from messaging.deliveries d where ${where}
-        order by d.subscriber_id desc, d.id desc limit ${size} offset ${page * size}
-      `.execute(db);
-      const total = await sql<{ total: number }>`
-        select count(*) as total from messaging.deliveries d where ${where}
-      `.execute(db);
-      return { items: rows, totalElements: total.rows[0]?.total ?? 0 };
+    return this.database.transaction(scope, async () => {
+      const deliveries = await this.#deliveriesOf(scope, campaignKey, status);
+      const items = await deliveries
+        .select(['d.id', 'd.subscriberId', 'd.reason', 'd.messageId', 'd.possibleDuplicate', 'd.lastError'])
+        .select(['d.state as status', 'd.attempt as attempts', 'd.sentAt', 'd.finishedAt'])
+        .select(sql<string | null>`case when d.subscriber_id is not null then d.address end`.as('email'))
+        .select(
+          sql<Date | null>`case when d.finished_at is null then d.next_attempt_at end`.as('nextAttemptAt'),
+        )
+        .orderBy('d.subscriberId', 'desc')
+        .orderBy('d.id', 'desc')
+        .limit(size)
+        .offset(page * size)
+        .execute();
+      const { total } = await deliveries
+        .select(({ fn }) => fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow();
+      return { items, totalElements: total };
     });
   }
-}
 
-/** Says in the indexes' own words what follows from the state, so that a rare one is not searched among all. */
-function matching({ id, queued_on }: QueuedCampaign, status: DeliveryState | undefined): RawBuilder<unknown> {
-  return sql`
-    d.source_id = ${id} and d.queued_on = ${queued_on}::date
-    ${status === undefined ? sql`` : sql`and d.state = ${status}`}
-    ${status !== undefined && OPEN.includes(status) ? sql`and d.finished_at is null and d.kind = 'CAMPAIGN'` : sql``}
-    ${status !== undefined && EXCEPTIONAL.includes(status) ? sql`and d.reason is not null` : sql``}
-  `;
+  /** Says in the indexes' own words what follows from the state, so that a rare one is not searched among all. */
+  async #deliveriesOf(scope: ProjectScope, campaignKey: string, status: DeliveryState | undefined) {
+    const tables = this.database.tables<MessagingTables>();
+    const campaign = await tables
+      .selectFrom('messaging.campaigns as c')
+      // The day is null before it was sent.
+      .select(['c.id', PARTITION.as('queuedOn')])
+      .where('c.environmentId', '=', scope.environmentId)
+      .where('c.campaignKey', '=', campaignKey)
+      .where('c.deletedAt', 'is', null)
+      .executeTakeFirst();
+    if (campaign === undefined) throw new NotFoundError();
+    return tables
+      .selectFrom('messaging.deliveries as d')
+      .where('d.sourceId', '=', campaign.id)
+      .where('d.queuedOn', '=', campaign.queuedOn)
+      .$if(status !== undefined, (all) => all.where('d.state', '=', status!))
+      .$if(OPEN.includes(status!), (all) =>
+        all.where('d.finishedAt', 'is', null).where('d.kind', '=', 'CAMPAIGN'),
+      )
+      .$if(EXCEPTIONAL.includes(status!), (all) => all.where('d.reason', 'is not', null));
+  }
 }

@@ -79,7 +79,7 @@ function stepAfter(
 
 /**
  * A sender died with the body on its way. Null: it is to be sent again now, with the same Message-ID. Where nothing in
- * doubt may be sent, what was ever in doubt is not: who took it over may have died before that was written down.
+ * doubt may be sent, what was ever in doubt is not: the sender that took it over may have died before it recorded that.
  */
 export function outcomeOfInterruption(
   delivery: ClaimedDelivery,
@@ -125,6 +125,10 @@ export function misconfigured(delivery: ClaimedDelivery, error: string): Deliver
   return ended(delivery, 'FAILED', 'config', error);
 }
 
+/** Whether only another content can mend it. */
+export const isContentFault = (error: unknown): error is Error =>
+  error instanceof MergeTemplateError || error instanceof ContentCompileError;
+
 /**
  * The mail could not be made. Tried again, since the fault may be ours: after 5 min at first, then whenever it has waited
  * twice as long. Given up as any mail is, or within the hour where its content is the fault: what it makes of this person's
@@ -140,8 +144,7 @@ export function notComposed(
   const waitedMs = now.getTime() - delivery.dueSince.getTime();
   const waitMs =
     Math.min(Math.max(waitedMs, RECOMPOSE_AFTER_MS), RECOMPOSE_WITHIN_MS) * (0.8 + 0.4 * random());
-  const isOfContent = error instanceof MergeTemplateError || error instanceof ContentCompileError;
-  const patienceMs = isOfContent ? TEMPLATE_PATIENCE_MS : GIVE_UP_AFTER_MS;
+  const patienceMs = isContentFault(error) ? TEMPLATE_PATIENCE_MS : GIVE_UP_AFTER_MS;
   if (waitedMs + waitMs > patienceMs) return ended(delivery, 'FAILED', 'unknown', text);
   return { ...later(delivery, new Date(now.getTime() + waitMs), text), reason: 'unknown' };
 }

@@ -33,9 +33,3 @@ export interface DeliverySource {
   /** Looks once more whether each may be sent, and composes its mail. */
   prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]>;
 }
-
-/** Makes the mails of one kind of deliveries. */
-export interface SinglesPreparation {
-  /** One for each, in the same order. */
-  prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]>;
-}

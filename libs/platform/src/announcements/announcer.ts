@@ -1,6 +1,5 @@
 import type { RawBuilder } from 'kysely';
 import type { AnnouncementType, ProjectScope } from '#kernel';
-import type { Sql } from '../database/database.js';
 
 /** Something that happened and that is told outside. */
 export interface Announcement {
@@ -23,10 +22,10 @@ export abstract class Announcer {
   abstract hearsAnywhere(type: AnnouncementType): boolean;
 
   /**
-   * Many at once, of any environments, in the transaction of `db`: `rows` is a query of `environment_id`,
+   * Many at once, of any environments, in the open transaction: `rows` is a query of `environment_id`,
    * `subscriber_id` and `data` (jsonb).
    */
-  abstract announceRows(db: Sql, type: AnnouncementType, rows: RawBuilder<unknown>): Promise<void>;
+  abstract announceRows(type: AnnouncementType, rows: RawBuilder<unknown>): Promise<void>;
 }
 
 /** Where nobody can listen: in commands, and in tests of a context alone. */

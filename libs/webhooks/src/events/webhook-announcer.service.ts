@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } fro
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
 import { type AnnouncementType, Clock, type ProjectScope } from '#kernel';
-import { type Announcement, Announcer, Database, describeError, LOGGER, Loop, type Sql } from '#platform';
+import { type Announcement, Announcer, Database, describeError, LOGGER, Loop } from '#platform';
 import type { WebhookTables } from '../webhook-tables.js';
 
 const REFRESH_MS = 2_000;
@@ -87,7 +87,7 @@ export class WebhookAnnouncer extends Announcer implements OnModuleInit, OnAppli
     return [...this.#listeners.keys()].some((environmentId) => this.hears({ environmentId }, type));
   }
 
-  override async announceRows(_: Sql, type: AnnouncementType, rows: RawBuilder<unknown>): Promise<void> {
+  override async announceRows(type: AnnouncementType, rows: RawBuilder<unknown>): Promise<void> {
     if (!this.hearsAnywhere(type)) return;
     await this.#write(
       sql`select r.environment_id, ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`,

@@ -96,7 +96,7 @@ export class EmailStep implements StepTaker<'email'> {
             ${column('key')}::text[]) a(run_id, subscriber_id, email, key)
         ) p
       `.execute(db);
-      await wakeSenders(db);
+      await wakeSenders(this.database);
     });
   }
 }

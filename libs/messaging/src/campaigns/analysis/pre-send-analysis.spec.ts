@@ -9,7 +9,7 @@ import { MessagingFixture } from '../../messaging.fixture.js';
 import type { CampaignDraft } from '../campaign.js';
 import { PreSendRejectedError } from '../campaign.errors.js';
 import { CampaignSendingService } from '../lifecycle/campaign-sending.service.js';
-import { sampleRecipient } from '../../sending/mails/sample-recipient.js';
+import { SampleRecipients } from '../../sending/mails/sample-recipients.service.js';
 import { PreSendAnalysisService } from './pre-send-analysis.service.js';
 
 const DOMAIN = 'mail.acme.example';
@@ -109,7 +109,7 @@ describe('the analysis of a campaign', () => {
     const { checks } = await analyse(campaignKey);
     await fixture.test.query('update messaging.campaigns set queued_at = now()');
     const mail = await fixture.get(CampaignMailsService).ofQueued(scope, id, '1');
-    const recipient = sampleRecipient('ada@example.com', [], {});
+    const recipient = await fixture.get(SampleRecipients).of(mail, 'ada@example.com');
     const one = {
       deliveryId: newId(),
       messageId: newId() + '@a.example',

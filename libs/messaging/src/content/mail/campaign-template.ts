@@ -62,7 +62,7 @@ export async function compileMail(
 }
 
 /** Null where logic, length or number of merge tags ask for a process of its own. */
-export function plainPartsOf({ subject, html, text }: MailSources): PlainParts | null {
+export function plainPartsOf({ subject, html, text }: CompiledContent): PlainParts | null {
   if (html.length + text.length > LONGEST_PLAIN) return null;
   const parts = [
     compilePlainTemplate(subject, 'header'),

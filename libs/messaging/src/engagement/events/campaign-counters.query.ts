@@ -1,32 +1,35 @@
 import { randomInt } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
-import { present, type Sql } from '#platform';
+import { type Database, present } from '#platform';
 
-/** What changes of a campaign's numbers; what is left out stays. */
-export interface CounterChange {
+const COUNTERS = ['hardBounced', 'softBounced', 'unsubscribed', 'complained'] as const;
+const MINUTE_COUNTERS = [
+  'delivered',
+  'bounced',
+  // Of these, hard ones; and addresses that the next hop itself refused. Sending is judged by them.
+  'hardBounced',
+  'hardRefused',
+  'complained',
+  // Refused for their sender or its authentication, by the next hop or by a report: at the minute in which they were sent.
+  'senderRefused',
+  'senderBounced',
+] as const;
+
+type Counts<Name extends string> = Readonly<Partial<Record<Name, number>>>;
+
+interface OfCampaign {
   readonly campaignId: string;
   readonly environmentId: number;
-  readonly hardBounced?: number;
-  readonly softBounced?: number;
-  readonly unsubscribed?: number;
-  readonly complained?: number;
+}
+
+/** What changes of a campaign's numbers; what is left out stays. */
+export interface CounterChange extends OfCampaign, Counts<(typeof COUNTERS)[number]> {
   readonly lastEventAt: Date;
 }
 
 /** What changes of one minute of a campaign. */
-export interface MinuteChange {
-  readonly campaignId: string;
-  readonly environmentId: number;
+export interface MinuteChange extends OfCampaign, Counts<(typeof MINUTE_COUNTERS)[number]> {
   readonly at: Date;
-  readonly delivered?: number;
-  readonly bounced?: number;
-  /** Of these, hard ones; and addresses that the next hop itself refused. Sending is judged by them. */
-  readonly hardBounced?: number;
-  readonly hardRefused?: number;
-  readonly complained?: number;
-  /** Refused for their sender or its authentication, by the next hop or by a report: at the minute in which they were sent. */
-  readonly senderRefused?: number;
-  readonly senderBounced?: number;
 }
 
 /** This process's rows among a campaign's counters: few enough to add up, enough not to wait for each other. */
@@ -34,61 +37,39 @@ const WRITERS = 32;
 export const COUNTERS_WRITER = randomInt(WRITERS);
 
 /** Adds to the campaigns' counters; in one order everywhere, so that writers cannot lock each other out. */
-export async function addToCounters(db: Sql, changes: readonly CounterChange[]): Promise<void> {
+export async function addToCounters(database: Database, changes: readonly CounterChange[]): Promise<void> {
   if (changes.length === 0) return;
-  const values = changes.map((change) => ({
-    campaign_id: change.campaignId,
-    environment_id: change.environmentId,
-    hard_bounced: change.hardBounced ?? 0,
-    soft_bounced: change.softBounced ?? 0,
-    unsubscribed: change.unsubscribed ?? 0,
-    complained: change.complained ?? 0,
-    last_event_at: change.lastEventAt,
-  }));
   await sql`
-    insert into messaging.campaign_counters as c (campaign_id, writer, environment_id, hard_bounced, soft_bounced,
-      unsubscribed, complained, last_event_at)
-    select v.campaign_id, ${COUNTERS_WRITER}, v.environment_id, sum(v.hard_bounced), sum(v.soft_bounced),
-      sum(v.unsubscribed), sum(v.complained), max(v.last_event_at)
-    from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as v(campaign_id uuid, environment_id bigint,
-      hard_bounced int, soft_bounced int, unsubscribed int, complained int, last_event_at timestamptz)
-    group by v.campaign_id, v.environment_id order by v.campaign_id
-    on conflict (campaign_id, writer) do update set hard_bounced = c.hard_bounced + excluded.hard_bounced,
-      soft_bounced = c.soft_bounced + excluded.soft_bounced, unsubscribed = c.unsubscribed + excluded.unsubscribed,
-      complained = c.complained + excluded.complained, last_event_at = greatest(c.last_event_at, excluded.last_event_at)
-  `.execute(db);
+    insert into messaging.campaign_counters as c (campaign_id, writer, environment_id, ${names(COUNTERS)}, last_event_at)
+    select (v ->> 'campaignId')::uuid, ${COUNTERS_WRITER}, (v ->> 'environmentId')::bigint, ${sums(COUNTERS)},
+      max((v ->> 'lastEventAt')::timestamptz)
+    from jsonb_array_elements(${JSON.stringify(changes)}::jsonb) v group by 1, 3 order by 1
+    on conflict (campaign_id, writer) do update set ${additions(COUNTERS)},
+      last_event_at = greatest(c.last_event_at, excluded.last_event_at)
+  `.execute(database.tables());
 }
 
 /** Adds to the campaigns' minutes. */
-export async function addToMinutes(db: Sql, changes: readonly MinuteChange[]): Promise<void> {
+export async function addToMinutes(database: Database, changes: readonly MinuteChange[]): Promise<void> {
   if (changes.length === 0) return;
-  const values = changes.map((change) => ({
-    campaign_id: change.campaignId,
-    environment_id: change.environmentId,
-    at: change.at,
-    delivered: change.delivered ?? 0,
-    bounced: change.bounced ?? 0,
-    hard_bounced: change.hardBounced ?? 0,
-    hard_refused: change.hardRefused ?? 0,
-    complained: change.complained ?? 0,
-    sender_refused: change.senderRefused ?? 0,
-    sender_bounced: change.senderBounced ?? 0,
-  }));
   await sql`
-    insert into messaging.campaign_minutes as m (campaign_id, minute, writer, environment_id, delivered, bounced, hard_bounced,
-      hard_refused, complained, sender_refused, sender_bounced)
-    select v.campaign_id, date_trunc('minute', v.at), ${COUNTERS_WRITER}, v.environment_id, sum(v.delivered), sum(v.bounced),
-      sum(v.hard_bounced), sum(v.hard_refused), sum(v.complained), sum(v.sender_refused),
-      sum(v.sender_bounced)
-    from jsonb_to_recordset(${JSON.stringify(values)}::jsonb) as v(campaign_id uuid, environment_id bigint, at timestamptz,
-      delivered int, bounced int, hard_bounced int, hard_refused int, complained int, sender_refused int, sender_bounced int)
-    group by 1, 2, 4 order by 1, 2
-    on conflict (campaign_id, minute, writer) do update set delivered = m.delivered + excluded.delivered,
-      bounced = m.bounced + excluded.bounced, hard_bounced = m.hard_bounced + excluded.hard_bounced,
-      hard_refused = m.hard_refused + excluded.hard_refused, complained = m.complained + excluded.complained,
-      sender_refused = m.sender_refused + excluded.sender_refused, sender_bounced = m.sender_bounced + excluded.sender_bounced
-  `.execute(db);
+    insert into messaging.campaign_minutes as c (campaign_id, minute, writer, environment_id, ${names(MINUTE_COUNTERS)})
+    select (v ->> 'campaignId')::uuid, date_trunc('minute', (v ->> 'at')::timestamptz), ${COUNTERS_WRITER},
+      (v ->> 'environmentId')::bigint, ${sums(MINUTE_COUNTERS)}
+    from jsonb_array_elements(${JSON.stringify(changes)}::jsonb) v group by 1, 2, 4 order by 1, 2
+    on conflict (campaign_id, minute, writer) do update set ${additions(MINUTE_COUNTERS)}
+  `.execute(database.tables());
 }
+
+const names = (counters: readonly string[]) => sql.join(counters.map((name) => sql.ref(name)));
+
+const sums = (counters: readonly string[]) =>
+  sql.join(counters.map((name) => sql`coalesce(sum((v ->> ${sql.lit(name)})::int), 0)`));
+
+const additions = (counters: readonly string[]) =>
+  sql.join(
+    counters.map((name) => sql`${sql.ref(name)} = ${sql.ref(`c.${name}`)} + ${sql.ref(`excluded.${name}`)}`),
+  );
 
 /**
  * Counts what was sent, as parts of the statement that writes it: `written` is the name of a set with source_id,

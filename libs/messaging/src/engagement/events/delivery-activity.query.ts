@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { ActivityCatalogue, type MailActivity, type MailActivitySource, type MailFilter } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
 
 /** Tells the audience's rules what mail did and what people did with it: campaigns' and automations' mail. */
 @Injectable()
@@ -36,12 +37,15 @@ export class DeliveryActivityQuery implements MailActivitySource, OnModuleInit {
 
   campaignIds(scope: ProjectScope, campaignKeys: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const keys = campaignKeys.filter((key) => key.isWellFormed() && !key.includes('\u0000'));
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ id: string; key: string }>`
-        select id, campaign_key as key from messaging.campaigns
-        where environment_id = ${scope.environmentId} and campaign_key = any(${keys}::text[])
-      `.execute(db);
-      return new Map(rows.map(({ id, key }) => [key, id]));
+    return this.database.transaction(scope, async () => {
+      const campaigns = await this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.campaigns')
+        .select(['id', 'campaignKey'])
+        .where('environmentId', '=', scope.environmentId)
+        .where('campaignKey', '=', sql<string>`any(${keys}::text[])`)
+        .execute();
+      return new Map(campaigns.map(({ id, campaignKey }) => [campaignKey, id]));
     });
   }
 }

@@ -24,7 +24,8 @@ const UUID_BYTES = 16;
 
 /**
  * Events as the statements take them: in columns, which have a value for each event in PostgreSQL's binary form.
- * No event is an object here, and none is a text that PostgreSQL has to parse.
+ * No event is an object here, and none is a text that PostgreSQL has to parse: JSON took 5 of 34 µs of its CPU a click
+ * (bench/history/tracking.md).
  */
 export class EventBatch {
   readonly #deliveryIds: ArrayColumn;

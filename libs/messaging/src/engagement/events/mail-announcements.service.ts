@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Announcer, type Sql } from '#platform';
+import { Announcer } from '#platform';
 import type { EventBatch } from './event-batch.query.js';
 
 /** Deliveries of one partition. */
@@ -14,7 +14,7 @@ export interface ToldDeliveries {
 /** Mail that is told of: what an author or an automation has sent. */
 const MAILINGS = sql`d.kind in ('CAMPAIGN', 'AUTOMATION')`;
 
-/** Tells the world outside what becomes of mail, set by set, each in the transaction that writes it down. */
+/** Tells the world outside what becomes of mail, set by set, each in the transaction that records it. */
 @Injectable()
 export class MailAnnouncements {
   constructor(@Inject(Announcer) private readonly announcer: Announcer) {}
@@ -24,33 +24,31 @@ export class MailAnnouncements {
   }
 
   /** What the next hop has accepted. */
-  delivered(db: Sql, deliveries: ToldDeliveries): Promise<void> {
+  delivered(deliveries: ToldDeliveries): Promise<void> {
     return this.announcer.announceRows(
-      db,
       'email.delivered',
       told(sql`jsonb_build_object('sentAt', ${timestamp('d.sent_at')})`, among(deliveries)),
     );
   }
 
   /** What the next hop refused because of the address, and what came back later. `bounceClass`: see docs/bounces.md. */
-  bounced(db: Sql, deliveries: ToldDeliveries, bounceClass: string): Promise<void> {
+  bounced(deliveries: ToldDeliveries, bounceClass: string): Promise<void> {
     const facts = sql`jsonb_build_object('bounceClass', ${bounceClass}::text, 'detail', d.last_error)`;
-    return this.announcer.announceRows(db, 'email.bounced', told(facts, among(deliveries)));
+    return this.announcer.announceRows('email.bounced', told(facts, among(deliveries)));
   }
 
-  complained(db: Sql, deliveries: ToldDeliveries): Promise<void> {
-    return this.announcer.announceRows(db, 'email.complained', told(sql`'{}'::jsonb`, among(deliveries)));
+  complained(deliveries: ToldDeliveries): Promise<void> {
+    return this.announcer.announceRows('email.complained', told(sql`'{}'::jsonb`, among(deliveries)));
   }
 
-  /** Opens and clicks of the batch that were written down as people's. */
-  async engaged(db: Sql, batch: EventBatch): Promise<void> {
+  /** Opens and clicks of the batch that were recorded as people's. */
+  async engaged(batch: EventBatch): Promise<void> {
     for (const [type, event] of [
       ['OPENED', 'email.opened'],
       ['CLICKED', 'email.clicked'],
     ] as const) {
       if (!this.announcer.hearsAnywhere(event)) continue;
       await this.announcer.announceRows(
-        db,
         event,
         sql`
           select d.environment_id, d.subscriber_id,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { Sql } from '#platform';
+import type { Database } from '#platform';
 import { bounceClassesIn } from './bounce-classes.query.js';
 
 /** A mailbox that does not take mail for so long is given up. */
@@ -21,8 +21,8 @@ export interface ReturnedMail {
  * they were sent, so that reports may come in any order. Bounces for other reasons say nothing of the mailbox.
  */
 export async function isMailboxGivenUp(
+  database: Database,
   { environmentId }: ProjectScope,
-  db: Sql,
   { subscriberId, finishedAt }: ReturnedMail,
 ): Promise<boolean> {
   const { rows } = await sql<{ campaigns: number; seconds: number }>`
@@ -37,7 +37,7 @@ export async function isMailboxGivenUp(
       coalesce(extract(epoch from max(finished_at) - min(finished_at)), 0)::float8 as seconds
     from mails
     where returned and finished_at > coalesce((select max(finished_at) from mails where stayed), '-infinity')
-  `.execute(db);
+  `.execute(database.tables());
   const [streak] = rows;
   return streak !== undefined && streak.campaigns >= CAMPAIGNS && streak.seconds >= DAYS * DAY_S;
 }

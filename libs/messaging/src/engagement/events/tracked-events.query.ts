@@ -1,21 +1,21 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Sql } from '#platform';
+import type { Database } from '#platform';
 import { BURST_MS, type Click } from './bursts.js';
 import { COUNTERS_WRITER } from './campaign-counters.query.js';
 import type { EventBatch } from './event-batch.query.js';
 import type { Classification } from './tracked-event.js';
 
-/** Who opens or clicks sooner after acceptance is no person. */
+/** An open or a click sooner after acceptance is a program's. */
 const TOO_SOON = sql.lit('2 seconds');
 /** How far apart two clicks of one burst can be. */
 const BURST = sql.lit(`${BURST_MS} milliseconds`);
 
-/** A click among others of its mail: a new one, or one that was written down before. */
+/** A click among others of its mail: a new one, or one that was recorded before. */
 export interface BurstCandidate extends Click {
   readonly deliveryId: string;
   /** Of a new one, its place in the batch. */
   readonly position: number | null;
-  /** Of one that was written down, its row's id. */
+  /** Of one that was recorded, its row's id. */
   readonly id: string | null;
   readonly classification: Classification | null;
 }
@@ -34,14 +34,14 @@ const SAME_DELIVERY = sql`
  * Makes those who write events of the same campaigns, or of the same mails of automations, take turns, until the end of the transaction: of two batches with
  * events of one mail the second sees what the first has written. A lock a delivery would cost as much as its event.
  */
-export async function takeTurns(db: Sql, batch: EventBatch): Promise<void> {
+export async function takeTurns(database: Database, batch: EventBatch): Promise<void> {
   await sql`
     select pg_advisory_xact_lock(${TURNS_LOCK}, turn) from unnest(${[...batch.turns]}::int[]) turn
-  `.execute(db);
+  `.execute(database.tables());
 }
 
-/** The clicks around the batch's, of those mails of which three links or more may have been followed at that time. */
-export async function burstCandidates(db: Sql, batch: EventBatch): Promise<BurstCandidate[]> {
+/** The clicks around the batch's, of mails of which three links or more may have been followed at that time. */
+export async function burstCandidates(database: Database, batch: EventBatch): Promise<BurstCandidate[]> {
   const { earliest, latest } = batch.timesAround(BURST_MS);
   const olderOf = (isTheirs: RawBuilder<unknown>, mails: RawBuilder<unknown>) => sql`
     select e.delivery_id, e.occurred_at, coalesce(e.link_number, 0), null::bigint, e.id, e.classification
@@ -69,15 +69,19 @@ export async function burstCandidates(db: Sql, batch: EventBatch): Promise<Burst
       select f.delivery_id, f.at, f.link_number, f.position, null::uuid as id, null::text as classification from fresh f
       union all ${sql.join(older, sql` union all `)}
     )
-    select c.delivery_id as "deliveryId", c.at, c.link_number as "linkNumber", c.position, c.id, c.classification
+    select c.delivery_id, c.at, c.link_number, c.position, c.id, c.classification
     from clicks c
     where c.delivery_id in (select delivery_id from clicks group by delivery_id having count(*) >= 3)
-  `.execute(db);
+  `.execute(database.tables());
   return rows;
 }
 
-/** Writes the batch's events down and counts those of people with campaigns' mails; `bursts` are the places of clicks in a burst. */
-export async function recordEvents(db: Sql, batch: EventBatch, bursts: readonly number[]): Promise<void> {
+/** Records the batch's events and counts those of people with campaigns' mails; `bursts` are the places of clicks in a burst. */
+export async function recordEvents(
+  database: Database,
+  batch: EventBatch,
+  bursts: readonly number[],
+): Promise<void> {
   const { first, last } = batch.days;
   await sql`
     with given as materialized (
@@ -131,12 +135,12 @@ export async function recordEvents(db: Sql, batch: EventBatch, bursts: readonly 
       select campaign_id, environment_id, date_trunc('minute', at) as minute, count(*) as opened, sum(click) as clicked
       from people group by 1, 2, 3
     `)}
-  `.execute(db);
+  `.execute(database.tables());
 }
 
 /** Says of clicks that were counted as people's that they were a scanner's, and takes them off the counters. */
 export async function disownClicks(
-  db: Sql,
+  database: Database,
   clicks: readonly Pick<BurstCandidate, 'id' | 'at'>[],
 ): Promise<void> {
   const keys = JSON.stringify(clicks.map(({ id, at }) => ({ id, at })));
@@ -145,7 +149,7 @@ export async function disownClicks(
     from jsonb_to_recordset(${keys}::jsonb) as k(id uuid, at timestamptz)
     where e.id = k.id and e.occurred_at = k.at and e.classification = 'human'
     returning e.id
-  `.execute(db);
+  `.execute(database.tables());
   if (rows.length === 0) return;
   const disowned = rows.map(({ id }) => id);
   await sql`
@@ -171,7 +175,7 @@ export async function disownClicks(
       select campaign_id, environment_id, date_trunc('minute', at) as minute, -count(*) as opened, -count(*) as clicked
       from taken group by 1, 2, 3
     `)}
-  `.execute(db);
+  `.execute(database.tables());
 }
 
 const isLookOf = sql`

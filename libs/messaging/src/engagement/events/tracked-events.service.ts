@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Database, type Sql } from '#platform';
+import { Database } from '#platform';
 import { burstsOf } from './bursts.js';
 import { EventBatch } from './event-batch.query.js';
 import { MailAnnouncements } from './mail-announcements.service.js';
@@ -12,7 +12,7 @@ import {
   recordEvents,
 } from './tracked-events.query.js';
 
-/** Writes opens and clicks down, judged, and counts them in the same transaction. */
+/** Classifies opens and clicks, records them, and counts them in the same transaction. */
 @Injectable()
 export class TrackedEvents {
   constructor(
@@ -29,23 +29,21 @@ export class TrackedEvents {
   async writeBatch(batch: EventBatch): Promise<void> {
     if (batch.length === 0) return;
     // The environment of each event comes from a signed token: one batch may hold those of many.
-    await this.database.system(async ({ db }) => {
-      await takeTurns(db, batch);
-      const bursts = await burstsAround(db, batch);
-      await recordEvents(
-        db,
-        batch,
-        bursts.flatMap(({ position }) => position ?? []),
-      );
+    await this.database.system(async () => {
+      await takeTurns(this.database, batch);
+      const bursts = await this.#burstsAround(batch);
+      const positions = bursts.flatMap(({ position }) => position ?? []);
+      await recordEvents(this.database, batch, positions);
       const mistaken = bursts.filter(({ classification }) => classification === 'human');
-      if (mistaken.length > 0) await disownClicks(db, mistaken);
-      await this.announcements.engaged(db, batch);
+      if (mistaken.length > 0) await disownClicks(this.database, mistaken);
+      await this.announcements.engaged(batch);
     });
   }
-}
 
-async function burstsAround(db: Sql, batch: EventBatch): Promise<BurstCandidate[]> {
-  if (!batch.hasClicks) return [];
-  const candidates = Map.groupBy(await burstCandidates(db, batch), ({ deliveryId }) => deliveryId);
-  return [...candidates.values()].flatMap((ofOne) => [...burstsOf(ofOne)]);
+  async #burstsAround(batch: EventBatch): Promise<BurstCandidate[]> {
+    if (!batch.hasClicks) return [];
+    const candidates = await burstCandidates(this.database, batch);
+    const byMail = Map.groupBy(candidates, ({ deliveryId }) => deliveryId);
+    return [...byMail.values()].flatMap((ofOne) => [...burstsOf(ofOne)]);
+  }
 }

@@ -207,7 +207,7 @@ describe('opens and clicks of a campaign', () => {
       fixture.clock.advance(10_000);
       const links = fixture.get(TrackedLinks);
       expect(await links.follow(tokens[2]!, human)).toBe('https://acme.example/two?utm_source=mail');
-      expect(links.follow(tokens[1]!, human)).toBe('https://acme.example/one?utm_source=mail');
+      expect(links.followAtOnce(tokens[1]!, human)).toBe('https://acme.example/one?utm_source=mail');
       expect(links.open(tokens[0]!, human)).toBe(true);
       await fixture.get(TrackingRecorder).flush();
       expect(await statistics()).toMatchObject({

@@ -24,7 +24,7 @@ export class AddressConsequences {
     @Inject(SuppressionsService) private readonly suppressions: SuppressionsService,
   ) {}
 
-  /** In the open transaction, which has written down and counted the failure: addresses are locked last. */
+  /** In the open transaction, which has recorded and counted the failure: addresses are locked last. */
   async follow(scope: ProjectScope, mail: FailedMail, failure: MailFailure): Promise<void> {
     const { address: consequence } = CONSEQUENCES[failure];
     if (consequence === 'keep') return;
@@ -45,6 +45,6 @@ export class AddressConsequences {
 
   async #isGivenUp(scope: ProjectScope, { kind, subscriberId, finishedAt }: FailedMail): Promise<boolean> {
     if (kind !== 'CAMPAIGN' || subscriberId === null || finishedAt === null) return false;
-    return isMailboxGivenUp(scope, this.database.tables(), { subscriberId, finishedAt });
+    return isMailboxGivenUp(this.database, scope, { subscriberId, finishedAt });
   }
 }

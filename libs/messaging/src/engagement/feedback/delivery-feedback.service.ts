@@ -2,26 +2,20 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type BounceClass, CONSEQUENCES } from '#deliverability';
 import { Clock, newId, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
-import type { DeliveryState } from '../../deliveries/delivery.js';
+import { Database } from '#platform';
+import type { DeliveriesTable, MessagingTables } from '../../messaging-tables.js';
 import { addToCounters, addToMinutes } from '../events/campaign-counters.query.js';
 import { MailAnnouncements } from '../events/mail-announcements.service.js';
 import { AddressConsequences, type FailedMail } from './address-consequences.service.js';
 
 /** A mail that something came back of. */
-interface AnsweredMail extends FailedMail {
-  readonly queuedOn: string;
-  readonly state: DeliveryState;
-  /** The campaign, or whatever else the mail belongs to. */
-  readonly sourceId: string;
-  readonly sentAt: Date | null;
-  readonly bouncedAt: Date | null;
-}
+interface AnsweredMail
+  extends FailedMail, Pick<DeliveriesTable, 'queuedOn' | 'sourceId' | 'sentAt' | 'bouncedAt'> {}
 
 type FeedbackType = 'UNSUBSCRIBED' | 'COMPLAINED' | 'BOUNCED';
 type BounceType = 'HARD' | 'SOFT';
 
-/** What became of a bounce; `too-early` when it is not written down yet that its mail was sent. */
+/** What became of a bounce; `too-early` when it is not recorded yet that its mail was sent. */
 export type BounceOutcome = 'taken' | 'nothing-new' | 'too-early';
 
 /** What comes back of a mail after it was accepted: each kind counts once a mail. */
@@ -35,16 +29,16 @@ export class DeliveryFeedback {
   ) {}
 
   /**
-   * The mail came back, and what its class means follows. Only a mail that was sent is written down, and only a campaign's
-   * is counted.
+   * The mail came back, and what its class means follows. Only that of a mail that was sent is recorded, and only a
+   * campaign's is counted.
    */
   bounced(scope: ProjectScope, deliveryId: string, bounceClass: BounceClass): Promise<BounceOutcome> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const mail = await lockMail(scope, db, deliveryId);
+    return this.database.transaction(scope, async () => {
+      const mail = await this.#lockMail(scope, deliveryId);
       if (mail === null || mail.bouncedAt !== null) return 'nothing-new';
       if (mail.finishedAt === null) return 'too-early';
-      if (mail.sentAt !== null) await this.#countBounce(scope, db, mail, mail.sentAt, bounceClass);
-      await this.announcements.bounced(db, one(mail), bounceClass);
+      if (mail.sentAt !== null) await this.#countBounce(scope, mail, mail.sentAt, bounceClass);
+      await this.announcements.bounced(one(mail), bounceClass);
       await this.addresses.follow(scope, mail, bounceClass);
       return 'taken';
     });
@@ -52,16 +46,16 @@ export class DeliveryFeedback {
 
   /** Its reader called it spam: the address gets no more mail. */
   async complained(scope: ProjectScope, deliveryId: string): Promise<void> {
-    await this.database.transaction(scope, async ({ db }) => {
-      const mail = await lockMail(scope, db, deliveryId);
+    await this.database.transaction(scope, async () => {
+      const mail = await this.#lockMail(scope, deliveryId);
       if (mail === null) return;
-      const isNew = await this.#add(scope, db, mail, 'COMPLAINED');
-      if (isNew) await this.announcements.complained(db, one(mail));
+      const isNew = await this.#add(scope, mail, 'COMPLAINED');
+      if (isNew) await this.announcements.complained(one(mail));
       if (isNew && mail.kind === 'CAMPAIGN') {
         const now = this.clock.now();
         const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, complained: 1 };
-        await addToCounters(db, [{ ...change, lastEventAt: now }]);
-        await addToMinutes(db, [{ ...change, at: now }]);
+        await addToCounters(this.database, [{ ...change, lastEventAt: now }]);
+        await addToMinutes(this.database, [{ ...change, at: now }]);
       }
       await this.addresses.follow(scope, mail, 'complaint');
     });
@@ -69,18 +63,17 @@ export class DeliveryFeedback {
 
   /** Its reader unsubscribed through it. What that means for consents is the caller's part of the transaction. */
   async unsubscribed(scope: ProjectScope, deliveryId: string): Promise<void> {
-    await this.database.transaction(scope, async ({ db }) => {
-      const mail = await lockMail(scope, db, deliveryId);
-      if (mail === null || !(await this.#add(scope, db, mail, 'UNSUBSCRIBED')) || mail.kind !== 'CAMPAIGN')
+    await this.database.transaction(scope, async () => {
+      const mail = await this.#lockMail(scope, deliveryId);
+      if (mail === null || !(await this.#add(scope, mail, 'UNSUBSCRIBED')) || mail.kind !== 'CAMPAIGN')
         return;
       const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, unsubscribed: 1 };
-      await addToCounters(db, [{ ...change, lastEventAt: this.clock.now() }]);
+      await addToCounters(this.database, [{ ...change, lastEventAt: this.clock.now() }]);
     });
   }
 
   async #countBounce(
     scope: ProjectScope,
-    db: Sql,
     mail: AnsweredMail,
     sentAt: Date,
     bounceClass: BounceClass,
@@ -90,24 +83,21 @@ export class DeliveryFeedback {
     const isHard = address === 'suppress';
     const bounceType = isHard ? 'HARD' : 'SOFT';
     const now = this.clock.now();
-    await sql`
-      update messaging.deliveries
-      set bounced_at = ${now}, bounce_type = ${bounceType}, bounce_class = ${bounceClass}
-      where id = ${mail.deliveryId} and queued_on = ${mail.queuedOn}::date
-    `.execute(db);
-    if (!(await this.#add(scope, db, mail, 'BOUNCED', bounceType)) || mail.kind !== 'CAMPAIGN') return;
+    await this.database
+      .tables<MessagingTables>()
+      .updateTable('messaging.deliveries')
+      .set({ bouncedAt: now, bounceType, bounceClass })
+      .where('id', '=', mail.deliveryId)
+      .where('queuedOn', '=', mail.queuedOn)
+      .execute();
+    if (!(await this.#add(scope, mail, 'BOUNCED', bounceType)) || mail.kind !== 'CAMPAIGN') return;
     const of = { campaignId: mail.sourceId, environmentId: scope.environmentId };
-    await addToCounters(db, [
+    await addToCounters(this.database, [
       { ...of, ...(isHard ? { hardBounced: 1 } : { softBounced: 1 }), lastEventAt: now },
     ]);
-    await addToMinutes(db, [
+    await addToMinutes(this.database, [
       { ...of, at: now, bounced: 1, hardBounced: isHard ? 1 : 0 },
-      {
-        ...of,
-        at: sentAt,
-        delivered: -1,
-        senderBounced: stops === 'domain' ? 1 : 0,
-      },
+      { ...of, at: sentAt, delivered: -1, senderBounced: stops === 'domain' ? 1 : 0 },
     ]);
   }
 
@@ -117,7 +107,6 @@ export class DeliveryFeedback {
    */
   async #add(
     { environmentId }: ProjectScope,
-    db: Sql,
     { kind, sourceId, deliveryId, subscriberId }: AnsweredMail,
     type: FeedbackType,
     bounceType: BounceType | null = null,
@@ -132,21 +121,22 @@ export class DeliveryFeedback {
         select from messaging.delivery_events e
         where ${campaignId === null ? sql`e.campaign_id is null` : sql`e.campaign_id = ${campaignId}`} and e.delivery_id = ${deliveryId} and e.type = ${type}
       )
-    `.execute(db);
+    `.execute(this.database.tables());
     return numAffectedRows === 1n;
+  }
+
+  async #lockMail(scope: ProjectScope, deliveryId: string): Promise<AnsweredMail | null> {
+    const mail = await this.database
+      .tables<MessagingTables>()
+      .selectFrom('messaging.deliveries')
+      .select(['id as deliveryId', 'queuedOn', 'kind', 'sourceId', 'subscriberId', 'address'])
+      .select(['sentAt', 'finishedAt', 'bouncedAt'])
+      .where('id', '=', deliveryId)
+      .where('environmentId', '=', scope.environmentId)
+      .forUpdate()
+      .executeTakeFirst();
+    return mail ?? null;
   }
 }
 
 const one = ({ deliveryId, queuedOn }: AnsweredMail) => ({ ids: [deliveryId], queuedOn });
-
-async function lockMail(scope: ProjectScope, db: Sql, deliveryId: string): Promise<AnsweredMail | null> {
-  const { rows } = await sql<AnsweredMail>`
-    select d.id as "deliveryId", d.queued_on as "queuedOn", d.kind, d.state, d.source_id as "sourceId",
-      d.subscriber_id as "subscriberId", d.address, d.sent_at as "sentAt", d.finished_at as "finishedAt",
-      d.bounced_at as "bouncedAt"
-    from messaging.deliveries d
-    where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId}
-    for update of d
-  `.execute(db);
-  return rows[0] ?? null;
-}

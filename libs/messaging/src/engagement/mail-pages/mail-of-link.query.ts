@@ -1,25 +1,25 @@
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { neverJoined, type Sql } from '#platform';
+import { type Database, neverJoined } from '#platform';
 
 /** A mail of a campaign or of an automation. */
 export interface MailOfLink {
   readonly id: string;
-  readonly queued_on: string;
-  readonly subscriber_id: string | null;
+  readonly queuedOn: string;
+  readonly subscriberId: string | null;
   readonly address: string;
-  readonly message_id: string;
+  readonly messageId: string;
   /** Null for a mail of an automation. */
-  readonly campaign_id: string | null;
-  readonly version_id: number | null;
+  readonly campaignId: string | null;
+  readonly versionId: number | null;
   readonly place: number | null;
-  readonly topic_ids: string[];
+  readonly topicIds: string[];
 }
 
 /** The mail of a link; null when there is none. */
 export async function findMailOfLink(
-  scope: ProjectScope,
-  db: Sql,
+  database: Database,
+  { environmentId }: ProjectScope,
   deliveryId: string,
   lock?: 'lock',
 ): Promise<MailOfLink | null> {
@@ -34,8 +34,8 @@ export async function findMailOfLink(
     ) r on true
     left join messaging.automation_versions v on v.id = r.version_id
     cross join lateral (select messaging.place_of_step(d.source_id) as place) p
-    where d.id = ${deliveryId} and d.environment_id = ${scope.environmentId} and (c.id is not null or v.id is not null)
+    where d.id = ${deliveryId} and d.environment_id = ${environmentId} and (c.id is not null or v.id is not null)
     ${lock === undefined ? sql`` : sql`for update of d`}
-  `.execute(db);
+  `.execute(database.tables());
   return rows[0] ?? null;
 }

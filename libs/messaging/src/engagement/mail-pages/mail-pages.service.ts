@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { type NamedTopic, TopicsQuery, UnsubscribesService } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
 import { DeliveryFeedback } from '../feedback/delivery-feedback.service.js';
 import { findMailOfLink } from './mail-of-link.query.js';
 
@@ -14,7 +14,7 @@ export interface DescribedMail {
   readonly topics: readonly NamedTopic[];
 }
 
-/** Who unsubscribes, and by which way. */
+/** The person who unsubscribes, and the way they do it. */
 export interface Unsubscriber {
   readonly how: 'SUBSCRIBER_PAGE' | 'ONE_CLICK';
   /** Null when it is not known: by mail. */
@@ -34,11 +34,11 @@ export class MailPagesService {
 
   /** Null when there is no such mail. */
   describeMail(scope: ProjectScope, deliveryId: string): Promise<DescribedMail | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const mail = await findMailOfLink(scope, db, deliveryId);
+    return this.database.transaction(scope, async () => {
+      const mail = await findMailOfLink(this.database, scope, deliveryId);
       if (mail === null) return null;
-      const topics = await this.topics.named(scope, mail.topic_ids);
-      return { subscriberId: mail.subscriber_id, address: mail.address, topics };
+      const topics = await this.topics.named(scope, mail.topicIds);
+      return { subscriberId: mail.subscriberId, address: mail.address, topics };
     });
   }
 
@@ -49,24 +49,28 @@ export class MailPagesService {
     reach: 'topics' | 'everything',
     { how, ipAddress, userAgent }: Unsubscriber,
   ): Promise<void> {
-    await this.database.transaction(scope, async ({ db }) => {
-      const mail = await findMailOfLink(scope, db, deliveryId, 'lock');
-      if (mail === null || mail.subscriber_id === null) return;
-      const by = { actor: how, ipAddress, userAgent, deliveryId, messageId: mail.message_id };
-      if (reach === 'everything') await this.unsubscribes.everything(scope, mail.subscriber_id, by);
-      else await this.unsubscribes.revokeTopics(scope, mail.subscriber_id, mail.topic_ids, by);
+    await this.database.transaction(scope, async () => {
+      const mail = await findMailOfLink(this.database, scope, deliveryId, 'lock');
+      if (mail === null || mail.subscriberId === null) return;
+      const by = { actor: how, ipAddress, userAgent, deliveryId, messageId: mail.messageId };
+      if (reach === 'everything') await this.unsubscribes.everything(scope, mail.subscriberId, by);
+      else await this.unsubscribes.revokeTopics(scope, mail.subscriberId, mail.topicIds, by);
       await this.feedback.unsubscribed(scope, deliveryId);
     });
   }
 
   /** The Message-ID of the mail that asked for a confirmation: part of the consent's record. */
   confirmationMessageId(scope: ProjectScope, confirmationId: string): Promise<string | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<{ message_id: string }>`
-        select message_id from messaging.deliveries
-        where source_id = ${confirmationId} and environment_id = ${scope.environmentId} and kind = 'OPT_IN'
-      `.execute(db);
-      return rows[0]?.message_id ?? null;
+    return this.database.transaction(scope, async () => {
+      const mail = await this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.deliveries')
+        .select('messageId')
+        .where('sourceId', '=', confirmationId)
+        .where('environmentId', '=', scope.environmentId)
+        .where('kind', '=', 'OPT_IN')
+        .executeTakeFirst();
+      return mail?.messageId ?? null;
     });
   }
 }

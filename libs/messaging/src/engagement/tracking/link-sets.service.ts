@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { EnvironmentsQuery } from '#access';
 import type { ProjectScope } from '#kernel';
 import { Database, type TrackedMail, TrackingTokens } from '#platform';
+import type { LinkSetsTable, MessagingTables } from '../../messaging-tables.js';
 
 /** Whose mails lead there: a campaign's, or those of a step of a version of an automation. */
 export type LinkSetOwner =
@@ -23,15 +24,6 @@ export interface LinkSetContent {
   readonly owner: LinkSetOwner;
   readonly queuedOn: string;
   readonly urls: readonly string[];
-}
-
-interface LinkSetRow {
-  readonly campaign_id: string | null;
-  readonly version_id: number | null;
-  readonly place: number | null;
-  readonly queued_on: string;
-  readonly urls: string[];
-  readonly signature: Buffer;
 }
 
 /** A link set by its number, which a token gives together with the environment. */
@@ -59,24 +51,19 @@ export class LinkSets {
     const { campaignId } = owner;
     const [versionId, place] = campaignId === null ? [owner.versionId, owner.place] : [null, null];
     const signature = this.tokens.signTargets(nameOf({ ...owner, environmentId, queuedOn, urls }), urls);
-    const isTheirs =
-      campaignId === null
-        ? sql`version_id = ${versionId} and place = ${place}`
-        : sql`campaign_id = ${campaignId}`;
-    return this.database.transaction(scope, async ({ db }) => {
-      await sql`
-        insert into messaging.link_sets (environment_id, campaign_id, version_id, place, queued_on, urls, signature, created_at)
-        values (${environmentId}, ${campaignId}, ${versionId}, ${place}, ${queuedOn}::date, ${[...urls]}::text[],
-          ${signature}, now())
-        on conflict do nothing
-      `.execute(db);
-      const { rows } = await sql<{ id: number }>`
-        select id from messaging.link_sets
-        where environment_id = ${environmentId} and ${isTheirs} and queued_on = ${queuedOn}::date
-          and signature = ${signature}
-      `.execute(db);
-      const id = rows[0]?.id;
-      if (id === undefined) throw new Error('The link set was not written.');
+    return this.database.transaction(scope, async () => {
+      const sets = this.database.tables<MessagingTables>();
+      const name = { environmentId, campaignId, versionId, place, queuedOn, signature };
+      await sets
+        .insertInto('messaging.link_sets')
+        .values({ ...name, urls: [...urls], createdAt: sql<Date>`now()` })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      const { id } = await sets
+        .selectFrom('messaging.link_sets')
+        .select('id')
+        .where((eb) => eb.and(name))
+        .executeTakeFirstOrThrow();
       return id;
     });
   }
@@ -94,24 +81,29 @@ export class LinkSets {
   async #read({ linkSet, environmentId }: LinkSetNumber): Promise<LinkSet | null> {
     const scope = await this.environments.find(environmentId);
     if (scope === null) return null;
-    const { rows } = await this.database.transaction(scope, ({ db }) =>
-      sql<LinkSetRow>`
-        select campaign_id, version_id, place, queued_on, urls, signature from messaging.link_sets
-        where id = ${linkSet} and environment_id = ${environmentId}
-      `.execute(db),
+    const row = await this.database.transaction(scope, () =>
+      this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.link_sets')
+        .select(['campaignId', 'versionId', 'place', 'queuedOn', 'urls', 'signature'])
+        .where('id', '=', linkSet)
+        .where('environmentId', '=', environmentId)
+        .executeTakeFirst(),
     );
-    const [row] = rows;
-    if (row === undefined) return null;
-    const owner = ownerOf(row);
-    if (owner === null) return null;
-    const set = { ...owner, environmentId, queuedOn: row.queued_on, urls: row.urls };
+    const owner = row === undefined ? null : ownerOf(row);
+    if (row === undefined || owner === null) return null;
+    const set = { ...owner, environmentId, queuedOn: row.queuedOn, urls: row.urls };
     return this.tokens.verifyTargets(nameOf(set), row.urls, row.signature) ? set : null;
   }
 }
 
 const keyOf = ({ environmentId, linkSet }: LinkSetNumber): string => `${environmentId}/${linkSet}`;
 
-function ownerOf({ campaign_id: campaignId, version_id: versionId, place }: LinkSetRow): LinkSetOwner | null {
+function ownerOf({
+  campaignId,
+  versionId,
+  place,
+}: Pick<LinkSetsTable, 'campaignId' | 'versionId' | 'place'>): LinkSetOwner | null {
   if (campaignId !== null) return { campaignId };
   return versionId === null || place === null ? null : { campaignId, versionId, place };
 }

@@ -20,32 +20,22 @@ export class TrackedLinks {
     return true;
   }
 
-  /**
-   * Where a link leads, with the click taken down; null when the token is not one of a link of ours. At once but for
-   * the first click of a campaign's mails in this process, which asks the database where they lead.
-   */
-  follow(token: string, request: TrackedRequest): string | null | Promise<string | null> {
-    return this.followAtOnce(token, request) ?? this.#look(token, request);
-  }
-
-  /** As `follow`, if this process knows where the link leads; else null. */
-  followAtOnce(token: string, request: TrackedRequest): string | null {
-    const claims = this.tokens.verifyBytes(token);
-    if (claims === null) return null;
-    const urls = this.linkSets.atHand({
-      environmentId: environmentIdOf(claims),
-      linkSet: linkSetOf(claims),
-    })?.urls;
-    return urls === undefined ? null : this.#followTo(urls, claims, request);
-  }
-
-  async #look(token: string, request: TrackedRequest): Promise<string | null> {
+  /** Where a link leads, with the click taken down; null when the token is not one of a link of ours. */
+  async follow(token: string, request: TrackedRequest): Promise<string | null> {
     const verified = this.tokens.verifyBytes(token);
-    if (verified === null || placeOf(verified) === 0) return null;
+    if (verified === null) return null;
     // While the database is asked, others are verified in its place.
     const claims = Buffer.from(verified);
     const set = await this.linkSets.find(trackingClaimsOf(claims));
     return set === null ? null : this.#followTo(set.urls, claims, request);
+  }
+
+  /** The same without asking the database; null also where this process does not know yet where the link leads. */
+  followAtOnce(token: string, request: TrackedRequest): string | null {
+    const claims = this.tokens.verifyBytes(token);
+    if (claims === null) return null;
+    const set = this.linkSets.atHand({ environmentId: environmentIdOf(claims), linkSet: linkSetOf(claims) });
+    return set === undefined ? null : this.#followTo(set.urls, claims, request);
   }
 
   #followTo(urls: readonly string[], claims: Buffer, request: TrackedRequest): string | null {

@@ -2,11 +2,8 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from '#kernel';
 import { type Config, CONFIG, Database, describeError, LOGGER } from '#platform';
-import { EventBatch, type EventFacts } from '../events/event-batch.query.js';
-import { LinkSets } from './link-sets.service.js';
-import type { AgentKind } from '../events/tracked-event.js';
-import { TrackedEvents } from '../events/tracked-events.service.js';
-import { classificationOf, kindOfAgent } from './user-agent.js';
+import { TrackedRequests } from './tracked-requests.service.js';
+import { kindOfAgent } from './user-agent.js';
 import { type RequestBlock, WaitingRequests } from './waiting-requests.service.js';
 
 /** A request for a pixel or a tracked link. */
@@ -27,8 +24,6 @@ const MOST_WAITING = 200_000;
 /** A storm: when so many came while a batch was written, writing pauses; from the other number on not any more. */
 const STORM = { from: LARGEST_BATCH, to: MOST_WAITING / 2 };
 const TRIES = 5;
-/** Different user agents that are judged once. */
-const KNOWN_AGENTS = 1_000;
 
 /**
  * Takes opens and clicks down without making anybody wait, and writes them in batches. One batch is written at a
@@ -42,11 +37,9 @@ export class TrackingRecorder implements OnApplicationShutdown {
   #isPausing = false;
   #failures = 0;
   #refused = 0;
-  readonly #agents = new Map<string | undefined, AgentKind>();
 
   constructor(
-    @Inject(TrackedEvents) private readonly events: TrackedEvents,
-    @Inject(LinkSets) private readonly linkSets: LinkSets,
+    @Inject(TrackedRequests) private readonly requests: TrackedRequests,
     @Inject(Database) private readonly database: Database,
     @Inject(CONFIG) private readonly config: Config,
     @Inject(Clock) private readonly clock: Clock,
@@ -61,7 +54,7 @@ export class TrackingRecorder implements OnApplicationShutdown {
       return;
     }
     const isLookAhead = isPrefetch || method === 'HEAD';
-    this.#waiting.add(claims, this.clock.now(), this.#kindOf(userAgent), isLookAhead);
+    this.#waiting.add(claims, this.clock.now(), kindOfAgent(userAgent), isLookAhead);
     if (this.#writing !== undefined || this.#isPausing) return;
     if (this.#waiting.length >= BATCH) this.#write();
     else this.#timer ??= setTimeout(() => this.#write(), LONGEST_WAIT_MS);
@@ -105,7 +98,7 @@ export class TrackingRecorder implements OnApplicationShutdown {
 
   async #writeBatch(batch: RequestBlock): Promise<void> {
     try {
-      await this.events.writeBatch(await this.#eventsOf(batch));
+      await this.requests.write(batch);
       this.#failures = 0;
       this.#waiting.free(batch);
     } catch (error) {
@@ -129,64 +122,8 @@ export class TrackingRecorder implements OnApplicationShutdown {
     if (lost) this.#failures = 0;
     else this.#waiting.putBack(batch);
   }
-
-  async #eventsOf(block: RequestBlock): Promise<EventBatch> {
-    const batch = new EventBatch(block.length);
-    const sets = await this.#setsOf(block, batch);
-    for (let index = 0; index < block.length; index += 1) {
-      const set = sets.get(block.linkSet(index));
-      if (set !== undefined)
-        batch.add(set.mailing, block.bytes, block.deliveryIdBegin(index), factsOf(block, index, set));
-    }
-    return batch;
-  }
-
-  /** The link sets that its links are of, but for those that are gone. */
-  async #setsOf(block: RequestBlock, batch: EventBatch): Promise<Map<number, NumberedSet>> {
-    const seen = new Set<number>();
-    const found = new Map<number, NumberedSet>();
-    for (let index = 0; index < block.length; index += 1) {
-      const number = block.linkSet(index);
-      if (seen.has(number)) continue;
-      seen.add(number);
-      const set = await this.linkSets.find(block.request(index).claims);
-      if (set === null) continue;
-      const { campaignId, urls } = set;
-      found.set(number, { mailing: batch.mailing(set), urls: campaignId === null ? urls : [] });
-    }
-    return found;
-  }
-
-  #kindOf(userAgent: string | undefined): AgentKind {
-    const known = this.#agents.get(userAgent);
-    if (known !== undefined) return known;
-    const kind = kindOfAgent(userAgent);
-    if (this.#agents.size >= KNOWN_AGENTS) this.#agents.clear();
-    this.#agents.set(userAgent, kind);
-    return kind;
-  }
 }
 
 function isStorm(waiting: number): boolean {
   return waiting >= STORM.from && waiting < STORM.to;
-}
-
-/** A link set as a batch needs it. */
-interface NumberedSet {
-  readonly mailing: number;
-  /** Of an automation's mails alone. */
-  readonly urls: readonly string[];
-}
-
-function factsOf(block: RequestBlock, index: number, { urls }: NumberedSet): EventFacts {
-  const place = block.place(index);
-  const agent = block.agent(index);
-  return {
-    type: place === 0 ? 'OPENED' : 'CLICKED',
-    linkNumber: place === 0 ? null : place,
-    url: urls[place - 1] ?? null,
-    at: block.at(index),
-    known: block.isLookAhead(index) ? 'scanner' : classificationOf(agent),
-    agent,
-  };
 }

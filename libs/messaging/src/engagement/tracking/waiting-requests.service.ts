@@ -9,7 +9,7 @@ import {
 import { AGENT_KINDS } from '../events/tracked-event.js';
 import type { AgentKind } from '../events/tracked-event.js';
 
-/** A request for a pixel or a tracked link, as it is written down. */
+/** A request for a pixel or a tracked link. */
 export interface WaitingRequest {
   readonly claims: TrackingClaims;
   readonly at: Date;
@@ -97,7 +97,8 @@ export class RequestBlock {
 
 /**
  * The requests that wait to be written, in blocks of bytes. As objects they would live just long enough for the
- * collector of young objects to copy each of them twice, which took a fifth of the time of a process under load.
+ * collector of young objects to copy each of them twice, which took a fifth of the time of a process under load: 58 µs
+ * of CPU a click instead of 38 (bench/history/runs.md).
  */
 export class WaitingRequests {
   readonly #blocks: RequestBlock[] = [];

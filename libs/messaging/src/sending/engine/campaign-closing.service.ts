@@ -2,8 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { EmailQuota } from '#billing';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, type Sql, unleased } from '#platform';
+import { Database, unleased } from '#platform';
 import type { CampaignStatus } from '../../campaigns/campaign-status.js';
+import type { MessagingTables } from '../../messaging-tables.js';
+import { PARTITION } from '../../deliveries/partition.query.js';
 import { isInDoubt } from './delivery-claims.query.js';
 
 const CHUNK = 5_000;
@@ -11,8 +13,7 @@ const CHUNK = 5_000;
 interface ClosingCampaign {
   readonly id: string;
   readonly status: CampaignStatus;
-  readonly queued_on: string;
-  readonly usage_period: Date | null;
+  readonly queuedOn: string;
 }
 
 interface ClosedChunk {
@@ -42,53 +43,57 @@ export class CampaignClosingService {
   }
 
   #closeChunk(scope: ProjectScope, campaignId: string): Promise<'more' | 'closed' | 'waiting'> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<ClosingCampaign>`
-        select id, status, (queued_at at time zone 'UTC')::date as queued_on, usage_period from messaging.campaigns
-        where id = ${campaignId} and environment_id = ${scope.environmentId} and closing_since is not null
-        for update
-      `.execute(db);
-      const campaign = rows[0];
+    return this.database.transaction(scope, async () => {
+      const campaign = await this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.campaigns as c')
+        .select(['c.id', 'c.status', 'c.usagePeriod', PARTITION.as('queuedOn')])
+        .where('c.id', '=', campaignId)
+        .where('c.environmentId', '=', scope.environmentId)
+        .where('c.closingSince', 'is not', null)
+        .forUpdate()
+        .executeTakeFirst();
       if (campaign === undefined) return 'closed';
-      const { cancelled, unknown } = await endOpen(db, campaign, this.clock.now());
-      if (campaign.usage_period !== null)
-        await this.quota.settle(scope, campaign.usage_period, { used: unknown, released: cancelled });
+      const { cancelled, unknown } = await this.#endOpen(campaign);
+      if (campaign.usagePeriod !== null)
+        await this.quota.settle(scope, campaign.usagePeriod, { used: unknown, released: cancelled });
       if (cancelled + unknown > 0) return 'more';
       const { numAffectedRows } = await sql`
         update messaging.campaigns c set closing_since = null
         where c.id = ${campaignId} and not exists (select from messaging.deliveries d where ${openOf(campaign)})
-      `.execute(db);
+      `.execute(this.database.tables());
       return numAffectedRows === 1n ? 'closed' : 'waiting';
     });
   }
+
+  /**
+   * What is claimed and not on a wire is taken from its sender, whose lease ends with it. What was on the wire of a
+   * sender that died may have arrived.
+   */
+  async #endOpen(campaign: ClosingCampaign): Promise<ClosedChunk> {
+    const now = this.clock.now();
+    const reason = campaign.status === 'FAILED' ? 'campaign-failed' : 'campaign-cancelled';
+    const inDoubt = sql`coalesce(${isInDoubt('d', sql`(select epoch from present)`)}, false)`;
+    const { rows } = await sql<ClosedChunk>`
+      with present as materialized (select messaging.current_era() as epoch), open as materialized (
+        select d.id, d.queued_on, ${inDoubt} as in_doubt from messaging.deliveries d
+        where ${openOf(campaign)} and (not ${inDoubt} or d.lease_until <= ${now})
+        limit ${CHUNK} for update of d skip locked
+      ), ended as (
+        update messaging.deliveries d set
+          state = case when open.in_doubt then 'AMBIGUOUS' else 'CANCELLED' end,
+          reason = case when open.in_doubt then 'no-reply' else ${reason} end,
+          finished_at = ${now}, ${unleased}, lease_era = null
+        from open where d.id = open.id and d.queued_on = open.queued_on
+        returning d.state
+      )
+      select count(*) filter (where state = 'CANCELLED') as cancelled, count(*) filter (where state = 'AMBIGUOUS') as unknown
+      from ended
+    `.execute(this.database.tables());
+    return rows[0] ?? { cancelled: 0, unknown: 0 };
+  }
 }
 
-const openOf = ({ id, queued_on }: ClosingCampaign) => sql`
-  d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queued_on}::date and d.finished_at is null
+const openOf = ({ id, queuedOn }: ClosingCampaign) => sql`
+  d.source_id = ${id} and d.kind = 'CAMPAIGN' and d.queued_on = ${queuedOn}::date and d.finished_at is null
 `;
-
-/**
- * What is claimed and not on a wire is taken from its sender, whose lease ends with it. What was on the wire of a
- * sender that died may have arrived.
- */
-async function endOpen(db: Sql, campaign: ClosingCampaign, now: Date): Promise<ClosedChunk> {
-  const reason = campaign.status === 'FAILED' ? 'campaign-failed' : 'campaign-cancelled';
-  const inDoubt = sql`coalesce(${isInDoubt('d', sql`(select epoch from present)`)}, false)`;
-  const { rows } = await sql<ClosedChunk>`
-    with present as materialized (select messaging.current_era() as epoch), open as materialized (
-      select d.id, d.queued_on, ${inDoubt} as in_doubt from messaging.deliveries d
-      where ${openOf(campaign)} and (not ${inDoubt} or d.lease_until <= ${now})
-      limit ${CHUNK} for update of d skip locked
-    ), ended as (
-      update messaging.deliveries d set
-        state = case when open.in_doubt then 'AMBIGUOUS' else 'CANCELLED' end,
-        reason = case when open.in_doubt then 'no-reply' else ${reason} end,
-        finished_at = ${now}, ${unleased}, lease_era = null
-      from open where d.id = open.id and d.queued_on = open.queued_on
-      returning d.state
-    )
-    select count(*) filter (where state = 'CANCELLED') as cancelled, count(*) filter (where state = 'AMBIGUOUS') as unknown
-    from ended
-  `.execute(db);
-  return rows[0] ?? { cancelled: 0, unknown: 0 };
-}

@@ -7,7 +7,7 @@ import {
 } from '../../campaigns/lifecycle/campaign-announcements.service.js';
 import { type CampaignUnderWay, isOver } from './delivery-claims.query.js';
 
-/** Ends campaigns: when all recipients are written down and no delivery is open, never by a counter. */
+/** Ends campaigns: when all recipients are queued and no delivery is open, never by a counter. */
 @Injectable()
 export class CampaignFinishQuery {
   constructor(
@@ -15,23 +15,19 @@ export class CampaignFinishQuery {
     @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
   ) {}
 
-  /** True when this call ended the campaign. */
-  finish({ scope, id }: Pick<CampaignUnderWay, 'scope' | 'id'>): Promise<boolean> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const over = await sql`select from messaging.campaigns c where c.id = ${id} and ${isOver}`.execute(db);
-      if (over.rows.length === 0) return false;
+  finish({ scope, id }: Pick<CampaignUnderWay, 'scope' | 'id'>): Promise<void> {
+    return this.database.transaction(scope, async () => {
+      const over = await sql`select from messaging.campaigns c where c.id = ${id} and ${isOver}`.execute(
+        this.database.tables(),
+      );
+      if (over.rows.length === 0) return;
       // The time of its end is read after its last mail was seen to have ended, so that it never comes before it.
       const { rows } = await sql<ToldCampaign>`
         update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present}
         where c.id = ${id} and ${isOver}
-        returning c.id, c.campaign_key as "campaignKey", c.name, c.subject, c.status,
-          c.estimated_recipient_count as "estimatedRecipientCount", c.scheduled_at as "scheduledAt",
-          c.completed_at as "completedAt"
-      `.execute(db);
-      const [sent] = rows;
-      if (sent === undefined) return false;
-      await this.announcements.tell(scope, 'campaign.sent', sent);
-      return true;
+        returning c.id, c.campaign_key, c.name, c.subject, c.status, c.estimated_recipient_count, c.scheduled_at, c.completed_at
+      `.execute(this.database.tables());
+      for (const sent of rows) await this.announcements.tell(scope, 'campaign.sent', sent);
     });
   }
 }

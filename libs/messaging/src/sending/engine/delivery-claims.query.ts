@@ -3,7 +3,10 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Environment, ProjectScope } from '#kernel';
 import { Database, leasedTo, prepared, present } from '#platform';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
+import { PARTITION } from '../../deliveries/partition.query.js';
+import { SCOPE } from '../../deliveries/scope.query.js';
 import type { AmbiguousPolicy } from '../../campaigns/campaign-draft.js';
+import type { SinglesKind } from '../preparation/singles-preparation.service.js';
 import { LEASE_MS } from './lease.js';
 
 /** A campaign that the engine is sending. */
@@ -25,19 +28,6 @@ export interface ClaimedSingle {
   readonly delivery: ClaimedDelivery;
 }
 
-/** Those of automations may be many at once, and must not hold up a confirmation. */
-export type SinglesKind = 'AUTOMATION' | 'FEW';
-
-interface ScopeColumns {
-  readonly tenant_id: number;
-  readonly project_id: number;
-  readonly environment_id: number;
-  readonly environment: Environment;
-}
-
-/** The partition of the deliveries of a campaign `c`. */
-const partitionOf = sql`(c.queued_at at time zone 'UTC')::date`;
-
 /**
  * Of a campaign `c` that is found by its id: a plan made while few are being sent would look through all that are, for each mail,
  * when they are thousands.
@@ -45,7 +35,7 @@ const partitionOf = sql`(c.queued_at at time zone 'UTC')::date`;
 export const isSending = sql`(c.status = 'SENDING') is true`;
 
 /** The deliveries `d` of a campaign `c`. */
-const ofCampaign = sql`d.source_id = c.id and d.kind = 'CAMPAIGN' and d.queued_on = ${partitionOf}`;
+const ofCampaign = sql`d.source_id = c.id and d.kind = 'CAMPAIGN' and d.queued_on = ${PARTITION}`;
 
 // Due, and nobody's: never tried, waiting for a later try, or left by a sender that died.
 const due = sql`
@@ -53,7 +43,7 @@ const due = sql`
   and (d.state in ('PENDING', 'DEFERRED') or (d.state in ('CLAIMED', 'SENDING') and d.lease_until <= ${present}))
 `;
 
-/** Of a campaign `c`: all are written down, and none is open. */
+/** Whether all recipients of a campaign `c` are queued and none of its deliveries is open. */
 export const isOver = sql`
   ${isSending} and c.expanded_at is not null and c.retry_from is null
     and not exists (select from messaging.deliveries d where ${ofCampaign} and d.finished_at is null)
@@ -87,11 +77,9 @@ const claim = (
       lease_era = case when ${inEpoch}::boolean then due.epoch end,
       possible_duplicate = d.possible_duplicate or due.in_doubt
     from due where d.id = due.id and d.queued_on = due.queued_on
-    returning d.id, d.queued_on as "queuedOn", d.kind, d.source_id as "sourceId", d.subscriber_id as "subscriberId",
-      d.address, d.message_id as "messageId", d.lease_token as "leaseToken",
-      d.lease_era as "leaseEpoch", d.attempt, d.created_at as "createdAt",
-      coalesce(d.due_since, ${present}) as "dueSince", d.environment_id,
-      due.in_doubt as interrupted, due.possible_duplicate as "possibleDuplicate"
+    returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.message_id, d.lease_token,
+      d.lease_era as lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, ${present}) as due_since, d.environment_id,
+      due.in_doubt as interrupted, due.possible_duplicate
   )
 `;
 
@@ -109,7 +97,7 @@ export class DeliveryClaimsQuery {
     if (!(await this.database.holds(isAny))) return [];
     const rows = await this.database.statement(
       'system',
-      sql<ScopeColumns & Omit<CampaignUnderWay, 'scope'>>`
+      sql<ProjectScope & Omit<CampaignUnderWay, 'scope'>>`
         with open as materialized (
           select c.*, soonest.next_attempt_at as soonest from messaging.campaigns c left join lateral (
             select d.next_attempt_at from messaging.deliveries d where ${ofCampaign} and d.finished_at is null
@@ -121,17 +109,14 @@ export class DeliveryClaimsQuery {
           from open c
           where c.soonest <= ${present} or (c.soonest is null and c.expanded_at is not null and c.retry_from is null)
         )
-        select c.id, ${partitionOf} as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
-          c.usage_period as "usagePeriod", c.is_due is not null as "isDue", e.*
+        select c.id, ${PARTITION} as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
+          c.usage_period as "usagePeriod", c.is_due is not null as "isDue", ${SCOPE}
         from found c cross join lateral access.find_environment(c.environment_id) e
         where (c.is_due or c.soonest is null) and e.environment = ${environment}
         order by c.queued_at
       `,
     );
-    return rows.map(({ tenant_id, project_id, environment_id, environment: kind, ...campaign }) => ({
-      ...campaign,
-      scope: scopeOf({ tenant_id, project_id, environment_id, environment: kind }),
-    }));
+    return rows.map((row) => ({ ...row, scope: scopeOf(row) }));
   }
 
   /** None when the campaign has been stopped, or sent anew, since it was seen under way. */
@@ -149,12 +134,10 @@ export class DeliveryClaimsQuery {
         )
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const claimed = claim(candidates, leaseToken, { inEpoch: ambiguousPolicy === 'RESEND' });
-      const { rows } = await sql<ClaimedDelivery>`${prepared} with ${claimed} select * from claimed`.execute(
-        db,
-      );
-      return rows;
+      const statement = sql<ClaimedDelivery>`${prepared} with ${claimed} select * from claimed`;
+      return (await statement.execute(this.database.tables())).rows;
     });
   }
 
@@ -172,12 +155,12 @@ export class DeliveryClaimsQuery {
       order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked
     `;
     if (!(await this.#isAnySingle(which))) return [];
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql<ScopeColumns & ClaimedDelivery>`
+    return this.database.system(async () => {
+      const { rows } = await sql<ProjectScope & ClaimedDelivery>`
         with ${claim(candidates, leaseToken, { inEpoch: false })}
-        select c.*, e.tenant_id, e.project_id, e.environment
+        select c.*, ${SCOPE}
         from claimed c cross join lateral access.find_environment(c.environment_id) e
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows.map((row) => ({ scope: scopeOf(row), delivery: row }));
     });
   }
@@ -193,6 +176,6 @@ export class DeliveryClaimsQuery {
   }
 }
 
-function scopeOf({ tenant_id, project_id, environment_id, environment }: ScopeColumns): ProjectScope {
-  return { tenantId: tenant_id, projectId: project_id, environmentId: environment_id, environment };
+function scopeOf({ tenantId, projectId, environmentId, environment }: ProjectScope): ProjectScope {
+  return { tenantId, projectId, environmentId, environment };
 }

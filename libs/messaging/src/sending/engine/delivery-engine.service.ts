@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock, type Environment } from '#kernel';
 import { LOGGER, MailMetrics, Notifications } from '#platform';
-import { AutomationMailPreparation } from '../preparation/automation-mail-preparation.service.js';
 import { CampaignFinishQuery } from './campaign-finish.query.js';
 import { CampaignPreparation } from '../preparation/campaign-preparation.service.js';
 import { CampaignSource } from './campaign-source.js';
@@ -15,9 +14,8 @@ import type { DeliverySource } from '../delivery-source.js';
 import { SlowedDestinations } from '../pacing/slowed-destinations.service.js';
 import type { DeliveryTransport } from '../transports/delivery.transport.js';
 import { DeliveryTransports } from '../transports/delivery-transports.service.js';
-import { OptInPreparation } from '../preparation/opt-in-preparation.service.js';
+import { SinglesPreparation } from '../preparation/singles-preparation.service.js';
 import { SinglesSource } from './singles-source.js';
-import { TestMailPreparation } from '../preparation/test-mail-preparation.service.js';
 
 /** What there is to send. Confirmations, automations and campaigns apart, so that neither holds up a confirmation. */
 @Injectable()
@@ -25,25 +23,20 @@ export class DeliverySources {
   constructor(
     @Inject(DeliveryClaimsQuery) private readonly claims: DeliveryClaimsQuery,
     @Inject(CampaignFinishQuery) private readonly finish: CampaignFinishQuery,
+    @Inject(SinglesPreparation) private readonly singles: SinglesPreparation,
     @Inject(CampaignPreparation) private readonly campaigns: CampaignPreparation,
-    @Inject(OptInPreparation) private readonly optIns: OptInPreparation,
-    @Inject(TestMailPreparation) private readonly testMails: TestMailPreparation,
-    @Inject(AutomationMailPreparation) private readonly automations: AutomationMailPreparation,
-    @Inject(DeliveryPacing) private readonly pacing: DeliveryPacing,
   ) {}
 
   of(environment: Environment): DeliverySource[] {
-    const few = { OPT_IN: this.optIns, TEST: this.testMails };
-    const automations = { AUTOMATION: this.automations };
     return [
-      new SinglesSource(environment, 'FEW', this.claims, few, this.pacing),
-      new SinglesSource(environment, 'AUTOMATION', this.claims, automations, this.pacing),
+      new SinglesSource(environment, 'FEW', this.claims, this.singles),
+      new SinglesSource(environment, 'AUTOMATION', this.claims, this.singles),
       new CampaignSource(environment, this.claims, this.finish, this.campaigns),
     ];
   }
 }
 
-/** Makes the senders, one for each kind of mail and environment. */
+/** What all senders have in common. */
 @Injectable()
 export class DeliverySenderFactory {
   constructor(
@@ -56,16 +49,8 @@ export class DeliverySenderFactory {
 
   of(source: DeliverySource, transport: DeliveryTransport): DeliverySender {
     const { journal, pacing, metrics, clock, logger } = this;
-    return new DeliverySender({
-      source,
-      transport,
-      journal,
-      pacing,
-      metrics,
-      clock,
-      logger,
-      random: Math.random,
-    });
+    const random = Math.random;
+    return new DeliverySender({ source, transport, journal, pacing, metrics, clock, logger, random });
   }
 }
 
@@ -85,10 +70,10 @@ export class DeliveryEngine {
 
   start(): void {
     for (const environment of ['TEST', 'LIVE'] as const) {
-      for (const source of this.sources.of(environment)) {
-        const transport = this.transports.for(environment);
-        if (transport !== null) this.#senders.push(this.factory.of(source, transport));
-      }
+      const transport = this.transports.for(environment);
+      if (transport === null) continue;
+      for (const source of this.sources.of(environment))
+        this.#senders.push(this.factory.of(source, transport));
     }
     const stops = [
       this.notifications.listen(DELIVERIES_CHANNEL, () => this.wake()),

@@ -4,17 +4,11 @@ import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
 import { CONSEQUENCES } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { Database, presentAnd, type Sql, unleased } from '#platform';
+import { Database, presentAnd, unleased } from '#platform';
 import { MailAnnouncements } from '../../engagement/events/mail-announcements.service.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { isHeld, type OutcomeBatch, outcomeBatchStatement } from './outcome-batch.query.js';
-import type { DeliveryOutcome } from '../delivery-outcome.js';
-import {
-  returnedClass,
-  ReturnedDeliveries,
-  returnedOf,
-  type WrittenState,
-} from './returned-deliveries.service.js';
+import { isReturned, ReturnedDeliveries, type ReturnedRow } from './returned-deliveries.service.js';
 import { LEASE_MS } from './lease.js';
 import { CURRENT_EPOCH } from './server-epoch.query.js';
 
@@ -22,7 +16,7 @@ import { CURRENT_EPOCH } from './server-epoch.query.js';
 const TOPIC_OF_STEP = sql`array[v.mail_topic_ids[messaging.place_of_step(d.source_id) + 1]]`;
 
 /** What an outcome batch came to. */
-export interface WrittenEntry {
+export interface WrittenBatch {
   /** The ids of `starting` that may be sent now. */
   readonly marked: ReadonlySet<string>;
   /** The epoch in which it was written: see `messaging.server_era`. */
@@ -45,12 +39,12 @@ export class DeliveryJournal {
 
   /**
    * Marks those of `starting` that may be sent now: still leased, their campaign still sending, and still wanted. A
-   * pause or an unsubscription that has been committed before counts. All of the entry lies in one partition.
+   * pause or an unsubscription that has been committed before counts. All of the batch lies in one partition.
    */
-  async write(scope: ProjectScope, entry: OutcomeBatch, now: Date): Promise<WrittenEntry> {
-    if (!this.#hasConsequences(scope, entry)) return this.#writeBatch(scope, entry, now);
-    await this.#record(scope, { ...entry, starting: [] }, now);
-    return this.#writeBatch(scope, { ...entry, outcomes: [] }, now);
+  async write(scope: ProjectScope, batch: OutcomeBatch, now: Date): Promise<WrittenBatch> {
+    if (!this.#hasConsequences(scope, batch)) return this.#writeBatch(scope, batch, now);
+    await this.#record(scope, { ...batch, starting: [] }, now);
+    return this.#writeBatch(scope, { ...batch, outcomes: [] }, now);
   }
 
   /** The server's present epoch. */
@@ -60,29 +54,29 @@ export class DeliveryJournal {
       sql<{ readonly epoch: number }>`select ${CURRENT_EPOCH} as epoch`,
       { flushed: false },
     );
-    if (row === undefined) throw new Error('The server did not tell its epoch.');
+    if (row === undefined) throw new Error('PostgreSQL did not return its epoch.');
     return row.epoch;
   }
 
   /** Resolves when all that was committed before outlasts a crash of the server. */
   async flush(): Promise<void> {
     // A transaction that writes nothing would not be waited for.
-    await this.database.system(({ db }) => sql`select pg_current_xact_id()`.execute(db));
+    await this.database.system(() => sql`select pg_current_xact_id()`.execute(this.database.tables()));
   }
 
-  async #writeBatch(scope: ProjectScope, entry: OutcomeBatch, now: Date): Promise<WrittenEntry> {
-    const statement = this.#statementOf(scope, entry, now, false);
-    const [row] = await this.database.statement(scope, statement, { flushed: entry.flushed });
-    if (row === undefined) throw new Error('The outcome batch was not answered.');
+  async #writeBatch(scope: ProjectScope, batch: OutcomeBatch, now: Date): Promise<WrittenBatch> {
+    const statement = this.#statementOf(scope, batch, now, false);
+    const [row] = await this.database.statement(scope, statement, { flushed: batch.flushed });
+    if (row === undefined) throw new Error('PostgreSQL returned no row for the outcome batch.');
     return { marked: new Set(row.marked === '' ? [] : row.marked.split(',')), epoch: row.epoch };
   }
 
-  #statementOf(scope: ProjectScope, entry: OutcomeBatch, now: Date, tells: boolean) {
+  #statementOf(scope: ProjectScope, batch: OutcomeBatch, now: Date, tells: boolean) {
     const wanted = {
       ofCampaign: this.recipients.mayReceive(sql`d.subscriber_id`, sql`c.topic_ids`, now),
       ofAutomation: this.recipients.mayReceive(sql`d.subscriber_id`, TOPIC_OF_STEP, now),
     };
-    return outcomeBatchStatement(entry, {
+    return outcomeBatchStatement(batch, {
       tells,
       wanted,
       settle: (change) => this.quota.settling(scope, change.period, change),
@@ -94,26 +88,25 @@ export class DeliveryJournal {
    * writes just now is left to the next renewal.
    */
   async renew(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): Promise<void> {
-    await this.database.transaction(scope, async ({ db }) => {
+    await this.database.transaction(scope, async () => {
       await sql`
         with held as materialized (
           select d.id from messaging.deliveries d where ${isHeld(deliveries)} for no key update skip locked
         )
         update messaging.deliveries d set lease_until = ${presentAnd(LEASE_MS)}
         where ${isHeld(deliveries)} and d.id = any(array(select id from held))
-      `.execute(db);
+      `.execute(this.database.tables());
     });
   }
 
   /** Gives back what was claimed and never put on a wire, all of one partition. */
   async release(scope: ProjectScope, deliveries: readonly ClaimedDelivery[]): Promise<void> {
-    if (deliveries.length === 0) return;
-    await this.database.transaction(scope, async ({ db }) => {
+    await this.database.transaction(scope, async () => {
       await sql`
         update messaging.deliveries d set ${unleased}, lease_era = null,
           state = case when d.attempt = 0 then 'PENDING' else 'DEFERRED' end
         where ${isHeld(deliveries)} and d.state = 'CLAIMED'
-      `.execute(db);
+      `.execute(this.database.tables());
     });
   }
 
@@ -123,26 +116,21 @@ export class DeliveryJournal {
     return this.announcements.hearsDelivered(scope) && outcomes.some(({ state }) => state === 'SENT');
   }
 
-  async #record(scope: ProjectScope, entry: OutcomeBatch, now: Date): Promise<void> {
-    await this.database.transaction(scope, async ({ db }) => {
+  async #record(scope: ProjectScope, batch: OutcomeBatch, now: Date): Promise<void> {
+    await this.database.transaction(scope, async () => {
       const tells = this.announcements.hearsDelivered(scope);
-      const { rows } = await this.#statementOf(scope, entry, now, tells).execute(db);
+      const { rows } = await this.#statementOf(scope, batch, now, tells).execute(this.database.tables());
       const { returned, sent } = rows[0] ?? { returned: [], sent: '' };
-      const queuedOn = entry.outcomes[0]?.delivery.queuedOn ?? '';
-      if (sent !== '') await this.announcements.delivered(db, { ids: sent.split(','), queuedOn });
-      await this.#announceBounces(db, returned, queuedOn);
-      await this.returned.take(scope, db, returnedOf(entry.outcomes, returned), now);
+      const queuedOn = batch.outcomes[0]?.delivery.queuedOn ?? '';
+      if (sent !== '') await this.announcements.delivered({ ids: sent.split(','), queuedOn });
+      await this.#announceBounces(returned, queuedOn);
+      await this.returned.take(scope, batch.outcomes, returned, now);
     });
   }
 
-  async #announceBounces(db: Sql, returned: readonly WrittenState[], queuedOn: string): Promise<void> {
-    for (const [reason, ofOne] of Map.groupBy(returned, ({ reason: given }) => returnedClass(given)))
-      if (reason !== null && CONSEQUENCES[reason].address !== 'keep')
-        await this.announcements.bounced(db, { ids: ofOne.map(({ id }) => id), queuedOn }, reason);
+  async #announceBounces(returned: readonly ReturnedRow[], queuedOn: string): Promise<void> {
+    for (const [bounceClass, ofOne] of Map.groupBy(returned, ({ reason }) => reason))
+      if (CONSEQUENCES[bounceClass].address !== 'keep')
+        await this.announcements.bounced({ ids: ofOne.map(({ id }) => id), queuedOn }, bounceClass);
   }
-}
-
-/** What the next hop refused because of the address, or of the sender. */
-function isReturned({ state, reason }: DeliveryOutcome): boolean {
-  return state === 'FAILED' && returnedClass(reason) !== null;
 }

@@ -5,7 +5,7 @@ import { countingSent } from '../../engagement/events/campaign-counters.query.js
 import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import { isSending } from './delivery-claims.query.js';
 import type { DeliveryOutcome } from '../delivery-outcome.js';
-import { isReturnedFor, type WrittenState } from './returned-deliveries.service.js';
+import { isReturnedFor, type ReturnedRow } from './returned-deliveries.service.js';
 import { CURRENT_EPOCH } from './server-epoch.query.js';
 
 /** What one outcome batch writes: how attempts ended, and which deliveries go on the wire next. */
@@ -36,8 +36,8 @@ export interface OutcomeBatchRow {
   readonly marked: string;
   /** Ids of what was sent, with commas between; empty where nobody is told. */
   readonly sent: string;
-  /** What the next hop refused for good because of the address. */
-  readonly returned: readonly WrittenState[];
+  /** What the next hop refused for good because of the address or the sender. */
+  readonly returned: readonly ReturnedRow[];
   readonly epoch: number;
 }
 
@@ -62,7 +62,7 @@ export function outcomeBatchStatement(
       ) n where n.period is not null and n.used + n.released > 0
     ), ${marking(starting, queuedOn, mayGo(kinds, wanted))}
     select array_to_string(array(select id from marked), ',') as marked,
-      (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'state', state, 'reason', reason)), '[]')
+      (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'reason', reason)), '[]')
         from written where state = 'FAILED' and reason in (${RETURNED_CLASSES})) as returned,
       ${tells ? SENT_IDS : sql`''`} as sent, ${CURRENT_EPOCH} as epoch, (select count(*) from settled) as settled
   `;

@@ -1,10 +1,13 @@
 import type { DeliveryWork } from '../delivery-source.js';
 
+/** What is written in one statement: of one environment, one period and one partition. */
+export type WorkGroup<Work extends DeliveryWork> = readonly [Work, ...Work[]];
+
 /**
- * One statement for one scope. Of several all outcomes are written before any mark: a mail must not
+ * The statements in their order. Of several all outcomes are written before any mark: a mail must not
  * go on the wire in the place of one whose outcome is still to be written.
  */
-export function outcomeBatchesOf<Work extends DeliveryWork>(works: readonly Work[]): Work[][] {
+export function outcomeBatchesOf<Work extends DeliveryWork>(works: readonly Work[]): WorkGroup<Work>[] {
   const groups = groupByScope(works);
   if (groups.length === 1) return groups;
   return [
@@ -13,12 +16,12 @@ export function outcomeBatchesOf<Work extends DeliveryWork>(works: readonly Work
   ];
 }
 
-/** Rows of one environment, one period and one partition are written in one statement. */
-export function groupByScope<Work extends DeliveryWork>(works: readonly Work[]): Work[][] {
+export function groupByScope<Work extends DeliveryWork>(works: readonly Work[]): WorkGroup<Work>[] {
   const groups = Map.groupBy(
     works,
     ({ scope, usagePeriod, delivery, ambiguousPolicy }) =>
       `${scope.environmentId}/${usagePeriod?.getTime() ?? ''}/${delivery.queuedOn}/${ambiguousPolicy}`,
   );
-  return [...groups.values()];
+  // No group is empty.
+  return [...groups.values()] as unknown as WorkGroup<Work>[];
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type BounceClass, bounceClassesOf, CONSEQUENCES, type Consequences } from '#deliverability';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
-import type { Sql } from '#platform';
+import { Database } from '#platform';
 import { addToMinutes } from '../../engagement/events/campaign-counters.query.js';
 import { AddressConsequences } from '../../engagement/feedback/address-consequences.service.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
@@ -10,20 +10,22 @@ import type { DeliveryOutcome } from '../delivery-outcome.js';
 /** Whether more follows from such a refusal than that the delivery failed; what a destination's means, its pace knows. */
 export const isReturnedFor = ({ address, stops }: Consequences): boolean =>
   address !== 'keep' || stops === 'domain';
-const RETURNED_CLASSES = bounceClassesOf(isReturnedFor);
+const RETURNED_CLASSES: readonly string[] = bounceClassesOf(isReturnedFor);
 
-/** A delivery that the next hop refused for good because of its address or its sender. */
+/** Whether the next hop refused it for good because of its address or its sender. */
+export const isReturned = ({ state, reason }: DeliveryOutcome): boolean =>
+  state === 'FAILED' && reason !== null && RETURNED_CLASSES.includes(reason);
+
+/** A returned delivery as its row has it. */
+export interface ReturnedRow {
+  readonly id: string;
+  readonly reason: BounceClass;
+}
+
 interface ReturnedDelivery {
   readonly delivery: ClaimedDelivery;
   readonly addressKey: string;
   readonly bounceClass: BounceClass;
-}
-
-/** How a delivery ended, as it was written down. */
-export interface WrittenState {
-  readonly id: string;
-  readonly state: string;
-  readonly reason: string | null;
 }
 
 /**
@@ -32,40 +34,48 @@ export interface WrittenState {
  */
 @Injectable()
 export class ReturnedDeliveries {
-  constructor(@Inject(AddressConsequences) private readonly addresses: AddressConsequences) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(AddressConsequences) private readonly addresses: AddressConsequences,
+  ) {}
 
   /**
-   * In the transaction that wrote down how they ended, at `finishedAt`. Counts before it locks addresses, as everywhere.
+   * Of those of the outcomes that the rows in `written` say were returned, in the open transaction, at `finishedAt`. Counts before it locks
+   * addresses, as everywhere.
    */
   async take(
     scope: ProjectScope,
-    db: Sql,
-    returned: readonly ReturnedDelivery[],
+    outcomes: readonly DeliveryOutcome[],
+    written: readonly ReturnedRow[],
     finishedAt: Date,
   ): Promise<void> {
-    await countRefused(scope, db, returned, finishedAt);
+    const returned = returnedOf(outcomes, written);
+    await this.#count(scope, returned, finishedAt);
     for (const { delivery, bounceClass } of returned) {
       const { id: deliveryId, kind, subscriberId, address } = delivery;
-      await this.addresses.follow(
-        scope,
-        { deliveryId, kind, subscriberId, address, finishedAt },
-        bounceClass,
-      );
+      const mail = { deliveryId, kind, subscriberId, address, finishedAt };
+      await this.addresses.follow(scope, mail, bounceClass);
     }
+  }
+
+  /** A project's sending, and its domain, are judged by them. */
+  #count({ environmentId }: ProjectScope, returned: readonly ReturnedDelivery[], at: Date): Promise<void> {
+    const changes = returned.flatMap(({ delivery: { kind, sourceId: campaignId }, bounceClass }) => {
+      const { stops } = CONSEQUENCES[bounceClass];
+      if (stops === null || kind !== 'CAMPAIGN') return [];
+      const counted = stops === 'project' ? { hardRefused: 1 } : { senderRefused: 1 };
+      return [{ campaignId, environmentId, at, ...counted }];
+    });
+    return addToMinutes(this.database, changes);
   }
 }
 
-/** Those of the outcomes, of which `written` stand, in the order of their addresses, in which all lock several. */
-export function returnedOf(
+/** In the order of their addresses, in which all lock several. */
+function returnedOf(
   outcomes: readonly DeliveryOutcome[],
-  written: readonly WrittenState[],
+  written: readonly ReturnedRow[],
 ): ReturnedDelivery[] {
-  const classes = new Map(
-    written.flatMap(({ id, state, reason }) => {
-      const bounceClass = state === 'FAILED' ? returnedClass(reason) : null;
-      return bounceClass === null ? [] : [[id, bounceClass] as const];
-    }),
-  );
+  const classes = new Map(written.map(({ id, reason }) => [id, reason]));
   const returned = outcomes.flatMap(({ delivery }) => {
     const bounceClass = classes.get(delivery.id);
     const parsed = parseEmailAddress(delivery.address);
@@ -74,30 +84,4 @@ export function returnedOf(
       : [];
   });
   return returned.sort((a, b) => (a.addressKey < b.addressKey ? -1 : 1));
-}
-
-/** Null where nothing follows from the reason of a failure. */
-export function returnedClass(reason: string | null): BounceClass | null {
-  return RETURNED_CLASSES.find((bounceClass) => bounceClass === reason) ?? null;
-}
-
-/** A project's sending, and its domain, are judged by them. */
-async function countRefused(
-  { environmentId }: ProjectScope,
-  db: Sql,
-  returned: readonly ReturnedDelivery[],
-  at: Date,
-): Promise<void> {
-  const refused = returned.filter(
-    ({ delivery, bounceClass }) => CONSEQUENCES[bounceClass].stops !== null && delivery.kind === 'CAMPAIGN',
-  );
-  await addToMinutes(
-    db,
-    refused.map(({ delivery, bounceClass }) => ({
-      campaignId: delivery.sourceId,
-      environmentId,
-      at,
-      ...(CONSEQUENCES[bounceClass].stops === 'project' ? { hardRefused: 1 } : { senderRefused: 1 }),
-    })),
-  );
 }

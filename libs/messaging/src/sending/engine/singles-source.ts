@@ -1,16 +1,7 @@
 import type { Environment } from '#kernel';
-import type { DeliveryClaimsQuery, SinglesKind } from './delivery-claims.query.js';
-import type { DeliveryKind } from '../../deliveries/delivery.js';
-import type { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
-import type {
-  DeliverySource,
-  DeliveryWork,
-  PreparedDelivery,
-  SinglesPreparation,
-} from '../delivery-source.js';
-
-/** Who makes the mails of each kind that is sent one by one. */
-export type SinglesPreparations = Readonly<Partial<Record<DeliveryKind, SinglesPreparation>>>;
+import type { DeliverySource, DeliveryWork, PreparedDelivery } from '../delivery-source.js';
+import type { SinglesKind, SinglesPreparation } from '../preparation/singles-preparation.service.js';
+import type { DeliveryClaimsQuery } from './delivery-claims.query.js';
 
 /** Mails that belong to no campaign's sending, of all projects, in one kind of environment. */
 export class SinglesSource implements DeliverySource {
@@ -18,8 +9,7 @@ export class SinglesSource implements DeliverySource {
     private readonly environment: Environment,
     private readonly which: SinglesKind,
     private readonly claims: DeliveryClaimsQuery,
-    private readonly preparations: SinglesPreparations,
-    private readonly pacing: DeliveryPacing,
+    private readonly preparation: SinglesPreparation,
   ) {}
 
   async claim(limit: number, leaseToken: string): Promise<DeliveryWork[]> {
@@ -27,26 +17,7 @@ export class SinglesSource implements DeliverySource {
     return singles.map((single) => ({ ...single, ambiguousPolicy: 'RESEND', usagePeriod: null }));
   }
 
-  async prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
-    // Whether what may have arrived is sent again is not a question of the turn.
-    const fresh = works.filter(({ delivery }) => !delivery.interrupted);
-    const { going, held } = await this.pacing.admitSingles(fresh, this.which);
-    const interrupted = works.filter(({ delivery }) => delivery.interrupted);
-    return [...held, ...(await this.#compose([...interrupted, ...going]))];
-  }
-
-  async #compose(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
-    const byKind = Map.groupBy(works, ({ delivery }) => delivery.kind);
-    const prepared = await Promise.all(
-      [...byKind].map(([kind, ofKind]) => this.#preparationOf(kind).prepare(ofKind)),
-    );
-    const byId = new Map(prepared.flat().map((one) => [one.delivery.id, one]));
-    return works.flatMap(({ delivery }) => byId.get(delivery.id) ?? []);
-  }
-
-  #preparationOf(kind: DeliveryKind): SinglesPreparation {
-    const preparation = this.preparations[kind];
-    if (preparation === undefined) throw new Error(`Nobody makes mails of the kind ${kind}.`);
-    return preparation;
+  prepare(works: readonly DeliveryWork[]): Promise<PreparedDelivery[]> {
+    return this.preparation.prepare(works, this.which);
   }
 }

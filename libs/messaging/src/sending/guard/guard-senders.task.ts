@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
-import { EnvironmentsQuery } from '#access';
 import { DomainControlService } from '#deliverability';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, LOGGER, MailMetrics, PeriodicTask, type Sql } from '#platform';
+import { Database, LOGGER, MailMetrics, PeriodicTask } from '#platform';
 import { bounceClassesIn } from '../../engagement/events/bounce-classes.query.js';
+import { SCOPE } from '../../deliveries/scope.query.js';
+import type { MessagingTables } from '../../messaging-tables.js';
 import { CAMPAIGN_MS, type SenderFigures, senderFaultOf } from './sending-limits.js';
 
 const WINDOW_MS = 60 * 60_000;
@@ -14,7 +15,6 @@ const SENDERS = bounceClassesIn(({ stops }) => stops === 'domain');
 const IS_SENDERS = sql`(reason in (${SENDERS}) or bounce_class in (${SENDERS}))`;
 /** Refusals that say something of the address or the sender; after others the mail was not looked at. */
 const JUDGED = bounceClassesIn(({ stops }) => stops === 'domain' || stops === 'project');
-const NONE: SenderFigures = { mails: 0, senderRefusals: 0 };
 
 /**
  * Stops domains whose mail is refused for its sender: it looks at all live mails of the last hour, or since it was stopped
@@ -27,7 +27,6 @@ export class GuardSenders extends PeriodicTask {
 
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(EnvironmentsQuery) private readonly environments: EnvironmentsQuery,
     @Inject(DomainControlService) private readonly domains: DomainControlService,
     @Inject(MailMetrics) private readonly metrics: MailMetrics,
     @Inject(Clock) private readonly clock: Clock,
@@ -38,18 +37,16 @@ export class GuardSenders extends PeriodicTask {
 
   override async run(): Promise<void> {
     const now = this.clock.now();
-    for (const environmentId of await this.database.system(({ db }) => refusedLately(db, now))) {
-      const scope = await this.environments.find(environmentId);
-      if (scope?.environment === 'LIVE') await this.#judge(scope, now);
-    }
+    for (const { figures, ...scope } of await this.database.system(() => this.#refusedLately(now)))
+      await this.#judge(scope, figures, now);
   }
 
-  async #judge(scope: ProjectScope, now: Date): Promise<void> {
+  async #judge(scope: ProjectScope, figures: SenderFigures, now: Date): Promise<void> {
     const { environmentId } = scope;
-    const fault = senderFaultOf(await this.database.system(({ db }) => figuresOf(db, environmentId, now)));
+    const fault = senderFaultOf(figures);
     if (fault === null) return;
     await this.#suspend(scope, fault);
-    await this.database.system(({ db }) => stop(db, environmentId, fault, now));
+    await this.database.system(() => this.#stop(environmentId, fault, now));
     this.metrics.senderStopped();
     this.logger.error({ environmentId, fault }, 'a domain’s sending is stopped');
   }
@@ -62,71 +59,59 @@ export class GuardSenders extends PeriodicTask {
       if (!(error instanceof NotFoundError || error instanceof InvalidStateError)) throw error;
     }
   }
-}
 
-async function refusedLately(db: Sql, now: Date): Promise<number[]> {
-  const since = new Date(now.getTime() - WINDOW_MS);
-  const { rows } = await sql<{ id: number }>`
-    select environment_id as id from messaging.campaign_minutes
-    where sender_refused + sender_bounced > 0 and minute > ${since}
-    union
-    select environment_id from messaging.deliveries
-    where kind <> 'CAMPAIGN' and ${IS_SENDERS} and finished_at > ${since}
-  `.execute(db);
-  return rows.map(({ id }) => id);
-}
+  /** The live environments of which mail was refused for its sender within the hour. */
+  async #refusedLately(now: Date): Promise<(ProjectScope & { readonly figures: SenderFigures })[]> {
+    const since = new Date(now.getTime() - WINDOW_MS);
+    const { rows } = await sql<ProjectScope & { readonly figures: SenderFigures }>`
+      select ${SCOPE}, jsonb_build_object('mails', of_campaigns.mails + singles.mails,
+        'senderRefusals', of_campaigns.refusals + singles.refusals) as figures
+      from (
+        select environment_id from messaging.campaign_minutes
+        where sender_refused + sender_bounced > 0 and minute > ${since}
+        union
+        select environment_id from messaging.deliveries
+        where kind <> 'CAMPAIGN' and ${IS_SENDERS} and finished_at > ${since}
+      ) r
+      cross join lateral access.find_environment(r.environment_id) e
+      cross join lateral (
+        select greatest(${since}::timestamptz, (
+          select s.stopped_at from messaging.sender_stops s where s.environment_id = r.environment_id
+        )) as since
+      ) judged
+      cross join lateral (
+        select coalesce(sum(m.sent + m.hard_refused + m.sender_refused), 0) as mails,
+          coalesce(sum(m.sender_refused + m.sender_bounced), 0) as refusals
+        from messaging.campaigns c join messaging.campaign_minutes m on m.campaign_id = c.id
+        where c.environment_id = r.environment_id and c.queued_at >= ${new Date(now.getTime() - CAMPAIGN_MS)}
+          and m.minute > judged.since
+      ) of_campaigns
+      cross join lateral (
+        -- confirmations, test mails and automations, which are too few to be counted while they are sent
+        select count(*) as mails, count(*) filter (where ${IS_SENDERS}) as refusals
+        from messaging.deliveries
+        where environment_id = r.environment_id and kind <> 'CAMPAIGN' and finished_at > judged.since
+          and (sent_at is not null or reason in (${JUDGED}))
+      ) singles
+      where e.environment = 'LIVE'
+    `.execute(this.database.tables());
+    return rows;
+  }
 
-async function figuresOf(db: Sql, environmentId: number, now: Date): Promise<SenderFigures> {
-  const since = await judgedSince(db, environmentId, now);
-  const [campaigns, singles] = [
-    await ofCampaigns(db, environmentId, since, now),
-    await ofSingles(db, environmentId, since),
-  ];
-  return {
-    mails: campaigns.mails + singles.mails,
-    senderRefusals: campaigns.senderRefusals + singles.senderRefusals,
-  };
-}
-
-async function judgedSince(db: Sql, environmentId: number, now: Date): Promise<Date> {
-  const { rows } = await sql<{ at: Date }>`
-    select greatest(${new Date(now.getTime() - WINDOW_MS)}::timestamptz,
-      (select stopped_at from messaging.sender_stops where environment_id = ${environmentId})) as at
-  `.execute(db);
-  return rows[0]?.at ?? now;
-}
-
-async function ofCampaigns(db: Sql, environmentId: number, since: Date, now: Date): Promise<SenderFigures> {
-  const { rows } = await sql<SenderFigures>`
-    select coalesce(sum(m.sent + m.hard_refused + m.sender_refused), 0)::bigint as mails,
-      coalesce(sum(m.sender_refused + m.sender_bounced), 0)::bigint as "senderRefusals"
-    from messaging.campaigns c join messaging.campaign_minutes m on m.campaign_id = c.id
-    where c.environment_id = ${environmentId} and c.queued_at >= ${new Date(now.getTime() - CAMPAIGN_MS)}
-      and m.minute > ${since}
-  `.execute(db);
-  return rows[0] ?? NONE;
-}
-
-/** Of confirmations, test mails and automations, which are too few to be counted while they are sent. */
-async function ofSingles(db: Sql, environmentId: number, since: Date): Promise<SenderFigures> {
-  const { rows } = await sql<SenderFigures>`
-    select count(*) as mails, count(*) filter (where ${IS_SENDERS}) as "senderRefusals"
-    from messaging.deliveries
-    where environment_id = ${environmentId} and kind <> 'CAMPAIGN' and finished_at > ${since}
-      and (sent_at is not null or reason in (${JUDGED}))
-  `.execute(db);
-  return rows[0] ?? NONE;
-}
-
-async function stop(db: Sql, environmentId: number, reason: string, now: Date): Promise<void> {
-  // What was on its way then may be counted in that minute still.
-  await sql`
-    insert into messaging.sender_stops as s (environment_id, stopped_at)
-    values (${environmentId}, ${new Date(now.getTime() + MINUTE_MS)})
-    on conflict (environment_id) do update set stopped_at = excluded.stopped_at
-  `.execute(db);
-  await sql`
-    update messaging.campaigns set status = 'PAUSED', failure_reason = ${reason}, updated_at = ${now}
-    where environment_id = ${environmentId} and status = 'SENDING'
-  `.execute(db);
+  async #stop(environmentId: number, reason: string, now: Date): Promise<void> {
+    const tables = this.database.tables<MessagingTables>();
+    // What was on its way then may be counted in that minute still.
+    const stoppedAt = new Date(now.getTime() + MINUTE_MS);
+    await tables
+      .insertInto('messaging.sender_stops')
+      .values({ environmentId, stoppedAt })
+      .onConflict((conflict) => conflict.column('environmentId').doUpdateSet({ stoppedAt }))
+      .execute();
+    await tables
+      .updateTable('messaging.campaigns')
+      .set({ status: 'PAUSED', failureReason: reason, updatedAt: now })
+      .where('environmentId', '=', environmentId)
+      .where('status', '=', 'SENDING')
+      .execute();
+  }
 }

@@ -1,14 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import { TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, MAX_TRACKED_PLACES } from '#platform';
-import { Senders } from '../../campaigns/senders/senders.service.js';
-import { projectValues } from '../../content/merge/merge-values.js';
-import type { CampaignMail } from './campaign-mail.js';
-import { MailCompiler } from './mail-compiler.service.js';
-import { LinkSets } from '../../engagement/tracking/link-sets.service.js';
+import { Database } from '#platform';
 import { VersionPlans } from '../../automations/runs/version-plans.service.js';
+import type { MessagingTables } from '../../messaging-tables.js';
+import type { CampaignMail } from './campaign-mail.js';
+import { CompiledMails } from './compiled-mails.js';
+import { MailCompiler } from './mail-compiler.service.js';
 
 const KEPT = 100;
 
@@ -23,80 +20,38 @@ export interface AutomationMailStep {
 /** Compiles the mails of automations; a version never changes, so each is compiled once a process and day. */
 @Injectable()
 export class AutomationMails {
-  readonly #compiled = new Map<string, Promise<CampaignMail>>();
+  readonly #compiled = new CompiledMails(KEPT);
 
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(VersionPlans) private readonly plans: VersionPlans,
-    @Inject(Senders) private readonly senders: Senders,
-    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(LinkSets) private readonly linkSets: LinkSets,
     @Inject(MailCompiler) private readonly compiler: MailCompiler,
-    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   of(scope: ProjectScope, step: AutomationMailStep): Promise<CampaignMail> {
-    const key = keyOf(step);
-    const known = this.#compiled.get(key);
-    if (known !== undefined) return known;
-    const compiling = this.#compile(scope, step);
-    compiling.catch(() => this.#compiled.delete(key));
-    for (const oldest of [...this.#compiled.keys()].slice(0, Math.max(0, this.#compiled.size + 1 - KEPT)))
-      this.#compiled.delete(oldest);
-    this.#compiled.set(key, compiling);
-    return compiling;
+    return this.#compiled.of(keyOf(step), () => this.#compile(scope, step));
   }
 
-  async #compile(scope: ProjectScope, mailStep: AutomationMailStep): Promise<CampaignMail> {
-    const mail = await this.#compileTracked(scope, mailStep);
-    const urls = mail.template.targets;
-    if (urls === null) return mail;
-    const { versionId, place, queuedOn } = mailStep;
-    const owner = { campaignId: null, versionId, place };
-    return { ...mail, linkSet: await this.linkSets.register(scope, { owner, queuedOn, urls }) };
-  }
-
-  async #compileTracked(
+  async #compile(
     scope: ProjectScope,
-    { versionId, place }: AutomationMailStep,
+    { versionId, place, queuedOn }: AutomationMailStep,
   ): Promise<CampaignMail> {
-    const plan = await this.plans.of(scope, versionId);
+    const { automationId: id, automationKey: campaignKey, ...plan } = await this.plans.of(scope, versionId);
     const step = plan.steps[place];
-    if (step?.type !== 'email') throw new Error('The step of the automation sends no mail.');
+    if (step?.type !== 'email') throw new Error('The automation step sends no e-mail.');
     const topicId = plan.mailTopicIds[place] ?? null;
-    const topicIds = topicId === null ? [] : [topicId];
-    const { from, topics, name } = await this.database.transaction(scope, async ({ db }) => ({
-      from: await this.senders.of(scope, step.config),
-      topics: await this.topics.named(scope, topicIds),
-      name: (
-        await sql<{
-          name: string;
-        }>`select name from messaging.automations where id = ${plan.automationId}`.execute(db)
-      ).rows[0]?.name,
-    }));
-    if (from === null || name === undefined) throw new Error('The automation, or its project, is gone.');
-    const { project, sender } = from;
-    const { PUBLIC_URL, TRACKING } = this.config;
-    const shared = { campaign: { name, key: plan.automationKey }, project: projectValues(project) };
-    const tracking = TRACKING ? { baseUrl: PUBLIC_URL, shared, places: MAX_TRACKED_PLACES } : null;
-    const compiled = await this.compiler.compile(scope, step.config, { project, sender, tracking });
-    const campaign = {
-      id: plan.automationId,
-      campaignKey: plan.automationKey,
-      name,
-      topicIds,
-      queuedAt: null,
-    };
-    return {
-      scope,
-      kind: 'AUTOMATION',
-      campaign,
-      project,
-      topics,
-      sender,
-      ...compiled,
-      linkSet: null,
-    };
+    const { name } = await this.database.transaction(scope, () =>
+      this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.automations')
+        .select('name')
+        .where('id', '=', id)
+        .where('environmentId', '=', scope.environmentId)
+        .executeTakeFirstOrThrow(),
+    );
+    const campaign = { id, campaignKey, name, topicIds: topicId === null ? [] : [topicId] };
+    const source = { kind: 'AUTOMATION', campaign, content: step.config, replyTo: null } as const;
+    return this.compiler.compile(scope, source, { owner: { campaignId: null, versionId, place }, queuedOn });
   }
 }
 

@@ -9,7 +9,7 @@ import { listHeaders } from '../../content/mime/list-headers.js';
 import type { MergeValues } from '../../content/merge/merge-template.js';
 import { projectValues } from '../../content/merge/merge-values.js';
 import type { MimeSkeleton } from '../../content/mime/mime-message.js';
-import type { ClaimedDelivery, OutgoingMail } from '../../deliveries/delivery.js';
+import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
 
 /** The stable last part of Feedback-ID, by which a mailbox provider knows the sending system. */
@@ -28,7 +28,7 @@ export interface MailTemplate {
 export interface CampaignMail {
   readonly scope: ProjectScope;
   readonly kind: 'CAMPAIGN' | 'AUTOMATION';
-  readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds' | 'queuedAt'>;
+  readonly campaign: Pick<Campaign, 'id' | 'campaignKey' | 'name' | 'topicIds'>;
   readonly project: Pick<Project, 'projectKey' | 'name' | 'postalAddress'>;
   readonly topics: readonly NamedTopic[];
   readonly sender: Sender;
@@ -46,17 +46,6 @@ export interface MailOfRecipient {
   readonly date: Date;
   /** Where what comes back of it goes; null: to the sender's address. */
   readonly returnPathHost: string | null;
-}
-
-/** The deliveries whose recipients there still are. */
-export function addressed(
-  works: readonly { readonly delivery: Pick<ClaimedDelivery, 'id' | 'subscriberId'> }[],
-  recipients: ReadonlyMap<string, Recipient>,
-): Pick<MailOfRecipient, 'deliveryId' | 'recipient'>[] {
-  return works.flatMap(({ delivery: { id, subscriberId } }) => {
-    const recipient = recipients.get(subscriberId ?? '');
-    return recipient === undefined ? [] : [{ deliveryId: id, recipient }];
-  });
 }
 
 /** What the merge tags of a recipient's mail come to. */

@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { ContentProcesses } from '../../content/processes/content-processes.service.js';
 import type { RenderedMail } from '../../content/processes/mail-renderer.js';
-import { ContentCompileError } from '../../content/document/content-inspection.js';
 import { MergeTemplateError } from '../../content/merge/merge-template.js';
 import { type CampaignMail, composeCampaignMail, type MailOfRecipient, valuesOf } from './campaign-mail.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
@@ -48,14 +47,9 @@ export class MailRendering {
   /** One mail, for the wire. @throws {MergeTemplateError} @throws {ContentCompileError} */
   async compose(mail: CampaignMail, one: MailOfRecipient): Promise<OutgoingMail> {
     const { plain, parts } = mail.template;
-    if (plain !== null) return composeCampaignMail(mail, one, this.links);
     const values = valuesOf(mail, one, this.links);
-    return composeCampaignMail(
-      mail,
-      one,
-      this.links,
-      await this.processes.renderOne(mail.scope, parts, values),
-    );
+    const rendered = plain === null ? await this.processes.renderOne(mail.scope, parts, values) : null;
+    return composeCampaignMail(mail, one, this.links, rendered);
   }
 
   /** Many mails, for the wire. @throws {ContentCompileError} */
@@ -83,7 +77,3 @@ function soundOf(mail: RenderedMail | { readonly fault: string } | undefined): R
   if ('fault' in mail) throw new MergeTemplateError(mail.fault);
   return mail;
 }
-
-/** True for what only another content can mend. */
-export const isContentFault = (error: unknown): error is Error =>
-  error instanceof MergeTemplateError || error instanceof ContentCompileError;

@@ -1,14 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Recipient } from '#audience';
 import { DkimSigner, ReturnPaths } from '#deliverability';
 import { Clock } from '#kernel';
 import { describeError } from '#platform';
 import { giveBackOctets } from '../../content/mime/octets.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
-import type { MailOfRecipient } from './campaign-mail.js';
-import { misconfigured, notComposed, postponed } from '../delivery-outcome.js';
+import { misconfigured, postponed } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from '../delivery-source.js';
-import { type SendingPolicy, returnPathHostOf } from './sending-policy.js';
+import type { SendingPolicy } from './sending-policy.js';
 import { SendingPolicies } from './sending-policies.service.js';
 
 const LOOK_AGAIN_MS = 15 * 60_000;
@@ -24,25 +22,6 @@ export class MailSigning {
     @Inject(ReturnPaths) private readonly returnPaths: ReturnPaths,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
-
-  /** `sign`, of a recipient's mail that `compose` makes; tried again later where it cannot be made. */
-  async signComposed(
-    work: DeliveryWork,
-    {
-      recipient,
-      policy,
-      now,
-    }: { readonly recipient: Recipient; readonly policy: SendingPolicy; readonly now: Date },
-    compose: (one: MailOfRecipient) => OutgoingMail,
-  ): Promise<PreparedDelivery> {
-    const { id: deliveryId, messageId } = work.delivery;
-    const one = { deliveryId, messageId, recipient, date: now, returnPathHost: returnPathHostOf(policy) };
-    try {
-      return await this.sign(work, compose(one), policy);
-    } catch (error) {
-      return { ...work, outcome: notComposed(work.delivery, error, now, Math.random) };
-    }
-  }
 
   /** `sign`, of a mail that is from `senderDomain`. */
   async signOne(work: DeliveryWork, mail: OutgoingMail, senderDomain: string): Promise<PreparedDelivery> {

@@ -7,15 +7,10 @@ import { optInMail } from '../../content/mail/opt-in-mail.js';
 import { wireAddress } from './campaign-mail.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { DeliveryWork } from '../delivery-source.js';
+import type { ComposedMail } from './composed-mail.js';
 import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
 
 const HOUR_MS = 3_600_000;
-
-/** A confirmation mail, and the domain that it is from. */
-export interface ComposedOptIn {
-  readonly mail: OutgoingMail;
-  readonly senderDomain: string;
-}
 
 /** Writes confirmation mails. */
 @Injectable()
@@ -26,11 +21,10 @@ export class OptInComposer {
     @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
   ) {}
 
-  /** Null when nothing waits to be confirmed any more. */
-  async compose({ scope, delivery }: DeliveryWork, now: Date): Promise<ComposedOptIn | null> {
+  async compose({ scope, delivery }: DeliveryWork, now: Date): Promise<ComposedMail> {
     const confirmation = await this.confirmations.forMail(scope, delivery.sourceId);
     const from = await this.senders.of(scope);
-    if (confirmation === null || from === null) return null;
+    if (confirmation === null || from === null) return { skipped: 'nothing-to-confirm' };
     const { project, sender } = from;
     const links = this.links.confirm(scope, confirmation.confirmationId, confirmation.expiresAt);
     const { subject, html, text } = optInMail({

@@ -1,25 +1,26 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { DomainWarmUp } from '#deliverability';
 import { Clock } from '#kernel';
+import type { SendOutcome } from '#platform';
 import type { Admission, DeliveryWork } from '../delivery-source.js';
 import { DestinationPace, type Line } from './destination-pace.service.js';
 import { WarmUpPace } from './warm-up-pace.service.js';
 
-/** What keeps mail from going faster than is good for it. */
+/** Keeps mail from going faster than is good for it: than its destination takes it, and than a new domain is trusted with. */
 @Injectable()
 export class DeliveryPacing {
   constructor(
-    @Inject(DestinationPace) readonly pace: DestinationPace,
-    @Inject(WarmUpPace) readonly warmUp: WarmUpPace,
+    @Inject(DestinationPace) private readonly destinations: DestinationPace,
+    @Inject(WarmUpPace) private readonly warmUp: WarmUpPace,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Which of the mails of no campaign have a turn with the destination. */
+  /** Which of the mails of no campaign have a turn with their destination. */
   admitSingles(works: readonly DeliveryWork[], line: Line): Promise<Admission> {
-    return this.pace.admit(works, line, this.clock.now());
+    return this.destinations.admit(works, line, this.clock.now());
   }
 
-  /** Which of a campaign's mails have a place on the day of the domain's warm-up, and a turn with the destination. */
+  /** Which of a campaign's mails have a place on the day of the domain's warm-up, and a turn with their destination. */
   async admitCampaign(
     works: readonly DeliveryWork[],
     campaignId: string,
@@ -27,7 +28,27 @@ export class DeliveryPacing {
     now: Date,
   ): Promise<Admission> {
     const today = await this.warmUp.admit(works, warmUp, now);
-    const turn = await this.pace.admit(today.going, campaignId, now);
+    const turn = await this.destinations.admit(today.going, campaignId, now);
     return { going: turn.going, held: [...today.held, ...turn.held] };
+  }
+
+  /** Mails that were admitted and did not leave: others of the day may take their places. */
+  giveBack(works: readonly DeliveryWork[]): Promise<void> {
+    return this.warmUp.giveBack(works);
+  }
+
+  /** Slows the destination down when it answers that it does not trust us. */
+  answered(work: DeliveryWork, result: SendOutcome): Promise<void> {
+    return this.destinations.answered(work, result, this.clock.now());
+  }
+
+  /** How often this worker has heard of a destination that is slowed down: `isRecalled` changes with it. */
+  get slowDowns(): number {
+    return this.destinations.slowDowns;
+  }
+
+  /** Whether a mail that was admitted has to be admitted anew, since its destination was slowed down after that. */
+  isRecalled(work: DeliveryWork): boolean {
+    return this.destinations.isRecalled(work, this.clock.now());
   }
 }

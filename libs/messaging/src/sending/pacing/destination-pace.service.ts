@@ -10,6 +10,7 @@ import {
   SLOW_DOWN_MS,
   slowsDown,
 } from '#deliverability';
+import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG, LOGGER, MailMetrics, type SendOutcome, type SmtpStage } from '#platform';
 import { held } from '../delivery-outcome.js';
 import type { Admission, DeliveryWork } from '../delivery-source.js';
@@ -43,8 +44,7 @@ export class DestinationPace {
   /** Those of a batch that may go now; the others have their places in `line`. What has been on a wire is not asked. */
   async admit(works: readonly DeliveryWork[], line: Line, now: Date): Promise<Admission> {
     const scope = works[0]?.scope;
-    if (scope === undefined || scope.environment !== 'LIVE' || !this.config.THROTTLE)
-      return { going: works, held: [] };
+    if (scope === undefined || !this.#holds(scope)) return { going: works, held: [] };
     await this.slowed.refresh(now);
     const byDestination = Map.groupBy(works, ({ delivery }) => destinationOf(delivery.address));
     const requests = [...byDestination].flatMap(([destination, { length: wanted }]) => {
@@ -60,30 +60,44 @@ export class DestinationPace {
     return this.#divide(byDestination, new Map(grants.map((grant) => [grant.destination, grant])), now);
   }
 
-  /** Whether it must be asked anew for a mail that is at hand. */
   isRecalled({ delivery, scope, slow }: DeliveryWork, now: Date): boolean {
     return (
       scope.environment === 'LIVE' && slow !== true && this.slowed.has(destinationOf(delivery.address), now)
     );
   }
 
-  /** Changes whenever a destination is slowed down. */
   get slowDowns(): number {
     return this.slowed.changes;
   }
 
   /** Slows the destination down when it answers that it does not trust us. */
   async answered({ scope, delivery }: DeliveryWork, result: SendOutcome, now: Date): Promise<void> {
-    if (!this.config.THROTTLE || scope.environment !== 'LIVE') return;
+    if (!this.#holds(scope)) return;
     if (result.kind !== 'temporary' && result.kind !== 'permanent') return;
     if (!ABOUT_RECIPIENTS.includes(result.stage) || !slowsDown(result.reply)) return;
     const destination = destinationOf(delivery.address);
     const until = new Date(now.getTime() + SLOW_DOWN_MS);
     if (this.slowed.has(destination, new Date(until.getTime() - EXTENDED_AFTER_MS))) return;
     this.slowed.add(destination, until);
-    if (!(await this.budgets.slowDown(scope, destination, now, until))) return;
+    if (await this.budgets.slowDown(scope, destination, now, until)) this.#tell(destination, 'by its answer');
+  }
+
+  /** A report says that a mail to `address` was refused for our reputation: several such slow its destination down. */
+  async reported(scope: ProjectScope, deliveryId: string, address: string, now: Date): Promise<void> {
+    if (!this.#holds(scope)) return;
+    const destination = destinationOf(address);
+    if (await this.budgets.reportDistrust(scope, deliveryId, destination, now))
+      this.#tell(destination, 'by reports');
+  }
+
+  #holds({ environment }: ProjectScope): boolean {
+    return environment === 'LIVE' && this.config.THROTTLE;
+  }
+
+  #tell(destination: string, cause: string): void {
     this.metrics.slowedDown(providerOf(destination));
-    this.logger.warn({ destination, minutes: SLOW_DOWN_MS / 60_000 }, 'a destination is slowed down');
+    const fields = { destination, cause, minutes: SLOW_DOWN_MS / 60_000 };
+    this.logger.warn(fields, 'a destination is slowed down');
   }
 
   #divide(

@@ -7,7 +7,7 @@ import { insertSendingDomain } from '#testing/sending-domain';
 import type { SmtpSink } from '#testing/sink-rules';
 import type { ProjectScope } from '#kernel';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
-import { ReportedDistrust } from '../engine/reported-distrust.service.js';
+import { ReportedDistrust } from './reported-distrust.service.js';
 
 const SECOND = 1_000;
 const HOUR = 60 * MINUTE;

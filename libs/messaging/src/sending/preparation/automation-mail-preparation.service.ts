@@ -2,18 +2,18 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database, neverJoined } from '#platform';
-import { type DeliveryOutcome, held, notComposed, outcomeOfInterruption } from '../delivery-outcome.js';
-import type { DeliveryWork, PreparedDelivery, SinglesPreparation } from '../delivery-source.js';
+import { held, notComposed } from '../delivery-outcome.js';
+import type { DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 import { AutomationMails, type AutomationMailStep, keyOf } from '../mails/automation-mails.service.js';
 import { Deadline } from './deadline.js';
-import { MailBatches } from './mail-batches.service.js';
+import { MailBatches, withoutMail } from './mail-batches.service.js';
 
 /** How long mails that are not compiled yet hold up the others. */
 const LONGEST_WAIT_MS = 2_000;
 
 /** Makes the mails of automations' steps. */
 @Injectable()
-export class AutomationMailPreparation implements SinglesPreparation {
+export class AutomationMailPreparation {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(AutomationMails) private readonly mails: AutomationMails,
@@ -46,15 +46,15 @@ export class AutomationMailPreparation implements SinglesPreparation {
     works: readonly DeliveryWork[],
   ): Promise<ReadonlyMap<string, Omit<AutomationMailStep, 'queuedOn'>>> {
     const sources = works.map(({ delivery }) => delivery.sourceId);
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<Omit<AutomationMailStep, 'queuedOn'> & { sourceId: string }>`
-        select s.id as "sourceId", r.version_id as "versionId", messaging.place_of_step(s.id) as place
+        select s.id as source_id, r.version_id, messaging.place_of_step(s.id) as place
         from unnest(${sources}::uuid[]) s(id)
         cross join lateral (
           select r.version_id from messaging.automation_runs r
           where r.id = messaging.run_of_step(s.id) and r.environment_id = ${scope.environmentId} ${neverJoined}
         ) r
-      `.execute(db);
+      `.execute(this.database.tables());
       return new Map(rows.map(({ sourceId, ...step }) => [sourceId, step]));
     });
   }
@@ -66,23 +66,13 @@ export class AutomationMailPreparation implements SinglesPreparation {
   ): Promise<readonly PreparedDelivery[]> {
     const now = this.clock.now();
     try {
-      if (step === undefined) throw new Error('The run of the mail is gone.');
+      if (step === undefined) throw new Error('The automation run of this mail no longer exists.');
       const scope = works[0]!.scope;
       const mail = await deadline.waitFor(this.mails.of(scope, step));
-      if (mail === null) return works.map((work) => ({ ...work, outcome: notYet(work, now) }));
-      return await this.batches.prepare(works, mail, now);
+      if (mail !== null) return await this.batches.prepare(works, mail, now);
+      return works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
     } catch (error) {
-      return works.map((work) => ({ ...work, outcome: failed(work, error, now) }));
+      return works.map((work) => withoutMail(work, notComposed(work.delivery, error, now, Math.random)));
     }
   }
-}
-
-function notYet({ delivery, ambiguousPolicy }: DeliveryWork, now: Date): DeliveryOutcome {
-  return outcomeOfInterruption(delivery, ambiguousPolicy) ?? held(delivery, 'rendering', now, now);
-}
-
-/** What is in doubt stays in doubt, whatever else is wrong: it may have arrived. */
-function failed({ delivery, ambiguousPolicy }: DeliveryWork, fault: unknown, now: Date): DeliveryOutcome {
-  const interrupted = outcomeOfInterruption(delivery, ambiguousPolicy);
-  return interrupted ?? notComposed(delivery, fault, now, Math.random);
 }

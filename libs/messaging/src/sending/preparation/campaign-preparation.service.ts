@@ -1,15 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '#kernel';
 import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
-import { type DeliveryOutcome, held, notComposed, outcomeOfInterruption } from '../delivery-outcome.js';
+import { held, isContentFault, notComposed } from '../delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
 import { CampaignMailsService } from '../mails/campaign-mails.service.js';
-import { isContentFault } from '../mails/mail-rendering.service.js';
 import type { SendingPolicy } from '../mails/sending-policy.js';
 import { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
 import { Deadline } from './deadline.js';
-import { MailBatches } from './mail-batches.service.js';
+import { MailBatches, withoutMail } from './mail-batches.service.js';
 
 /** How long a campaign that is not compiled yet holds up the others. */
 const LONGEST_WAIT_MS = 2_000;
@@ -37,7 +36,7 @@ export class CampaignPreparation {
     const [first] = works;
     if (first === undefined) return [];
     const now = this.clock.now();
-    // The moment at which they were written down stands for the content: a campaign that failed may be changed.
+    // The moment at which they were queued stands for the content: a campaign that failed may be changed.
     const version = first.delivery.createdAt.toISOString();
     try {
       const compiling = this.mails.ofQueued(first.scope, first.delivery.sourceId, version);
@@ -65,9 +64,4 @@ export class CampaignPreparation {
     if (policy.kind !== 'open') return { going: works, held: [] };
     return this.pacing.admitCampaign(works, campaign.id, policy.warmUp, now);
   }
-}
-
-/** What is in doubt stays in doubt, whatever else is to be said of it: it may have arrived. */
-function withoutMail(work: DeliveryWork, outcome: DeliveryOutcome): PreparedDelivery {
-  return { ...work, outcome: outcomeOfInterruption(work.delivery, work.ambiguousPolicy) ?? outcome };
 }

@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** Mails that are made in one go: about a millisecond, in which no relay and no database is listened to. */
+/**
+ * Mails that are made in one go: about a millisecond, in which no relay and no database is listened to. All of a claim at
+ * once take fifteen (bench/history/campaign.md).
+ */
 const IN_ONE_GO = 16;
 
 /** `Promise.all` of what `make` makes of each, begun a few at a time so that connections are listened to in between. */

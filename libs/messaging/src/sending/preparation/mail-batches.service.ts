@@ -1,21 +1,27 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RecipientsQuery } from '#audience';
-import { outcomeWithoutMail, held, skipped } from '../delivery-outcome.js';
+import {
+  type DeliveryOutcome,
+  held,
+  notComposed,
+  outcomeOfInterruption,
+  outcomeWithoutMail,
+} from '../delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-source.js';
-import { addressed, type CampaignMail } from '../mails/campaign-mail.js';
-import { type Ahead, MailRendering } from '../mails/mail-rendering.service.js';
+import type { CampaignMail } from '../mails/campaign-mail.js';
+import { MailRendering } from '../mails/mail-rendering.service.js';
 import { MailSigning } from '../mails/mail-signing.service.js';
 import { SendingPolicies } from '../mails/sending-policies.service.js';
-import type { SendingPolicy } from '../mails/sending-policy.js';
+import { returnPathHostOf, type SendingPolicy } from '../mails/sending-policy.js';
 import { makeFewAtATime } from './few-at-a-time.js';
 
 type Recipients = Awaited<ReturnType<RecipientsQuery['lookUp']>>;
 type Admit = (works: readonly DeliveryWork[], policy: SendingPolicy) => Promise<Admission>;
 
 interface MadeOf {
+  readonly mail: CampaignMail;
   readonly policy: SendingPolicy;
   readonly recipients: Recipients;
-  readonly ahead: Ahead;
   readonly now: Date;
 }
 
@@ -41,28 +47,50 @@ export class MailBatches {
     const policy = await this.policies.of(mail.scope, mail.sender.domain);
     const ids = works.flatMap(({ delivery }) => delivery.subscriberId ?? []);
     const recipients = await this.recipients.lookUp(mail.scope, mail.campaign.topicIds, ids, now);
-    const decided = works.flatMap((work) => decidedWithoutMail(work, recipients) ?? []);
-    const known = new Set(decided.map(({ delivery }) => delivery.id));
-    const undecided = works.filter(({ delivery }) => !known.has(delivery.id));
+    const { decided, undecided } = decide(works, recipients);
     const { going, held: waiting } = await admit(undecided, policy);
-    const ahead = await this.rendering.ahead(mail, addressed(going, recipients));
-    const made = await makeFewAtATime(going, (work) => this.#make(work, { policy, recipients, ahead, now }));
-    return [...decided, ...waiting, ...made];
+    return [...decided, ...waiting, ...(await this.#make(going, { mail, policy, recipients, now }))];
   }
 
-  async #make(work: DeliveryWork, { policy, recipients, ahead, now }: MadeOf): Promise<PreparedDelivery> {
-    const { delivery } = work;
-    const recipient = recipients.get(delivery.subscriberId ?? '');
-    if (recipient === undefined) return { ...work, outcome: skipped(delivery, 'erased') };
-    const until = ahead.heldUntil(delivery.id);
-    if (until !== null) return { ...work, outcome: held(delivery, 'rendering', until, now) };
-    return this.signing.signComposed(work, { recipient, policy, now }, (one) => ahead.compose(one));
+  async #make(
+    works: readonly DeliveryWork[],
+    { mail, policy, recipients, now }: MadeOf,
+  ): Promise<PreparedDelivery[]> {
+    const addressed = works.flatMap((work) => {
+      const { id: deliveryId, messageId, subscriberId } = work.delivery;
+      const recipient = recipients.get(subscriberId ?? '');
+      return recipient === undefined ? [] : [{ work, deliveryId, messageId, recipient }];
+    });
+    const ahead = await this.rendering.ahead(mail, addressed);
+    const returnPathHost = returnPathHostOf(policy);
+    return makeFewAtATime(addressed, async ({ work, ...one }) => {
+      const until = ahead.heldUntil(one.deliveryId);
+      if (until !== null) return { ...work, outcome: held(work.delivery, 'rendering', until, now) };
+      try {
+        const composed = ahead.compose({ ...one, date: now, returnPathHost });
+        return await this.signing.sign(work, composed, policy);
+      } catch (error) {
+        return { ...work, outcome: notComposed(work.delivery, error, now, Math.random) };
+      }
+    });
   }
 }
 
-/** Null where it is to be sent. */
-function decidedWithoutMail(work: DeliveryWork, recipients: Recipients): PreparedDelivery | null {
-  const { delivery, ambiguousPolicy } = work;
-  const outcome = outcomeWithoutMail(delivery, ambiguousPolicy, recipients.get(delivery.subscriberId ?? ''));
-  return outcome === null ? null : { ...work, outcome };
+/** Those that need no mail, with the reason, and the others, of whom each has a recipient. */
+function decide(works: readonly DeliveryWork[], recipients: Recipients) {
+  const decided: PreparedDelivery[] = [];
+  const undecided: DeliveryWork[] = [];
+  for (const work of works) {
+    const { delivery, ambiguousPolicy } = work;
+    const recipient = recipients.get(delivery.subscriberId ?? '');
+    const outcome = outcomeWithoutMail(delivery, ambiguousPolicy, recipient);
+    if (outcome === null) undecided.push(work);
+    else decided.push({ ...work, outcome });
+  }
+  return { decided, undecided };
+}
+
+/** What is in doubt stays in doubt, whatever else is to be said of it: it may have arrived. */
+export function withoutMail(work: DeliveryWork, outcome: DeliveryOutcome): PreparedDelivery {
+  return { ...work, outcome: outcomeOfInterruption(work.delivery, work.ambiguousPolicy) ?? outcome };
 }

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { RecipientsQuery } from '#audience';
-import { Clock, type ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { AutomationMails } from '../mails/automation-mails.service.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
 import { CampaignMailsService } from '../mails/campaign-mails.service.js';
 import { MailRendering } from '../mails/mail-rendering.service.js';
+import { MailReaders } from './mail-readers.service.js';
 import { findMailOfLink, type MailOfLink } from '../../engagement/mail-pages/mail-of-link.query.js';
 
 /** Shows mails of campaigns and automations as pages. The delivery's id comes from a signed token. */
@@ -13,27 +13,28 @@ import { findMailOfLink, type MailOfLink } from '../../engagement/mail-pages/mai
 export class MailViewService {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(MailReaders) private readonly readers: MailReaders,
     @Inject(CampaignMailsService) private readonly campaigns: CampaignMailsService,
     @Inject(AutomationMails) private readonly automations: AutomationMails,
     @Inject(MailRendering) private readonly rendering: MailRendering,
-    @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /** The mail's HTML as its reader got it; null when there is no such mail or its reader was erased. */
   async render(scope: ProjectScope, deliveryId: string): Promise<{ readonly html: string } | null> {
-    const mail = await this.database.transaction(scope, ({ db }) => findMailOfLink(scope, db, deliveryId));
-    if (mail === null || mail.subscriber_id === null) return null;
-    const found = await this.recipients.lookUp(scope, mail.topic_ids, [mail.subscriber_id], this.clock.now());
-    const recipient = found.get(mail.subscriber_id);
+    const mail = await this.database.transaction(scope, () =>
+      findMailOfLink(this.database, scope, deliveryId),
+    );
+    if (mail === null || mail.subscriberId === null) return null;
+    const recipient = await this.readers.find(scope, mail.topicIds, mail.subscriberId);
     if (recipient === undefined) return null;
     return this.rendering.show(await this.#compiled(scope, mail), { deliveryId, recipient });
   }
 
   #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
-    const { campaign_id: campaignId, version_id: versionId, place, queued_on: queuedOn } = mail;
+    const { campaignId, versionId, place, queuedOn } = mail;
     if (campaignId !== null) return this.campaigns.ofQueued(scope, campaignId, queuedOn);
-    if (versionId === null || place === null) throw new Error('The mail belongs to nothing.');
+    if (versionId === null || place === null)
+      throw new Error('The mail belongs to neither a campaign nor an automation.');
     return this.automations.of(scope, { versionId, place, queuedOn });
   }
 }

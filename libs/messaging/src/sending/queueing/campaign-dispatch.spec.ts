@@ -48,12 +48,12 @@ describe('a campaign that the worker takes over', () => {
     // The period has no e-mail left for the one whose pause ends just now.
     await fixture.test.query(`update messaging.campaigns set reserved_emails = 2`);
     await fixture.test.query(`update billing.email_usage set used = 1000000`);
-    await expect(dispatch(campaign, 8)).rejects.toThrow('The period has no e-mails left');
+    await expect(dispatch(campaign, 8)).rejects.toThrow('The billing period has too few e-mails left');
     expect((await fixture.campaign(campaign.id)).status).toBe('QUEUED_FOR_SENDING');
     expect(await dispatch(campaign, 9)).not.toBeNull();
     expect(await fixture.campaign(campaign.id)).toMatchObject({
       status: 'FAILED',
-      failure_reason: 'The period has no e-mails left for the campaign.',
+      failure_reason: 'The billing period has too few e-mails left for this campaign.',
     });
   });
 

@@ -1,6 +1,6 @@
-/** Why a campaign's recipients cannot be written down, in words for its author. */
-export class CampaignCannotGoOnError extends Error {
-  override readonly name = 'CampaignCannotGoOnError';
+/** Why a campaign's recipients cannot be queued, in words for its author. */
+export class CampaignExpansionError extends Error {
+  override readonly name = 'CampaignExpansionError';
 
   /** `mayPass`: trying again later is not in vain. */
   constructor(

@@ -23,7 +23,7 @@ export class CampaignRetryDeliveriesService {
 
   /** True while there is more. With the last one the campaign may be finished. */
   #putBackChunk(scope: ProjectScope, campaignId: string): Promise<boolean> {
-    return this.database.transaction(scope, async (tx) => {
+    return this.database.transaction(scope, async () => {
       const campaign = await this.campaigns.lockById(scope, campaignId);
       if (campaign === null || campaign.retryFrom === null) return false;
       const { usagePeriod } = campaign;
@@ -35,7 +35,7 @@ export class CampaignRetryDeliveriesService {
         campaign.retryEmails = 0;
         campaign.retryFrom = null;
       }
-      await wakeSenders(tx.db);
+      await wakeSenders(this.database);
       return count > 0;
     });
   }

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { isUuid, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DeliveryKind } from '../../deliveries/delivery.js';
+import type { MessagingTables } from '../../messaging-tables.js';
 import { type OpenedTestInboxMessage, openMessage, type TestInboxMessage } from './test-inbox-message.js';
 
 export interface TestInboxFilter {
@@ -11,13 +11,15 @@ export interface TestInboxFilter {
   readonly kind?: DeliveryKind | undefined;
 }
 
-interface RawMessage extends TestInboxMessage {
-  readonly raw: Buffer;
-}
-
-const COLUMNS = sql`
-  m.id, m.to_address as "to", m.from_address as "from", m.subject, m.kind, m.received_at as "receivedAt", m.links
-`;
+const SUMMARY = [
+  'id',
+  'toAddress as to',
+  'fromAddress as from',
+  'subject',
+  'kind',
+  'receivedAt',
+  'links',
+] as const;
 
 /** The project's test inbox. A live environment has none: everything in it is `NotFoundError`. */
 @Injectable()
@@ -28,23 +30,27 @@ export class TestInboxQuery {
   async list(
     scope: ProjectScope,
     { page, size }: PageRequest,
-    filter: TestInboxFilter,
+    { toKey, kind }: TestInboxFilter,
   ): Promise<Page<TestInboxMessage>> {
     refuseLive(scope);
-    const where = sql`
-      m.environment_id = ${scope.environmentId}
-      ${filter.toKey === undefined ? sql`` : sql`and m.to_key = ${filter.toKey}`}
-      ${filter.kind === undefined ? sql`` : sql`and m.kind = ${filter.kind}`}
-    `;
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<TestInboxMessage>`
-        select ${COLUMNS} from messaging.test_inbox_messages m where ${where}
-        order by m.received_at desc, m.id desc limit ${size} offset ${page * size}
-      `.execute(db);
-      const total = await sql<{ total: number }>`
-        select count(*) as total from messaging.test_inbox_messages m where ${where}
-      `.execute(db);
-      return { items: rows, totalElements: total.rows[0]?.total ?? 0 };
+    return this.database.transaction(scope, async () => {
+      const messages = this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.test_inbox_messages')
+        .where('environmentId', '=', scope.environmentId)
+        .$if(toKey !== undefined, (all) => all.where('toKey', '=', toKey!))
+        .$if(kind !== undefined, (all) => all.where('kind', '=', kind!));
+      const items = await messages
+        .select(SUMMARY)
+        .orderBy('receivedAt', 'desc')
+        .orderBy('id', 'desc')
+        .limit(size)
+        .offset(page * size)
+        .execute();
+      const { total } = await messages
+        .select(({ fn }) => fn.countAll<number>().as('total'))
+        .executeTakeFirstOrThrow();
+      return { items, totalElements: total };
     });
   }
 
@@ -60,23 +66,27 @@ export class TestInboxQuery {
 
   async clear(scope: ProjectScope): Promise<void> {
     refuseLive(scope);
-    await this.database.transaction(scope, async ({ db }) => {
-      await sql`delete from messaging.test_inbox_messages where environment_id = ${scope.environmentId}`.execute(
-        db,
-      );
-    });
+    await this.database.transaction(scope, () =>
+      this.database
+        .tables<MessagingTables>()
+        .deleteFrom('messaging.test_inbox_messages')
+        .where('environmentId', '=', scope.environmentId)
+        .execute(),
+    );
   }
 
-  async #find(scope: ProjectScope, id: string): Promise<RawMessage> {
+  async #find(scope: ProjectScope, id: string): Promise<TestInboxMessage & { readonly raw: Buffer }> {
     refuseLive(scope);
     if (!isUuid(id)) throw new NotFoundError();
-    const found = await this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<RawMessage>`
-        select ${COLUMNS}, m.raw from messaging.test_inbox_messages m
-        where m.environment_id = ${scope.environmentId} and m.id = ${id}
-      `.execute(db);
-      return rows[0];
-    });
+    const found = await this.database.transaction(scope, () =>
+      this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.test_inbox_messages')
+        .select([...SUMMARY, 'raw'])
+        .where('environmentId', '=', scope.environmentId)
+        .where('id', '=', id)
+        .executeTakeFirst(),
+    );
     if (found === undefined) throw new NotFoundError();
     return found;
   }

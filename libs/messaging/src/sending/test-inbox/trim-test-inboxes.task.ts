@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock } from '#kernel';
 import { Database, PeriodicTask } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
 
 const KEPT_DAYS = 30;
 const KEPT_MESSAGES = 10_000;
@@ -21,8 +22,9 @@ export class TrimTestInboxes extends PeriodicTask {
 
   override async run(): Promise<void> {
     const oldest = new Date(this.clock.now().getTime() - KEPT_DAYS * 24 * 60 * 60_000);
-    await this.database.system(async ({ db }) => {
-      await sql`delete from messaging.test_inbox_messages where received_at < ${oldest}`.execute(db);
+    await this.database.system(async () => {
+      const tables = this.database.tables<MessagingTables>();
+      await tables.deleteFrom('messaging.test_inbox_messages').where('receivedAt', '<', oldest).execute();
       await sql`
         delete from messaging.test_inbox_messages m using (
           select environment_id, count(*) from messaging.test_inbox_messages
@@ -33,7 +35,7 @@ export class TrimTestInboxes extends PeriodicTask {
           order by received_at desc, id desc offset ${KEPT_MESSAGES - 1} limit 1
         ) last_kept
         where m.environment_id = full_inbox.environment_id and (m.received_at, m.id) < (last_kept.received_at, last_kept.id)
-      `.execute(db);
+      `.execute(tables);
     });
   }
 }

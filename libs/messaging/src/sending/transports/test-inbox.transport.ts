@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
 import { type Clock, newId, parseEmailAddress } from '#kernel';
 import { type Database, describeError, type SendOutcome } from '#platform';
 import { noteSimulation } from '../../mailbox-simulator/mailbox-simulations.query.js';
+import type { MessagingTables } from '../../messaging-tables.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { DeliveryTransport } from './delivery.transport.js';
 
@@ -20,17 +20,29 @@ export class TestInboxDelivery implements DeliveryTransport {
     const parsed = parseEmailAddress(mail.to);
     const toKey = 'address' in parsed ? parsed.address.key : mail.to.toLowerCase();
     try {
-      await this.database.system(async ({ db }) => {
-        const now = this.clock.now();
-        const { numAffectedRows } = await sql`
-          insert into messaging.test_inbox_messages
-            (id, environment_id, delivery_id, kind, to_address, to_key, from_address, subject, links, raw, received_at)
-          values (${newId()}, ${mail.environmentId}, ${mail.deliveryId}, ${mail.kind}, ${mail.to}, ${toKey}, ${mail.from},
-            ${mail.subject}, ${JSON.stringify(mail.links)}::jsonb, ${mail.raw}, ${now})
-          on conflict (delivery_id) do nothing
-        `.execute(db);
-        if ((mail.kind === 'CAMPAIGN' || mail.kind === 'AUTOMATION') && numAffectedRows === 1n)
-          await noteSimulation(this.database, mail, now);
+      await this.database.system(async () => {
+        const { environmentId, deliveryId, kind, subject, links, raw } = mail;
+        const receivedAt = this.clock.now();
+        const { numInsertedOrUpdatedRows } = await this.database
+          .tables<MessagingTables>()
+          .insertInto('messaging.test_inbox_messages')
+          .values({
+            id: newId(),
+            environmentId,
+            deliveryId,
+            kind,
+            toAddress: mail.to,
+            toKey,
+            fromAddress: mail.from,
+            subject,
+            links,
+            raw,
+            receivedAt,
+          })
+          .onConflict((conflict) => conflict.column('deliveryId').doNothing())
+          .executeTakeFirstOrThrow();
+        if ((kind === 'CAMPAIGN' || kind === 'AUTOMATION') && numInsertedOrUpdatedRows === 1n)
+          await noteSimulation(this.database, mail, receivedAt);
       });
       return { kind: 'accepted', response: '250 kept in the test inbox' };
     } catch (error) {

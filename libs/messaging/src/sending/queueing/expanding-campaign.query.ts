@@ -1,0 +1,71 @@
+import { type NotNull, type RawBuilder, sql } from 'kysely';
+import type { ProjectScope } from '#kernel';
+import type { Database } from '#platform';
+import { PARTITION } from '../../deliveries/partition.query.js';
+import type { MessagingTables } from '../../messaging-tables.js';
+
+/** A campaign whose recipients are being queued, locked; see `lockToExpand`. */
+export type ExpandingCampaign = NonNullable<Awaited<ReturnType<typeof lockToExpand>>>;
+
+export interface ExpansionProgress {
+  /** The recipients that are queued by now. */
+  readonly emails: number;
+  readonly cursor: string | null;
+  readonly isComplete: boolean;
+  readonly now: Date;
+}
+
+/** Locks the campaign; undefined when it is expanded, or no longer to be sent. */
+export function lockToExpand(database: Database, { environmentId }: ProjectScope, id: string) {
+  return database
+    .tables<MessagingTables>()
+    .selectFrom('messaging.campaigns as c')
+    .select(['id', 'environmentId', 'topicIds', 'segmentIds', 'audienceAt', 'expansionCursor'])
+    .select(['usagePeriod', 'reservedEmails', 'expandedEmails', PARTITION.as('queuedOn')])
+    .select(sql<boolean>`c.audience_at > c.queued_at`.as('isSentAgain'))
+    .where('id', '=', id)
+    .where('environmentId', '=', environmentId)
+    .where('expandedAt', 'is', null)
+    .where('status', 'in', ['QUEUED_FOR_SENDING', 'SENDING', 'PAUSED'])
+    .$narrowType<{ audienceAt: NotNull }>()
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** Writes the progress of the campaign down. One whose project's sending is stopped gets no further than PAUSED. */
+export async function advance(
+  database: Database,
+  { id, environmentId, usagePeriod, reservedEmails }: ExpandingCampaign,
+  { emails, cursor, isComplete, now }: ExpansionProgress,
+): Promise<void> {
+  const reserved = isComplete ? emails : Math.max(emails, reservedEmails);
+  await database
+    .tables<MessagingTables>()
+    .updateTable('messaging.campaigns')
+    .set({
+      status: sql`case when status = 'PAUSED' or exists (
+        select from messaging.sending_stops s where s.environment_id = ${environmentId} and s.resumed_at is null
+      ) then 'PAUSED' else 'SENDING' end`,
+      updatedAt: now,
+      expandedEmails: emails,
+      reservedEmails: usagePeriod === null ? 0 : reserved,
+      expansionCursor: cursor,
+      ...(isComplete ? { expandedAt: now, estimatedRecipientCount: emails, estimatedAt: now } : {}),
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Of a campaign that failed and is sent again, puts back those deliveries to the `page` of recipients that reached nobody. */
+export function reopening({ id, queuedOn, audienceAt, isSentAgain }: ExpandingCampaign): RawBuilder<unknown> {
+  if (!isSentAgain) return sql`select where false`;
+  return sql`
+    update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
+      created_at = ${audienceAt}, next_attempt_at = ${audienceAt}
+    from page
+    where d.source_id = ${id} and d.subscriber_id = page.subscriber_id
+      and (d.state = 'CANCELLED' or (d.state = 'FAILED' and d.reason = 'config'))
+      and d.queued_on = ${queuedOn}::date
+    returning 1
+  `;
+}
