@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { AddressDigests } from '#audience';
 import { Clock, type ProjectScope } from '#kernel';
-import type { Sql } from '#platform';
+import { Database, type Sql } from '#platform';
 import { eraseRuns } from '../automations/runs/erase-runs.query.js';
 import { forgetBreakdowns } from '../reports/breakdowns/campaign-breakdowns.service.js';
 import { eraseExports } from '../reports/exports/erase-exports.query.js';
@@ -22,6 +22,7 @@ export interface ErasedPerson {
 @Injectable()
 export class MailErasureService {
   constructor(
+    @Inject(Database) private readonly database: Database,
     @Inject(AddressDigests) private readonly digests: AddressDigests,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -44,7 +45,7 @@ export class MailErasureService {
       update messaging.delivery_events set subscriber_id = null
       where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
     `.execute(db);
-    await eraseRuns(db, scope, subscriberId, this.clock.now());
+    await eraseRuns(this.database, scope, subscriberId, this.clock.now());
     await wakeSenders(db);
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type NamedTopic, SegmentsQuery, type SegmentView, SubscriberRules, TopicsQuery } from '#audience';
 import { NotFoundError, type ProjectScope } from '#kernel';
-import type { AutomationState } from '../automation.js';
+import type { Automation } from '../automation.js';
 import type { AutomationCheck } from '../automation.errors.js';
 import { type AutomationGraph, type AutomationNode, isOf, type NodeOf } from '../graph/automation-graph.js';
 import { GraphFaults } from '../graph/graph-faults.js';
@@ -25,7 +25,7 @@ export interface ResolvedAutomation {
 /** One look at an automation: what it names, as it is found, and what is wrong. */
 interface Judgement {
   readonly scope: ProjectScope;
-  readonly state: AutomationState;
+  readonly automation: Automation;
   readonly faults: GraphFaults;
   readonly mailRules: MailRules;
   readonly topicIds: Set<string>;
@@ -43,34 +43,19 @@ export class AutomationChecks {
     @Inject(WebhookHosts) private readonly hosts: WebhookHosts,
   ) {}
 
-  /** Has its content looked at, so that who judges it with the automation locked need not wait for it. */
-  async prepare(
-    scope: ProjectScope,
-    { nodes, edges }: Pick<AutomationState, 'nodes' | 'edges'>,
-  ): Promise<void> {
-    const { graph } = readGraph({ nodes: nodes ?? '[]', edges: edges ?? '[]' });
-    if (graph === undefined) return;
-    const rules = await this.mails.rules(scope);
-    for (const node of graph.nodes) {
-      const { mail, body } = namedIn(node);
-      if (isOf(node, 'email') && mail !== null) await this.mails.faults(scope, mail, rules);
-      if (isOf(node, 'webhook')) await this.mails.bodyFaults(scope, body, rules);
-    }
-  }
-
   /** In the transaction that activates it: the topics that it needs are held until then. */
   async judge(
     scope: ProjectScope,
-    state: AutomationState,
+    automation: Automation,
   ): Promise<{ readonly resolved: ResolvedAutomation } | { readonly checks: readonly AutomationCheck[] }> {
     const faults = new GraphFaults();
-    if (state.nodes === null) faults.add('nodes', 'is required');
-    const { graph, errors } = readGraph({ nodes: state.nodes ?? '[]', edges: state.edges ?? '[]' });
+    if (automation.nodes === null) faults.add('nodes', 'is required');
+    const { graph, errors } = readGraph(automation);
     if (errors !== undefined) return { checks: checksOf(errors, null) };
     const mailRules = await this.mails.rules(scope);
     const judgement = {
       scope,
-      state,
+      automation,
       faults,
       mailRules,
       topicIds: new Set<string>(),
@@ -83,8 +68,8 @@ export class AutomationChecks {
   }
 
   async #resolve(judgement: Judgement, graph: AutomationGraph): Promise<ResolvedAutomation> {
-    const { faults, state, topicIds, segmentIds } = judgement;
-    const { triggerType, triggerTopicId } = state;
+    const { faults, automation, topicIds, segmentIds } = judgement;
+    const { triggerType, triggerTopicId } = automation;
     if (triggerType === null) faults.add('triggerType', 'is required');
     if (triggerType === 'subscriber_joins_list' && triggerTopicId === null)
       faults.add('triggerTopicId', 'is required for subscriber_joins_list');
@@ -104,13 +89,16 @@ export class AutomationChecks {
   }
 
   async #judgeTrigger(judgement: Judgement, node: NodeOf<'trigger'>, path: string) {
-    const { faults, state } = judgement;
+    const {
+      faults,
+      automation: { triggerType },
+    } = judgement;
     const config = readConfig(node, path, faults);
-    const isBySegment = state.triggerType === 'segment_entered' || state.triggerType === 'segment_left';
+    const isBySegment = triggerType === 'segment_entered' || triggerType === 'segment_left';
     const { segmentKey, eventName } = namedIn(node);
     if (isBySegment && segmentKey === null)
-      faults.add(`${path}.segmentKey`, `is required for ${state.triggerType}`);
-    if (state.triggerType === 'custom_event' && eventName === null)
+      faults.add(`${path}.segmentKey`, `is required for ${triggerType}`);
+    if (triggerType === 'custom_event' && eventName === null)
       faults.add(`${path}.eventName`, 'is required for custom_event');
     const segment =
       segmentKey === null ? null : await this.#segment(judgement, segmentKey, `${path}.segmentKey`);
@@ -119,15 +107,15 @@ export class AutomationChecks {
 
   /** The topic of the mail; null with a fault. */
   async #judgeMail(judgement: Judgement, node: NodeOf<'email'>, path: string): Promise<string | null> {
-    const { scope, faults, state, mailRules } = judgement;
+    const { scope, faults, automation, mailRules } = judgement;
     readConfig(node, path, faults);
     const { mail, topicKey } = namedIn(node);
     const inMail = mail === null ? {} : await this.mails.faults(scope, mail, mailRules);
     for (const [inner, fault] of Object.entries(inMail)) faults.add(`${path}.${inner}`, fault);
     if (topicKey !== null) return (await this.#topic(judgement, topicKey, `${path}.topicKey`))?.id ?? null;
-    if (state.triggerTopicId === null)
+    if (automation.triggerTopicId === null)
       return faults.add(`${path}.topicKey`, 'is required where the automation has no triggerTopicId');
-    return state.triggerTopicId;
+    return automation.triggerTopicId;
   }
 
   async #judgeNode(judgement: Judgement, node: AutomationNode, path: string): Promise<void> {

@@ -21,7 +21,7 @@ export class AutomationUsageQuery implements OnModuleInit {
 
   /** What people come in by, and what those who are inside still pass. */
   #used(scope: ProjectScope, kind: UsedKind, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ id: string }>`
         select distinct used.id
         from messaging.automations a join messaging.automation_versions v on v.automation_id = a.id
@@ -30,7 +30,7 @@ export class AutomationUsageQuery implements OnModuleInit {
           and used.id = any(${[...ids]}::uuid[])
           and (v.id = a.version_id
             or exists (select from messaging.automation_runs r where r.version_id = v.id and r.wake_at is not null))
-      `.execute(db);
+      `.execute(this.database.tables());
       return new Set(rows.map(({ id }) => id));
     });
   }

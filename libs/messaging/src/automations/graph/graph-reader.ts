@@ -19,9 +19,10 @@ interface Read<Item> {
   readonly item: Item | null;
 }
 
+/** Null stands for an empty array. */
 export interface GraphTexts {
-  readonly nodes: string;
-  readonly edges: string;
+  readonly nodes: string | null;
+  readonly edges: string | null;
 }
 
 /**
@@ -34,8 +35,8 @@ export function readGraph(
   | { readonly graph: AutomationGraph; readonly errors?: never }
   | { readonly errors: Readonly<Record<string, string>>; readonly graph?: never } {
   const faults = new GraphFaults();
-  const nodes = readList(texts.nodes, 'nodes', MAX_NODES, faults, readNode);
-  const edges = readList(texts.edges, 'edges', MAX_EDGES, faults, readEdge);
+  const nodes = readList(texts.nodes ?? '[]', 'nodes', MAX_NODES, faults, readNode);
+  const edges = readList(texts.edges ?? '[]', 'edges', MAX_EDGES, faults, readEdge);
   refuseDoubles('nodes', nodes, faults);
   refuseDoubles('edges', edges, faults);
   refuseLooseEnds(nodes, edges, faults);

@@ -83,7 +83,7 @@ export class EmailStep implements StepTaker<'email'> {
     const from = await this.senders.of(scope, config);
     if (from === null) throw new Error('The project of this scope is gone.');
     const column = (field: keyof Addressee) => addressees.map((addressee) => addressee[field]);
-    await this.database.transaction(scope, async ({ db }) => {
+    await this.database.transaction(scope, async () => {
       await sql`
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
           address_key, message_id, state, next_attempt_at, created_at)
@@ -95,8 +95,8 @@ export class EmailStep implements StepTaker<'email'> {
           from unnest(${column('runId')}::uuid[], ${column('subscriberId')}::uuid[], ${column('email')}::text[],
             ${column('key')}::text[]) a(run_id, subscriber_id, email, key)
         ) p
-      `.execute(db);
-      await wakeSenders(db);
+      `.execute(this.database.tables());
+      await wakeSenders(this.database.tables());
     });
   }
 }

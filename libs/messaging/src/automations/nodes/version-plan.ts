@@ -22,14 +22,13 @@ export type PlannedStep<Type extends NodeType = NodeType> = { [One in NodeType]:
 export interface StoredVersion {
   readonly versionId: number;
   readonly automationId: string;
-  readonly automationNumber: number;
   readonly automationKey: string;
   readonly nodes: string;
   readonly edges: string;
   readonly mailTopicIds: readonly (string | null)[];
 }
 
-/** A version, ready to be walked. */
+/** A version, ready to be run. */
 export interface VersionPlan extends Omit<StoredVersion, 'nodes' | 'edges'> {
   readonly scope: ProjectScope;
   readonly steps: readonly PlannedStep[];

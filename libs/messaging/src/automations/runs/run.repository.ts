@@ -1,63 +1,33 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { Environment, ProjectScope } from '#kernel';
-import { Database, present, type Sql } from '#platform';
+import { nextTry, type ProjectScope } from '#kernel';
+import { Database, present } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
+import { BACKOFF_MS, failedRun } from './run-failure.js';
 import type { ClaimedRun, RunMove, TakenStep } from './step-batch.js';
 
-interface ScopeColumns {
-  readonly tenant_id: number;
-  readonly project_id: number;
-  readonly environment_id: number;
-  readonly environment: Environment;
-}
-
-/** A version in which somebody has a step to take. */
-export interface DueVersion {
-  readonly scope: ProjectScope;
-  readonly versionId: number;
-}
-
-/** Where people in automations stand: finds those who are to go on, and writes down where they went. */
+/** Claims runs and saves where they went, in the open transaction. Both take a batch in one statement, so they are SQL. */
 @Injectable()
-export class RunsQuery {
+export class RunRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** Of all projects: one look at an index for each version of an active automation. */
-  due(isCalling: boolean): Promise<readonly DueVersion[]> {
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql<ScopeColumns & { version_id: number }>`
-        select v.id as version_id, e.* from messaging.automations a
-        join messaging.automation_versions v on v.automation_id = a.id
-        cross join lateral access.find_environment(a.environment_id) e
-        where a.status = 'ACTIVE' and exists (
-          select from messaging.automation_runs r
-          where r.version_id = v.id and r.is_calling = ${isCalling} and r.wake_at <= ${present}
-        )
-      `.execute(db);
-      return rows.map(({ version_id: versionId, ...columns }) => ({ versionId, scope: scopeOf(columns) }));
-    });
-  }
-
-  /** Until the transaction ends nobody else has them; who waited longest comes first. */
+  /** Locks runs that are due, the one that is due longest first; skips those that others have locked. */
   async claim(
-    db: Sql,
     { environmentId }: ProjectScope,
     versionId: number,
     limit: number,
   ): Promise<readonly ClaimedRun[]> {
     const { rows } = await sql<ClaimedRun>`
-      select id, subscriber_id as "subscriberId", position, is_waiting as "isWaiting",
-        (entered_at at time zone 'UTC')::date as "enteredOn"
+      select id, subscriber_id, position, is_waiting, (entered_at at time zone 'UTC')::date as entered_on
       from messaging.automation_runs
       where environment_id = ${environmentId} and version_id = ${versionId} and is_calling = false and wake_at <= ${present}
       order by wake_at limit ${limit} for update skip locked
-    `.execute(db);
+    `.execute(this.database.tables());
     return rows;
   }
 
   /** The moves and the steps that led to them, in one statement, which names the runs twice: else it may read all of them. */
   async save(
-    db: Sql,
     { environmentId }: ProjectScope,
     moves: readonly RunMove[],
     steps: readonly TakenStep[],
@@ -79,10 +49,37 @@ export class RunsQuery {
         ${move('isWaiting')}::boolean[], ${move('isCalling')}::boolean[], ${move('status')}::text[])
         m(id, position, wake_at, is_waiting, is_calling, status)
       where r.id = any(${move('id')}::uuid[]) and r.id = m.id and r.environment_id = ${environmentId}
-    `.execute(db);
+    `.execute(this.database.tables());
   }
-}
 
-export function scopeOf({ tenant_id, project_id, environment_id, environment }: ScopeColumns): ProjectScope {
-  return { tenantId: tenant_id, projectId: project_id, environmentId: environment_id, environment };
+  /** Postpones a run whose step failed so many times, or ends it as FAILED after the last try. Resolves to whether it ended. */
+  async setAside(
+    scope: ProjectScope,
+    run: ClaimedRun,
+    { attempts, reason }: { readonly attempts: number; readonly reason: string },
+    now: Date,
+  ): Promise<boolean> {
+    const until = nextTry(BACKOFF_MS, attempts, now);
+    if (until !== null) {
+      await this.postpone(scope, run, { attempts, wakeAt: until });
+      return false;
+    }
+    const { move, steps } = failedRun(run, reason);
+    await this.save(scope, [move], steps, now);
+    return true;
+  }
+
+  async postpone(
+    { environmentId }: ProjectScope,
+    { id }: ClaimedRun,
+    next: { readonly attempts: number; readonly wakeAt: Date },
+  ): Promise<void> {
+    await this.database
+      .tables<MessagingTables>()
+      .updateTable('messaging.automation_runs')
+      .set({ attempts: next.attempts, wakeAt: next.wakeAt })
+      .where('environmentId', '=', environmentId)
+      .where('id', '=', id)
+      .execute();
+  }
 }
