@@ -1,18 +1,39 @@
 import { InvalidStateError } from '#kernel';
-import {
-  ALLOWED_STATUSES,
-  AUTOMATION_ACTIONS,
-  type AutomationAction,
-  type AutomationStatus,
-  type TriggerType,
-} from './automation-status.js';
 
-export {
-  AUTOMATION_STATUSES,
-  type AutomationStatus,
-  TRIGGER_TYPES,
-  type TriggerType,
-} from './automation-status.js';
+export const AUTOMATION_STATUSES = ['DRAFT', 'ACTIVE', 'PAUSED', 'ARCHIVED'] as const;
+export type AutomationStatus = (typeof AUTOMATION_STATUSES)[number];
+
+export const TRIGGER_TYPES = [
+  'subscriber_joins_list',
+  'segment_entered',
+  'segment_left',
+  'custom_event',
+  'manual',
+] as const;
+export type TriggerType = (typeof TRIGGER_TYPES)[number];
+
+/** What can be done with an automation, and what the error says where it is not allowed. */
+const AUTOMATION_ACTIONS = {
+  activate: 'cannot be activated',
+  pause: 'cannot be paused',
+  archive: 'cannot be archived',
+  changeContent: 'cannot have its steps replaced',
+  changeTrigger: 'cannot have its trigger changed',
+  delete: 'cannot be deleted',
+  enter: 'cannot be entered',
+} as const;
+type AutomationAction = keyof typeof AUTOMATION_ACTIONS;
+
+/** The statuses in which each is allowed. */
+export const ALLOWED_STATUSES: Readonly<Record<AutomationAction, readonly AutomationStatus[]>> = {
+  activate: ['DRAFT', 'PAUSED'],
+  pause: ['ACTIVE'],
+  archive: ['DRAFT', 'PAUSED'],
+  changeContent: ['DRAFT', 'PAUSED'],
+  changeTrigger: ['DRAFT', 'PAUSED'],
+  delete: ['DRAFT', 'PAUSED', 'ARCHIVED'],
+  enter: ['ACTIVE'],
+};
 
 /** What the author sets beside the steps. */
 export interface AutomationFields {
@@ -20,13 +41,6 @@ export interface AutomationFields {
   readonly description: string | null;
   readonly triggerType: TriggerType | null;
   readonly triggerTopicId: string | null;
-}
-
-/** The steps and the edges between them, as JSON. */
-export interface AutomationContent {
-  readonly nodes: string | null;
-  readonly edges: string | null;
-  readonly nodeCount: number;
 }
 
 const AUTOMATION_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
@@ -55,6 +69,7 @@ export class Automation implements AutomationFields {
   status: AutomationStatus = 'DRAFT';
   triggerType: TriggerType | null;
   triggerTopicId: string | null;
+  /** The steps and the edges between them, as JSON. */
   nodes: string | null = null;
   edges: string | null = null;
   nodeCount: number | null = null;
@@ -95,7 +110,7 @@ export class Automation implements AutomationFields {
   }
 
   /** Replaces the steps. Active runs go on in the version that they entered. Throws `InvalidStateError`. */
-  replaceContent(content: AutomationContent, now: Date): void {
+  replaceContent(content: Pick<Automation, 'nodes' | 'edges' | 'nodeCount'>, now: Date): void {
     refuseUnlessAllowed('changeContent', this.status);
     const isOther = content.nodes !== this.nodes || content.edges !== this.edges;
     Object.assign(this, content, { isRevised: this.isRevised || isOther, updatedAt: now });
@@ -123,7 +138,7 @@ export class Automation implements AutomationFields {
   delete(activeRuns: number, now: Date): void {
     refuseUnlessAllowed('delete', this.status);
     if (activeRuns > 0) {
-      const message = `The automation cannot be deleted while ${activeRuns === 1 ? 'somebody is' : `${activeRuns} people are`} inside.`;
+      const message = `The automation cannot be deleted while ${activeRuns === 1 ? 'a run is' : `${activeRuns} runs are`} active.`;
       throw new InvalidStateError(message, this.status, ['DRAFT', 'ARCHIVED']);
     }
     this.status = 'ARCHIVED';

@@ -40,7 +40,7 @@ import { WebhookCalls } from './webhooks/webhook-calls.service.js';
 import { WebhookClient } from './webhooks/webhook-client.service.js';
 import { WebhookHosts } from './editing/webhook-hosts.service.js';
 
-/** What both edges use: writing automations, letting people in, seeing how they went. */
+/** For API and worker: editing automations, letting subscribers in, reading their runs. */
 @Module({
   imports: [AccessModule, AudienceModule, BillingModule, ContentProcessesModule, SendersModule],
   providers: [
@@ -75,7 +75,7 @@ import { WebhookHosts } from './editing/webhook-hosts.service.js';
 })
 export class AutomationsModule {}
 
-/** What only the worker has: taking people's steps. */
+/** For the worker only: running automations. */
 @Module({
   imports: [
     AccessModule,

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type NamedTopic, SegmentsQuery, type SegmentView, SubscriberRules, TopicsQuery } from '#audience';
-import { NotFoundError, type ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
 import type { Automation } from '../automation.js';
 import type { AutomationCheck } from '../automation.errors.js';
 import { type AutomationGraph, type AutomationNode, isOf, type NodeOf } from '../graph/automation-graph.js';
@@ -12,9 +12,9 @@ import { namedIn, readConfig } from '../graph/node-config.js';
 import { MailChecks, type MailRules } from './mail-checks.service.js';
 import { WebhookHosts } from './webhook-hosts.service.js';
 
-/** What an automation needs, found to be there. */
+/** What an automation refers to, as it was found. */
 export interface ResolvedAutomation {
-  /** By the place of the node: the topic that its mail is for; null where it sends none. */
+  /** By the place of the node: the topic of its mail; null where it sends none. */
   readonly mailTopicIds: readonly (string | null)[];
   readonly topicIds: readonly string[];
   readonly segmentIds: readonly string[];
@@ -22,7 +22,7 @@ export interface ResolvedAutomation {
   readonly triggerSegmentId: string | null;
 }
 
-/** One look at an automation: what it names, as it is found, and what is wrong. */
+/** A check under way: what it found, and the faults. */
 interface Judgement {
   readonly scope: ProjectScope;
   readonly automation: Automation;
@@ -32,7 +32,7 @@ interface Judgement {
   readonly segmentIds: Set<string>;
 }
 
-/** Whether an automation can run: all at once, before anybody is let in. */
+/** Checks whether an automation can be activated; collects all faults. */
 @Injectable()
 export class AutomationChecks {
   constructor(
@@ -43,7 +43,7 @@ export class AutomationChecks {
     @Inject(WebhookHosts) private readonly hosts: WebhookHosts,
   ) {}
 
-  /** In the transaction that activates it: the topics that it needs are held until then. */
+  /** In the transaction that activates it: until it ends, the topics that it refers to cannot be deleted. */
   async judge(
     scope: ProjectScope,
     automation: Automation,
@@ -105,7 +105,7 @@ export class AutomationChecks {
     return { eventName: config?.eventName ?? null, triggerSegmentId: segment?.id ?? null };
   }
 
-  /** The topic of the mail; null with a fault. */
+  /** The topic of the mail; null when there is a fault. */
   async #judgeMail(judgement: Judgement, node: NodeOf<'email'>, path: string): Promise<string | null> {
     const { scope, faults, automation, mailRules } = judgement;
     readConfig(node, path, faults);
@@ -166,13 +166,9 @@ export class AutomationChecks {
     key: string,
     path: string,
   ): Promise<SegmentView | null> {
-    try {
-      const segment = await this.segments.get(scope, key);
-      segmentIds.add(segment.id);
-      return segment.status === 'ACTIVE' ? segment : faults.add(path, 'is not an active segment');
-    } catch (error) {
-      if (error instanceof NotFoundError) return faults.add(path, 'is not a known segment');
-      throw error;
-    }
+    const segment = await this.segments.find(scope, key);
+    if (segment === null) return faults.add(path, 'is not a known segment');
+    segmentIds.add(segment.id);
+    return segment.status === 'ACTIVE' ? segment : faults.add(path, 'is not an active segment');
   }
 }

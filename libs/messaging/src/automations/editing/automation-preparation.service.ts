@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { SegmentEvaluations, SegmentsQuery, type SegmentView } from '#audience';
-import { NotFoundError, type ProjectScope } from '#kernel';
+import { SegmentEvaluations, SegmentsQuery } from '#audience';
+import type { ProjectScope } from '#kernel';
 import type { AutomationFields } from '../automation.js';
 import { AutomationsQuery } from '../automations.query.js';
 import { type AutomationGraph, isOf } from '../graph/automation-graph.js';
@@ -38,7 +38,7 @@ export class AutomationPreparation {
   async #evaluateSegment(scope: ProjectScope, { nodes }: AutomationGraph): Promise<void> {
     const trigger = nodes.find((node) => isOf(node, 'trigger'));
     const key = trigger && readConfig(trigger, '', new GraphFaults())?.segmentKey;
-    const segment = key == null ? null : await this.#find(scope, key);
+    const segment = key == null ? null : await this.segments.find(scope, key);
     if (segment !== null) await this.evaluations.evaluateQuickly(scope, segment.id);
   }
 
@@ -49,15 +49,6 @@ export class AutomationPreparation {
       const { mail, body } = namedIn(node);
       if (isOf(node, 'email') && mail !== null) await this.mails.faults(scope, mail, rules);
       if (isOf(node, 'webhook')) await this.mails.bodyFaults(scope, body, rules);
-    }
-  }
-
-  async #find(scope: ProjectScope, key: string): Promise<SegmentView | null> {
-    try {
-      return await this.segments.get(scope, key);
-    } catch (error) {
-      if (error instanceof NotFoundError) return null;
-      throw error;
     }
   }
 }

@@ -6,7 +6,7 @@ import { Database } from '#platform';
 
 const COLUMNS: Record<UsedKind, string> = { topic: 'topic_ids', segment: 'segment_ids' };
 
-/** Tells the audience which topics and segments must not go: those that active automations need. */
+/** Tells the audience which topics and segments must not be deleted: those that active automations refer to. */
 @Injectable()
 export class AutomationUsageQuery implements OnModuleInit {
   constructor(
@@ -19,7 +19,7 @@ export class AutomationUsageQuery implements OnModuleInit {
       this.usage.register(kind, 'an active automation', (scope, ids) => this.#used(scope, kind, ids));
   }
 
-  /** What people come in by, and what those who are inside still pass. */
+  /** By the version that people enter, or by one that still has active runs. */
   #used(scope: ProjectScope, kind: UsedKind, ids: readonly string[]): Promise<ReadonlySet<string>> {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ id: string }>`

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Selectable } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
@@ -6,7 +7,6 @@ import type { MessagingTables } from '../../messaging-tables.js';
 import { AutomationsQuery } from '../automations.query.js';
 import { VersionPlans } from './version-plans.service.js';
 import type { VersionPlan } from '../nodes/version-plan.js';
-import type { StepStatus } from '../nodes/step.js';
 import type { RunStatus } from './step-batch.js';
 
 /** The outcome of a step; WAITING while the run is at it. */
@@ -32,23 +32,11 @@ export interface Execution {
   readonly steps: readonly ExecutionStep[];
 }
 
-interface RunRow {
-  readonly id: string;
-  readonly versionId: number;
-  readonly subscriberId: string | null;
-  readonly position: number;
-  readonly status: RunStatus;
-  readonly enteredAt: Date;
-  readonly finishedAt: Date | null;
-}
+const RUN = ['id', 'versionId', 'subscriberId', 'position', 'status', 'enteredAt', 'finishedAt'] as const;
+type RunRow = Pick<Selectable<MessagingTables['messaging.automation_runs']>, (typeof RUN)[number]>;
 
-interface StepRow {
-  readonly runId: string;
-  readonly place: number;
-  readonly status: StepStatus;
-  readonly at: Date;
-  readonly detail: string | null;
-}
+const STEP = ['runId', 'position', 'status', 'at', 'detail'] as const;
+type StepRow = Pick<Selectable<MessagingTables['messaging.automation_steps']>, (typeof STEP)[number]>;
 
 /** Reads the runs of an automation with their steps. */
 @Injectable()
@@ -88,7 +76,7 @@ export class ExecutionsQuery {
     return this.database
       .tables<MessagingTables>()
       .selectFrom('messaging.automation_runs')
-      .select(['id', 'versionId', 'subscriberId', 'position', 'status', 'enteredAt', 'finishedAt'])
+      .select(RUN)
       .where('environmentId', '=', environmentId)
       .where('automationNumber', '=', (eb) =>
         eb.selectFrom('messaging.automations').select('number').where('id', '=', automationId),
@@ -105,7 +93,7 @@ export class ExecutionsQuery {
     return this.database
       .tables<MessagingTables>()
       .selectFrom('messaging.automation_steps')
-      .select(['runId', 'position as place', 'status', 'at', 'detail'])
+      .select(STEP)
       .where('environmentId', '=', environmentId)
       .where(
         'runId',
@@ -124,16 +112,16 @@ function executionOf(
 ): Omit<Execution, 'email'> {
   const isThere = (place: number) => run.status === 'ACTIVE' && run.position === place;
   const rank = new Map(order.map((place, index) => [place, index]));
-  const taken = rows.toSorted((a, b) => (rank.get(a.place) ?? 0) - (rank.get(b.place) ?? 0));
+  const taken = rows.toSorted((a, b) => (rank.get(a.position) ?? 0) - (rank.get(b.position) ?? 0));
   return {
     id: run.id,
     status: run.status,
     currentNodeId: run.status === 'ACTIVE' ? (steps[run.position]?.id ?? null) : null,
     enteredAt: run.enteredAt,
     completedAt: run.finishedAt,
-    steps: taken.map(({ place, status, at, detail }) => ({
-      nodeId: steps[place]?.id ?? '',
-      status: isThere(place) ? 'WAITING' : status,
+    steps: taken.map(({ position, status, at, detail }) => ({
+      nodeId: steps[position]?.id ?? '',
+      status: isThere(position) ? 'WAITING' : status,
       at,
       detail,
     })),

@@ -14,7 +14,7 @@ export interface RunStart {
  * so that one that is to wait is written once.
  */
 export function runStart({ trigger, steps }: VersionPlan, now: Date): RunStart {
-  const next = steps[trigger.ways.get('') ?? -1];
+  const next = steps[trigger.next.get('') ?? -1];
   if (next === undefined) return { position: trigger.place, wakeAt: now, isWaiting: false, steps: [] };
   const begun = { place: trigger.place, detail: null };
   if (next.type !== 'delay') return { position: next.place, wakeAt: now, isWaiting: false, steps: [begun] };

@@ -3,8 +3,11 @@ import { sql } from 'kysely';
 import { nextTry, type ProjectScope } from '#kernel';
 import { Database, present } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
-import { BACKOFF_MS, failedRun } from './run-failure.js';
 import type { ClaimedRun, RunMove, TakenStep } from './step-batch.js';
+
+const MINUTE_MS = 60_000;
+/** Between one try of a step that fails and the next; after one more the run has failed. */
+const BACKOFF_MS = [MINUTE_MS / 6, MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS];
 
 /** Claims runs and saves where they went, in the open transaction. Both take a batch in one statement, so they are SQL. */
 @Injectable()
@@ -82,4 +85,17 @@ export class RunRepository {
       .where('id', '=', id)
       .execute();
   }
+}
+
+/** The end of a run that cannot go on, and what its last step says. */
+function failedRun(
+  { id, position, isWaiting, enteredOn }: ClaimedRun,
+  detail: string,
+): { readonly move: RunMove; readonly steps: readonly TakenStep[] } {
+  const move = { id, position, wakeAt: null, isWaiting: false, isCalling: false, status: 'FAILED' } as const;
+  // The step of a run that waits is logged already.
+  const steps = isWaiting
+    ? []
+    : [{ runId: id, enteredOn, place: position, status: 'FAILED', detail } as const];
+  return { move, steps };
 }

@@ -76,7 +76,7 @@ export class StepBatch {
     switch (result.kind) {
       case 'go':
         this.#log(run, place, result.status, result.detail);
-        return this.#follow(run, place, result.way);
+        return this.#follow(run, place, result.branch);
       case 'wait':
         this.#log(run, place, 'DONE', result.detail);
         return this.#stay(run, place, { wakeAt: result.until, isWaiting: true });
@@ -90,8 +90,8 @@ export class StepBatch {
     }
   }
 
-  #follow(run: ClaimedRun, place: number, way: string): void {
-    const next = this.plan.steps[place]?.ways.get(way);
+  #follow(run: ClaimedRun, place: number, branch: string): void {
+    const next = this.plan.steps[place]?.next.get(branch);
     if (next === undefined) this.#stay(run, place, { wakeAt: null, status: 'COMPLETED' });
     else this.#arrive(run, next);
   }

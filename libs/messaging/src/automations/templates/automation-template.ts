@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TRIGGER_TYPES } from '../automation-status.js';
+import { TRIGGER_TYPES } from '../automation.js';
 
 const object = z.record(z.string(), z.unknown());
 

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CustomFieldsQuery, CustomFieldsService, SegmentsQuery, SegmentsService } from '#audience';
-import { DomainValidationError, NotFoundError, type ProjectScope } from '#kernel';
+import { DomainValidationError, type ProjectScope } from '#kernel';
 import { type AutomationTemplate, filledIn, type TemplateNames } from './automation-template.js';
 
 /** Finds or creates the custom fields and the segment that a template needs. */
@@ -44,12 +44,8 @@ export class TemplateNeeds {
       return (await this.newSegments.create(scope, { name, description, rules: filledIn(rules, names) }))
         .segmentKey;
     }
-    try {
-      return (await this.segments.get(scope, segmentKey)).segmentKey;
-    } catch (error) {
-      if (error instanceof NotFoundError)
-        throw new DomainValidationError({ segmentKey: 'is not a known segment' });
-      throw error;
-    }
+    const found = await this.segments.find(scope, segmentKey);
+    if (found === null) throw new DomainValidationError({ segmentKey: 'is not a known segment' });
+    return found.segmentKey;
   }
 }
