@@ -7,6 +7,7 @@ import { type RunningProgram, startProgram } from '#testing/program';
 import {
   addKey,
   type KeyOptions,
+  QUEUES,
   type SharedSystem,
   sharedSystem,
   type SystemProject,
@@ -14,172 +15,161 @@ import {
 
 const NO_LIMIT = 1_000_000;
 
-describe.each(['postgres', 'redis'] as const)(
-  'API keys, before two api processes that count in %s',
-  (store) => {
-    let system: SharedSystem;
-    let secondApi: RunningProgram;
-    let project: SystemProject;
-    let addresses: string[];
+describe.each(QUEUES)('API keys, before two api processes that count in %s', (store) => {
+  let system: SharedSystem;
+  let secondApi: RunningProgram;
+  let project: SystemProject;
+  let addresses: string[];
 
-    beforeAll(async () => {
-      system = await sharedSystem(store);
-      secondApi = await startProgram('api', system.variables);
-      addresses = [system.baseUrl, `http://127.0.0.1:${secondApi.port}`];
-      project = await system.project();
-    });
-    afterAll(async () => {
-      await secondApi?.stop();
-      await system?.stop();
-    });
+  beforeAll(async () => {
+    system = await sharedSystem(store);
+    secondApi = await startProgram('api', system.variables);
+    addresses = [system.baseUrl, `http://127.0.0.1:${secondApi.port}`];
+    project = await system.project();
+  });
+  afterAll(async () => {
+    await secondApi?.stop();
+    await system?.stop();
+  });
 
-    const clients = (key: string | null): ApiClient[] =>
-      addresses.map((address) => new ApiClient(address, key));
-    const newKey = (options: KeyOptions = {}) => addKey(system.database, project.test, options);
-    /** `count` requests at once, every other one to the other process; in the order in which they were counted. */
-    const rush = async (count: number, key: string | null, headers: Record<string, string> = {}) => {
-      const both = clients(key);
-      const asked = Array.from({ length: count }, (_unused, index) =>
-        both[index % 2]!.get('/project', { headers }),
-      );
-      const answers = await Promise.all(asked);
-      return answers.sort((one, other) => one.status - other.status || remainingOf(other) - remainingOf(one));
-    };
-    const remainingOf = ({ headers }: ApiAnswer) => Number(headers.get('x-ratelimit-remaining'));
-    const header = (answer: ApiAnswer, name: string) => answer.headers.get(name);
+  const clients = (key: string | null): ApiClient[] =>
+    addresses.map((address) => new ApiClient(address, key));
+  const newKey = (options: KeyOptions = {}) => addKey(system.database, project.test, options);
+  /** `count` requests at once, every other one to the other process; in the order in which they were counted. */
+  const rush = async (count: number, key: string | null, headers: Record<string, string> = {}) => {
+    const both = clients(key);
+    const asked = Array.from({ length: count }, (_unused, index) =>
+      both[index % 2]!.get('/project', { headers }),
+    );
+    const answers = await Promise.all(asked);
+    return answers.sort((one, other) => one.status - other.status || remainingOf(other) - remainingOf(one));
+  };
+  const remainingOf = ({ headers }: ApiAnswer) => Number(headers.get('x-ratelimit-remaining'));
+  const header = (answer: ApiAnswer, name: string) => answer.headers.get(name);
 
-    it('may ask 60 times a minute, whichever process answers', async () => {
-      const key = await newKey({ rateLimitPerMinute: null });
-      const begun = Math.floor(Date.now() / 1000);
-      const answers = await rush(62, key);
-      const ended = Math.ceil(Date.now() / 1000);
-      expect(answers.map(({ status }) => status)).toEqual([
-        ...Array.from({ length: 60 }, () => 200),
-        429,
-        429,
-      ]);
-      expect(answers.map((answer) => header(answer, 'x-ratelimit-limit'))).toEqual(answers.map(() => '60'));
-      expect(answers.map((answer) => Number(header(answer, 'x-ratelimit-remaining')))).toEqual([
-        ...Array.from({ length: 60 }, (_unused, index) => 59 - index),
-        0,
-        0,
-      ]);
-      const resets = [...new Set(answers.map((answer) => header(answer, 'x-ratelimit-reset')))];
-      expect(resets).toEqual([expect.stringMatching(/^\d{10}$/)]);
-      // A minute after one of the moments in between.
-      expect(Number(resets[0])).toBeGreaterThanOrEqual(begun + 60);
-      expect(Number(resets[0])).toBeLessThanOrEqual(ended + 60);
-      for (const answer of answers.slice(-2)) {
-        expectProblem(answer, 429, 'rate-limited');
-        const retryAfter = Number(header(answer, 'retry-after'));
-        expect(retryAfter).toBeGreaterThanOrEqual(Math.max(1, Number(resets[0]) - ended - 1));
-        expect(retryAfter).toBeLessThanOrEqual(60);
-      }
-      expect((await clients(await newKey({ rateLimitPerMinute: null }))[0]!.get('/project')).status).toBe(
-        200,
-      );
-    });
+  it('may ask 60 times a minute, whichever process answers', async () => {
+    const key = await newKey({ rateLimitPerMinute: null });
+    const begun = Math.floor(Date.now() / 1000);
+    const answers = await rush(62, key);
+    const ended = Math.ceil(Date.now() / 1000);
+    expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 60 }, () => 200), 429, 429]);
+    expect(answers.map((answer) => header(answer, 'x-ratelimit-limit'))).toEqual(answers.map(() => '60'));
+    expect(answers.map((answer) => Number(header(answer, 'x-ratelimit-remaining')))).toEqual([
+      ...Array.from({ length: 60 }, (_unused, index) => 59 - index),
+      0,
+      0,
+    ]);
+    const resets = [...new Set(answers.map((answer) => header(answer, 'x-ratelimit-reset')))];
+    expect(resets).toEqual([expect.stringMatching(/^\d{10}$/)]);
+    // A minute after one of the moments in between.
+    expect(Number(resets[0])).toBeGreaterThanOrEqual(begun + 60);
+    expect(Number(resets[0])).toBeLessThanOrEqual(ended + 60);
+    for (const answer of answers.slice(-2)) {
+      expectProblem(answer, 429, 'rate-limited');
+      const retryAfter = Number(header(answer, 'retry-after'));
+      expect(retryAfter).toBeGreaterThanOrEqual(Math.max(1, Number(resets[0]) - ended - 1));
+      expect(retryAfter).toBeLessThanOrEqual(60);
+    }
+    expect((await clients(await newKey({ rateLimitPerMinute: null }))[0]!.get('/project')).status).toBe(200);
+  });
 
-    it('hear about their limit in every answer, errors included', async () => {
-      const [client] = clients(
-        await newKey({ scopes: ['topics:read', 'topics:write'], rateLimitPerMinute: 500 }),
-      );
-      const answers: [number, ApiAnswer][] = [
-        [200, await client!.get('/topics')],
-        [201, await client!.post('/topics', { name: 'News' }, { headers: { 'idempotency-key': 'once' } })],
-        [201, await client!.post('/topics', { name: 'News' }, { headers: { 'idempotency-key': 'once' } })],
-        [400, await client!.post('/topics', {})],
-        [400, await client!.get('/topics?size=0')],
-        [403, await client!.get('/subscribers')],
-        [404, await client!.get('/topics/APIT-999')],
-        [404, await client!.get('/nowhere')],
-        [405, await client!.delete('/topics')],
-        [406, await client!.get('/topics', { headers: { accept: 'text/html' } })],
-        [413, await client!.post('/topics', { name: 'x'.repeat(2e6) })],
-        [415, await client!.post('/topics', 'x', { headers: { 'content-type': 'text/plain' } })],
-        [422, await client!.post('/topics', { name: 'Other' }, { headers: { 'idempotency-key': 'once' } })],
-      ];
-      expect(answers.map(([, { status }]) => status)).toEqual(answers.map(([status]) => status));
-      expect(answers.map(([, answer]) => header(answer, 'x-ratelimit-limit'))).toEqual(
-        answers.map(() => '500'),
-      );
-      const remaining = answers.map(([, answer]) => Number(header(answer, 'x-ratelimit-remaining')));
-      expect(remaining).toEqual(answers.map((_unused, index) => 499 - index));
-    });
+  it('hear about their limit in every answer, errors included', async () => {
+    const [client] = clients(
+      await newKey({ scopes: ['topics:read', 'topics:write'], rateLimitPerMinute: 500 }),
+    );
+    const answers: [number, ApiAnswer][] = [
+      [200, await client!.get('/topics')],
+      [201, await client!.post('/topics', { name: 'News' }, { headers: { 'idempotency-key': 'once' } })],
+      [201, await client!.post('/topics', { name: 'News' }, { headers: { 'idempotency-key': 'once' } })],
+      [400, await client!.post('/topics', {})],
+      [400, await client!.get('/topics?size=0')],
+      [403, await client!.get('/subscribers')],
+      [404, await client!.get('/topics/APIT-999')],
+      [404, await client!.get('/nowhere')],
+      [405, await client!.delete('/topics')],
+      [406, await client!.get('/topics', { headers: { accept: 'text/html' } })],
+      [413, await client!.post('/topics', { name: 'x'.repeat(2e6) })],
+      [415, await client!.post('/topics', 'x', { headers: { 'content-type': 'text/plain' } })],
+      [422, await client!.post('/topics', { name: 'Other' }, { headers: { 'idempotency-key': 'once' } })],
+    ];
+    expect(answers.map(([, { status }]) => status)).toEqual(answers.map(([status]) => status));
+    expect(answers.map(([, answer]) => header(answer, 'x-ratelimit-limit'))).toEqual(
+      answers.map(() => '500'),
+    );
+    const remaining = answers.map(([, answer]) => Number(header(answer, 'x-ratelimit-remaining')));
+    expect(remaining).toEqual(answers.map((_unused, index) => 499 - index));
+  });
 
-    it('are not charged for what others guess, whom their address limits', async () => {
-      const key = await newKey({ rateLimitPerMinute: 100 });
-      const from = { headers: { 'x-forwarded-for': '203.0.113.77' } };
-      const typo = `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`;
-      const guesses = await rush(61, typo, from.headers);
-      expect(guesses.slice(0, 60).map(({ status }) => status)).toEqual(Array.from({ length: 60 }, () => 401));
-      expectProblem(guesses[60]!, 429, 'rate-limited');
-      expect(Number(header(guesses[60]!, 'retry-after'))).toBeGreaterThanOrEqual(1);
-      expect(guesses.map((answer) => header(answer, 'x-ratelimit-remaining'))).toEqual(
-        guesses.map(() => null),
-      );
-      const elsewhere = await clients(typo)[0]!.get('/project', {
-        headers: { 'x-forwarded-for': '203.0.113.78' },
-      });
-      expect(elsewhere.status).toBe(401);
-      const owner = await clients(key)[0]!.get('/project', from);
-      expect([owner.status, header(owner, 'x-ratelimit-remaining')]).toEqual([200, '99']);
+  it('are not charged for what others guess, whom their address limits', async () => {
+    const key = await newKey({ rateLimitPerMinute: 100 });
+    const from = { headers: { 'x-forwarded-for': '203.0.113.77' } };
+    const typo = `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`;
+    const guesses = await rush(61, typo, from.headers);
+    expect(guesses.slice(0, 60).map(({ status }) => status)).toEqual(Array.from({ length: 60 }, () => 401));
+    expectProblem(guesses[60]!, 429, 'rate-limited');
+    expect(Number(header(guesses[60]!, 'retry-after'))).toBeGreaterThanOrEqual(1);
+    expect(guesses.map((answer) => header(answer, 'x-ratelimit-remaining'))).toEqual(guesses.map(() => null));
+    const elsewhere = await clients(typo)[0]!.get('/project', {
+      headers: { 'x-forwarded-for': '203.0.113.78' },
     });
+    expect(elsewhere.status).toBe(401);
+    const owner = await clients(key)[0]!.get('/project', from);
+    expect([owner.status, header(owner, 'x-ratelimit-remaining')]).toEqual([200, '99']);
+  });
 
-    it('that the operator revokes are refused by both processes', async () => {
-      const environment = { ...system.variables, PATH: process.env['PATH'] ?? '' };
-      const options = [
-        '--project',
-        project.name,
-        ...'--env test --name Website --scopes topics:read'.split(' '),
-      ];
-      const made = await runCliForJson(environment, ['key:create', ...options]);
-      const both = clients(String(made['key']));
-      for (const client of both) expect((await client.get('/topics')).status).toBe(200);
-      await runCliForJson(environment, ['key:revoke', String(made['id'])]);
-      const refused = both.map((client) =>
-        eventually('the key is refused', async () => (await client.get('/topics')).status === 401),
-      );
-      await Promise.all(refused);
-      for (const client of both) expectProblem(await client.get('/topics'), 401, 'unauthorized');
-    });
+  it('that the operator revokes are refused by both processes', async () => {
+    const environment = { ...system.variables, PATH: process.env['PATH'] ?? '' };
+    const options = [
+      '--project',
+      project.name,
+      ...'--env test --name Website --scopes topics:read'.split(' '),
+    ];
+    const made = await runCliForJson(environment, ['key:create', ...options]);
+    const both = clients(String(made['key']));
+    for (const client of both) expect((await client.get('/topics')).status).toBe(200);
+    await runCliForJson(environment, ['key:revoke', String(made['id'])]);
+    const refused = both.map((client) =>
+      eventually('the key is refused', async () => (await client.get('/topics')).status === 401),
+    );
+    await Promise.all(refused);
+    for (const client of both) expectProblem(await client.get('/topics'), 401, 'unauthorized');
+  });
 
-    it('end when they expire, though they were used just before', async () => {
-      const key = await newKey({ rateLimitPerMinute: NO_LIMIT });
-      const both = clients(key);
-      for (const client of both) expect((await client.get('/project')).status).toBe(200);
-      await system.database.query(
-        `update access.api_keys set expires_at = now() + interval '1 s' where last_four = $1 and environment_id = $2`,
-        [key.slice(-4), project.test.environmentId],
-      );
-      for (const client of both) {
-        await eventually('the key has expired', async () => (await client.get('/project')).status === 401);
-      }
-    });
+  it('end when they expire, though they were used just before', async () => {
+    const key = await newKey({ rateLimitPerMinute: NO_LIMIT });
+    const both = clients(key);
+    for (const client of both) expect((await client.get('/project')).status).toBe(200);
+    await system.database.query(
+      `update access.api_keys set expires_at = now() + interval '1 s' where last_four = $1 and environment_id = $2`,
+      [key.slice(-4), project.test.environmentId],
+    );
+    for (const client of both) {
+      await eventually('the key has expired', async () => (await client.get('/project')).status === 401);
+    }
+  });
 
-    it('may do what their scopes say and no more; writing is not reading', async () => {
-      const [writer] = clients(await newKey({ scopes: ['topics:write'] }));
-      expect((await writer!.post('/topics', { name: 'Written' })).status).toBe(201);
-      expectProblem(await writer!.get('/topics'), 403, 'insufficient-scope', {
-        requiredScope: 'topics:read',
-      });
-      const [powerless] = clients(await newKey({ scopes: ['credits:read'] }));
-      expect((await powerless!.get('/project')).status).toBe(200);
+  it('may do what their scopes say and no more; writing is not reading', async () => {
+    const [writer] = clients(await newKey({ scopes: ['topics:write'] }));
+    expect((await writer!.post('/topics', { name: 'Written' })).status).toBe(201);
+    expectProblem(await writer!.get('/topics'), 403, 'insufficient-scope', {
+      requiredScope: 'topics:read',
     });
+    const [powerless] = clients(await newKey({ scopes: ['credits:read'] }));
+    expect((await powerless!.get('/project')).status).toBe(200);
+  });
 
-    it('open the environment that they are for', async () => {
-      const [test] = clients(await newKey());
-      const [live] = clients(await addKey(system.database, project.live));
-      expect((await test!.get('/project')).at('environment')).toBe('TEST');
-      expect((await live!.get('/project')).at('environment')).toBe('LIVE');
-      expect((await test!.get('/project')).at('id')).toBe((await live!.get('/project')).at('id'));
-      const unknown = '019aa3b5-0000-7000-8000-000000000000';
-      for (const path of ['', `/${unknown}`, `/${unknown}/raw`]) {
-        expectProblem(await live!.get(`/test-inbox/messages${path}`), 404, 'not-found');
-      }
-      expectProblem(await live!.delete('/test-inbox/messages'), 404, 'not-found');
-      expect((await test!.get('/test-inbox/messages')).status).toBe(200);
-      expect((await test!.delete('/test-inbox/messages')).status).toBe(204);
-    });
-  },
-);
+  it('open the environment that they are for', async () => {
+    const [test] = clients(await newKey());
+    const [live] = clients(await addKey(system.database, project.live));
+    expect((await test!.get('/project')).at('environment')).toBe('TEST');
+    expect((await live!.get('/project')).at('environment')).toBe('LIVE');
+    expect((await test!.get('/project')).at('id')).toBe((await live!.get('/project')).at('id'));
+    const unknown = '019aa3b5-0000-7000-8000-000000000000';
+    for (const path of ['', `/${unknown}`, `/${unknown}/raw`]) {
+      expectProblem(await live!.get(`/test-inbox/messages${path}`), 404, 'not-found');
+    }
+    expectProblem(await live!.delete('/test-inbox/messages'), 404, 'not-found');
+    expect((await test!.get('/test-inbox/messages')).status).toBe(200);
+    expect((await test!.delete('/test-inbox/messages')).status).toBe(204);
+  });
+});

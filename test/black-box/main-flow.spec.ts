@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
-import { type SharedSystem, sharedSystem } from '#testing/system';
+import { QUEUES, type SharedSystem, sharedSystem } from '#testing/system';
 
 const contentJson = JSON.stringify({
   blocks: [
@@ -12,7 +12,7 @@ const contentJson = JSON.stringify({
   ],
 });
 
-describe.each(['postgres', 'redis'] as const)('the main flow with the queue on %s', (backend) => {
+describe.each(QUEUES)('the main flow with the queue on %s', (backend) => {
   let system: SharedSystem;
   let client: ApiClient;
   const topics = { confirmed: '', simple: '' };

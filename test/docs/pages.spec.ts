@@ -69,6 +69,7 @@ describe('the documentation as the api shows it', () => {
 
   it('finds words, by their beginnings too, and leads to their headings', async () => {
     expect((await found('rate limit'))[0]).toBe('/docs/api#rate-limit');
+    expect(await found('the limit of a rate')).toEqual(await found('limit rate'));
     expect(await found('PAGE_LIMIT_PER_MIN')).toContain('/docs/configuration#page_limit_per_minute');
     expect(await found('erase a subscriber')).toContain(
       '/docs/reference#tag/subscribers/DELETE/api/v1/subscribers/{email}',

@@ -59,6 +59,10 @@ export async function sharedSystem(queue: Queue = 'postgres'): Promise<SharedSys
   };
 }
 
+/** On which a test that does the same on each runs: those on Redis are left to the full run. */
+export const QUEUES: readonly Queue[] =
+  process.env['FULL'] === undefined ? ['postgres'] : ['postgres', 'redis'];
+
 const UNHINDERED = 1_000_000;
 export const SECRETS = {
   TOKEN_SECRET: 'a secret of the tests, long enough for it',

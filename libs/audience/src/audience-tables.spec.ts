@@ -48,7 +48,7 @@ describe('What is written of the audience is read as it was', () => {
         icon: 'star',
       } as const;
       const topic = new Topic(
-        { id: newId(), environmentId, topicKey: 'APIT-1' },
+        { id: newId(), environmentId, topicKey: 'APIT-900' },
         { name: 'News', ...fields },
         NOW,
       );
@@ -64,8 +64,8 @@ describe('What is written of the audience is read as it was', () => {
         segment.conditionCount = 3;
         segment.evaluate(5_000_000_000, LATER);
       });
-      const ada = { ...address('Ada@example.com') };
-      await isReadAsWritten(Suppression, new Suppression(scope, ada, 'HARD_BOUNCE', NOW));
+      const grace = address('Grace@example.com');
+      await isReadAsWritten(Suppression, new Suppression(scope, grace, 'HARD_BOUNCE', NOW));
     }));
 
   it('a custom field', async () => {

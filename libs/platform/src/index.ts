@@ -8,7 +8,7 @@ export { PreparedQuery } from './database/prepared-query.js';
 export { CreatePartitions } from './jobs/create-partitions.task.js';
 export { Database, type Sql, type Transaction } from './database/database.js';
 export { databaseFailure } from './database/database-failure.js';
-export { environmentOf, neverJoined, unestimated } from './database/planner.js';
+export { environmentOf, neverJoined } from './database/planner.js';
 export { prepared } from './database/prepared.js';
 export { excessiveRights, refuseUnfitDatabase } from './database/fit-database.js';
 export { PendingMigrationsError } from './database/migration-records.js';

@@ -2402,7 +2402,7 @@ export interface components {
       /** @description 0 to 100; null before the first check. */
       healthScore: number | null;
       projectId: number | null;
-      dnsRecords: components['schemas']['DnsRecord'][];
+      dnsRecords: components['schemas']['DnsRecordView'][];
       verifiedAt: string | null;
       lastHealthCheckAt: string | null;
       /** @description When it is given up, as things stand. */
@@ -2414,7 +2414,7 @@ export interface components {
       createdAt: string | null;
       updatedAt: string | null;
     };
-    DnsRecord: {
+    DnsRecordView: {
       id: number | null;
       recordType: ('TXT' | 'CNAME' | 'MX') | null;
       /** @description In full. */
@@ -2446,7 +2446,7 @@ export interface components {
     };
     DnsInstructions: {
       domainName: string | null;
-      requiredRecords: components['schemas']['DnsRecord'][];
+      requiredRecords: components['schemas']['DnsRecordView'][];
       /** @description What to enter where at the registrar or DNS provider, in words. */
       instructionsText: string | null;
     };
@@ -2465,7 +2465,7 @@ export interface components {
         | null;
       /** @description 0 to 100; null before the first check. */
       healthScore: number | null;
-      records: components['schemas']['DnsRecord'][];
+      records: components['schemas']['DnsRecordView'][];
       /** @description Whether this check found every record right. */
       allVerified: boolean;
     };

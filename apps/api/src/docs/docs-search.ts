@@ -15,6 +15,23 @@ export interface Finding extends Omit<Passage, 'text'> {
   readonly excerpt: readonly string[];
 }
 
+/** They stand everywhere, so they find nothing. */
+const STOP_WORDS = new Set([
+  'a',
+  'an',
+  'and',
+  'by',
+  'for',
+  'in',
+  'is',
+  'it',
+  'of',
+  'on',
+  'or',
+  'the',
+  'to',
+  'with',
+]);
 const MOST = 20;
 const EXCERPT_BEFORE = 60;
 const EXCERPT_AFTER = 140;
@@ -24,6 +41,7 @@ export class DocsSearch {
   readonly #index = new MiniSearch<Passage & { readonly id: number }>({
     fields: ['heading', 'page', 'text'],
     storeFields: ['address', 'page', 'heading', 'text'],
+    processTerm: (term) => (STOP_WORDS.has(term.toLowerCase()) ? null : term.toLowerCase()),
   });
 
   constructor(passages: readonly Passage[]) {

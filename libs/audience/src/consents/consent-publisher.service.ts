@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { AnnouncementType, ProjectScope } from '#kernel';
-import { Announcer, Database, environmentOf } from '#platform';
+import { Announcer, Database } from '#platform';
 import type { ConsentOutcome } from './consent.js';
 import type { ConsentActor, ConsentProof } from './consent-proof.js';
 
@@ -47,7 +47,7 @@ export class ConsentPublisher {
         select b.id || ' ' || t.id as key, b.email, t.topic_key
         from unnest(${outcomes.map((one) => one.subscriberId)}::uuid[], ${outcomes.map((one) => one.topicId)}::uuid[])
           as o(subscriber_id, topic_id)
-        join audience.subscribers b on b.environment_id = ${environmentOf(scope)} and b.id = o.subscriber_id
+        join audience.subscribers b on b.environment_id = ${scope.environmentId} and b.id = o.subscriber_id
         join audience.topics t on t.environment_id = b.environment_id and t.id = o.topic_id
       `.execute(this.database.tables());
       return new Map(rows.map(({ key, email, topicKey }) => [key, { email, topicKey }]));

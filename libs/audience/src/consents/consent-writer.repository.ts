@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, environmentOf, prepared, publish } from '#platform';
+import { Database, prepared, publish } from '#platform';
 import { act, type Consent, type ConsentAction, type ConsentOutcome, type ConsentTopic } from './consent.js';
 import { ConfirmationRequested, ConfirmationsRequested } from './consent.events.js';
 import { type ConsentOccasion, consentProof, type ConsentProof } from './consent-proof.js';
@@ -109,7 +109,7 @@ export class ConsentWriter {
       select environment_id, subscriber_id, subscriber_status, subscriber_created_at, topic_id, status, granted_at,
         confirmed_at, revoked_at, token_expires_at, subscribed_at
       from audience.consents
-      where ${scope === null ? sql`true` : sql`environment_id = ${environmentOf(scope)}`}
+      where ${scope === null ? sql`true` : sql`environment_id = ${scope.environmentId}`}
         and subscriber_id = any(${[...subscriberIds]}::uuid[])
     `.execute(this.database.tables());
     return rows;

@@ -26,7 +26,7 @@ export class ErasureRepository {
     await this.#removeFromImports(scope, emailKey);
     const tables = this.database.tables();
     await sql`
-      delete from audience.subscribers where environment_id = ${environmentOf(scope)} and id = ${subscriberId}
+      delete from audience.subscribers where environment_id = ${scope.environmentId} and id = ${subscriberId}
     `.execute(tables);
     await sql`select audience.depersonalise_ledger(${subscriberId})`.execute(tables);
     const addressDigest = this.digests.of(scope, emailKey).toString('hex');

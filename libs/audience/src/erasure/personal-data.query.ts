@@ -73,7 +73,7 @@ const consentRecordOf = ({ environmentId }: ProjectScope, id: string) => sql<Rec
     l.to_status as to, l.actor, l.actor_id, l.source, l.source_url, l.ip_address,
     l.user_agent, l.consent_text, l.form_version, l.message_id
   from audience.consent_ledger l join audience.topics t on t.id = l.topic_id
-  where l.environment_id = ${environmentOf({ environmentId })} and l.subscriber_id = ${id} order by l.position
+  where l.environment_id = ${environmentId} and l.subscriber_id = ${id} order by l.position
 `;
 
 const confirmationsOf = (id: string) => sql<Record<string, unknown>>`

@@ -82,7 +82,7 @@ export class ImportedPeople {
         ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
         ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[])
         as n(id, first_name, last_name, phone, custom_fields)
-      where b.environment_id = ${environmentOf(scope)} and b.id = n.id
+      where b.environment_id = ${scope.environmentId} and b.id = n.id
     `.execute(this.database.tables());
   }
 }

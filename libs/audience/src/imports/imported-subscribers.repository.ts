@@ -28,14 +28,11 @@ export class ImportedSubscribers {
     first: FirstConsents,
     occasion: ConsentOccasion,
   ): Promise<number> {
-    // While a table grows from nothing, its statistics say that reading all of it is cheap.
-    await sql`set local enable_seqscan = off`.execute(this.database.tables());
     const { rows } = await sql<{ made: number; confirmationIds: string[] | null }>`
       with taken as (${this.#taken(scope, importId, range)}), made as (${made(scope, first, occasion.at)}),
         ${written(selectedForMade(first), 'new', occasion)}
       select (select count(*) from made) as made, (select array_agg(id) from asked) as confirmation_ids
     `.execute(this.database.tables());
-    await sql`set local enable_seqscan to default`.execute(this.database.tables());
     await requestMails(this.database, scope, rows[0]!.confirmationIds ?? []);
     return rows[0]!.made;
   }

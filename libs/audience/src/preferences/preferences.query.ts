@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { Preferences, TopicPreference } from './preferences.js';
 
@@ -22,7 +22,7 @@ export class PreferencesQuery {
           join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
         )
         .select(['b.email', 'b.pausedUntil', 's.emailKey as suppressedKey'])
-        .where('b.environmentId', '=', environmentOf(scope))
+        .where('b.environmentId', '=', scope.environmentId)
         .where('b.id', '=', subscriberId)
         .executeTakeFirst();
       if (subscriber === undefined) return null;

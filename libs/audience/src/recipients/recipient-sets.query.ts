@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { environmentOf, unestimated } from '#platform';
+import { environmentOf, neverJoined } from '#platform';
 import type { AudienceBreakdown } from './recipient.js';
 
 /** Comes before every id (RFC 9562 §5.9). */
@@ -46,7 +46,7 @@ export function recipientsInOrder(
   const isSubscribed = sql`exists (
     select from audience.consents c
     where (c.environment_id = ${environment}) is true and c.subscriber_id = p.id and ${oneOf(topicIds)} and ${standing(asOf)}
-    offset 0
+    ${neverJoined}
   )`;
   const isOfOneTopic = walk.frozen === undefined && topicIds.length === 1;
   return sql`
@@ -59,7 +59,7 @@ export function recipientsInOrder(
     audience as (
       select p.id as subscriber_id, p.email as address, p.email_key as address_key from people p
       where not exists (
-        select from audience.suppressions s where s.environment_id = ${environment} and s.email_key = p.email_key offset 0
+        select from audience.suppressions s where s.environment_id = ${environment} and s.email_key = p.email_key ${neverJoined}
       ) and ${isOfOneTopic ? sql`true` : isSubscribed}
     )
   `;
@@ -80,12 +80,12 @@ function walked(
 ): RawBuilder<unknown> {
   if (frozen !== undefined) {
     return sql`select f.subscriber_id from audience.frozen_audience_members f
-      where f.environment_id = ${environment} and f.audience_id = ${unestimated(frozen, 'uuid')} and f.subscriber_id > ${after}::uuid`;
+      where f.environment_id = ${environment} and f.audience_id = ${frozen} and f.subscriber_id > ${after}::uuid`;
   }
   const [only, ...others] = topicIds;
   if (only !== undefined && others.length === 0) {
     return sql`select c.subscriber_id from audience.consents c
-      where c.environment_id = ${environment} and c.topic_id = ${unestimated(only, 'uuid')} and ${standing(asOf)} and c.subscriber_id > ${after}::uuid`;
+      where c.environment_id = ${environment} and c.topic_id = ${only} and ${standing(asOf)} and c.subscriber_id > ${after}::uuid`;
   }
   return sql`select b.id as subscriber_id from audience.subscribers b where b.environment_id = ${environment} and b.id > ${after}::uuid`;
 }

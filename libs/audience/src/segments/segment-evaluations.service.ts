@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database, environmentOf, unestimated } from '#platform';
+import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { Segment } from './segment.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
@@ -95,7 +95,7 @@ export class SegmentEvaluations {
         select c.id as comes, m.place as goes
         from current c full join (
           select subscriber_id, ctid as place from audience.segment_members
-          where environment_id = ${environmentOf({ environmentId })} and segment_id = ${unestimated(id, 'uuid')}
+          where environment_id = ${environmentId} and segment_id = ${id}
         ) m on m.subscriber_id = c.id
         where c.id is null or m.subscriber_id is null
       ), gone as (

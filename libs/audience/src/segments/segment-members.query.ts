@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type Page, type PageRequest, type ProjectScope } from '#kernel';
-import { Database, environmentOf, unestimated } from '#platform';
+import { Database, neverJoined } from '#platform';
 import { type Counted, countedPage } from '../counted-page.js';
 import { SegmentEvaluations } from './segment-evaluations.service.js';
 import { endSets, prepareForRules } from './set-plans.query.js';
@@ -55,7 +55,7 @@ export class SegmentMembersQuery {
           select b.id as subscriber_id, b.email, b.first_name, b.last_name, m.added_at
           from (
             select m.subscriber_id, m.added_at from audience.segment_members m
-            where m.environment_id = ${environmentOf(scope)} and m.segment_id = ${unestimated(id, 'uuid')}
+            where m.environment_id = ${scope.environmentId} and m.segment_id = ${id}
             order by m.added_at desc, m.subscriber_id desc limit ${size} offset ${page * size}
           ) m
           join audience.subscribers b on b.id = m.subscriber_id
@@ -88,7 +88,7 @@ export class SegmentMembersQuery {
           select m.id as subscriber_id, b.email, b.first_name, b.last_name, ${now}::timestamptz as added_at, m.created_at
           from (select id, created_at from matching order by created_at desc, id desc limit ${SAMPLE}) m
           cross join lateral (
-            select email, first_name, last_name from audience.subscribers where id = m.id offset 0
+            select email, first_name, last_name from audience.subscribers where id = m.id ${neverJoined}
           ) b
         ) p on true
         order by p.created_at desc, p.subscriber_id desc

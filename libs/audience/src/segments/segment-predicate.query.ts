@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { environmentOf, unestimated } from '#platform';
+
 import type { MailActivitySource } from './activity-catalogue.query.js';
 import { containmentOf, fieldPredicate } from './field-predicate.query.js';
 import type { FrequentOptions } from './frequent-options.query.js';
@@ -81,7 +81,7 @@ function consentPart(
   const { scope, now } = context;
   const lately = within === null ? sql`` : sql`and ${SINCE} >= ${before(now, within)}::timestamptz`;
   const rows = sql`select c.subscriber_id from audience.consents c
-    where c.environment_id = ${environmentOf(scope)} and c.topic_id = ${unestimated(topicId, 'uuid')}
+    where c.environment_id = ${scope.environmentId} and c.topic_id = ${topicId}
       and c.status = any(${[...new Set(statuses)]}::text[]) ${lately}`;
   return { part: 'among', rows, negated };
 }
@@ -100,7 +100,7 @@ function segmentPart(
       : partOf(segment.where, context, isOutside);
   }
   const rows = sql`select m.subscriber_id from audience.segment_members m
-    where m.environment_id = ${environmentOf(context.scope)} and m.segment_id = ${unestimated(segmentId, 'uuid')}`;
+    where m.environment_id = ${context.scope.environmentId} and m.segment_id = ${segmentId}`;
   return { part: 'among', rows, negated: isOutside };
 }
 
@@ -144,7 +144,7 @@ function eventRows(
   const rows =
     event.type === 'CUSTOM'
       ? sql`select subscriber_id, occurred_at from audience.subscriber_events
-          where environment_id = ${environmentOf(scope)} ${event.name === null ? sql`` : sql`and name = ${unestimated(event.name, 'text')}`}`
+          where environment_id = ${scope.environmentId} ${event.name === null ? sql`` : sql`and name = ${event.name}`}`
       : activity.rows(scope, event.type, event.mails);
   const window = [
     ...(from === null ? [] : [sql`e.occurred_at >= ${from}::timestamptz`]),

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database } from '#platform';
 import { RuleCatalogueQuery } from './rule-catalogue.query.js';
 import type { RuleErrors } from './rule-reader.js';
 import { makeRoomForSets } from './set-plans.query.js';
@@ -45,7 +45,7 @@ export class SubscriberRules {
       await makeRoomForSets(this.database);
       const { rows } = await sql<{ id: string }>`
         select b.id from audience.scoped_subscribers b
-        where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...subscriberIds]}::uuid[]) and ${predicate}
+        where b.environment_id = ${scope.environmentId} and b.id = any(${[...subscriberIds]}::uuid[]) and ${predicate}
       `.execute(this.database.tables());
       return new Set(rows.map(({ id }) => id));
     });

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database } from '#platform';
 import { consentProof, type ConsentProof } from '../consents/consent-proof.js';
 import { ConsentWriter, type SubscriberOutcome } from '../consents/consent-writer.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
@@ -78,11 +78,11 @@ export class AutomatedConsents {
     const tables = this.database.tables();
     await sql`
       select from audience.subscribers b
-      where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...ids]}::uuid[]) order by b.id for update
+      where b.environment_id = ${scope.environmentId} and b.id = any(${[...ids]}::uuid[]) order by b.id for update
     `.execute(tables);
     const { rows } = await sql<LockedPerson>`
       select b.id, ${this.suppressions.isSuppressed(scope, sql`b.email_key`)} as suppressed from audience.subscribers b
-      where b.environment_id = ${environmentOf(scope)} and b.id = any(${[...ids]}::uuid[])
+      where b.environment_id = ${scope.environmentId} and b.id = any(${[...ids]}::uuid[])
     `.execute(tables);
     return rows;
   }

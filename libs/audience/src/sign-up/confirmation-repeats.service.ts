@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database } from '#platform';
 import { statusAt } from '../consents/consent.js';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
@@ -53,7 +53,7 @@ export class ConfirmationRepeats {
     const { rows } = await sql<{ topicId: string; times: Date[] }>`
       select t.id as topic_id, array_agg(f.created_at) as times
       from audience.confirmations f cross join unnest(f.topic_ids) as t(id)
-      where f.environment_id = ${environmentOf(scope)} and f.subscriber_id = ${subscriberId}
+      where f.environment_id = ${scope.environmentId} and f.subscriber_id = ${subscriberId}
         and f.is_repeat and f.created_at > ${repeatsCountSince(now)}
       group by t.id
     `.execute(this.database.tables());

@@ -67,7 +67,7 @@ export class NewSubscribers {
       with named as (
         select t.id, t.topic_key as "topicKey", t.status, t.double_opt_in_enabled as "doubleOptInEnabled"
         from audience.topics t
-        where t.environment_id = ${environmentOf(scope)} and t.topic_key = any(${keys}::text[]) and t.deleted_at is null
+        where t.environment_id = ${scope.environmentId} and t.topic_key = any(${keys}::text[]) and t.deleted_at is null
         order by t.id for key share
       )
       select
@@ -81,7 +81,7 @@ export class NewSubscribers {
           select json_agg(json_build_object('key', f.key, 'type', f.type, 'displayName', f.display_name, 'isRequired',
             f.is_required, 'defaultValue', f.default_value, 'options', f.options, 'status', f.status)
             order by f.created_at, f.id)
-          from audience.custom_fields f where f.environment_id = ${environmentOf(scope)} and f.status = 'ACTIVE'
+          from audience.custom_fields f where f.environment_id = ${scope.environmentId} and f.status = 'ACTIVE'
         ), '[]') as definitions
     `.execute(this.database.tables());
     return rows[0]!;

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { PageRequest, ProjectScope } from '#kernel';
-import { environmentOf } from '#platform';
+import { neverJoined } from '#platform';
+
 import {
   changedCount,
   createdCount,
@@ -106,7 +107,7 @@ function matching(scope: ProjectScope, filter: SubscriberFilter): RawBuilder<unk
   const conditions = sql`${conditionsOf(filter, orderedBy(filter))}
     ${updatedAfter === undefined ? sql`` : sql`and b.updated_at > ${updatedAfter}`}`;
   if (topicKey === undefined) {
-    return sql`audience.subscribers b where b.environment_id = ${environmentOf(scope)} ${conditions}`;
+    return sql`audience.subscribers b where b.environment_id = ${scope.environmentId} ${conditions}`;
   }
   return sql`audience.consents c ${updatedAfter === undefined ? sql`` : sql`join audience.subscribers b on b.id = c.subscriber_id`}
     where ${inTopic(scope, topicKey)} ${conditions}`;
@@ -124,7 +125,7 @@ function conditionsOf(
 }
 
 function inTopic(scope: ProjectScope, topicKey: string): RawBuilder<unknown> {
-  return sql`c.environment_id = ${environmentOf(scope)} and c.topic_id = ${topicId(scope, topicKey)}
+  return sql`c.environment_id = ${scope.environmentId} and c.topic_id = ${topicId(scope, topicKey)}
     and c.status in ('SUBSCRIBED', 'PENDING_CONFIRMATION')`;
 }
 
@@ -145,8 +146,8 @@ function found(scope: ProjectScope, filter: SubscriberFilter, q: string): RawBui
   return sql`
     select f.id, f.created_at
     from (${everyoneFound(scope, q)}) f
-    ${ofRow ? sql`cross join lateral (select b.status, b.updated_at from audience.subscribers b where b.id = f.id offset 0) b` : sql``}
-    ${topicKey === undefined ? sql`` : sql`cross join lateral (select from audience.consents c where c.subscriber_id = f.id and ${inTopic(scope, topicKey)} offset 0) c`}
+    ${ofRow ? sql`cross join lateral (select b.status, b.updated_at from audience.subscribers b where b.id = f.id ${neverJoined}) b` : sql``}
+    ${topicKey === undefined ? sql`` : sql`cross join lateral (select from audience.consents c where c.subscriber_id = f.id and ${inTopic(scope, topicKey)} ${neverJoined}) c`}
     where true ${conditionsOf(filter, { status: sql`b.status`, createdAt: sql`f.created_at` })}
       ${updatedAfter === undefined ? sql`` : sql`and b.updated_at > ${updatedAfter}`}
   `;

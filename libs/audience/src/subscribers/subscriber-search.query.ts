@@ -35,7 +35,7 @@ export function searched(scope: ProjectScope, q: string, { page, size }: PageReq
           places.map(({ begins }) => sql`coalesce(${begins}, false)::int`),
           sql` + `,
         )} as times
-        from audience.subscribers b where b.id = s.id offset 0
+        from audience.subscribers b where b.id = s.id
       ) x
     )::bigint as total),
     ${page === 0 ? walked(scope, places, size) : sql`w as (select null::uuid as id where false)`},

@@ -36,7 +36,7 @@ export class SubscriberRepository {
         .tables<AudienceTables>()
         .updateTable('audience.subscribers')
         .set({ pausedUntil: until })
-        .where('environmentId', '=', environmentOf(scope))
+        .where('environmentId', '=', scope.environmentId)
         .where('id', '=', subscriberId)
         .execute();
     });
@@ -49,7 +49,7 @@ export class SubscriberRepository {
         .tables<AudienceTables>()
         .selectFrom('audience.subscribers')
         .select(['email as value', 'emailKey as key'])
-        .where('environmentId', '=', environmentOf(scope))
+        .where('environmentId', '=', scope.environmentId)
         .where('id', '=', subscriberId)
         .executeTakeFirst();
       return row ?? null;
@@ -80,7 +80,7 @@ export class SubscriberRepository {
         .tables<AudienceTables>()
         .selectFrom('audience.subscribers')
         .select('id')
-        .where('environmentId', '=', environmentOf(scope))
+        .where('environmentId', '=', scope.environmentId)
         .where('id', '=', subscriberId)
         .forUpdate()
         .execute();

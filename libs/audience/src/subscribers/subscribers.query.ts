@@ -31,7 +31,7 @@ export class SubscribersQuery {
         select n.total, s.* from n
         left join (
           select b.* from p cross join lateral (
-            select ${subscriberColumns} from audience.subscribers b where b.id = p.id offset 0
+            select ${subscriberColumns} from audience.subscribers b where b.id = p.id
           ) b
         ) s on true
         order by s."createdAt" desc, s.id desc

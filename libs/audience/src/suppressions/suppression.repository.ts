@@ -49,7 +49,7 @@ export class SuppressionRepository {
         where s.environment_id = ${environmentOf(scope)} and s.email_key = ${emailKey}
       ) or (
         -- once for all rows: without any, no address is digested
-        exists (select from audience.erased_suppressions s where s.environment_id = ${environmentOf(scope)})
+        exists (select from audience.erased_suppressions s where s.environment_id = ${scope.environmentId})
         and exists (
           select from audience.erased_suppressions s
           where s.environment_id = ${environmentOf(scope)} and s.address_digest = ${this.digests.ofColumn(scope, emailKey)}

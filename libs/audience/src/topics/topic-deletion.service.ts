@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, environmentOf, publish, unestimated } from '#platform';
+import { Database, publish } from '#platform';
 import { consentProof } from '../consents/consent-proof.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
@@ -55,9 +55,9 @@ export class TopicDeletionService {
   async #lockSubscribers(scope: ProjectScope, topicId: string): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select b.id from audience.subscribers b
-      where b.environment_id = ${environmentOf(scope)} and b.id = any(array(
+      where b.environment_id = ${scope.environmentId} and b.id = any(array(
         select c.subscriber_id from audience.consents c
-        where c.environment_id = ${environmentOf(scope)} and c.topic_id = ${unestimated(topicId, 'uuid')}
+        where c.environment_id = ${scope.environmentId} and c.topic_id = ${topicId}
           and (select t.deleted_at is not null from audience.topics t where t.id = ${topicId})
         limit ${CHUNK}
       ))

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, environmentOf } from '#platform';
+import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { AwaitedTrigger } from './awaited-trigger.js';
 
@@ -62,7 +62,7 @@ export class Triggers {
    */
   pending(): RawBuilder<unknown> {
     return sql`select w.watcher_id from audience.signal_watches w
-      where exists (select from audience.signals s where s.watcher_id = w.watcher_id offset 0)`;
+      where exists (select from audience.signals s where s.watcher_id = w.watcher_id)`;
   }
 
   /**
@@ -71,8 +71,8 @@ export class Triggers {
   taking(scope: ProjectScope, watcherId: string, limit: number): RawBuilder<unknown> {
     return sql`
       delete from audience.signals s
-      where s.environment_id = ${environmentOf(scope)} and s.id = any(array(
-        select id from audience.signals where environment_id = ${environmentOf(scope)} and watcher_id = ${watcherId}
+      where s.environment_id = ${scope.environmentId} and s.id = any(array(
+        select id from audience.signals where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
         order by id limit ${limit} for update skip locked
       ))
       returning s.id, s.subscriber_id, s.data

@@ -8,12 +8,7 @@ import type { ProjectScope } from '#kernel';
  * average size.
  */
 export function environmentOf({ environmentId }: Pick<ProjectScope, 'environmentId'>): RawBuilder<number> {
-  return unestimated(environmentId, 'bigint');
-}
-
-/** A value that the planner must not know, for the same reason. */
-export function unestimated<Value>(value: Value, type: 'bigint' | 'uuid' | 'text'): RawBuilder<Value> {
-  return sql<Value>`(select ${value}::${sql.raw(type)})`;
+  return sql<number>`(select ${environmentId}::bigint)`;
 }
 
 /**

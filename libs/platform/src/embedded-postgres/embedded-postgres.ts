@@ -47,6 +47,7 @@ const EPHEMERAL_FLAGS = [
   'synchronous_commit=off',
   'full_page_writes=off',
   'max_connections=400',
+  'scram_iterations=1',
 ].flatMap((setting) => ['-c', setting]);
 
 /**

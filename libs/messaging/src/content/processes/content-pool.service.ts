@@ -15,7 +15,8 @@ export interface ProcessLimits {
 }
 
 const ENTRY = 'dist/libs/messaging/src/content/processes/content-process.js';
-const IDLE_MS = 10_000;
+/** Whoever writes looks again within a minute, and a start takes a second. */
+const IDLE_MS = 60_000;
 const WATCH_EVERY_MS = 200;
 /** Where the system does not tell what a process has taken. */
 const HUNG_AFTER_MS = 120_000;

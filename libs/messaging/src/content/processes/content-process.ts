@@ -1,3 +1,4 @@
+import { registerHooks } from 'node:module';
 import { constants, setPriority } from 'node:os';
 import { COMPILE_TASKS, type TaskInput, type TaskName, TASKS, type TaskValue } from './content-tasks.js';
 import { faultOf, type TaskFault } from './task-fault.js';
@@ -13,6 +14,11 @@ export type Done<Name extends TaskName> = { readonly cpuMs: number } & (
   | { readonly fault: TaskFault }
 );
 
+// MJML and juice read HTML with cheerio, which brings an HTTP client that it needs for addresses alone: a third of what all of
+// them take to load, and nothing that projects' content may have.
+registerHooks({
+  resolve: (specifier, context, next) => next(specifier === 'undici' ? 'node:url' : specifier, context),
+});
 // What a project's content is made into waits for what all projects need: the loops of the api and the worker.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 process.on('message', (task: Task<TaskName>) => void answer(task));
