@@ -21,6 +21,7 @@ import {
   loadConfig,
   PendingMigrationsError,
   PlatformModule,
+  type PlatformOptions,
   refuseUnfitDatabase,
   UnfitDatabaseError,
 } from '#platform';
@@ -49,15 +50,17 @@ export interface OperatorServices {
 class OperatorModule {}
 
 /**
- * Runs `work` with the services of the access and billing contexts, and of those in `more`. Throws an
+ * Runs `work` with the services of the access and billing contexts, and of those in `more`, which may need
+ * `entities` of messaging, which takes long to import: other commands do without. Throws an
  * `OperatorError` when the configuration is not valid or the database is not of this version.
  */
 export async function withServices<T>(
   env: Variables,
   work: (services: OperatorServices) => Promise<T>,
   more: readonly ContextModule[] = [],
+  entities: PlatformOptions['entities'] = [],
 ): Promise<T> {
-  const context = await start(env, more);
+  const context = await start(env, more, entities);
   try {
     await requireSchema(context.get(Database));
     return await work({
@@ -87,7 +90,11 @@ export function configuration(env: Variables): ReturnType<typeof loadConfig> {
   }
 }
 
-function start(env: Variables, more: readonly ContextModule[]): Promise<INestApplicationContext> {
+function start(
+  env: Variables,
+  more: readonly ContextModule[],
+  entities: PlatformOptions['entities'],
+): Promise<INestApplicationContext> {
   const config = configuration(env);
   const logger = pino({ level: 'warn' }, pino.destination(2));
   const platform = PlatformModule.register({
@@ -99,6 +106,7 @@ function start(env: Variables, more: readonly ContextModule[]): Promise<INestApp
       ...billingEntities,
       ...deliverabilityEntities,
       ...webhookEntities,
+      ...entities,
     ],
     applicationName: 'mailwright-cli',
     announcer: WebhookAnnouncer,

@@ -30,6 +30,7 @@ export {
   EXECUTION_STEP_STATUSES,
   ExecutionsQuery,
 } from './automations/runs/executions.query.js';
+export { AutomationEditor } from './automations/editing/automation-editor.service.js';
 export { AutomationsService } from './automations/editing/automations.service.js';
 export {
   Campaign,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import { Automation } from './automations/automation.js';
 import { Campaign } from './campaigns/campaign.js';
 import { MessagingFixture } from './messaging.fixture.js';
 import { ReportExport } from './reports/exports/report-export.js';
@@ -66,6 +67,26 @@ describe('What is written of messaging is read as it was', () => {
       updatedAt: LATER,
     });
     await expectKept(Campaign, written);
+  });
+
+  it('an automation, also after all that can be done with it', () => {
+    const database = messaging.get<Database>(Database);
+    return database.transaction(scope, async () => {
+      const identity = { id: newId(), environmentId: scope.environmentId, automationKey: 'APIT-1' };
+      const fields = { name: 'Welcome', description: null, triggerType: null, triggerTopicId: null };
+      const automation = new Automation(identity, fields, NOW);
+      await database.em.persist(automation).flush();
+      automation.describe({ description: 'Hello', triggerType: 'manual', triggerTopicId: newId() }, LATER);
+      automation.replaceContent({ nodes: '[{}]', edges: '[]', nodeCount: 1 }, LATER);
+      automation.activate(5_000_000_000, LATER);
+      automation.pause(LATER);
+      automation.archive(LATER);
+      automation.delete(0, LATER);
+      await database.em.flush();
+      database.em.clear();
+      expect(await database.em.find(Automation, {})).toEqual([automation]);
+      expect(automation.number).toBeGreaterThan(0);
+    });
   });
 
   it('a report in words', async () => {

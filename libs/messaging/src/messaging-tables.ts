@@ -1,13 +1,17 @@
 import type { Generated } from 'kysely';
 import type { BounceClass } from '#deliverability';
 import type { Tables } from '#platform';
+import { AutomationSchema } from './automations/automation.schema.js';
+import type { TriggerType } from './automations/automation.js';
+import type { StepStatus } from './automations/nodes/step.js';
+import type { RunStatus } from './automations/runs/step-batch.js';
 import { CampaignSchema } from './campaigns/campaign.schema.js';
 import type { DeliveryKind, DeliveryState, MailLinks } from './deliveries/delivery.js';
 import type { MailboxBehaviour } from './mailbox-simulator/mailbox-simulation.js';
 import { ReportExportSchema } from './reports/exports/report-export.schema.js';
 import { CampaignReportSchema } from './reports/writing/campaign-report.schema.js';
 
-export const messagingEntities = [CampaignReportSchema, CampaignSchema, ReportExportSchema];
+export const messagingEntities = [AutomationSchema, CampaignReportSchema, CampaignSchema, ReportExportSchema];
 
 interface AutomationCountersTable {
   readonly automationNumber: number;
@@ -37,7 +41,7 @@ interface AutomationRunsTable {
   readonly attempts: Generated<number>;
   readonly isWaiting: Generated<boolean>;
   readonly isCalling: Generated<boolean>;
-  readonly status: Generated<string>;
+  readonly status: Generated<RunStatus>;
 }
 
 interface AutomationSecretsTable {
@@ -52,7 +56,7 @@ interface AutomationStepsTable {
   readonly enteredOn: string;
   readonly position: number;
   readonly runId: string;
-  readonly status: string;
+  readonly status: StepStatus;
   readonly detail: string | null;
 }
 
@@ -61,35 +65,14 @@ interface AutomationVersionsTable {
   readonly environmentId: number;
   readonly automationId: string;
   readonly version: number;
-  readonly triggerType: string;
+  readonly triggerType: TriggerType;
   readonly triggerTopicId: string | null;
   readonly nodes: string;
   readonly edges: string;
-  readonly mailTopicIds: readonly string[];
+  readonly mailTopicIds: readonly (string | null)[];
   readonly topicIds: readonly string[];
   readonly segmentIds: readonly string[];
   readonly createdAt: Date;
-}
-
-interface AutomationsTable {
-  readonly id: string;
-  readonly number: Generated<number>;
-  readonly environmentId: number;
-  readonly automationKey: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly status: string;
-  readonly triggerType: string | null;
-  readonly triggerTopicId: string | null;
-  readonly nodes: string | null;
-  readonly edges: string | null;
-  readonly nodeCount: number | null;
-  readonly versionId: number | null;
-  readonly isRevised: Generated<boolean>;
-  readonly isClosing: Generated<boolean>;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-  readonly deletedAt: Date | null;
 }
 
 interface BreakdownsDueTable {
@@ -269,7 +252,6 @@ export type MessagingTables = Tables<'messaging', (typeof messagingEntities)[num
   'messaging.automation_secrets': AutomationSecretsTable;
   'messaging.automation_steps': AutomationStepsTable;
   'messaging.automation_versions': AutomationVersionsTable;
-  'messaging.automations': AutomationsTable;
   'messaging.breakdowns_due': BreakdownsDueTable;
   'messaging.campaign_breakdowns': CampaignBreakdownsTable;
   'messaging.campaign_counters': CampaignCountersTable;

@@ -45,14 +45,19 @@ export class SegmentsQuery {
     });
   }
 
-  /** Throws NotFoundError. */
-  get(scope: ProjectScope, idOrKey: string): Promise<SegmentView> {
+  /** Null when there is none. */
+  find(scope: ProjectScope, idOrKey: string): Promise<SegmentView | null> {
     return this.database.transaction(scope, async () => {
       const query = segmentOf(this.database.tables(), scope, idOrKey)?.select(COLUMNS);
-      const segment = await query?.executeTakeFirst();
-      if (segment === undefined) throw new NotFoundError();
-      return segment;
+      return (await query?.executeTakeFirst()) ?? null;
     });
+  }
+
+  /** Throws NotFoundError. */
+  async get(scope: ProjectScope, idOrKey: string): Promise<SegmentView> {
+    const segment = await this.find(scope, idOrKey);
+    if (segment === null) throw new NotFoundError();
+    return segment;
   }
 
   /** Those of the ids that are segments of this project, in no order. */

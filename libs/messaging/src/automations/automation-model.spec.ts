@@ -178,7 +178,7 @@ describe('any automation', () => {
   };
 
   async function interrupted(id: string, day: Day, plain: PlainReading, around: Surroundings): Promise<void> {
-    const { automations, scope } = fixture;
+    const { automations, editor, scope } = fixture;
     if (day.interruption === 'kill') await worker.dies(work, day.death);
     await settle(id);
     if (day.interruption !== 'pause' && day.interruption !== 'revision') return;
@@ -186,7 +186,7 @@ describe('any automation', () => {
     const before = await fixture.executions(id);
     if (day.interruption === 'revision') {
       plain.model = modelChain('r', plain.model.reEntry, 'mail', 'wait');
-      await automations.replaceContent(scope, id, contentOf(plain.model, around));
+      await editor.replaceContent(scope, id, contentOf(plain.model, around));
     }
     nextDay();
     await work();

@@ -1,7 +1,7 @@
 import { DomainError } from '#kernel';
-import { ALLOWED_STATUSES, type AutomationStatus } from './automation-status.js';
+import { ALLOWED_STATUSES, type AutomationStatus } from './automation.js';
 
-/** One thing that an automation lacks before it can run. */
+/** A fault that keeps an automation from being activated. */
 export interface AutomationCheck {
   /** `trigger`, `graph`, or the type of the step. */
   readonly code: string;
@@ -12,7 +12,7 @@ export interface AutomationCheck {
   readonly message: string;
 }
 
-/** It cannot be activated; `checks` tells all that is missing or wrong. */
+/** It cannot be activated; `checks` names all that is missing or wrong. */
 export class IncompleteAutomationError extends DomainError {
   override readonly code = 'invalid-state';
 
@@ -30,11 +30,11 @@ export class IncompleteAutomationError extends DomainError {
   }
 }
 
-/** The person is in it, or was, and the rule of re-entry lets nobody in twice. */
+/** The subscriber has a run in it that its `reEntry` does not allow another one beside. */
 export class AlreadyInsideError extends DomainError {
   override readonly code = 'already-exists';
 
   constructor() {
-    super('The subscriber is or was in this automation, whose trigger does not let them in again.');
+    super('The subscriber is or was in this automation, and its reEntry does not let them in again.');
   }
 }

@@ -1,89 +1,72 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type RawBuilder, sql } from 'kysely';
-import { isUuid, newId, NotFoundError, type ProjectScope } from '#kernel';
+import { type Kysely, sql } from 'kysely';
+import { Clock, isUuid, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { Automation, type AutomationFields, type AutomationState, isAutomationKey } from './automation.js';
+import type { MessagingTables } from '../messaging-tables.js';
+import { Automation, type AutomationFields, isAutomationKey } from './automation.js';
 
-/** The columns of an `AutomationState`, of a table called `a`. */
-export const automationColumns = sql`a.id, a.number, a.automation_key as "automationKey", a.name, a.description, a.status,
-  a.trigger_type as "triggerType", a.trigger_topic_id as "triggerTopicId", a.nodes, a.edges, a.node_count as "nodeCount",
-  a.version_id as "versionId", a.is_revised as "isRevised", a.is_closing as "isClosing", a.created_at as "createdAt",
-  a.updated_at as "updatedAt"`;
-
-/** The one automation of this id or key, of a table called `a`; null when none can be meant. */
-export function isAutomation(idOrKey: string): RawBuilder<unknown> | null {
-  if (isUuid(idOrKey)) return sql`a.id = ${idOrKey}::uuid and a.deleted_at is null`;
-  return isAutomationKey(idOrKey) ? sql`a.automation_key = ${idOrKey} and a.deleted_at is null` : null;
+/** Those that were not deleted. */
+export function automationsOf(tables: Kysely<MessagingTables>, { environmentId }: ProjectScope) {
+  return tables
+    .selectFrom('messaging.automations')
+    .where('environmentId', '=', environmentId)
+    .where('deletedAt', 'is', null);
 }
 
-/** The automations of a project, to change them. */
+/** The one of this id or key; null for what can be neither. */
+export function automationOf(tables: Kysely<MessagingTables>, scope: ProjectScope, idOrKey: string) {
+  const isId = isUuid(idOrKey);
+  if (!isId && !isAutomationKey(idOrKey)) return null;
+  return automationsOf(tables, scope).where(isId ? 'id' : 'automationKey', '=', idOrKey);
+}
+
+/** Adds, changes and removes the automations of a project. */
 @Injectable()
 export class AutomationRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
 
-  /** A new DRAFT; resolves to its id. */
-  async add(scope: ProjectScope, fields: AutomationFields, at: Date): Promise<string> {
-    const id = newId();
-    await this.database.transaction(scope, ({ db }) =>
-      sql`
-        insert into messaging.automations (id, environment_id, automation_key, name, description, status, trigger_type,
-          trigger_topic_id, created_at, updated_at)
-        values (${id}, ${scope.environmentId}, access.next_key('automation'), ${fields.name}, ${fields.description}, 'DRAFT',
-          ${fields.triggerType}, ${fields.triggerTopicId}, ${at}, ${at})
-      `.execute(db),
-    );
-    return id;
-  }
-
-  /** The automation as it stands; null when it is gone. */
-  find(scope: ProjectScope, id: string): Promise<AutomationState | null> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<AutomationState>`
-        select ${automationColumns} from messaging.automations a
-        where a.environment_id = ${scope.environmentId} and a.id = ${id} and a.deleted_at is null
-      `.execute(db);
-      return rows[0] ?? null;
+  /** Adds a DRAFT. */
+  add(scope: ProjectScope, fields: AutomationFields): Promise<Automation> {
+    return this.database.transaction(scope, async () => {
+      const { rows } = await sql<{ key: string }>`select access.next_key('automation') as key`.execute(
+        this.database.tables(),
+      );
+      const identity = { id: newId(), environmentId: scope.environmentId, automationKey: rows[0]!.key };
+      const automation = new Automation(identity, fields, this.clock.now());
+      await this.database.em.persist(automation).flush();
+      return automation;
     });
   }
 
-  /** The automation, kept from others until the transaction ends, or `NotFoundError`. */
-  async lock(scope: ProjectScope, idOrKey: string): Promise<Automation> {
-    const isWanted = isAutomation(idOrKey);
-    if (isWanted === null) throw new NotFoundError();
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<AutomationState>`
-        select ${automationColumns} from messaging.automations a
-        where a.environment_id = ${scope.environmentId} and ${isWanted} for no key update
-      `.execute(db);
-      if (rows[0] === undefined) throw new NotFoundError();
-      return new Automation(rows[0]);
+  /** Locks the automation, runs `change` on it and writes what that changed. Throws `NotFoundError`. */
+  change(
+    scope: ProjectScope,
+    idOrKey: string,
+    change: (automation: Automation, now: Date) => unknown,
+  ): Promise<Automation> {
+    return this.database.transaction(scope, async () => {
+      const automation = await this.#lock(scope, idOrKey);
+      await change(automation, this.clock.now());
+      await this.database.em.flush();
+      return automation;
     });
   }
 
-  save(scope: ProjectScope, { state }: Automation): Promise<unknown> {
-    return this.database.transaction(scope, ({ db }) =>
-      sql`
-        update messaging.automations set name = ${state.name}, description = ${state.description}, status = ${state.status},
-          trigger_type = ${state.triggerType}, trigger_topic_id = ${state.triggerTopicId}, nodes = ${state.nodes},
-          edges = ${state.edges}, node_count = ${state.nodeCount}, version_id = ${state.versionId},
-          is_revised = ${state.isRevised}, is_closing = ${state.isClosing}, updated_at = ${state.updatedAt}
-        where environment_id = ${scope.environmentId} and id = ${state.id}
-      `.execute(db),
-    );
+  /** Deletes the row of one that nobody ever entered. Others keep theirs: the links of their mails must go on working. */
+  removeUnused(automation: Automation): void {
+    if (automation.versionId === null) this.database.em.remove(automation);
   }
 
-  /** One that people went through stays as a row that nobody sees: the links of its mails must go on working. */
-  remove(scope: ProjectScope, { state }: Automation, at: Date): Promise<unknown> {
-    const { environmentId } = scope;
-    return this.database.transaction(scope, ({ db }) =>
-      state.versionId === null
-        ? sql`delete from messaging.automations where environment_id = ${environmentId} and id = ${state.id}`.execute(
-            db,
-          )
-        : sql`
-            update messaging.automations set deleted_at = ${at}, status = 'ARCHIVED'
-            where environment_id = ${environmentId} and id = ${state.id}
-          `.execute(db),
-    );
+  /** Versions and runs may refer to it meanwhile: the unit of work knows no such lock. */
+  async #lock(scope: ProjectScope, idOrKey: string): Promise<Automation> {
+    const row = await automationOf(this.database.tables(), scope, idOrKey)
+      ?.selectAll()
+      .forNoKeyUpdate()
+      .executeTakeFirst();
+    if (row === undefined) throw new NotFoundError();
+    return this.database.em.map(Automation, row, { mapped: true });
   }
 }

@@ -1,51 +1,46 @@
 import { InvalidStateError } from '#kernel';
-import {
-  ALLOWED_STATUSES,
-  AUTOMATION_ACTIONS,
-  type AutomationAction,
-  type AutomationStatus,
-  type TriggerType,
-} from './automation-status.js';
 
-export {
-  AUTOMATION_STATUSES,
-  type AutomationStatus,
-  TRIGGER_TYPES,
-  type TriggerType,
-} from './automation-status.js';
+export const AUTOMATION_STATUSES = ['DRAFT', 'ACTIVE', 'PAUSED', 'ARCHIVED'] as const;
+export type AutomationStatus = (typeof AUTOMATION_STATUSES)[number];
 
-/** What its author says of an automation beside its steps. */
+export const TRIGGER_TYPES = [
+  'subscriber_joins_list',
+  'segment_entered',
+  'segment_left',
+  'custom_event',
+  'manual',
+] as const;
+export type TriggerType = (typeof TRIGGER_TYPES)[number];
+
+/** What can be done with an automation, and what the error says where it is not allowed. */
+const AUTOMATION_ACTIONS = {
+  activate: 'cannot be activated',
+  pause: 'cannot be paused',
+  archive: 'cannot be archived',
+  changeContent: 'cannot have its steps replaced',
+  changeTrigger: 'cannot have its trigger changed',
+  delete: 'cannot be deleted',
+  enter: 'cannot be entered',
+} as const;
+type AutomationAction = keyof typeof AUTOMATION_ACTIONS;
+
+/** The statuses in which each is allowed. */
+export const ALLOWED_STATUSES: Readonly<Record<AutomationAction, readonly AutomationStatus[]>> = {
+  activate: ['DRAFT', 'PAUSED'],
+  pause: ['ACTIVE'],
+  archive: ['DRAFT', 'PAUSED'],
+  changeContent: ['DRAFT', 'PAUSED'],
+  changeTrigger: ['DRAFT', 'PAUSED'],
+  delete: ['DRAFT', 'PAUSED', 'ARCHIVED'],
+  enter: ['ACTIVE'],
+};
+
+/** What the author sets beside the steps. */
 export interface AutomationFields {
   readonly name: string;
   readonly description: string | null;
   readonly triggerType: TriggerType | null;
   readonly triggerTopicId: string | null;
-}
-
-/** The steps and the ways between them, as JSON. */
-export interface AutomationContent {
-  readonly nodes: string | null;
-  readonly edges: string | null;
-  readonly nodeCount: number;
-}
-
-/** All of an automation that is written down in its own row. */
-export interface AutomationState extends AutomationFields {
-  readonly id: string;
-  readonly number: number;
-  readonly automationKey: string;
-  readonly status: AutomationStatus;
-  readonly nodes: string | null;
-  readonly edges: string | null;
-  readonly nodeCount: number | null;
-  /** What people enter; null before the first activation. */
-  readonly versionId: number | null;
-  /** Its author has changed what the version says. */
-  readonly isRevised: boolean;
-  /** Archived, and the people inside are still to be sent off. */
-  readonly isClosing: boolean;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
 }
 
 const AUTOMATION_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
@@ -55,74 +50,104 @@ export function isAutomationKey(text: string): boolean {
   return AUTOMATION_KEY.test(text);
 }
 
-/** What happens to people after something happened to them: written, activated, paused, archived. */
-export class Automation {
-  #state: AutomationState;
+/** Throws `InvalidStateError` unless the action is allowed in this status. */
+export function refuseUnlessAllowed(action: AutomationAction, status: AutomationStatus): void {
+  const allowed = ALLOWED_STATUSES[action];
+  if (allowed.includes(status)) return;
+  const message = `The automation ${AUTOMATION_ACTIONS[action]} while it is ${status}.`;
+  throw new InvalidStateError(message, status, allowed);
+}
 
-  constructor(state: AutomationState) {
-    this.#state = state;
+/** Steps that people take after something happened to them. Its author edits it, activates it and archives it. */
+export class Automation implements AutomationFields {
+  readonly id: string;
+  readonly number!: number;
+  readonly environmentId: number;
+  readonly automationKey: string;
+  name: string;
+  description: string | null;
+  status: AutomationStatus = 'DRAFT';
+  triggerType: TriggerType | null;
+  triggerTopicId: string | null;
+  /** The steps and the edges between them, as JSON. */
+  nodes: string | null = null;
+  edges: string | null = null;
+  nodeCount: number | null = null;
+  /** The version that people enter; null before the first activation. */
+  versionId: number | null = null;
+  /** The author has changed it since that version. */
+  isRevised = true;
+  /** It is archived, and its active runs are still to be ended. */
+  isClosing = false;
+  readonly createdAt: Date;
+  updatedAt: Date;
+  /** From then on the API does not show it. */
+  deletedAt: Date | null = null;
+
+  constructor(
+    { id, environmentId, automationKey }: Pick<Automation, 'id' | 'environmentId' | 'automationKey'>,
+    fields: AutomationFields,
+    now: Date,
+  ) {
+    this.id = id;
+    this.environmentId = environmentId;
+    this.automationKey = automationKey;
+    this.name = fields.name;
+    this.description = fields.description;
+    this.triggerType = fields.triggerType;
+    this.triggerTopicId = fields.triggerTopicId;
+    this.createdAt = now;
+    this.updatedAt = now;
   }
 
-  get state(): AutomationState {
-    return this.#state;
-  }
-
-  /** Throws `InvalidStateError` unless the automation's state allows it. */
-  refuseUnlessAllowed(action: AutomationAction): void {
-    const { status } = this.#state;
-    const allowed = ALLOWED_STATUSES[action];
-    if (allowed.includes(status)) return;
-    const message = `The automation ${AUTOMATION_ACTIONS[action]} while it is ${status}.`;
-    throw new InvalidStateError(message, status, allowed);
-  }
-
-  /** Takes changes over; another trigger only while it does not run. */
+  /** Changes the fields that are given. Throws `InvalidStateError` for another trigger while it is ACTIVE. */
   describe(changes: Partial<AutomationFields>, now: Date): void {
-    const { triggerType, triggerTopicId } = this.#state;
-    const next = { ...this.#state, ...changes };
-    const isOther = next.triggerType !== triggerType || next.triggerTopicId !== triggerTopicId;
-    if (isOther) this.refuseUnlessAllowed('changeTrigger');
+    const { triggerType = this.triggerType, triggerTopicId = this.triggerTopicId } = changes;
+    const isOther = triggerType !== this.triggerType || triggerTopicId !== this.triggerTopicId;
+    if (isOther) refuseUnlessAllowed('changeTrigger', this.status);
     if (Object.keys(changes).length === 0) return;
-    this.#state = { ...next, isRevised: next.isRevised || isOther, updatedAt: now };
+    Object.assign(this, changes, { isRevised: this.isRevised || isOther, updatedAt: now });
   }
 
-  /** Other steps. People inside go on in those that they began with. */
-  replaceContent(content: AutomationContent, now: Date): void {
-    this.refuseUnlessAllowed('changeContent');
-    const { nodes, edges } = this.#state;
-    const isOther = content.nodes !== nodes || content.edges !== edges;
-    this.#state = {
-      ...this.#state,
-      ...content,
-      isRevised: this.#state.isRevised || isOther,
-      updatedAt: now,
-    };
+  /** Replaces the steps. Active runs go on in the version that they entered. Throws `InvalidStateError`. */
+  replaceContent(content: Pick<Automation, 'nodes' | 'edges' | 'nodeCount'>, now: Date): void {
+    refuseUnlessAllowed('changeContent', this.status);
+    const isOther = content.nodes !== this.nodes || content.edges !== this.edges;
+    Object.assign(this, content, { isRevised: this.isRevised || isOther, updatedAt: now });
   }
 
-  /** People come in from now on, into this version; those inside go on. */
+  /** People enter this version from now on, and active runs go on. Throws `InvalidStateError`. */
   activate(versionId: number, now: Date): void {
-    this.refuseUnlessAllowed('activate');
-    this.#state = { ...this.#state, status: 'ACTIVE', versionId, isRevised: false, updatedAt: now };
+    this.become('ACTIVE', 'activate', now);
+    this.versionId = versionId;
+    this.isRevised = false;
   }
 
-  /** Nobody comes in, and people inside stay where they are. */
+  /** Nobody enters, and active runs stay at their step. Throws `InvalidStateError`. */
   pause(now: Date): void {
-    this.refuseUnlessAllowed('pause');
-    this.#state = { ...this.#state, status: 'PAUSED', updatedAt: now };
+    this.become('PAUSED', 'pause', now);
   }
 
-  /** For good: people inside are sent off. */
+  /** Active runs are to be ended; it is never activated again. Throws `InvalidStateError`. */
   archive(now: Date): void {
-    this.refuseUnlessAllowed('archive');
-    this.#state = { ...this.#state, status: 'ARCHIVED', isClosing: true, updatedAt: now };
+    this.become('ARCHIVED', 'archive', now);
+    this.isClosing = true;
   }
 
-  /** Throws `InvalidStateError` while it runs, or anybody is inside. */
-  refuseUnlessDeletable(peopleInside: number): void {
-    this.refuseUnlessAllowed('delete');
-    if (peopleInside === 0) return;
-    const { status } = this.#state;
-    const message = `The automation cannot be deleted while ${peopleInside === 1 ? 'somebody is' : `${peopleInside} people are`} inside.`;
-    throw new InvalidStateError(message, status, ['DRAFT', 'ARCHIVED']);
+  /** Throws `InvalidStateError` while it is ACTIVE or has active runs. */
+  delete(activeRuns: number, now: Date): void {
+    refuseUnlessAllowed('delete', this.status);
+    if (activeRuns > 0) {
+      const message = `The automation cannot be deleted while ${activeRuns === 1 ? 'a run is' : `${activeRuns} runs are`} active.`;
+      throw new InvalidStateError(message, this.status, ['DRAFT', 'ARCHIVED']);
+    }
+    this.status = 'ARCHIVED';
+    this.deletedAt = now;
+  }
+
+  private become(status: AutomationStatus, action: AutomationAction, now: Date): void {
+    refuseUnlessAllowed(action, this.status);
+    this.status = status;
+    this.updatedAt = now;
   }
 }

@@ -7,6 +7,7 @@ import { MessagingFixture } from '../messaging.fixture.js';
 import type { AutomationFields } from './automation.js';
 import type { AutomationView } from './automations.query.js';
 import { AutomationsQuery } from './automations.query.js';
+import { AutomationEditor } from './editing/automation-editor.service.js';
 import { AutomationsService } from './editing/automations.service.js';
 import { type Execution, ExecutionsQuery } from './runs/executions.query.js';
 import { AutomationEntries } from './runs/automation-entries.service.js';
@@ -87,6 +88,10 @@ export class AutomationsFixture {
     return this.messaging.close();
   }
 
+  get editor(): AutomationEditor {
+    return this.messaging.get(AutomationEditor);
+  }
+
   get automations(): AutomationsService {
     return this.messaging.get(AutomationsService);
   }
@@ -96,14 +101,14 @@ export class AutomationsFixture {
     content: { readonly nodes: string; readonly edges: string },
     fields: Partial<AutomationFields> = {},
   ): Promise<string> {
-    const { id } = await this.automations.create(this.scope, {
+    const { id } = await this.editor.create(this.scope, {
       name: 'Welcome',
       description: null,
       triggerType: 'manual',
       triggerTopicId: this.topic.id,
       ...fields,
     });
-    await this.automations.replaceContent(this.scope, id, content);
+    await this.editor.replaceContent(this.scope, id, content);
     await this.automations.activate(this.scope, id);
     return id;
   }

@@ -11,7 +11,8 @@ import { AutomationRepository } from './automation.repository.js';
 import { AutomationsQuery } from './automations.query.js';
 import { AutomationsService } from './editing/automations.service.js';
 import { AutomationUsageQuery } from './editing/automation-usage.query.js';
-import { AutomationVersions } from './editing/automation-versions.query.js';
+import { AutomationEditor } from './editing/automation-editor.service.js';
+import { AutomationPreparation } from './editing/automation-preparation.service.js';
 import { ExecutionsQuery } from './runs/executions.query.js';
 import { MailChecks } from './editing/mail-checks.service.js';
 import { EmailStep } from './nodes/email-step.service.js';
@@ -28,9 +29,9 @@ import { AutomationWork } from './runs/automation-work.service.js';
 import { ClosedAutomations } from './runs/closed-automations.service.js';
 import { PacedSteps } from './runs/paced-steps.service.js';
 import { PoisonedRuns } from './runs/poisoned-runs.service.js';
-import { RunsQuery } from './runs/runs.query.js';
+import { RunRepository } from './runs/run.repository.js';
 import { StepBatches } from './runs/step-batches.service.js';
-import { TriggerSegments } from './editing/trigger-segments.service.js';
+import { TemplateNeeds } from './templates/template-needs.service.js';
 import { VersionPlans } from './runs/version-plans.service.js';
 import { WaitingWork } from './runs/waiting-work.query.js';
 import { AutomationSecretsModule } from './webhooks/automation-secrets.module.js';
@@ -39,28 +40,30 @@ import { WebhookCalls } from './webhooks/webhook-calls.service.js';
 import { WebhookClient } from './webhooks/webhook-client.service.js';
 import { WebhookHosts } from './editing/webhook-hosts.service.js';
 
-/** What both edges use: writing automations, letting people in, seeing how they went. */
+/** For API and worker: editing automations, letting subscribers in, reading their runs. */
 @Module({
   imports: [AccessModule, AudienceModule, BillingModule, ContentProcessesModule, SendersModule],
   providers: [
     AutomationChecks,
+    AutomationEditor,
     AutomationEntries,
     AutomationInstaller,
     AutomationLifecycle,
     AutomationPlan,
+    AutomationPreparation,
     AutomationRepository,
     AutomationsCheckQuery,
     AutomationsQuery,
     AutomationsService,
     AutomationUsageQuery,
-    AutomationVersions,
     ExecutionsQuery,
     MailChecks,
-    TriggerSegments,
+    TemplateNeeds,
     VersionPlans,
     WebhookHosts,
   ],
   exports: [
+    AutomationEditor,
     AutomationEntries,
     AutomationInstaller,
     AutomationsCheckQuery,
@@ -72,7 +75,7 @@ import { WebhookHosts } from './editing/webhook-hosts.service.js';
 })
 export class AutomationsModule {}
 
-/** What only the worker has: taking people's steps. */
+/** For the worker only: running automations. */
 @Module({
   imports: [
     AccessModule,
@@ -92,7 +95,7 @@ export class AutomationsModule {}
     PacedSteps,
     PoisonedRuns,
     RuleSteps,
-    RunsQuery,
+    RunRepository,
     SegmentStep,
     StepTakers,
     TopicStep,

@@ -47,7 +47,7 @@ export class MailErasureService {
       update messaging.delivery_events set subscriber_id = null
       where environment_id = ${environmentId} and subscriber_id = ${subscriberId}
     `.execute(tables);
-    await eraseRuns(tables, scope, subscriberId, now);
+    await eraseRuns(this.database, scope, subscriberId, now);
     await wakeSenders(this.database);
   }
 

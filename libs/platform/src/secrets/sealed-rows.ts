@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { RawBuilder } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Database, type Sql } from '../database/database.js';
+import { Database } from '../database/database.js';
 import { SecretBox, type SecretContext } from './secret-box.js';
 import { SealedSecrets } from './sealed-secrets.js';
 
@@ -17,7 +17,7 @@ export interface SealedRow<Key> {
 @Injectable()
 export abstract class SealedRows<Key extends number | string> extends SealedSecrets {
   constructor(
-    @Inject(Database) private readonly database: Database,
+    @Inject(Database) protected readonly database: Database,
     @Inject(SecretBox) private readonly box: SecretBox,
   ) {
     super();
@@ -33,15 +33,17 @@ export abstract class SealedRows<Key extends number | string> extends SealedSecr
   protected abstract rewrite(key: Key, boxes: readonly (string | null)[]): RawBuilder<unknown>;
 
   override sealAnew(limit: number): Promise<number> {
-    return this.database.system(({ db }) => this.sealAnewIn(db, limit));
+    return this.database.system(() => this.sealAnewIn(limit));
   }
 
-  protected async sealAnewIn(db: Sql, limit: number): Promise<number> {
-    const { rows } = await this.sealedOtherwise(this.box.currentPrefix, limit).execute(db);
+  protected async sealAnewIn(limit: number): Promise<number> {
+    const { rows } = await this.sealedOtherwise(this.box.currentPrefix, limit).execute(
+      this.database.tables(),
+    );
     for (const { key, boxes, ...owner } of rows) {
       const context = this.contextOf(owner);
       const anew = boxes.map((box) => box && this.box.seal(this.box.open(box, context), context));
-      await this.rewrite(key, anew).execute(db);
+      await this.rewrite(key, anew).execute(this.database.tables());
     }
     return rows.length;
   }

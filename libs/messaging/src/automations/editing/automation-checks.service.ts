@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type NamedTopic, SegmentsQuery, type SegmentView, SubscriberRules, TopicsQuery } from '#audience';
-import { NotFoundError, type ProjectScope } from '#kernel';
-import type { AutomationState } from '../automation.js';
+import type { ProjectScope } from '#kernel';
+import type { Automation } from '../automation.js';
 import type { AutomationCheck } from '../automation.errors.js';
 import { type AutomationGraph, type AutomationNode, isOf, type NodeOf } from '../graph/automation-graph.js';
 import { GraphFaults } from '../graph/graph-faults.js';
@@ -12,9 +12,9 @@ import { namedIn, readConfig } from '../graph/node-config.js';
 import { MailChecks, type MailRules } from './mail-checks.service.js';
 import { WebhookHosts } from './webhook-hosts.service.js';
 
-/** What an automation needs, found to be there. */
+/** What an automation refers to, as it was found. */
 export interface ResolvedAutomation {
-  /** By the place of the node: the topic that its mail is for; null where it sends none. */
+  /** By the place of the node: the topic of its mail; null where it sends none. */
   readonly mailTopicIds: readonly (string | null)[];
   readonly topicIds: readonly string[];
   readonly segmentIds: readonly string[];
@@ -22,17 +22,17 @@ export interface ResolvedAutomation {
   readonly triggerSegmentId: string | null;
 }
 
-/** One look at an automation: what it names, as it is found, and what is wrong. */
+/** A check under way: what it found, and the faults. */
 interface Judgement {
   readonly scope: ProjectScope;
-  readonly state: AutomationState;
+  readonly automation: Automation;
   readonly faults: GraphFaults;
   readonly mailRules: MailRules;
   readonly topicIds: Set<string>;
   readonly segmentIds: Set<string>;
 }
 
-/** Whether an automation can run: all at once, before anybody is let in. */
+/** Checks whether an automation can be activated; collects all faults. */
 @Injectable()
 export class AutomationChecks {
   constructor(
@@ -43,34 +43,19 @@ export class AutomationChecks {
     @Inject(WebhookHosts) private readonly hosts: WebhookHosts,
   ) {}
 
-  /** Has its content looked at, so that who judges it with the automation locked need not wait for it. */
-  async prepare(
-    scope: ProjectScope,
-    { nodes, edges }: Pick<AutomationState, 'nodes' | 'edges'>,
-  ): Promise<void> {
-    const { graph } = readGraph({ nodes: nodes ?? '[]', edges: edges ?? '[]' });
-    if (graph === undefined) return;
-    const rules = await this.mails.rules(scope);
-    for (const node of graph.nodes) {
-      const { mail, body } = namedIn(node);
-      if (isOf(node, 'email') && mail !== null) await this.mails.faults(scope, mail, rules);
-      if (isOf(node, 'webhook')) await this.mails.bodyFaults(scope, body, rules);
-    }
-  }
-
-  /** In the transaction that activates it: the topics that it needs are held until then. */
+  /** In the transaction that activates it: until it ends, the topics that it refers to cannot be deleted. */
   async judge(
     scope: ProjectScope,
-    state: AutomationState,
+    automation: Automation,
   ): Promise<{ readonly resolved: ResolvedAutomation } | { readonly checks: readonly AutomationCheck[] }> {
     const faults = new GraphFaults();
-    if (state.nodes === null) faults.add('nodes', 'is required');
-    const { graph, errors } = readGraph({ nodes: state.nodes ?? '[]', edges: state.edges ?? '[]' });
+    if (automation.nodes === null) faults.add('nodes', 'is required');
+    const { graph, errors } = readGraph(automation);
     if (errors !== undefined) return { checks: checksOf(errors, null) };
     const mailRules = await this.mails.rules(scope);
     const judgement = {
       scope,
-      state,
+      automation,
       faults,
       mailRules,
       topicIds: new Set<string>(),
@@ -83,8 +68,8 @@ export class AutomationChecks {
   }
 
   async #resolve(judgement: Judgement, graph: AutomationGraph): Promise<ResolvedAutomation> {
-    const { faults, state, topicIds, segmentIds } = judgement;
-    const { triggerType, triggerTopicId } = state;
+    const { faults, automation, topicIds, segmentIds } = judgement;
+    const { triggerType, triggerTopicId } = automation;
     if (triggerType === null) faults.add('triggerType', 'is required');
     if (triggerType === 'subscriber_joins_list' && triggerTopicId === null)
       faults.add('triggerTopicId', 'is required for subscriber_joins_list');
@@ -104,30 +89,33 @@ export class AutomationChecks {
   }
 
   async #judgeTrigger(judgement: Judgement, node: NodeOf<'trigger'>, path: string) {
-    const { faults, state } = judgement;
+    const {
+      faults,
+      automation: { triggerType },
+    } = judgement;
     const config = readConfig(node, path, faults);
-    const isBySegment = state.triggerType === 'segment_entered' || state.triggerType === 'segment_left';
+    const isBySegment = triggerType === 'segment_entered' || triggerType === 'segment_left';
     const { segmentKey, eventName } = namedIn(node);
     if (isBySegment && segmentKey === null)
-      faults.add(`${path}.segmentKey`, `is required for ${state.triggerType}`);
-    if (state.triggerType === 'custom_event' && eventName === null)
+      faults.add(`${path}.segmentKey`, `is required for ${triggerType}`);
+    if (triggerType === 'custom_event' && eventName === null)
       faults.add(`${path}.eventName`, 'is required for custom_event');
     const segment =
       segmentKey === null ? null : await this.#segment(judgement, segmentKey, `${path}.segmentKey`);
     return { eventName: config?.eventName ?? null, triggerSegmentId: segment?.id ?? null };
   }
 
-  /** The topic of the mail; null with a fault. */
+  /** The topic of the mail; null when there is a fault. */
   async #judgeMail(judgement: Judgement, node: NodeOf<'email'>, path: string): Promise<string | null> {
-    const { scope, faults, state, mailRules } = judgement;
+    const { scope, faults, automation, mailRules } = judgement;
     readConfig(node, path, faults);
     const { mail, topicKey } = namedIn(node);
     const inMail = mail === null ? {} : await this.mails.faults(scope, mail, mailRules);
     for (const [inner, fault] of Object.entries(inMail)) faults.add(`${path}.${inner}`, fault);
     if (topicKey !== null) return (await this.#topic(judgement, topicKey, `${path}.topicKey`))?.id ?? null;
-    if (state.triggerTopicId === null)
+    if (automation.triggerTopicId === null)
       return faults.add(`${path}.topicKey`, 'is required where the automation has no triggerTopicId');
-    return state.triggerTopicId;
+    return automation.triggerTopicId;
   }
 
   async #judgeNode(judgement: Judgement, node: AutomationNode, path: string): Promise<void> {
@@ -178,13 +166,9 @@ export class AutomationChecks {
     key: string,
     path: string,
   ): Promise<SegmentView | null> {
-    try {
-      const segment = await this.segments.get(scope, key);
-      segmentIds.add(segment.id);
-      return segment.status === 'ACTIVE' ? segment : faults.add(path, 'is not an active segment');
-    } catch (error) {
-      if (error instanceof NotFoundError) return faults.add(path, 'is not a known segment');
-      throw error;
-    }
+    const segment = await this.segments.find(scope, key);
+    if (segment === null) return faults.add(path, 'is not a known segment');
+    segmentIds.add(segment.id);
+    return segment.status === 'ACTIVE' ? segment : faults.add(path, 'is not an active segment');
   }
 }

@@ -17,14 +17,14 @@ describe('an automation that cannot be activated', () => {
     content: { readonly nodes: string; readonly edges: string } | null,
     fields: Partial<AutomationFields> = {},
   ): Promise<Readonly<Record<string, string>>> {
-    const { id } = await fixture.automations.create(fixture.scope, {
+    const { id } = await fixture.editor.create(fixture.scope, {
       name: 'Welcome',
       description: null,
       triggerType: 'manual',
       triggerTopicId: fixture.topic.id,
       ...fields,
     });
-    if (content !== null) await fixture.automations.replaceContent(fixture.scope, id, content);
+    if (content !== null) await fixture.editor.replaceContent(fixture.scope, id, content);
     try {
       await fixture.automations.activate(fixture.scope, id);
       return {};
@@ -151,6 +151,16 @@ describe('an active automation', () => {
     fixture = await AutomationsFixture.open();
   });
   afterAll(() => fixture?.close());
+
+  it('needs no edges when its trigger is its only step', async () => {
+    const fields = { name: 'Alone', description: null, triggerType: 'manual', triggerTopicId: null } as const;
+    const { id } = await fixture.editor.create(fixture.scope, fields);
+    await fixture.editor.replaceContent(fixture.scope, id, { nodes: JSON.stringify([trigger()]) });
+    expect(await fixture.automations.activate(fixture.scope, id)).toMatchObject({
+      status: 'ACTIVE',
+      edges: null,
+    });
+  });
 
   it('keeps the topics that its rules ask for from being deleted', async () => {
     const { scope } = fixture;

@@ -1,75 +1,105 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type AwaitedTrigger, Triggers } from '#audience';
-import { Clock, InvalidStateError, type ProjectScope } from '#kernel';
+import { InvalidStateError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import type { Automation, AutomationState, AutomationStatus } from '../automation.js';
+import type { MessagingTables } from '../../messaging-tables.js';
+import { type Automation, type AutomationStatus, refuseUnlessAllowed } from '../automation.js';
 import { AutomationChecks, type ResolvedAutomation } from './automation-checks.service.js';
 import { IncompleteAutomationError } from '../automation.errors.js';
 import { AutomationPlan } from './automation-plan.service.js';
-import { AutomationVersions } from './automation-versions.query.js';
 import { stopSteps } from '../runs/run-locks.query.js';
 import { wakeRunners } from '../runs/runs.channel.js';
 
-/** Takes a locked automation from one status to another, with all that follows from it. */
+/** Changes the status of a locked automation in the open transaction, with all that follows from it. */
 @Injectable()
 export class AutomationLifecycle {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(AutomationChecks) private readonly checks: AutomationChecks,
     @Inject(AutomationPlan) private readonly plan: AutomationPlan,
-    @Inject(AutomationVersions) private readonly versions: AutomationVersions,
     @Inject(Triggers) private readonly triggers: Triggers,
-    @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Throws DomainValidationError, InvalidStateError, IncompleteAutomationError. Nothing happens when it has that status. */
-  async become(scope: ProjectScope, automation: Automation, status: AutomationStatus): Promise<void> {
-    const { status: current } = automation.state;
-    if (status === current) return;
-    if (status === 'ACTIVE') await this.activate(scope, automation);
-    else if (status === 'PAUSED') await this.pause(scope, automation);
-    else if (status === 'ARCHIVED') await this.#archive(scope, automation);
-    else throw new InvalidStateError('An automation never becomes a DRAFT again.', current, ['DRAFT']);
+  /** Throws DomainValidationError, InvalidStateError, IncompleteAutomationError. Does nothing when it has that status. */
+  async become(
+    scope: ProjectScope,
+    automation: Automation,
+    status: AutomationStatus,
+    now: Date,
+  ): Promise<void> {
+    if (status === automation.status) return;
+    if (status === 'ACTIVE') await this.activate(scope, automation, now);
+    else if (status === 'PAUSED') await this.pause(scope, automation, now);
+    else if (status === 'ARCHIVED') await this.#archive(scope, automation, now);
+    else
+      throw new InvalidStateError('An automation cannot become a DRAFT again.', automation.status, ['DRAFT']);
   }
 
-  /** Throws InvalidStateError, IncompleteAutomationError, DomainValidationError where the plan has no automations. */
-  async activate(scope: ProjectScope, automation: Automation): Promise<void> {
-    automation.refuseUnlessAllowed('activate');
+  /** Throws InvalidStateError, IncompleteAutomationError, DomainValidationError when the plan does not include automations. */
+  async activate(scope: ProjectScope, automation: Automation, now: Date): Promise<void> {
+    refuseUnlessAllowed('activate', automation.status);
     await this.plan.refuseUnlessIncluded(scope);
-    const { state } = automation;
-    const judged = await this.checks.judge(scope, state);
-    if ('checks' in judged) throw new IncompleteAutomationError(state.status, judged.checks);
-    const now = this.clock.now();
-    const kept = state.isRevised ? null : state.versionId;
-    automation.activate(kept ?? (await this.versions.add(scope, state, judged.resolved, now)), now);
-    const awaited = awaitedBy(state, judged.resolved);
-    if (awaited === null) await this.triggers.forget(scope, state.id);
-    else await this.triggers.watch(scope, state.id, awaited);
-    await this.database.transaction(scope, ({ db }) => wakeRunners(db));
+    const judged = await this.checks.judge(scope, automation);
+    if ('checks' in judged) throw new IncompleteAutomationError(automation.status, judged.checks);
+    const kept = automation.isRevised ? null : automation.versionId;
+    automation.activate(kept ?? (await this.#addVersion(automation, judged.resolved, now)), now);
+    const awaited = awaitedBy(automation, judged.resolved);
+    if (awaited === null) await this.triggers.forget(scope, automation.id);
+    else await this.triggers.watch(scope, automation.id, awaited);
+    await wakeRunners(this.database);
   }
 
   /** Throws InvalidStateError. */
-  async pause(scope: ProjectScope, automation: Automation): Promise<void> {
-    automation.pause(this.clock.now());
-    await this.triggers.rest(scope, automation.state.id);
-    // Steps that are being taken end before the answer: who is inside then stays where they are.
-    await this.database.transaction(scope, ({ db }) => stopSteps(db, automation.state.id));
+  async pause(scope: ProjectScope, automation: Automation, now: Date): Promise<void> {
+    automation.pause(now);
+    await this.triggers.rest(scope, automation.id);
+    // Step batches that are under way end first: when the answer comes, nobody moves.
+    await stopSteps(this.database, automation.id);
   }
 
-  async #archive(scope: ProjectScope, automation: Automation): Promise<void> {
-    const { id } = automation.state;
-    automation.archive(this.clock.now());
-    await this.triggers.forget(scope, id);
-    await this.database.transaction(scope, async ({ db }) => {
-      await stopSteps(db, id);
-      await wakeRunners(db);
-    });
+  async #archive(scope: ProjectScope, automation: Automation, now: Date): Promise<void> {
+    automation.archive(now);
+    await this.triggers.forget(scope, automation.id);
+    await stopSteps(this.database, automation.id);
+    await wakeRunners(this.database);
+  }
+
+  /** Throws InvalidStateError while it is ACTIVE or has active runs. */
+  async delete(scope: ProjectScope, automation: Automation, activeRuns: number, now: Date): Promise<void> {
+    automation.delete(activeRuns, now);
+    await this.triggers.forget(scope, automation.id);
+  }
+
+  /** A version is never changed: active runs go on in the one that they entered. Resolves to its id. */
+  async #addVersion(
+    { id: automationId, environmentId, triggerType, triggerTopicId, nodes, edges }: Automation,
+    { mailTopicIds, topicIds, segmentIds }: ResolvedAutomation,
+    createdAt: Date,
+  ): Promise<number> {
+    if (triggerType === null || nodes === null) throw new Error('The automation lacks a trigger or steps.');
+    const content = { environmentId, automationId, triggerType, triggerTopicId, nodes, edges: edges ?? '[]' };
+    const needs = { mailTopicIds, topicIds, segmentIds, createdAt };
+    const { id } = await this.database
+      .tables<MessagingTables>()
+      .insertInto('messaging.automation_versions')
+      .values((eb) => ({
+        ...content,
+        ...needs,
+        version: eb
+          .selectFrom('messaging.automation_versions')
+          .select(eb(eb.fn.coalesce(eb.fn.max('version'), eb.lit(0)), '+', 1).as('next'))
+          .where('environmentId', '=', environmentId)
+          .where('automationId', '=', automationId),
+      }))
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    return id;
   }
 }
 
 /** What lets people in; null when only a client does. */
 function awaitedBy(
-  { triggerType, triggerTopicId }: AutomationState,
+  { triggerType, triggerTopicId }: Automation,
   { triggerSegmentId, eventName }: ResolvedAutomation,
 ): AwaitedTrigger | null {
   if (triggerType === 'subscriber_joins_list' && triggerTopicId !== null)

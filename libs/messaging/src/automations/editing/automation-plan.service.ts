@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { PlanFeaturesQuery } from '#billing';
 import { DomainValidationError, type ProjectScope } from '#kernel';
 
-/** Whether tenants may have automations. */
+/** Checks that the tenant's plan includes automations. */
 @Injectable()
 export class AutomationPlan {
   constructor(@Inject(PlanFeaturesQuery) private readonly features: PlanFeaturesQuery) {}

@@ -25,7 +25,7 @@ describe('a plan without automations', () => {
     await fixture.enter(running, email);
     await include(false);
     const draft = { name: 'New', description: null, triggerType: null, triggerTopicId: null };
-    await expect(fixture.automations.create(fixture.scope, draft)).rejects.toEqual(refused);
+    await expect(fixture.editor.create(fixture.scope, draft)).rejects.toEqual(refused);
     await expect(fixture.automations.activate(fixture.scope, resting)).rejects.toEqual(refused);
     await expect(fixture.automations.update(fixture.scope, resting, { status: 'ACTIVE' })).rejects.toEqual(
       refused,

@@ -6,7 +6,7 @@ import { Database } from '#platform';
 
 const COLUMNS: Record<UsedKind, string> = { topic: 'topic_ids', segment: 'segment_ids' };
 
-/** Tells the audience which topics and segments must not go: those that active automations need. */
+/** Tells the audience which topics and segments must not be deleted: those that active automations refer to. */
 @Injectable()
 export class AutomationUsageQuery implements OnModuleInit {
   constructor(
@@ -19,9 +19,9 @@ export class AutomationUsageQuery implements OnModuleInit {
       this.usage.register(kind, 'an active automation', (scope, ids) => this.#used(scope, kind, ids));
   }
 
-  /** What people come in by, and what those who are inside still pass. */
+  /** By the version that people enter, or by one that still has active runs. */
   #used(scope: ProjectScope, kind: UsedKind, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ id: string }>`
         select distinct used.id
         from messaging.automations a join messaging.automation_versions v on v.automation_id = a.id
@@ -30,7 +30,7 @@ export class AutomationUsageQuery implements OnModuleInit {
           and used.id = any(${[...ids]}::uuid[])
           and (v.id = a.version_id
             or exists (select from messaging.automation_runs r where r.version_id = v.id and r.wake_at is not null))
-      `.execute(db);
+      `.execute(this.database.tables());
       return new Set(rows.map(({ id }) => id));
     });
   }

@@ -6,13 +6,13 @@ import { ContentProcesses, footerOf } from '../../content/processes/content-proc
 import type { EmailConfig } from '../graph/node-config.js';
 import type { Faults } from '../../content/review/mail-faults.js';
 
-/** What mails of this project may hold. */
+/** What the mails of this project may refer to. */
 export interface MailRules {
   readonly project: Project;
   readonly customKeys: readonly string[];
 }
 
-/** Looks at the mails of an automation before anybody gets them. */
+/** Checks the content of an automation's mails and webhooks. */
 @Injectable()
 export class MailChecks {
   constructor(
@@ -28,12 +28,12 @@ export class MailChecks {
     return { project, customKeys: definitions.map(({ key }) => key) };
   }
 
-  /** Every fault of the content by its path inside of the config. */
+  /** The faults of the content by their paths in the config. */
   async faults(scope: ProjectScope, mail: EmailConfig, { project, customKeys }: MailRules): Promise<Faults> {
     return this.processes.mailFaults(scope, { mail, footer: footerOf(project), customKeys });
   }
 
-  /** Every fault of a webhook's body, by its path. */
+  /** The faults of a webhook's body by their paths. */
   bodyFaults(scope: ProjectScope, body: unknown, { customKeys }: MailRules): Promise<Faults> {
     return this.processes.bodyFaults(scope, { body, customKeys });
   }

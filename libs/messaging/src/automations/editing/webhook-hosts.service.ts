@@ -4,15 +4,15 @@ import { type AutomationGraph, isOf } from '../graph/automation-graph.js';
 import { GraphFaults } from '../graph/graph-faults.js';
 import { readConfig } from '../graph/node-config.js';
 
-/** For all names together; those that it does not suffice for are looked at when they are called. */
+/** For all names together; those that are left are checked when they are called. */
 const LOOKING_MS = 5_000;
 
-/** Looks at where the webhooks of an automation lead before anybody comes to them. */
+/** Checks that the webhooks of an automation lead to public addresses. */
 @Injectable()
 export class WebhookHosts {
   constructor(@Inject(OutgoingHttp) private readonly http: OutgoingHttp) {}
 
-  /** One name after the other, so that no automation keeps the resolver from others. */
+  /** Resolves one name after the other, so that no automation occupies the resolver. */
   async judge({ nodes }: AutomationGraph, faults: GraphFaults): Promise<void> {
     const enough = AbortSignal.timeout(LOOKING_MS);
     for (const [place, node] of nodes.entries()) {

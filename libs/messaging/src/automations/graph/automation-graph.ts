@@ -11,7 +11,7 @@ export const NODE_TYPES = [
 ] as const;
 export type NodeType = (typeof NODE_TYPES)[number];
 
-/** A step, as its author wrote it: what is in `config` is judged when the automation is activated. */
+/** A step as its author wrote it. `config` is checked when the automation is activated. */
 export interface AutomationNode {
   readonly id: string;
   readonly type: NodeType;
@@ -24,16 +24,16 @@ export function isOf<Type extends NodeType>(node: AutomationNode, type: Type): n
   return node.type === type;
 }
 
-/** The way from one step to the next. */
+/** Leads from one step to the next. */
 export interface AutomationEdge {
   readonly id: string;
   readonly source: string;
   readonly target: string;
-  /** Of a step with several ways out. */
+  /** Of a step with branches. */
   readonly branch: string | null;
 }
 
-/** Steps and the ways between them; without a circle. */
+/** Steps and the edges between them, without cycles. */
 export interface AutomationGraph {
   readonly nodes: readonly AutomationNode[];
   readonly edges: readonly AutomationEdge[];
@@ -44,7 +44,7 @@ const BRANCHES: Partial<Record<NodeType, readonly string[]>> = {
   ab_split: ['a', 'b'],
 };
 
-/** The names of the ways out of a step of this type; null when it has one way, without a name. */
+/** The branches of a step of this type; null when it has one edge, without a branch. */
 export function branchesOf(type: NodeType): readonly string[] | null {
   return BRANCHES[type] ?? null;
 }

@@ -9,7 +9,7 @@ export interface TextBounds {
 const CONTROL = /\p{Cc}/u;
 const CONTROL_BUT_LAYOUT = /[^\P{Cc}\t\n\r]/u;
 
-/** Reads the members of one object and names what is wrong with each. */
+/** Reads the members of one object and collects their faults. */
 export class ConfigReader {
   constructor(
     private readonly object: JsonObject,
@@ -30,7 +30,7 @@ export class ConfigReader {
     return this.value(name) !== null;
   }
 
-  /** Null also where it is absent. */
+  /** Null when it is absent. */
   value(name: string): unknown {
     return member(this.object, name) ?? null;
   }
@@ -63,7 +63,7 @@ export class ConfigReader {
     return this.fault(name, value === null ? 'is required' : `must be one of ${choices.join(', ')}`);
   }
 
-  /** A reader of an object inside; null without one. */
+  /** A reader of the member, an object; null when it is absent or none. */
   inner(name: string, known: readonly string[]): ConfigReader | null {
     const value = this.value(name);
     if (value === null) return null;
@@ -71,7 +71,7 @@ export class ConfigReader {
     return new ConfigReader(value, this.at(name), this.faults, known);
   }
 
-  /** JSON as an object or as the text of one, as text; null without. */
+  /** The text of JSON that is given as an object or as text; null when it is absent. */
   json(name: string): string | null {
     const value = this.value(name);
     if (value === null) return this.fault(name, 'is required');

@@ -1,6 +1,6 @@
 import type { ConfigReader } from './config-reader.js';
 
-/** The next moment at which clocks somewhere show a time of day. */
+/** The next moment at which it is this time of day in a time zone. */
 export interface DelayUntil {
   readonly hour: number;
   readonly minute: number;
@@ -51,7 +51,7 @@ function readDays(until: ConfigReader): ReadonlySet<number> | null {
 }
 
 function isTimezone(name: string): boolean {
-  // Offsets such as +02:00 know no summer time, and are no time zones.
+  // Offsets such as +02:00 have no summer time and are not time zones.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });

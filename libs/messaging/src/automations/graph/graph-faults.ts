@@ -1,4 +1,4 @@
-/** What is wrong with a graph, by the path of the part; of several faults of one part the first. */
+/** The faults of a graph by the path of the part; the first one of each part. */
 export class GraphFaults {
   readonly #byPath = new Map<string, string>();
 

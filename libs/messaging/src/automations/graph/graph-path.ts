@@ -4,7 +4,7 @@ import type { AutomationGraph } from './automation-graph.js';
 
 const IN_CONFIG = /^nodes\[(\d+)\]\.config/;
 
-/** The faults of a graph, as an activation that is refused tells them. */
+/** The faults of a graph as the checks of a refused activation. */
 export function checksOf(
   faults: Readonly<Record<string, string>>,
   graph: AutomationGraph | null,

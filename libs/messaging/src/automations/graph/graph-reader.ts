@@ -5,28 +5,29 @@ import {
   NODE_TYPES,
 } from './automation-graph.js';
 import { GraphFaults, isObject, isText, type JsonObject, member } from './graph-faults.js';
-import { nodesOnCycles } from './graph-walk.js';
+import { nodesOnCycles } from './graph-order.js';
 
 export const MAX_NODES = 200;
 const MAX_EDGES = 400;
 const MAX_ID = 100;
-/** What is nested deeper cannot be written as JSON again. */
+/** Deeper nesting cannot be serialised as JSON again. */
 const MAX_DEPTH = 100;
 
-/** An entry of a list, as far as it could be read; its id alone may tell of more that is wrong. */
+/** An entry of a list, as far as it could be read: the id alone is enough to find duplicates. */
 interface Read<Item> {
   readonly id: string | null;
   readonly item: Item | null;
 }
 
+/** Null stands for an empty array. */
 export interface GraphTexts {
-  readonly nodes: string;
-  readonly edges: string;
+  readonly nodes: string | null;
+  readonly edges: string | null;
 }
 
 /**
- * Reads `nodes` and `edges`, each a JSON array in a string. What is no graph is named by its path
- * (`nodes[3].type`); what is one, but cannot be activated yet, is read.
+ * Reads `nodes` and `edges`, each a JSON array in a string. Errors are by path (`nodes[3].type`). Reads also a graph that
+ * cannot be activated yet.
  */
 export function readGraph(
   texts: GraphTexts,
@@ -34,8 +35,8 @@ export function readGraph(
   | { readonly graph: AutomationGraph; readonly errors?: never }
   | { readonly errors: Readonly<Record<string, string>>; readonly graph?: never } {
   const faults = new GraphFaults();
-  const nodes = readList(texts.nodes, 'nodes', MAX_NODES, faults, readNode);
-  const edges = readList(texts.edges, 'edges', MAX_EDGES, faults, readEdge);
+  const nodes = readList(texts.nodes ?? '[]', 'nodes', MAX_NODES, faults, readNode);
+  const edges = readList(texts.edges ?? '[]', 'edges', MAX_EDGES, faults, readEdge);
   refuseDoubles('nodes', nodes, faults);
   refuseDoubles('edges', edges, faults);
   refuseLooseEnds(nodes, edges, faults);
@@ -55,7 +56,7 @@ function readList<Item>(
   const list = parse(text);
   if (list === undefined) faults.add(path, 'is not valid JSON');
   else if (!Array.isArray(list)) faults.add(path, 'must be an array');
-  else if (list.length > max) faults.add(path, `must hold at most ${max} entries`);
+  else if (list.length > max) faults.add(path, `must contain at most ${max} entries`);
   else
     return list.map((value: unknown, index) =>
       isObject(value)
@@ -65,7 +66,7 @@ function readList<Item>(
   return [{ id: null, item: null }];
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for invalid JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -137,7 +138,7 @@ function refuseLooseEnds(
   edges: readonly Read<AutomationEdge>[],
   faults: GraphFaults,
 ): void {
-  // A node without a readable id may be the one that is meant.
+  // The edge may mean a node whose id could not be read.
   if (nodes.some(({ id }) => id === null)) return;
   const ids = new Set(nodes.map(({ id }) => id));
   for (const [index, { item: edge }] of edges.entries()) {

@@ -4,7 +4,7 @@ import type { AutomationGraph, AutomationNode, NodeType } from './automation-gra
 import { GraphFaults } from './graph-faults.js';
 import { readGraph } from './graph-reader.js';
 import { judgeStructure } from './graph-structure.js';
-import { nodesInOrder, nodesOnCycles } from './graph-walk.js';
+import { nodesInOrder, nodesOnCycles } from './graph-order.js';
 import { readConfig } from './node-config.js';
 
 const node = (id: string, type: string, config: object = {}) => ({ id, type, config });
@@ -42,7 +42,7 @@ describe('a graph that is none', () => {
 
   it('has more than 200 nodes', () => {
     const nodes = Array.from({ length: 201 }, (_item, index) => node(`n${index}`, 'delay'));
-    expect(read(nodes).errors).toEqual({ nodes: 'must hold at most 200 entries' });
+    expect(read(nodes).errors).toEqual({ nodes: 'must contain at most 200 entries' });
     expect(read(nodes.slice(1)).errors).toBeUndefined();
   });
 
@@ -145,17 +145,17 @@ describe('a graph that cannot be walked', () => {
   };
 
   it('has no trigger, or two', () => {
-    expect(faultsOf([node('a', 'delay')])).toEqual({ nodes: 'must hold a trigger' });
+    expect(faultsOf([node('a', 'delay')])).toEqual({ nodes: 'must contain a trigger' });
     expect(faultsOf([node('a', 'trigger'), node('b', 'trigger')])).toEqual({
-      'nodes[1]': 'is a second trigger',
+      'nodes[1]': 'must be the only trigger',
     });
   });
 
   it('has steps that nothing leads to', () => {
     const nodes = [node('t', 'trigger'), node('a', 'delay'), node('b', 'delay'), node('c', 'delay')];
     expect(faultsOf(nodes, [edge('t', 'a'), edge('b', 'c')])).toEqual({
-      'nodes[2]': 'is not reached from the trigger',
-      'nodes[3]': 'is not reached from the trigger',
+      'nodes[2]': 'cannot be reached from the trigger',
+      'nodes[3]': 'cannot be reached from the trigger',
     });
   });
 
@@ -169,9 +169,9 @@ describe('a graph that cannot be walked', () => {
       edge('ab', 'a'),
     ];
     expect(faultsOf(nodes, edges)).toEqual({
-      'nodes[1]': 'has no way for no',
-      'edges[2]': 'is a second way for yes',
-      'nodes[2]': 'has no way for b',
+      'nodes[1]': 'needs an edge for the branch no',
+      'edges[2]': 'must be the only edge for the branch yes',
+      'nodes[2]': 'needs an edge for the branch b',
       'edges[4].branch': 'must be one of a, b',
     });
   });
@@ -179,12 +179,12 @@ describe('a graph that cannot be walked', () => {
   it('has two ways out of a step that has one, a branch on it, or a way back to the trigger', () => {
     const nodes = [node('t', 'trigger'), node('a', 'delay'), node('b', 'delay'), node('c', 'delay')];
     expect(faultsOf(nodes, [edge('t', 'a'), edge('a', 'b'), edge('a', 'c'), edge('t', 'c', 'yes')])).toEqual({
-      'edges[2]': 'is a second way out',
-      'edges[3].branch': 'is not for a trigger, which has one way out',
+      'edges[2]': 'must be the only edge from its source',
+      'edges[3].branch': 'must be left out: a trigger has no branches',
     });
     const second = [node('t', 'trigger'), node('u', 'trigger'), node('a', 'delay')];
     expect(faultsOf(second, [edge('u', 't'), edge('t', 'a')])).toMatchObject({
-      'edges[0].target': 'leads back to the trigger',
+      'edges[0].target': 'must not be the trigger',
     });
   });
 });
@@ -244,7 +244,7 @@ describe('the config of a step', () => {
     ],
     ['delay', {}, { 'c.duration': 'is required' }],
     ['delay', { duration: 'three days' }, { 'c.duration': 'must be an ISO 8601 duration such as P30D' }],
-    ['delay', { duration: 'P1D', until: {} }, { 'c.until': 'is not for a delay that has a duration' }],
+    ['delay', { duration: 'P1D', until: {} }, { 'c.until': 'must be left out beside duration' }],
     [
       'delay',
       { until: { time: '9', timezone: '+02:00', daysOfWeek: [0] } },
@@ -281,7 +281,7 @@ describe('the config of a step', () => {
       'webhook',
       { url: 'https://a:b@x.example', headers: { Host: 'x', 'a b': 'c', 'X-A': 'a\r\nb' } },
       {
-        'c.url': 'must not carry a user name or a password',
+        'c.url': 'must not contain a user name or a password',
         'c.headers.Host': 'is set by the service',
         'c.headers.a b': 'is not the name of a header',
         'c.headers.X-A': 'must be a string of visible ASCII characters',

@@ -7,7 +7,7 @@ import { GraphFaults } from './graph-faults.js';
 import { readWebhook, type WebhookConfig } from './webhook-config.js';
 
 export const RE_ENTRIES = ['ONCE', 'AFTER_EXIT', 'ALWAYS'] as const;
-/** How often the same person may come in: once ever, again after the run has ended, or any number at once. */
+/** How often a subscriber may enter: once ever, again after the run has ended, or any number of times at once. */
 export type ReEntry = (typeof RE_ENTRIES)[number];
 
 export interface TriggerConfig {
@@ -29,7 +29,7 @@ export interface EmailConfig {
 
 export type DelayConfig = { readonly duration: RuleDuration } | { readonly until: DelayUntil };
 
-/** What each type of step is told, as it was found to be right. `rules` is JSON text. */
+/** The valid config of each type of step. `rules` is JSON text. */
 export interface NodeConfigs {
   readonly trigger: TriggerConfig;
   readonly email: EmailConfig;
@@ -91,7 +91,7 @@ const READERS: Readers = {
   },
 };
 
-/** The config of a node; null with every fault named below `path`. What it refers to is not looked up. */
+/** The config of a node; null when it has faults, which are added below `path`. What it refers to is not looked up. */
 export function readConfig<Type extends NodeType>(
   node: AutomationNode & { readonly type: Type },
   path: string,
@@ -101,7 +101,7 @@ export function readConfig<Type extends NodeType>(
   return reader.read(new ConfigReader(node.config, path, faults, reader.members));
 }
 
-/** What a node names or holds, as far as it can be read, whatever else is wrong with it. */
+/** What a node refers to or contains, as far as it can be read despite its faults. */
 export function namedIn({ config }: AutomationNode) {
   const reader = new ConfigReader(config, '', new GraphFaults(), Object.keys(config));
   return {
@@ -151,7 +151,7 @@ function partsOfMail(config: ConfigReader): Omit<EmailConfig, 'subject' | 'conte
 
 function readDelay(config: ConfigReader): DelayConfig | null {
   if (config.has('duration') && config.has('until'))
-    return config.fault('until', 'is not for a delay that has a duration');
+    return config.fault('until', 'must be left out beside duration');
   if (config.has('until')) {
     const until = readUntil(config);
     return until === null ? null : { until };

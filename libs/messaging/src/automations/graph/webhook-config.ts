@@ -1,11 +1,11 @@
 import type { ConfigReader } from './config-reader.js';
 import { isObject, isText } from './graph-faults.js';
 
-/** Whom to tell. */
+/** The request of a webhook step. */
 export interface WebhookConfig {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What the author adds to the message, as JSON; null for nothing. */
+  /** The author's own body, JSON; null for the default. */
   readonly body: unknown;
 }
 
@@ -16,7 +16,7 @@ const MAX_BODY = 32 * 1024;
 const TOKEN = /^[!#$%&'*+.^_`|~\da-z-]{1,100}$/i;
 /** Visible ASCII, with spaces inside (RFC 9110 §5.5). */
 const HEADER_VALUE = /^[!-~]([ -~]{0,998}[!-~])?$/;
-/** What the request itself decides. */
+/** Headers that the service sets itself. */
 const OURS =
   /^(host|content-.*|connection|transfer-encoding|webhook-.*|user-agent|expect|upgrade|te|trailer|keep-alive|proxy-.*)$/i;
 
@@ -35,7 +35,7 @@ function readUrl(config: ConfigReader): string | null {
   if (url === null || !['http:', 'https:'].includes(url.protocol))
     return config.fault('url', 'must be an http or https URL');
   if (url.username !== '' || url.password !== '')
-    return config.fault('url', 'must not carry a user name or a password');
+    return config.fault('url', 'must not contain a user name or a password');
   return url.href;
 }
 
@@ -44,7 +44,7 @@ function readHeaders(config: ConfigReader): Record<string, string> | null {
   if (!isObject(value)) return config.fault('headers', 'must be an object');
   const headers = Object.entries(value);
   if (headers.length > MAX_HEADERS)
-    return config.fault('headers', `must hold at most ${MAX_HEADERS} entries`);
+    return config.fault('headers', `must contain at most ${MAX_HEADERS} entries`);
   return Object.fromEntries(
     headers.flatMap(([name, text]) => {
       const fault = headerFault(name, text);

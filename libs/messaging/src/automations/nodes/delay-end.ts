@@ -2,12 +2,12 @@ import { durationAfter } from '#audience';
 import type { DelayConfig } from '../graph/node-config.js';
 import { nextLocalTime } from './local-time.js';
 
-/** When somebody goes on who comes to the delay now. */
+/** When a run that comes to the delay now leaves it. */
 export function delayEnd(config: DelayConfig, now: Date): Date {
   return 'until' in config ? nextLocalTime(config.until, now) : durationAfter(now, config.duration);
 }
 
-/** What the log of steps says of it. */
+/** The detail of the logged step. */
 export function delayDetail(until: Date): string {
   return `until ${until.toISOString()}`;
 }

@@ -9,7 +9,7 @@ import { wakeSenders } from '../../deliveries/deliveries.channel.js';
 import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
 import type { PlannedStep } from './version-plan.js';
 
-/** When the plan's e-mails of the month are used up, it is asked for them again so much later. */
+/** When the plan's e-mails of the month are used up, the step is tried again after this time. */
 const QUOTA_LOOK_AGAIN_MS = 15 * 60_000;
 
 interface Addressee {
@@ -20,8 +20,8 @@ interface Addressee {
 }
 
 /**
- * Writes down that a mail is to be sent: one delivery for the run and the step, whose `source_id` leads to both. Who
- * may get none is passed over. Live mail counts against the plan when it is written down.
+ * Creates one delivery for each run; its `source_id` leads to the run and the step. Subscribers who may get no mail skip
+ * the step. Live mail counts against the plan when its delivery is created.
  */
 @Injectable()
 export class EmailStep implements StepTaker<'email'> {
@@ -58,7 +58,7 @@ export class EmailStep implements StepTaker<'email'> {
     });
   }
 
-  /** As many of the mails as the month has left. Test mail is not counted. */
+  /** How many of the mails the month has left. Test mail is not counted. */
   async #allowance(scope: ProjectScope, wanted: number, now: Date): Promise<number> {
     if (scope.environment === 'TEST' || wanted === 0) return wanted;
     const all = await this.quota.reserve(scope, wanted, now);
@@ -83,7 +83,7 @@ export class EmailStep implements StepTaker<'email'> {
     const from = await this.senders.of(scope, config);
     if (from === null) throw new Error('The project of this scope is gone.');
     const column = (field: keyof Addressee) => addressees.map((addressee) => addressee[field]);
-    await this.database.transaction(scope, async ({ db }) => {
+    await this.database.transaction(scope, async () => {
       await sql`
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
           address_key, message_id, state, next_attempt_at, created_at)
@@ -95,7 +95,7 @@ export class EmailStep implements StepTaker<'email'> {
           from unnest(${column('runId')}::uuid[], ${column('subscriberId')}::uuid[], ${column('email')}::text[],
             ${column('key')}::text[]) a(run_id, subscriber_id, email, key)
         ) p
-      `.execute(db);
+      `.execute(this.database.tables());
       await wakeSenders(this.database);
     });
   }

@@ -1,18 +1,18 @@
 import type { DelayUntil } from '../graph/delay-until.js';
 
 const DAY_MS = 86_400_000;
-/** Every day of the week comes within so many days, also where one is left out (Samoa, 30 December 2011). */
+/** Every day of the week comes within so many days, even where one was skipped (Samoa, 30 December 2011). */
 const DAYS_AHEAD = 15;
 
-/** A day of the calendar, and a time of it, wherever. Written as if it were in UTC. */
+/** A date and time of day without a time zone, as milliseconds as if it were UTC. */
 type WallTime = number;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /**
- * The first moment, `from` included, at which clocks in the time zone show the time, on one of the days. A time that
- * clocks skip is taken as if they had not been put forward yet (02:30 is 03:30 then); of a time that comes twice it is
- * the first, as RFC 5545 §3.3.5 has it.
+ * The first moment at or after `from` at which it is this time in the time zone, on one of the days. A time that clocks
+ * skip is taken as if they had not been put forward yet (02:30 is 03:30 then); of a time that comes twice the first
+ * counts (RFC 5545 §3.3.5).
  */
 export function nextLocalTime({ hour, minute, timezone, daysOfWeek }: DelayUntil, from: Date): Date {
   const today = Math.floor(wallTime(timezone, from.getTime()) / DAY_MS) * DAY_MS;
@@ -33,7 +33,7 @@ function dayOfWeek(day: WallTime): number {
 function momentOf(timezone: string, wall: WallTime): number {
   const [before, after] = [wall - DAY_MS, wall + DAY_MS].map((moment) => wallTime(timezone, moment) - moment);
   const candidates = [wall - before!, wall - after!].sort((a, b) => a - b);
-  // Clocks skip the time: the offset from before they do leads behind the gap.
+  // Clocks skip the time: the offset from before the gap leads behind it.
   return candidates.find((moment) => wallTime(timezone, moment) === wall) ?? wall - before!;
 }
 

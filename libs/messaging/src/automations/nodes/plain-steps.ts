@@ -3,14 +3,14 @@ import type { PlannedStep } from './version-plan.js';
 import { delayDetail, delayEnd } from './delay-end.js';
 import { splitSide } from './split-side.js';
 
-/** Where everybody begins. */
+/** Every run begins here. */
 export class TriggerStep implements StepTaker<'trigger'> {
   take(_step: PlannedStep<'trigger'>, people: readonly PersonAtStep[]): Promise<readonly StepResult[]> {
     return Promise.resolve(people.map(() => onwards()));
   }
 }
 
-/** Waits for so long, or until a time of day somewhere. */
+/** Waits for a duration, or until a time of day in a time zone. */
 export class DelayStep implements StepTaker<'delay'> {
   take(
     { config }: PlannedStep<'delay'>,
@@ -22,7 +22,7 @@ export class DelayStep implements StepTaker<'delay'> {
   }
 }
 
-/** Two ways, by weight; the same person always goes the same. */
+/** Takes one of two branches, by weight; the same subscriber always takes the same. */
 export class SplitStep implements StepTaker<'ab_split'> {
   take(
     { id, config: { weights } }: PlannedStep<'ab_split'>,
@@ -39,7 +39,7 @@ export class SplitStep implements StepTaker<'ab_split'> {
   }
 }
 
-/** Calls somebody outside, which may take long and fail: it is done by the caller, not here. */
+/** Leaves the call, which may take long and fail, to `WebhookCaller`. */
 export class WebhookStep implements StepTaker<'webhook'> {
   take(_step: PlannedStep<'webhook'>, people: readonly PersonAtStep[]): Promise<readonly StepResult[]> {
     return Promise.resolve(people.map(() => ({ kind: 'call' })));

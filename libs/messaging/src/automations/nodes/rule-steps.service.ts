@@ -3,7 +3,7 @@ import { SubscriberRules } from '#audience';
 import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
 import type { PlannedStep } from './version-plan.js';
 
-/** Whether rules hold for each person, asked for all at once. */
+/** Evaluates rules for all subscribers of a batch at once. */
 @Injectable()
 export class RuleSteps implements StepTaker<'condition' | 'goal'> {
   constructor(@Inject(SubscriberRules) private readonly rules: SubscriberRules) {}

@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RecipientsQuery, SegmentMembersService, SegmentsQuery } from '#audience';
-import { NotFoundError, type ProjectScope } from '#kernel';
 import { onwards, type PersonAtStep, type StepContext, type StepResult, type StepTaker } from './step.js';
 import type { PlannedStep } from './version-plan.js';
 
-/** Puts people into a static segment, or takes them out. */
+/** Adds subscribers to a static segment, or removes them. */
 @Injectable()
 export class SegmentStep implements StepTaker<'segment_action'> {
   constructor(
@@ -18,21 +17,12 @@ export class SegmentStep implements StepTaker<'segment_action'> {
     people: readonly PersonAtStep[],
     { plan: { scope }, now }: StepContext,
   ): Promise<readonly StepResult[]> {
-    if (!(await this.#isStatic(scope, segmentKey)))
+    if ((await this.segments.find(scope, segmentKey))?.type !== 'STATIC')
       return people.map(() => onwards('the segment is gone', 'SKIPPED'));
     const ids = people.map(({ subscriberId }) => subscriberId);
     const known = await this.recipients.lookUp(scope, [], ids, now);
     const subscriberIds = ids.filter((id) => known.has(id));
     if (subscriberIds.length > 0) await this.members[action](scope, segmentKey, { subscriberIds });
     return ids.map((id) => (known.has(id) ? onwards() : onwards('erased', 'SKIPPED')));
-  }
-
-  async #isStatic(scope: ProjectScope, segmentKey: string): Promise<boolean> {
-    try {
-      return (await this.segments.get(scope, segmentKey)).type === 'STATIC';
-    } catch (error) {
-      if (error instanceof NotFoundError) return false;
-      throw error;
-    }
   }
 }

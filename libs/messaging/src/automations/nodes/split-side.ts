@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** Octets of the hash that decide; as many as a number holds exactly. */
+/** Octets of the hash that decide: as many as a number represents exactly. */
 const OCTETS = 6;
 
-/** The side of a person at a node: always the same, and over all people as the weights say. */
+/** The branch of a subscriber at a node: always the same, and distributed over all subscribers by the weights. */
 export function splitSide(
   { a, b }: { readonly a: number; readonly b: number },
   subscriberId: string,

@@ -10,7 +10,7 @@ import { TopicStep } from './topic-step.service.js';
 
 type Takers = { readonly [Type in NodeType]: StepTaker<Type> };
 
-/** Who takes the steps of each type. */
+/** Dispatches the steps of each type. */
 @Injectable()
 export class StepTakers {
   readonly #takers: Takers;

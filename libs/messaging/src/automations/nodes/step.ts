@@ -1,30 +1,32 @@
 import type { NodeType } from '../graph/automation-graph.js';
 import type { PlannedStep, VersionPlan } from './version-plan.js';
 
-/** How a step went; the list of executions shows it. */
 export type StepStatus = 'DONE' | 'SKIPPED' | 'FAILED';
 
-/** What a step comes to for one person. */
+/** As executions show it. */
+interface StepOutcome {
+  readonly status: StepStatus;
+  readonly detail: string | null;
+}
+
+/** The result of a step for one run. */
 export type StepResult =
-  /** On, by this way. */
-  | { readonly kind: 'go'; readonly way: string; readonly status: StepStatus; readonly detail: string | null }
-  /** The step is taken, and the person goes on then. */
+  /** The step is taken, and the run goes on by this branch; '' for a step without branches. */
+  | ({ readonly kind: 'go'; readonly branch: string } & StepOutcome)
+  /** The step is taken, and the run goes on at this time. */
   | { readonly kind: 'wait'; readonly until: Date; readonly detail: string }
-  /** The step cannot be taken before. */
+  /** The step is tried again at this time. */
   | { readonly kind: 'postpone'; readonly until: Date }
-  /** It is taken by who calls others. */
+  /** `WebhookCaller` takes the step. */
   | { readonly kind: 'call' }
-  /** The way ends here, as converted. */
+  /** The step is taken, and the run ends as CONVERTED. */
   | { readonly kind: 'convert'; readonly detail: string };
 
-export const onwards = (detail: string | null = null, status: StepStatus = 'DONE', way = ''): StepResult => ({
-  kind: 'go',
-  way,
-  status,
-  detail,
-});
+export function onwards(detail: string | null = null, status: StepStatus = 'DONE', branch = ''): StepResult {
+  return { kind: 'go', branch, status, detail };
+}
 
-/** Somebody at a step. */
+/** A run that is at the step. */
 export interface PersonAtStep {
   readonly runId: string;
   readonly subscriberId: string;
@@ -35,9 +37,9 @@ export interface StepContext {
   readonly now: Date;
 }
 
-/** Takes the steps of one type, for many people at once. What it does commits with their moves. */
+/** Takes the steps of one type for a batch of runs. What it does commits with their moves. */
 export interface StepTaker<Type extends NodeType> {
-  /** One result for each person, in the same order. */
+  /** One result for each run, in the same order. */
   take(
     step: PlannedStep<Type>,
     people: readonly PersonAtStep[],

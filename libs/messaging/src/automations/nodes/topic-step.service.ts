@@ -11,7 +11,7 @@ const SKIPPED: Partial<Record<Outcome, string>> = {
   'no-topic': 'the topic is gone or not active',
 };
 
-/** Subscribes people to a topic, or takes them off it. */
+/** Subscribes subscribers to a topic, or unsubscribes them. */
 @Injectable()
 export class TopicStep implements StepTaker<'topic_action'> {
   constructor(@Inject(AutomatedConsents) private readonly consents: AutomatedConsents) {}

@@ -2,48 +2,49 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import { Triggers, SubscribersQuery } from '#audience';
 import { Clock, DomainValidationError, type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '#platform';
+import { Database } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
 import { AlreadyInsideError } from '../automation.errors.js';
-import { AutomationRepository, isAutomation } from '../automation.repository.js';
-import { Automation, type AutomationState } from '../automation.js';
+import { automationOf } from '../automation.repository.js';
+import { type Automation, refuseUnlessAllowed } from '../automation.js';
 import type { ReEntry } from '../graph/node-config.js';
 import { holdSteps, lockEntry } from './run-locks.query.js';
 import { runStart } from './run-start.js';
 import { wakeRunners } from './runs.channel.js';
 import { VersionPlans } from './version-plans.service.js';
 
-/** People a transaction. */
+/** Runs per transaction. */
 const CHUNK = 10_000;
+
+type OpenAutomation = Pick<Automation, 'number' | 'versionId' | 'status'>;
 
 interface Entered {
   readonly taken: number;
   readonly ids: string[] | null;
 }
 
-/** Lets people into automations: those of whom something was noted, and those whom a client names. */
+/** Lets subscribers into automations: those for whom its trigger fired, and those whom a client names. */
 @Injectable()
 export class AutomationEntries {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(AutomationRepository) private readonly automations: AutomationRepository,
     @Inject(VersionPlans) private readonly plans: VersionPlans,
     @Inject(Triggers) private readonly triggers: Triggers,
     @Inject(SubscribersQuery) private readonly subscribers: SubscribersQuery,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Lets in those of whom something was noted, in one statement; resolves to how many notes that used up. */
+  /** Creates runs from what its trigger noted, in one statement; resolves to how many notes that used up. */
   drain(scope: ProjectScope, automationId: string): Promise<number> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const automation = await this.#open(scope, db, automationId);
+    return this.database.transaction(scope, async () => {
+      const automation = await this.#open(scope, automationId);
       if (automation?.status !== 'ACTIVE') return 0;
-      const noted = this.triggers.taking(scope, automationId, CHUNK);
-      return (await this.#enter(scope, db, automation, noted)).taken;
+      return (await this.#enter(scope, automation, this.triggers.taking(scope, automationId, CHUNK))).taken;
     });
   }
 
   /**
-   * Lets one person in, whatever the trigger is; resolves to the run's id. Throws NotFoundError, InvalidStateError
+   * Lets one subscriber in, whatever the trigger is; resolves to the run's id. Throws NotFoundError, InvalidStateError
    * unless it is ACTIVE, DomainValidationError for an unknown subscriber, AlreadyInsideError.
    */
   enter(
@@ -52,31 +53,30 @@ export class AutomationEntries {
     address: EmailAddress,
     data: Readonly<Record<string, unknown>> | null,
   ): Promise<string> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const state = await this.#open(scope, db, idOrKey);
-      if (state === null) throw new NotFoundError();
+    return this.database.transaction(scope, async () => {
+      const automation = await this.#open(scope, idOrKey);
+      if (automation === undefined) throw new NotFoundError();
       const subscriberId = await this.#subscriber(scope, address);
-      new Automation(state).refuseUnlessAllowed('enter');
+      refuseUnlessAllowed('enter', automation.status);
       const json = data === null ? null : JSON.stringify(data);
       const named = sql`select 1::bigint as id, ${subscriberId}::uuid as subscriber_id, ${json}::jsonb as data`;
-      const { ids } = await this.#enter(scope, db, state, named);
+      const { ids } = await this.#enter(scope, automation, named);
       const [id] = ids ?? [];
       if (id === undefined) throw new AlreadyInsideError();
       return id;
     });
   }
 
-  async #open(scope: ProjectScope, db: Sql, idOrKey: string): Promise<AutomationState | null> {
-    const isWanted = isAutomation(idOrKey);
-    if (isWanted === null) return null;
-    const { rows } = await sql<{ id: string }>`
-      select a.id from messaging.automations a where a.environment_id = ${scope.environmentId} and ${isWanted}
-    `.execute(db);
-    const id = rows[0]?.id;
-    if (id === undefined) return null;
-    await lockEntry(db, id);
-    await holdSteps(db, id);
-    return this.automations.find(scope, id);
+  /** As it is once nobody else lets people in or changes its status until the transaction ends. */
+  async #open(scope: ProjectScope, idOrKey: string): Promise<OpenAutomation | undefined> {
+    const tables = this.database.tables<MessagingTables>();
+    const found = await automationOf(tables, scope, idOrKey)?.select('id').executeTakeFirst();
+    if (found === undefined) return undefined;
+    await lockEntry(this.database, found.id);
+    await holdSteps(this.database, { scope, automationId: found.id });
+    return automationOf(tables, scope, found.id)
+      ?.select(['number', 'versionId', 'status'])
+      .executeTakeFirst();
   }
 
   async #subscriber(scope: ProjectScope, address: EmailAddress): Promise<string> {
@@ -89,11 +89,10 @@ export class AutomationEntries {
     }
   }
 
-  /** `noted`: `id, subscriber_id, data`, a row for each time. */
+  /** `noted`: `id, subscriber_id, data`, a row for each time that the trigger fired. */
   async #enter(
     scope: ProjectScope,
-    db: Sql,
-    { number, versionId }: AutomationState,
+    { number, versionId }: OpenAutomation,
     noted: RawBuilder<unknown>,
   ): Promise<Entered> {
     if (versionId === null) throw new Error('An active automation has no version.');
@@ -122,13 +121,13 @@ export class AutomationEntries {
       )
       select (select count(*) from noted) as taken,
         (select array_agg(run_id) from (select run_id from entering limit 1) e) as ids
-    `.execute(db);
-    await wakeRunners(db);
+    `.execute(this.database.tables());
+    await wakeRunners(this.database);
     return rows[0]!;
   }
 }
 
-/** Of those noted who are still there, whom the rule of re-entry lets in. */
+/** Those noted who were not erased and whom the re-entry rule lets in. */
 function admitted(
   reEntry: ReEntry,
   automationNumber: number,

@@ -4,22 +4,21 @@ import { TRIGGERS_CHANNEL } from '#audience';
 import { Clock } from '#kernel';
 import { describeError, LOGGER, Loop, Notifications } from '#platform';
 import { AutomationWork, type Piece } from './automation-work.service.js';
-import { Rests } from './rests.js';
+import { Backoffs } from './backoffs.js';
 import { RUNS_CHANNEL } from './runs.channel.js';
 
-/** How late a step may be because nobody looked. */
+/** How late a step may be when no notification comes. */
 const POLL_MS = 500;
 
 /**
- * Keeps people in automations moving, in every worker: lets them in, takes their steps when their time has come, sends
- * them off. The tables are asked, not timers, so whoever waits costs nothing but a row, and what was due while
- * everything was down is done.
+ * Runs automations, in every worker: creates runs, takes their steps when they are due, ends them. It polls the tables and
+ * sets no timers, so a run that waits costs nothing but a row, and what was due while every worker was down is done.
  */
 @Injectable()
 export class AutomationRunner {
   readonly #loop: Loop;
   #stopListening: readonly (() => void)[] = [];
-  readonly #rests = new Rests();
+  readonly #backoffs = new Backoffs();
   #stopping = false;
 
   constructor(
@@ -48,7 +47,7 @@ export class AutomationRunner {
     await this.#loop.stop();
   }
 
-  /** Does all that is due, a piece of each automation at a time. One that fails rests, and does not keep the others. */
+  /** Does all that is due, a piece of each automation at a time. One that fails waits for its backoff and does not hold up the others. */
   async pass(): Promise<void> {
     for (let isMore = true; isMore && !this.#stopping;) {
       isMore = false;
@@ -59,18 +58,18 @@ export class AutomationRunner {
   }
 
   async #try({ of, work }: Piece): Promise<boolean> {
-    if (this.#stopping || this.#rests.isResting(of, this.clock.now())) return false;
+    if (this.#stopping || this.#backoffs.isWaiting(of, this.clock.now())) return false;
     try {
       const isMore = await work();
-      this.#rests.succeeded(of);
+      this.#backoffs.succeeded(of);
       return isMore;
     } catch (error) {
-      this.#complain(error, { of, restsMs: this.#rests.failed(of, this.clock.now()) });
+      this.#complain(error, { of, backoffMs: this.#backoffs.failed(of, this.clock.now()) });
       return false;
     }
   }
 
-  #complain(error: unknown, what: { readonly of?: string; readonly restsMs?: number } = {}): void {
-    this.logger.error({ error: describeError(error), ...what }, 'an automation could not go on');
+  #complain(error: unknown, what: { readonly of?: string; readonly backoffMs?: number } = {}): void {
+    this.logger.error({ error: describeError(error), ...what }, 'the work of an automation failed');
   }
 }

@@ -389,7 +389,7 @@ describe('people in automations', () => {
       await fixture.enter(id, before.email);
       await fixture.run();
       await fixture.automations.pause(fixture.scope, id);
-      await fixture.automations.replaceContent(
+      await fixture.editor.replaceContent(
         fixture.scope,
         id,
         chain(trigger(), mail('new'), delay('wait', 'P1D')),

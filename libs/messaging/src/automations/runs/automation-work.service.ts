@@ -2,34 +2,32 @@ import { Inject, Injectable } from '@nestjs/common';
 import { AutomationEntries } from './automation-entries.service.js';
 import { ClosedAutomations } from './closed-automations.service.js';
 import { PacedSteps } from './paced-steps.service.js';
-import { RunsQuery } from './runs.query.js';
 import { WaitingWork } from './waiting-work.query.js';
 
 /** Something to do for one automation. */
 export interface Piece {
-  /** What it is, for whoever lets it rest. */
+  /** Names it, for its backoff and the log. */
   readonly of: string;
-  /** True while there is more of it. */
+  /** Resolves to whether there may be more of it. */
   readonly work: () => Promise<boolean>;
 }
 
-/** Finds what there is to do for automations: letting people in, taking their steps, sending them off. */
+/** Finds what there is to do for automations: creating runs, taking their steps, ending them. */
 @Injectable()
 export class AutomationWork {
   constructor(
     @Inject(WaitingWork) private readonly waiting: WaitingWork,
     @Inject(AutomationEntries) private readonly entries: AutomationEntries,
     @Inject(ClosedAutomations) private readonly closed: ClosedAutomations,
-    @Inject(RunsQuery) private readonly runs: RunsQuery,
     @Inject(PacedSteps) private readonly steps: PacedSteps,
   ) {}
 
-  /** Everything there is to do now, a piece each. */
+  /** All that there is to do now. */
   async pieces(): Promise<readonly Piece[]> {
     if (!(await this.waiting.isAny())) return [];
     const entering = await this.waiting.entries();
     const closing = await this.waiting.closings();
-    const due = await this.runs.due(false);
+    const due = await this.waiting.versions(false);
     return [
       ...entering.map(({ scope, id }) => ({
         of: `entries of ${id}`,

@@ -2,23 +2,23 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '#platform';
 
-/** A number of an automation that is not what its runs say. */
+/** A counter of an automation that differs from its runs. */
 export interface AutomationDiscrepancy {
   readonly automationId: string;
   readonly counter: 'entered' | 'completed' | 'ended';
   readonly counted: number;
-  /** What the runs say. */
+  /** Counted from the runs. */
   readonly actual: number;
 }
 
-/** Holds the counters of automations against their runs. */
+/** Compares the counters of automations with their runs. */
 @Injectable()
 export class AutomationsCheckQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /** Over all projects; none when all is well. Reads all runs, in one snapshot. */
   discrepancies(): Promise<readonly AutomationDiscrepancy[]> {
-    return this.database.system(async ({ db }) => {
+    return this.database.system(async () => {
       const { rows } = await sql<AutomationDiscrepancy>`
         with counted as (
           select automation_number as number, sum(entered)::bigint as entered, sum(completed)::bigint as completed,
@@ -30,7 +30,7 @@ export class AutomationsCheckQuery {
             count(*) filter (where status in ('FAILED', 'CANCELLED')) as ended
           from messaging.automation_runs group by automation_number
         )
-        select m.id as "automationId", v.counter, v.counted, v.actual
+        select m.id as automation_id, v.counter, v.counted, v.actual
         from counted c full join actual a using (number) join messaging.automations m using (number)
         cross join lateral (values
           ('entered', coalesce(c.entered, 0), coalesce(a.entered, 0)),
@@ -38,7 +38,7 @@ export class AutomationsCheckQuery {
           ('ended', coalesce(c.ended, 0), coalesce(a.ended, 0))
         ) v(counter, counted, actual)
         where v.counted <> v.actual order by 1, 2
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows;
     });
   }

@@ -2,10 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
 
 const CHUNK = 10_000;
 
-/** Sends people off who are in an automation that was archived. */
+/** Ends the active runs of automations that were archived. */
 @Injectable()
 export class ClosedAutomations {
   constructor(
@@ -13,9 +14,9 @@ export class ClosedAutomations {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** A chunk of them; true while there are more. */
+  /** Ends a chunk of them; resolves to whether there may be more. */
   close(scope: ProjectScope, automationId: string): Promise<boolean> {
-    return this.database.transaction(scope, async ({ db }) => {
+    return this.database.transaction(scope, async () => {
       const { numAffectedRows = 0n } = await sql`
         update messaging.automation_runs set status = 'CANCELLED', wake_at = null, finished_at = ${this.clock.now()}
         where id = any(array(
@@ -23,12 +24,16 @@ export class ClosedAutomations {
           where v.environment_id = ${scope.environmentId} and v.automation_id = ${automationId} and r.wake_at is not null
           limit ${CHUNK} for update of r
         ))
-      `.execute(db);
+      `.execute(this.database.tables());
       if (numAffectedRows > 0n) return true;
-      await sql`
-        update messaging.automations set is_closing = false
-        where environment_id = ${scope.environmentId} and id = ${automationId} and status = 'ARCHIVED'
-      `.execute(db);
+      await this.database
+        .tables<MessagingTables>()
+        .updateTable('messaging.automations')
+        .set({ isClosing: false })
+        .where('environmentId', '=', scope.environmentId)
+        .where('id', '=', automationId)
+        .where('status', '=', 'ARCHIVED')
+        .execute();
       return false;
     });
   }

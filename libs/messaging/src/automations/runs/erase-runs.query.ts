@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { Sql } from '#platform';
+import type { Database } from '#platform';
 
-/** Ends an erased person's runs where they stand; they stay as rows that tell of nobody. */
+/** Ends an erased subscriber's runs; their rows stay, without the subscriber. */
 export async function eraseRuns(
-  db: Sql,
+  database: Database,
   { environmentId }: ProjectScope,
   subscriberId: string,
   now: Date,
@@ -18,5 +18,5 @@ export async function eraseRuns(
       returning id
     )
     delete from messaging.automation_run_data d using ended where d.run_id = ended.id
-  `.execute(db);
+  `.execute(database.tables());
 }

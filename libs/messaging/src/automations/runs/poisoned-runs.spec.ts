@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { WebhookReceiver } from '#testing/webhook-receiver';
 import { AutomationsFixture, chain, delay, mail, trigger } from '../automations.fixture.js';
 import { AutomationsCheckQuery } from './automations-check.query.js';
-import { Rests } from './rests.js';
+import { Backoffs } from './backoffs.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -119,17 +119,17 @@ describe('somebody whose step fails', () => {
   });
 });
 
-describe('a rest', () => {
+describe('the backoff of what failed', () => {
   it('is twice as long after each failure, a minute at most, and over when it works again', () => {
-    const rests = new Rests();
+    const backoffs = new Backoffs();
     const begin = new Date('2026-03-01T12:00:00Z');
-    const lengths = Array.from({ length: 10 }, () => rests.failed('steps', begin));
+    const lengths = Array.from({ length: 10 }, () => backoffs.failed('steps', begin));
     expect(lengths).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
-    expect(rests.isResting('steps', new Date(begin.getTime() + 59_999))).toBe(true);
-    expect(rests.isResting('steps', new Date(begin.getTime() + 60_000))).toBe(false);
-    expect(rests.isResting('others', begin)).toBe(false);
-    rests.succeeded('steps');
-    expect(rests.failed('steps', begin)).toBe(500);
+    expect(backoffs.isWaiting('steps', new Date(begin.getTime() + 59_999))).toBe(true);
+    expect(backoffs.isWaiting('steps', new Date(begin.getTime() + 60_000))).toBe(false);
+    expect(backoffs.isWaiting('others', begin)).toBe(false);
+    backoffs.succeeded('steps');
+    expect(backoffs.failed('steps', begin)).toBe(500);
   });
 
   it('where somebody outside is called, neither, and others are called meanwhile', async () => {

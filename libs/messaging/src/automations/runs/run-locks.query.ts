@@ -1,23 +1,39 @@
-import { sql } from 'kysely';
-import type { Sql } from '#platform';
+import { type RawBuilder, sql } from 'kysely';
+import type { Database } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
+import type { VersionPlan } from '../nodes/version-plan.js';
 
-/** Until the transaction ends the automation is not paused or archived; shared with all who take steps in it. */
-export async function holdSteps(db: Sql, automationId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock_shared(hashtextextended(${`automation-steps:${automationId}`}, 0))`.execute(
-    db,
-  );
+/**
+ * Shares the lock of the automation's steps: until the open transaction ends it is not paused or archived. Resolves to
+ * whether it is ACTIVE.
+ */
+export async function holdSteps(
+  database: Database,
+  { scope: { environmentId }, automationId }: Pick<VersionPlan, 'scope' | 'automationId'>,
+): Promise<boolean> {
+  await sql`select pg_advisory_xact_lock_shared(${stepsLock(automationId)})`.execute(database.tables());
+  const automation = await database
+    .tables<MessagingTables>()
+    .selectFrom('messaging.automations')
+    .select('status')
+    .where('environmentId', '=', environmentId)
+    .where('id', '=', automationId)
+    .executeTakeFirst();
+  return automation?.status === 'ACTIVE';
 }
 
-/** Waits until nobody takes a step in the automation; until the transaction ends nobody does. */
-export async function stopSteps(db: Sql, automationId: string): Promise<void> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`automation-steps:${automationId}`}, 0))`.execute(
-    db,
-  );
+/** Waits for step batches of the automation that are under way; none begins until the open transaction ends. */
+export async function stopSteps(database: Database, automationId: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${stepsLock(automationId)})`.execute(database.tables());
 }
 
-/** One at a time lets people in, so that each sees whom the others let in. */
-export async function lockEntry(db: Sql, automationId: string): Promise<void> {
+/** People enter an automation in one transaction at a time, so that each sees whom the others let in. */
+export async function lockEntry(database: Database, automationId: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`automation-entry:${automationId}`}, 0))`.execute(
-    db,
+    database.tables(),
   );
+}
+
+function stepsLock(automationId: string): RawBuilder<unknown> {
+  return sql`hashtextextended(${`automation-steps:${automationId}`}, 0)`;
 }

@@ -1,7 +1,7 @@
 import { delayDetail, delayEnd } from '../nodes/delay-end.js';
 import type { VersionPlan } from '../nodes/version-plan.js';
 
-/** Where people begin who come in now, and the steps that they have behind them then. */
+/** Where a run begins that is created now, and the steps that it has taken then. */
 export interface RunStart {
   readonly position: number;
   readonly wakeAt: Date;
@@ -10,11 +10,11 @@ export interface RunStart {
 }
 
 /**
- * Behind the trigger, and in the delay where one follows: what is the same for all who come in is done with their
- * entry, so that whoever is to wait is written once.
+ * Behind the trigger, and in the delay where one follows: what is the same for all runs is done when they are created,
+ * so that one that is to wait is written once.
  */
 export function runStart({ trigger, steps }: VersionPlan, now: Date): RunStart {
-  const next = steps[trigger.ways.get('') ?? -1];
+  const next = steps[trigger.next.get('') ?? -1];
   if (next === undefined) return { position: trigger.place, wakeAt: now, isWaiting: false, steps: [] };
   const begun = { place: trigger.place, detail: null };
   if (next.type !== 'delay') return { position: next.place, wakeAt: now, isWaiting: false, steps: [begun] };

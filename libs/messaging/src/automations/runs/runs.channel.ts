@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import type { Sql } from '#platform';
+import type { Database } from '#platform';
 
-/** NOTIFY channel on which runners hear that somebody may have a step to take. */
+/** NOTIFY channel on which runners hear that a run may have a step to take. */
 export const RUNS_CHANNEL = 'mailwright_automations';
 
-/** Wakes all runners when the caller's transaction commits. */
-export async function wakeRunners(db: Sql): Promise<void> {
-  await sql`select pg_notify(${RUNS_CHANNEL}, '')`.execute(db);
+/** Wakes all runners when the open transaction commits. */
+export async function wakeRunners(database: Database): Promise<void> {
+  await sql`select pg_notify(${RUNS_CHANNEL}, '')`.execute(database.tables());
 }

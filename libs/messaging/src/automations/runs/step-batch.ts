@@ -3,7 +3,7 @@ import type { VersionPlan } from '../nodes/version-plan.js';
 
 export type RunStatus = 'ACTIVE' | 'COMPLETED' | 'CONVERTED' | 'FAILED' | 'CANCELLED';
 
-/** A run that this worker has in hand. */
+/** A run that this worker has locked or leased. */
 export interface ClaimedRun {
   readonly id: string;
   readonly subscriberId: string;
@@ -13,7 +13,7 @@ export interface ClaimedRun {
   readonly enteredOn: string;
 }
 
-/** Where a run is to go on. */
+/** Where a run goes on. */
 export interface RunMove {
   readonly id: string;
   readonly position: number;
@@ -32,16 +32,16 @@ export interface TakenStep {
   readonly detail: string | null;
 }
 
-/** What a number of people do until each of them waits, calls somebody or has come to an end. */
+/** Moves a number of runs until each of them waits, is to call a webhook or has ended. */
 export class StepBatch {
   readonly moves: RunMove[] = [];
   readonly steps: TakenStep[] = [];
   readonly #at = new Map<number, ClaimedRun[]>();
 
   constructor(
-    private readonly plan: VersionPlan,
-    runs: readonly ClaimedRun[],
-    private readonly now: Date,
+    readonly plan: VersionPlan,
+    readonly runs: readonly ClaimedRun[],
+    readonly now: Date,
   ) {
     for (const run of runs) {
       if (run.isWaiting) this.#follow(run, run.position, '');
@@ -49,26 +49,26 @@ export class StepBatch {
     }
   }
 
-  /** Who stands there now. Asked in the order of the plan, each step is met once everybody has come to it. */
-  peopleAt(place: number): readonly ClaimedRun[] {
+  /** The runs that are at the step now. In the order of the plan, a step is asked for once all runs have come to it. */
+  runsAt(place: number): readonly ClaimedRun[] {
     return this.#at.get(place) ?? [];
   }
 
-  /** Moves those who stood at the step, in the same order. */
+  /** Moves the runs that were at the step; the results are in their order. */
   apply(place: number, results: readonly StepResult[]): void {
-    const runs = this.peopleAt(place);
+    const runs = this.runsAt(place);
     this.#at.delete(place);
     for (const [index, run] of runs.entries()) {
       const result = results[index];
-      if (result === undefined) throw new Error('A step has no result for somebody.');
+      if (result === undefined) throw new Error('A step has no result for a run.');
       this.#applyOne(run, place, result);
     }
   }
 
-  /** Leaves everybody who stands at a step there, to be taken on from it at once. */
+  /** Leaves all other runs at their step, due at once. */
   park(): void {
     for (const [place, runs] of this.#at)
-      for (const run of runs) this.#rest(run, place, { wakeAt: this.now });
+      for (const run of runs) this.#stay(run, place, { wakeAt: this.now });
     this.#at.clear();
   }
 
@@ -76,23 +76,23 @@ export class StepBatch {
     switch (result.kind) {
       case 'go':
         this.#log(run, place, result.status, result.detail);
-        return this.#follow(run, place, result.way);
+        return this.#follow(run, place, result.branch);
       case 'wait':
         this.#log(run, place, 'DONE', result.detail);
-        return this.#rest(run, place, { wakeAt: result.until, isWaiting: true });
+        return this.#stay(run, place, { wakeAt: result.until, isWaiting: true });
       case 'postpone':
-        return this.#rest(run, place, { wakeAt: result.until });
+        return this.#stay(run, place, { wakeAt: result.until });
       case 'call':
-        return this.#rest(run, place, { wakeAt: this.now, isCalling: true });
+        return this.#stay(run, place, { wakeAt: this.now, isCalling: true });
       case 'convert':
         this.#log(run, place, 'DONE', result.detail);
-        return this.#rest(run, place, { wakeAt: null, status: 'CONVERTED' });
+        return this.#stay(run, place, { wakeAt: null, status: 'CONVERTED' });
     }
   }
 
-  #follow(run: ClaimedRun, place: number, way: string): void {
-    const next = this.plan.steps[place]?.ways.get(way);
-    if (next === undefined) this.#rest(run, place, { wakeAt: null, status: 'COMPLETED' });
+  #follow(run: ClaimedRun, place: number, branch: string): void {
+    const next = this.plan.steps[place]?.next.get(branch);
+    if (next === undefined) this.#stay(run, place, { wakeAt: null, status: 'COMPLETED' });
     else this.#arrive(run, next);
   }
 
@@ -102,7 +102,7 @@ export class StepBatch {
     else there.push(run);
   }
 
-  #rest({ id }: ClaimedRun, position: number, where: Partial<RunMove> & Pick<RunMove, 'wakeAt'>): void {
+  #stay({ id }: ClaimedRun, position: number, where: Partial<RunMove> & Pick<RunMove, 'wakeAt'>): void {
     this.moves.push({ id, position, isWaiting: false, isCalling: false, status: 'ACTIVE', ...where });
   }
 

@@ -1,62 +1,64 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
-import { Announcer, type Sql } from '#platform';
-import { RunsQuery } from './runs.query.js';
-import type { VersionPlan } from '../nodes/version-plan.js';
-import type { RunMove, StepBatch } from './step-batch.js';
+import type { ProjectScope } from '#kernel';
+import { Announcer, Database } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
+import { holdSteps } from './run-locks.query.js';
+import { RunRepository } from './run.repository.js';
+import { StepBatch } from './step-batch.js';
+import { VersionPlans } from './version-plans.service.js';
 
 const OUTCOMES = { COMPLETED: 'completed', CONVERTED: 'converted' } as const;
+type Outcome = (typeof OUTCOMES)[keyof typeof OUTCOMES];
 
-interface EndedRun {
-  readonly id: string;
-  readonly subscriberId: string | null;
-  readonly enteredAt: Date;
-}
-
-/** Writes down where people went, and tells the world outside who came to an end: all with the caller's transaction. */
+/** Claims and saves step batches in the open transaction, and announces which runs completed. */
 @Injectable()
 export class StepBatches {
   constructor(
-    @Inject(RunsQuery) private readonly runs: RunsQuery,
+    @Inject(Database) private readonly database: Database,
+    @Inject(VersionPlans) private readonly plans: VersionPlans,
+    @Inject(RunRepository) private readonly runs: RunRepository,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
     @Inject(Announcer) private readonly announcer: Announcer,
   ) {}
 
-  async save(db: Sql, plan: VersionPlan, { moves, steps }: StepBatch, now: Date): Promise<void> {
-    await this.runs.save(db, plan.scope, moves, steps, now);
-    const ended = new Map(
-      moves.flatMap((move) => {
-        const outcome = outcomeOf(move);
-        return outcome === null ? [] : [[move.id, outcome] as const];
-      }),
-    );
-    if (ended.size > 0 && this.announcer.hears(plan.scope, 'automation.completed'))
-      await this.#tell(db, plan, ended, now);
+  /** Null when no run of the version is due, or its automation is not ACTIVE. */
+  async claim(scope: ProjectScope, versionId: number, limit: number, now: Date): Promise<StepBatch | null> {
+    const plan = await this.plans.of(scope, versionId);
+    if (!(await holdSteps(this.database, plan))) return null;
+    const runs = await this.runs.claim(scope, versionId, limit);
+    return runs.length === 0 ? null : new StepBatch(plan, runs, now);
   }
 
-  async #tell(
-    db: Sql,
-    { scope, automationId, automationKey }: VersionPlan,
-    ended: ReadonlyMap<string, 'completed' | 'converted'>,
-    completedAt: Date,
-  ): Promise<void> {
-    const { rows } = await sql<EndedRun>`
-      select id, subscriber_id as "subscriberId", entered_at as "enteredAt" from messaging.automation_runs
-      where environment_id = ${scope.environmentId} and id = any(${[...ended.keys()]}::uuid[])
-    `.execute(db);
-    const ids = rows.flatMap(({ subscriberId }) => subscriberId ?? []);
-    const people = await this.recipients.lookUp(scope, [], ids, completedAt);
-    const announcements = rows.map(({ id, subscriberId, enteredAt }) => {
+  async save(batch: StepBatch): Promise<void> {
+    const { plan, moves, steps, now } = batch;
+    await this.runs.save(plan.scope, moves, steps, now);
+    const outcomes = new Map(
+      moves.flatMap(({ id, status }) =>
+        status === 'COMPLETED' || status === 'CONVERTED' ? [[id, OUTCOMES[status]] as const] : [],
+      ),
+    );
+    if (outcomes.size > 0 && this.announcer.hears(plan.scope, 'automation.completed'))
+      await this.#announce(batch, outcomes);
+  }
+
+  async #announce({ plan, now }: StepBatch, outcomes: ReadonlyMap<string, Outcome>): Promise<void> {
+    const { scope, automationId, automationKey } = plan;
+    const runs = await this.database
+      .tables<MessagingTables>()
+      .selectFrom('messaging.automation_runs')
+      .select(['id', 'subscriberId', 'enteredAt'])
+      .where('environmentId', '=', scope.environmentId)
+      .where('id', 'in', [...outcomes.keys()])
+      .execute();
+    const ids = runs.flatMap(({ subscriberId }) => subscriberId ?? []);
+    const people = await this.recipients.lookUp(scope, [], ids, now);
+    const announcements = runs.map(({ id, subscriberId, enteredAt }) => {
       const email = people.get(subscriberId ?? '')?.email ?? null;
-      const outcome = ended.get(id);
-      const data = { automationKey, automationId, subscriberId, email, outcome, enteredAt, completedAt };
+      const outcome = outcomes.get(id);
+      const data = { automationKey, automationId, subscriberId, email, outcome, enteredAt, completedAt: now };
       return { type: 'automation.completed', subscriberId, data } as const;
     });
     await this.announcer.announce(scope, ...announcements);
   }
-}
-
-function outcomeOf({ status }: RunMove): 'completed' | 'converted' | null {
-  return status === 'COMPLETED' || status === 'CONVERTED' ? OUTCOMES[status] : null;
 }

@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { planOf, type StoredVersion, type VersionPlan } from '../nodes/version-plan.js';
+import type { MessagingTables } from '../../messaging-tables.js';
+import { planOf, type VersionPlan } from '../nodes/version-plan.js';
 
 const KEPT = 200;
 
-/** Versions of automations, ready to be walked. A version never changes, so each is read once a process. */
+/** Reads versions of automations. A version never changes, so each is read once a process. */
 @Injectable()
 export class VersionPlans {
   readonly #plans = new Map<number, Promise<VersionPlan>>();
@@ -30,15 +30,18 @@ export class VersionPlans {
   }
 
   #read(scope: ProjectScope, versionId: number): Promise<VersionPlan> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const { rows } = await sql<StoredVersion>`
-        select v.id as "versionId", a.id as "automationId", a.number as "automationNumber",
-          a.automation_key as "automationKey", v.nodes, v.edges, v.mail_topic_ids as "mailTopicIds"
-        from messaging.automation_versions v join messaging.automations a on a.id = v.automation_id
-        where v.environment_id = ${scope.environmentId} and v.id = ${versionId}
-      `.execute(db);
-      if (rows[0] === undefined) throw new Error('The version of the automation is gone.');
-      return planOf(scope, rows[0]);
+    return this.database.transaction(scope, async () => {
+      const version = await this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.automation_versions as v')
+        .innerJoin('messaging.automations as a', 'a.id', 'v.automationId')
+        .select(['v.id as versionId', 'a.id as automationId', 'a.automationKey'])
+        .select(['v.nodes', 'v.edges', 'v.mailTopicIds'])
+        .where('v.environmentId', '=', scope.environmentId)
+        .where('v.id', '=', versionId)
+        .executeTakeFirst();
+      if (version === undefined) throw new Error('The version of the automation is gone.');
+      return planOf(scope, version);
     });
   }
 }

@@ -3,16 +3,19 @@ import { type RawBuilder, sql } from 'kysely';
 import { Triggers } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database, present } from '#platform';
-import { scopeOf } from './runs.query.js';
 
 export interface FoundAutomation {
   readonly id: string;
   readonly scope: ProjectScope;
 }
 
-type Row = Parameters<typeof scopeOf>[0] & { readonly id: string };
+/** A version with runs that are due. */
+export interface DueVersion {
+  readonly scope: ProjectScope;
+  readonly versionId: number;
+}
 
-/** Finds automations, of all projects, that people are to be let into or sent off from. */
+/** Finds the automations, of all projects, that have something to do. */
 @Injectable()
 export class WaitingWork {
   constructor(
@@ -20,7 +23,7 @@ export class WaitingWork {
     @Inject(Triggers) private readonly triggers: Triggers,
   ) {}
 
-  /** Whether there is anything to do at all: asked by every worker twice a second, so as cheaply as can be. */
+  /** Whether there is anything to do at all: every worker asks twice a second, so as cheaply as can be. */
   isAny(): Promise<boolean> {
     return this.database.holds(
       sql`(
@@ -34,33 +37,55 @@ export class WaitingWork {
     );
   }
 
-  /** Whether anybody is to be called. */
+  /** Whether any webhook is to be called. */
   isCalling(): Promise<boolean> {
     return this.database.holds(isDue(true));
   }
 
-  /** Those for which something was noted. */
-  entries(): Promise<readonly FoundAutomation[]> {
-    return this.#find(sql`a.status = 'ACTIVE' and a.id in (${this.triggers.pending()})`);
+  /** Those whose trigger has fired. */
+  async entries(): Promise<readonly FoundAutomation[]> {
+    return this.#found(sql`a.status = 'ACTIVE' and a.id in (${this.triggers.pending()})`);
   }
 
-  /** Those that were archived with people inside. */
-  closings(): Promise<readonly FoundAutomation[]> {
-    return this.#find(sql`a.is_closing`);
+  /** Those that were archived with active runs. */
+  async closings(): Promise<readonly FoundAutomation[]> {
+    return this.#found(sql`a.is_closing`);
   }
 
-  #find(condition: RawBuilder<unknown>): Promise<readonly FoundAutomation[]> {
-    return this.database.system(async ({ db }) => {
-      const { rows } = await sql<Row>`
-        select a.id, e.* from messaging.automations a cross join lateral access.find_environment(a.environment_id) e
-        where ${condition}
-      `.execute(db);
-      return rows.map(({ id, ...columns }) => ({ id, scope: scopeOf(columns) }));
+  /** Those with steps to take, or with webhooks to call: one look at an index for each version of an active automation. */
+  async versions(isCalling: boolean): Promise<readonly DueVersion[]> {
+    const rows = await this.#find<{ readonly versionId: number }>(
+      sql`v.id as version_id`,
+      sql`join messaging.automation_versions v on v.automation_id = a.id`,
+      sql`a.status = 'ACTIVE' and exists (
+        select from messaging.automation_runs r
+        where r.version_id = v.id and r.is_calling = ${isCalling} and r.wake_at <= ${present}
+      )`,
+    );
+    return rows.map(({ versionId, ...scope }) => ({ versionId, scope }));
+  }
+
+  async #found(condition: RawBuilder<unknown>): Promise<readonly FoundAutomation[]> {
+    const rows = await this.#find<{ readonly id: string }>(sql`a.id`, sql``, condition);
+    return rows.map(({ id, ...scope }) => ({ id, scope }));
+  }
+
+  #find<Found>(
+    found: RawBuilder<unknown>,
+    join: RawBuilder<unknown>,
+    condition: RawBuilder<unknown>,
+  ): Promise<readonly (Found & ProjectScope)[]> {
+    return this.database.system(async () => {
+      const { rows } = await sql<Found & ProjectScope>`
+        select ${found}, e.* from messaging.automations a ${join}
+        cross join lateral access.find_environment(a.environment_id) e where ${condition}
+      `.execute(this.database.tables());
+      return rows;
     });
   }
 }
 
-/** A row at most is read for each version of an active automation, from the index: never planned as a scan of all runs. */
+/** Reads one row of the index at most for each version of an active automation, and is never planned as a scan of all runs. */
 function isDue(isCalling: boolean): RawBuilder<unknown> {
   return sql`exists (
     select from messaging.automations a join messaging.automation_versions v on v.automation_id = a.id

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TRIGGER_TYPES } from '../automation-status.js';
+import { TRIGGER_TYPES } from '../automation.js';
 
 const object = z.record(z.string(), z.unknown());
 
@@ -25,9 +25,10 @@ export function parseAutomationTemplate(text: string): AutomationTemplate {
   return automationTemplate.parse(JSON.parse(text));
 }
 
-/** What a project calls what a template names. */
-interface TemplateNames {
+/** The project's keys for what a template names. */
+export interface TemplateNames {
   readonly topicKey: string;
+  /** Null: the segment that the template is for, if any, is created. */
   readonly segmentKey: string | null;
 }
 

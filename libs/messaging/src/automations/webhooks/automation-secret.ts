@@ -5,14 +5,14 @@ const KEY_BYTES = 32;
 
 type Owner = Pick<ProjectScope, 'projectId' | 'environmentId'>;
 
-/** What the signing secret of an environment's automations is sealed for. */
+/** The context in which the signing secret of an environment's automations is sealed. */
 export function automationSecret({ projectId, environmentId }: Owner) {
   return { purpose: 'automation-webhook-secret', owner: { projectId, environmentId } };
 }
 
 /**
- * The secret that an environment begins with, as Standard Webhooks writes secrets. It follows from the master key, as
- * it did before secrets were stored, so that whoever was told of it then still knows it.
+ * The first secret of an environment, in the format of Standard Webhooks. It is derived from the master key, as it was
+ * before secrets were stored, so that receivers need not change it.
  */
 export function firstSecret(masterKey: string, { environmentId }: Owner): string {
   const purpose = `mailwright.automation-webhooks.v1/${environmentId}`;

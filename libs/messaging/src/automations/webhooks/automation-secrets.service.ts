@@ -1,12 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { type Config, CONFIG, Database, SecretBox, type Sql } from '#platform';
+import { type Config, CONFIG, Database, SecretBox } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
 import { automationSecret, firstSecret } from './automation-secret.js';
 
 type Owner = Pick<ProjectScope, 'projectId' | 'environmentId'>;
 
-/** What the webhooks of each environment's automations are signed with. It never changes, whatever the master key does. */
+/** The secrets that sign the webhooks of each environment's automations. They stay when the master key changes. */
 @Injectable()
 export class AutomationSecrets {
   readonly #known = new Map<number, string>();
@@ -20,7 +20,7 @@ export class AutomationSecrets {
     this.#masterKey = MASTER_KEY_PREVIOUS ?? MASTER_KEY;
   }
 
-  /** Written down when it is asked for the first time. */
+  /** Stored when it is asked for the first time. */
   async of(scope: ProjectScope): Promise<string> {
     const { environmentId } = scope;
     const secret = this.#known.get(environmentId) ?? (await this.#read(scope));
@@ -28,28 +28,33 @@ export class AutomationSecrets {
     return secret;
   }
 
-  /** Writes it down for one that has none. */
-  async begin(db: Sql, owner: Owner): Promise<void> {
-    const sealed = this.box.seal(firstSecret(this.#masterKey, owner), automationSecret(owner));
-    await sql`
-      insert into messaging.automation_secrets (environment_id, project_id, secret)
-      values (${owner.environmentId}, ${owner.projectId}, ${sealed}) on conflict do nothing
-    `.execute(db);
+  /** Stores it for an environment that has none, in the open transaction. */
+  async begin(owner: Owner): Promise<void> {
+    const secret = this.box.seal(firstSecret(this.#masterKey, owner), automationSecret(owner));
+    const { environmentId, projectId } = owner;
+    await this.database
+      .tables<MessagingTables>()
+      .insertInto('messaging.automation_secrets')
+      .values({ environmentId, projectId, secret })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
   }
 
   #read(scope: ProjectScope): Promise<string> {
-    return this.database.transaction(scope, async ({ db }) => {
-      const found =
-        (await readSecret(db, scope)) ?? (await this.begin(db, scope), await readSecret(db, scope));
-      if (found === undefined) throw new Error('The secret of the automations was not written down.');
-      return this.box.open(found, automationSecret(scope));
+    return this.database.transaction(scope, async () => {
+      const sealed = (await this.#sealed(scope)) ?? (await this.begin(scope), await this.#sealed(scope));
+      if (sealed === undefined) throw new Error('The secret of the automations was not stored.');
+      return this.box.open(sealed, automationSecret(scope));
     });
   }
-}
 
-async function readSecret(db: Sql, { environmentId }: Owner): Promise<string | undefined> {
-  const { rows } = await sql<{ secret: string }>`
-    select secret from messaging.automation_secrets where environment_id = ${environmentId}
-  `.execute(db);
-  return rows[0]?.secret;
+  async #sealed({ environmentId }: Owner): Promise<string | undefined> {
+    const found = await this.database
+      .tables<MessagingTables>()
+      .selectFrom('messaging.automation_secrets')
+      .select('secret')
+      .where('environmentId', '=', environmentId)
+      .executeTakeFirst();
+    return found?.secret;
+  }
 }

@@ -3,20 +3,19 @@ import type { Logger } from 'pino';
 import { firstOf } from '#kernel';
 import { describeError, isUnavailability, LOGGER, Loop, Notifications } from '#platform';
 import { RUNS_CHANNEL } from '../runs/runs.channel.js';
-import { type DueVersion, RunsQuery } from '../runs/runs.query.js';
-import { WaitingWork } from '../runs/waiting-work.query.js';
+import { type DueVersion, WaitingWork } from '../runs/waiting-work.query.js';
 import { type WebhookCall, WebhookCalls } from './webhook-calls.service.js';
 import { WebhookClient } from './webhook-client.service.js';
 
 const POLL_MS = 500;
 /** Calls at once, of one automation. */
 const AT_ONCE = 32;
-/** What becomes due while answers are waited for is called so soon. */
+/** While calls are under way, it looks this often for others that became due. */
 const LOOK_AGAIN_MS = 250;
-/** Another worker has just taken the calls that are due: so long they are left to it. */
-const REST_MS = 1_000;
+/** When another worker has just leased the calls that are due, it does not look for more of them this long. */
+const PAUSE_MS = 1_000;
 
-/** Makes the calls of webhook steps, in every worker: apart from all other steps, which no slow answer holds up. */
+/** Calls webhooks, in every worker: apart from all other steps, so that no slow answer holds those up. */
 @Injectable()
 export class WebhookCaller {
   readonly #loop: Loop;
@@ -27,7 +26,6 @@ export class WebhookCaller {
 
   constructor(
     @Inject(WaitingWork) private readonly waiting: WaitingWork,
-    @Inject(RunsQuery) private readonly runs: RunsQuery,
     @Inject(WebhookCalls) private readonly calls: WebhookCalls,
     @Inject(WebhookClient) private readonly client: WebhookClient,
     @Inject(Notifications) private readonly notifications: Notifications,
@@ -45,7 +43,7 @@ export class WebhookCaller {
     this.#loop.start();
   }
 
-  /** Calls that are being made end, within the time that each may take. */
+  /** Waits for the calls that are under way, at most as long as a call may take. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#stopListening();
@@ -53,17 +51,17 @@ export class WebhookCaller {
     await Promise.all(this.#calling.values());
   }
 
-  /** Makes all calls that are due, and those that become due meanwhile: no slow answer keeps other automations waiting. */
+  /** Makes all calls that are due, and those that become due meanwhile: no slow answer holds up other automations. */
   async pass(): Promise<void> {
-    const restingUntil = new Map<number, number>();
+    const pausedUntil = new Map<number, number>();
     for (;;) {
       for (const version of await this.#due()) {
         const { versionId } = version;
-        const isResting = performance.now() < (restingUntil.get(versionId) ?? 0);
-        if (this.#calling.has(versionId) || isResting) continue;
+        const isPaused = performance.now() < (pausedUntil.get(versionId) ?? 0);
+        if (this.#calling.has(versionId) || isPaused) continue;
         const leave = (made: number) => {
           this.#calling.delete(versionId);
-          if (made === 0) restingUntil.set(versionId, performance.now() + REST_MS);
+          if (made === 0) pausedUntil.set(versionId, performance.now() + PAUSE_MS);
         };
         this.#calling.set(versionId, this.#callAll(version).then(leave));
       }
@@ -74,7 +72,7 @@ export class WebhookCaller {
 
   async #due(): Promise<readonly DueVersion[]> {
     if (this.#stopping || !(await this.waiting.isCalling())) return [];
-    return await this.runs.due(true);
+    return await this.waiting.versions(true);
   }
 
   async #callAll({ scope, versionId }: DueVersion): Promise<number> {
@@ -88,7 +86,7 @@ export class WebhookCaller {
     }
   }
 
-  /** What fails here, and not there, holds up nobody else. Without the database it is repeated when the lease ends. */
+  /** A fault of ours holds up no other call. When the database is unavailable, the call is repeated after the lease ends. */
   async #call(call: WebhookCall): Promise<void> {
     try {
       await this.calls.settle(call, await this.client.call(call));

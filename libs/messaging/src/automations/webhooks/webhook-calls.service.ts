@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Clock, nextTry, type ProjectScope } from '#kernel';
-import { Database, leaseDue, type Sql } from '#platform';
-import { failedRun, RESTS_MS } from '../runs/run-failure.js';
+import { Database, leaseDue } from '#platform';
+import type { MessagingTables } from '../../messaging-tables.js';
 import { holdSteps } from '../runs/run-locks.query.js';
 import { wakeRunners } from '../runs/runs.channel.js';
-import { RunsQuery } from '../runs/runs.query.js';
+import { RunRepository } from '../runs/run.repository.js';
 import { onwards } from '../nodes/step.js';
 import type { VersionPlan } from '../nodes/version-plan.js';
 import { VersionPlans } from '../runs/version-plans.service.js';
@@ -13,22 +13,22 @@ import { type ClaimedRun, StepBatch } from '../runs/step-batch.js';
 import { StepBatches } from '../runs/step-batches.service.js';
 import { RETRY_AFTER_MS, type WebhookOutcome } from './webhook-outcome.js';
 
-/** Longer than a call can take. Who has died by then is followed by another one. */
+/** Longer than a call can take. When a worker dies, another one makes the call after this time. */
 const LEASE_MS = 30_000;
 
-/** A call to make: the run is this worker's until `leasedUntil`, which nobody else may change. */
+/** A call to make: this worker has leased the run until `leasedUntil`. */
 export interface WebhookCall extends ClaimedRun {
   readonly plan: VersionPlan;
   /** This one included. */
   readonly attempts: number;
   readonly leasedUntil: Date;
-  /** What came with the person. */
+  /** What the client gave when it let the subscriber in. */
   readonly data: unknown;
 }
 
 /**
- * Calls to make and how they went. A call is made outside of any transaction, so a worker that dies in between makes
- * it be repeated, with the same `webhook-id`; the step is taken once.
+ * Leases the calls to make and saves their outcomes. A call is made outside of any transaction, so when a worker dies
+ * meanwhile it is repeated, with the same `webhook-id`; the step is taken once.
  */
 @Injectable()
 export class WebhookCalls {
@@ -36,83 +36,74 @@ export class WebhookCalls {
     @Inject(Database) private readonly database: Database,
     @Inject(VersionPlans) private readonly plans: VersionPlans,
     @Inject(StepBatches) private readonly batches: StepBatches,
-    @Inject(RunsQuery) private readonly runs: RunsQuery,
+    @Inject(RunRepository) private readonly runs: RunRepository,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /** The next calls of an active automation, leased. */
   async claim(scope: ProjectScope, versionId: number, limit: number): Promise<readonly WebhookCall[]> {
     const plan = await this.plans.of(scope, versionId);
-    return this.database.transaction(scope, async ({ db }) => {
-      await holdSteps(db, plan.automationId);
+    return this.database.transaction(scope, async () => {
+      if (!(await holdSteps(this.database, plan))) return [];
       const due = leaseDue({
         table: 'messaging.automation_runs',
         key: 'id',
         due: 'wake_at',
-        where: sql`environment_id = ${scope.environmentId} and version_id = ${versionId} and is_calling
-          and exists (select from messaging.automations a where a.id = ${plan.automationId} and a.status = 'ACTIVE')`,
+        where: sql`environment_id = ${scope.environmentId} and version_id = ${versionId} and is_calling`,
         limit,
         leaseMs: LEASE_MS,
         set: sql`, attempts = attempts + 1`,
       });
-      const { rows } = await sql<ClaimedRun & Pick<WebhookCall, 'attempts' | 'data' | 'leasedUntil'>>`
+      const { rows } = await sql<Omit<WebhookCall, 'plan'>>`
         with leased as (
           ${due} returning id, subscriber_id, position, is_waiting, entered_at, attempts, wake_at
         )
-        select l.id, l.subscriber_id as "subscriberId", l.position, l.is_waiting as "isWaiting",
-          (l.entered_at at time zone 'UTC')::date as "enteredOn", l.attempts, l.wake_at as "leasedUntil", d.data
+        select l.id, l.subscriber_id, l.position, l.is_waiting, (l.entered_at at time zone 'UTC')::date as entered_on,
+          l.attempts, l.wake_at as leased_until, d.data
         from leased l left join messaging.automation_run_data d on d.run_id = l.id
-      `.execute(db);
+      `.execute(this.database.tables());
       return rows.map((row) => ({ ...row, plan }));
     });
   }
 
-  /** Nothing when the run was ended meanwhile, or somebody else has it. */
-  async settle(call: WebhookCall, outcome: WebhookOutcome): Promise<void> {
-    const { scope } = call.plan;
-    await this.database.transaction(scope, async ({ db }) => {
-      if (!(await isOurs(db, call))) return;
-      const now = this.clock.now();
-      const again =
-        outcome.kind === 'refused' && !outcome.isFinal ? nextTry(RETRY_AFTER_MS, call.attempts, now) : null;
-      if (again !== null) {
-        await postpone(db, call, again);
-        return;
-      }
-      const batch = new StepBatch(call.plan, [call], now);
-      batch.apply(call.position, [onwards(outcome.detail, outcome.kind === 'accepted' ? 'DONE' : 'FAILED')]);
+  /** Does nothing when the run has ended meanwhile, or another worker has leased it. */
+  settle(call: WebhookCall, outcome: WebhookOutcome): Promise<void> {
+    return this.#whileLeased(call, async (now) => {
+      const { attempts, plan, position } = call;
+      const isFinal = outcome.kind === 'accepted' || outcome.isFinal;
+      const wakeAt = isFinal ? null : nextTry(RETRY_AFTER_MS, attempts, now);
+      if (wakeAt !== null) return this.runs.postpone(plan.scope, call, { attempts, wakeAt });
+      const batch = new StepBatch(plan, [call], now);
+      batch.apply(position, [onwards(outcome.detail, outcome.kind === 'accepted' ? 'DONE' : 'FAILED')]);
       batch.park();
-      await this.batches.save(db, call.plan, batch, now);
-      await wakeRunners(db);
+      await this.batches.save(batch);
+      await wakeRunners(this.database);
     });
   }
 
-  /** After a fault of ours: the call is made later, and after some tries the run has failed, with the reason. */
-  async setAside(call: WebhookCall, reason: string): Promise<void> {
-    const { scope } = call.plan;
-    await this.database.transaction(scope, async ({ db }) => {
-      if (!(await isOurs(db, call))) return;
-      const now = this.clock.now();
-      const until = nextTry(RESTS_MS, call.attempts, now);
-      if (until !== null) return postpone(db, call, until);
-      const { move, steps } = failedRun(call, reason);
-      return this.runs.save(db, scope, [move], steps, now);
+  /** After a fault of ours the call is made later; after the last try the run has failed, with the reason. */
+  setAside(call: WebhookCall, reason: string): Promise<void> {
+    return this.#whileLeased(call, async (now) => {
+      await this.runs.setAside(call.plan.scope, call, { attempts: call.attempts, reason }, now);
     });
   }
-}
 
-async function isOurs(db: Sql, { id, plan, leasedUntil }: WebhookCall): Promise<boolean> {
-  const { rows } = await sql`
-    select from messaging.automation_runs
-    where environment_id = ${plan.scope.environmentId} and id = ${id} and is_calling and wake_at = ${leasedUntil}
-    for update
-  `.execute(db);
-  return rows.length === 1;
-}
-
-async function postpone(db: Sql, { id, plan }: WebhookCall, until: Date): Promise<void> {
-  await sql`
-    update messaging.automation_runs set wake_at = ${until}
-    where environment_id = ${plan.scope.environmentId} and id = ${id}
-  `.execute(db);
+  #whileLeased(
+    { id, plan: { scope }, leasedUntil }: WebhookCall,
+    work: (now: Date) => Promise<void>,
+  ): Promise<void> {
+    return this.database.transaction(scope, async () => {
+      const leased = await this.database
+        .tables<MessagingTables>()
+        .selectFrom('messaging.automation_runs')
+        .select('id')
+        .where('environmentId', '=', scope.environmentId)
+        .where('id', '=', id)
+        .where('isCalling', '=', true)
+        .where('wakeAt', '=', leasedUntil)
+        .forUpdate()
+        .executeTakeFirst();
+      if (leased !== undefined) await work(this.clock.now());
+    });
+  }
 }

@@ -9,7 +9,7 @@ import type { WebhookCall } from './webhook-calls.service.js';
 import { webhookMessage } from './webhook-message.js';
 import { webhookOutcome, type WebhookOutcome } from './webhook-outcome.js';
 
-/** Makes the calls of webhook steps: signed (Standard Webhooks 1.0), and to public addresses only. */
+/** Calls webhooks: signed (Standard Webhooks 1.0), and at public addresses only. */
 @Injectable()
 export class WebhookClient {
   constructor(
@@ -24,7 +24,7 @@ export class WebhookClient {
   async call({ id: executionId, subscriberId, position, plan, data }: WebhookCall): Promise<WebhookOutcome> {
     const { scope } = plan;
     const step = plan.steps[position];
-    if (step?.type !== 'webhook') throw new Error('The step calls nobody.');
+    if (step?.type !== 'webhook') throw new Error('The step is not a webhook.');
     const at = this.clock.now();
     const person = (await this.recipients.lookUp(scope, [], [subscriberId], at)).get(subscriberId);
     if (person === undefined) return { kind: 'refused', detail: 'erased', isFinal: true };
@@ -42,7 +42,7 @@ export class WebhookClient {
   }
 }
 
-/** What messaging.step_id makes: the run's id with the place of the node. */
+/** The same as messaging.step_id: the run's id with the place of the node. */
 function stepId(runId: string, place: number): string {
   return runId.slice(0, -2) + (place + 1).toString(16).padStart(2, '0');
 }

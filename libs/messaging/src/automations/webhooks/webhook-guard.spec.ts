@@ -11,7 +11,6 @@ import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { eventually } from '#testing/eventually';
 import { AutomationsFixture, chain, trigger } from '../automations.fixture.js';
 import { AutomationRunner } from '../runs/automation-runner.service.js';
-import { RunsQuery } from '../runs/runs.query.js';
 import { WaitingWork } from '../runs/waiting-work.query.js';
 import { AutomationSecrets } from './automation-secrets.service.js';
 import { WebhookCaller } from './webhook-caller.service.js';
@@ -78,7 +77,6 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
     const [clock, secrets] = [messaging.get<Clock>(Clock), messaging.get(AutomationSecrets)];
     return new WebhookCaller(
       messaging.get(WaitingWork),
-      messaging.get(RunsQuery),
       messaging.get(WebhookCalls),
       new WebhookClient(client, recipients, projects, clock, secrets, messaging.get(ContentProcesses)),
       messaging.get(Notifications),

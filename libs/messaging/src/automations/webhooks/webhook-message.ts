@@ -5,22 +5,22 @@ import type { MergeValues } from '../../content/merge/merge-template.js';
 import { projectValues } from '../../content/merge/merge-values.js';
 import type { WebhookConfig } from '../graph/webhook-config.js';
 
-/** Whom and what a webhook tells of. */
+/** What a webhook reports. */
 export interface WebhookSubject {
   readonly automation: { readonly id: string; readonly key: string };
   readonly executionId: string;
   readonly nodeId: string;
   readonly person: Recipient;
   readonly project: Pick<Project, 'name' | 'postalAddress'>;
-  /** What came with the person; null for nothing. */
+  /** What the client gave when it let the subscriber in; null for nothing. */
   readonly data: unknown;
   readonly at: Date;
 }
 
-/** Fills texts in whose merge tags may hold logic. */
+/** Fills the merge tags of texts, which may contain logic. */
 type Filling = (texts: readonly string[], values: MergeValues) => Promise<readonly string[]>;
 
-/** The author's own body with its merge tags filled in, or else all that is known, in the form of Standard Webhooks. */
+/** The author's own body with its merge tags filled in, or else the default, in the form of Standard Webhooks. */
 export async function webhookMessage(
   { body }: Pick<WebhookConfig, 'body'>,
   subject: WebhookSubject,

@@ -1,6 +1,6 @@
 import type { PostOutcome } from '#platform';
 
-/** How a call went. What is final would go the same way again. */
+/** The outcome of a call. A final refusal is not tried again. */
 export type WebhookOutcome =
   | { readonly kind: 'accepted'; readonly detail: string }
   | { readonly kind: 'refused'; readonly detail: string; readonly isFinal: boolean };
@@ -10,7 +10,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 /** Between one try and the next: six tries in two and a half hours. */
 export const RETRY_AFTER_MS = [10 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 30 * MINUTE_MS, 120 * MINUTE_MS];
 
-/** As the list of executions tells it. */
+/** `detail` is shown by executions. */
 export function webhookOutcome({ verdict, answer, fault }: PostOutcome): WebhookOutcome {
   const detail = answer === null ? `${fault?.kind}: ${fault?.message}` : `answered ${answer.status}`;
   if (verdict === 'taken') return { kind: 'accepted', detail };

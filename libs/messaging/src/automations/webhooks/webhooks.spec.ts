@@ -164,7 +164,7 @@ describe('webhooks of automations', () => {
     };
     const { messaging, scope } = fixture;
     const unasked = (await prepareProject(messaging.test, '', 'OTHER')).live;
-    await fixture.automations.create(unasked, {
+    await fixture.editor.create(unasked, {
       name: 'Later',
       description: null,
       triggerType: 'manual',

@@ -1,0 +1,55 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { TopicsQuery } from '#audience';
+import { DomainValidationError, type ProjectScope } from '#kernel';
+import type { AutomationFields } from '../automation.js';
+import { AutomationRepository } from '../automation.repository.js';
+import { AutomationsQuery, type AutomationView } from '../automations.query.js';
+import { readGraph } from '../graph/graph-reader.js';
+import { AutomationPlan } from './automation-plan.service.js';
+
+/** A part that is left out stays; null removes it. */
+export interface ContentPatch {
+  readonly nodes?: string | null | undefined;
+  readonly edges?: string | null | undefined;
+}
+
+/** Creates automations and replaces their steps. */
+@Injectable()
+export class AutomationEditor {
+  constructor(
+    @Inject(AutomationRepository) private readonly automations: AutomationRepository,
+    @Inject(AutomationsQuery) private readonly query: AutomationsQuery,
+    @Inject(AutomationPlan) private readonly plan: AutomationPlan,
+    @Inject(TopicsQuery) private readonly topics: TopicsQuery,
+  ) {}
+
+  /** Creates a DRAFT. Throws DomainValidationError. */
+  async create(scope: ProjectScope, fields: AutomationFields): Promise<AutomationView> {
+    await this.plan.refuseUnlessIncluded(scope);
+    await refuseUnknownTopic(this.topics, scope, fields.triggerTopicId);
+    const { id } = await this.automations.add(scope, fields);
+    return this.query.get(scope, id);
+  }
+
+  /** Throws NotFoundError, DomainValidationError for what is no graph, InvalidStateError while it is ACTIVE. */
+  async replaceContent(scope: ProjectScope, idOrKey: string, content: ContentPatch): Promise<AutomationView> {
+    const { id } = await this.automations.change(scope, idOrKey, (automation, now) => {
+      if (content.nodes === undefined && content.edges === undefined) return;
+      const { nodes = automation.nodes, edges = automation.edges } = content;
+      const { graph, errors } = readGraph({ nodes, edges });
+      if (errors !== undefined) throw new DomainValidationError(errors);
+      automation.replaceContent({ nodes, edges, nodeCount: graph.nodes.length }, now);
+    });
+    return this.query.get(scope, id);
+  }
+}
+
+/** Throws DomainValidationError. */
+export async function refuseUnknownTopic(
+  topics: TopicsQuery,
+  scope: ProjectScope,
+  topicId: string | null,
+): Promise<void> {
+  if (topicId === null || (await topics.named(scope, [topicId])).length > 0) return;
+  throw new DomainValidationError({ triggerTopicId: 'is not a known topic' });
+}
