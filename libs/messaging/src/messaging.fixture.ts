@@ -2,12 +2,15 @@ import { afterAll } from '@jest/globals';
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import { Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
 import {
   type Announcer,
+  CONFIG,
+  type Config,
   Database,
   loadConfig,
+  LOGGER,
   Notifications,
   PlatformModule,
   SilentAnnouncer,
@@ -27,7 +30,13 @@ import { ContentPools } from './content/processes/content-processes.service.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
-import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
+import {
+  DeliveryEngine,
+  DeliverySenderFactory,
+  DeliverySources,
+} from './sending/engine/delivery-engine.service.js';
+import { SlowedDestinations } from './sending/pacing/slowed-destinations.service.js';
+import { DeliveryTransports } from './sending/transports/delivery-transports.service.js';
 import { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
 import { MessagingWorkerModule } from './messaging-worker.module.js';
 
@@ -99,6 +108,8 @@ interface Surroundings {
 
 /** The messaging context with its engine on a database of its own, and a clock that the test moves. */
 export class MessagingFixture {
+  #engine: DeliveryEngine | undefined;
+
   private constructor(
     readonly test: TestDatabase,
     readonly clock: ManualClock,
@@ -167,7 +178,30 @@ export class MessagingFixture {
   }
 
   get engine(): DeliveryEngine {
-    return this.context.get(DeliveryEngine);
+    this.#engine ??= this.get(DeliveryEngine);
+    return this.#engine;
+  }
+
+  /** Stops the engine, forgets all mail and all sending domains, and makes an engine that was not started yet. */
+  async clear(): Promise<void> {
+    await this.engine.stop(1_000);
+    await this.test.query(
+      'delete from messaging.deliveries; delete from messaging.campaigns; delete from deliverability.sending_domains',
+    );
+    const { clock } = this;
+    const transports = new DeliveryTransports(
+      this.get(Database),
+      clock,
+      this.get<Config>(CONFIG),
+      this.get<Logger>(LOGGER),
+    );
+    this.#engine = new DeliveryEngine(
+      this.get(DeliverySources),
+      transports,
+      this.get(DeliverySenderFactory),
+      this.get(SlowedDestinations),
+      this.get(Notifications),
+    );
   }
 
   /** The live environment of a project of its own, with a FREE subscription. */
@@ -205,7 +239,11 @@ export class MessagingFixture {
     const input = { address: parsed.address, topicKeys: [topic.topicKey], source: 'API' } as const;
     await this.get(SignUpService).create(scope, input, consentProof('API_KEY', 'key'));
     const database = this.context.get<Database>(Database, { strict: false });
-    for (const { id } of await this.test.query<{ id: string }>('select id from audience.confirmations'))
+    const confirmations = await this.test.query<{ id: string }>(
+      'select id from audience.confirmations where environment_id = $1',
+      [scope.environmentId],
+    );
+    for (const { id } of confirmations)
       await database.transaction(scope, (tx) => this.get(OptInDeliveriesService).add(scope, tx, id));
   }
 
