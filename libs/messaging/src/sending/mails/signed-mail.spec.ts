@@ -165,7 +165,7 @@ describe('mail of a verified domain', () => {
     const STRICT = 'adkim=s; aspf=s';
     beforeEach(() => domain());
     afterEach(() => {
-      dns.fail(null);
+      dns.fail(null, `_dmarc.${HOST}`);
       dns.remove(`_dmarc.${HOST}`);
       publishSendingDomain(dns, { domainName: DOMAIN, keys });
       // A policy that was looked up is kept for a minute.
