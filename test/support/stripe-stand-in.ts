@@ -76,6 +76,14 @@ export class StripeStandIn {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
+  /** Forgets all that was begun, as one that was just started. */
+  clear(): void {
+    this.requests.length = 0;
+    for (const objects of [this.subscriptions, this.invoices, this.customers, this.#products])
+      objects.clear();
+    this.isDown = false;
+  }
+
   /** The one subscription there is. */
   get subscription(): StandInSubscription {
     const [subscription] = [...this.subscriptions.values()].slice(-1);

@@ -12,7 +12,7 @@ import { BillingModule } from './billing.module.js';
 export interface BillingFixture {
   readonly test: TestDatabase;
   readonly database: Database;
-  readonly clock: ManualClock;
+  clock: ManualClock;
   readonly get: INestApplicationContext['get'];
   /** Another process on the same database, with the same clock. */
   another(): Promise<INestApplicationContext>;
@@ -24,7 +24,7 @@ export async function startBilling(
   variables: Readonly<Record<string, string>> = {},
 ): Promise<BillingFixture> {
   const test = await createTestDatabase();
-  const clock = new ManualClock(start);
+  const time = { clock: new ManualClock(start) };
   const boot = () => {
     const config = loadConfig({
       NODE_ENV: 'test',
@@ -40,7 +40,7 @@ export async function startBilling(
       logger,
       entities: [...accessEntities, ...billingEntities],
       applicationName: 'spec',
-      clock,
+      clock: { now: () => time.clock.now() },
     });
     const root = { module: class Root {}, imports: [platform, BillingModule] };
     return NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });
@@ -48,9 +48,8 @@ export async function startBilling(
   const contexts = [await boot()];
   const [app] = contexts;
   if (app === undefined) throw new Error('Nothing was started.');
-  return {
+  return Object.assign(time, {
     test,
-    clock,
     database: app.get(Database),
     get: app.get.bind(app),
     another: async () => {
@@ -62,5 +61,5 @@ export async function startBilling(
       await Promise.all(contexts.map((context) => context.close()));
       await test.drop();
     },
-  };
+  });
 }

@@ -2,9 +2,19 @@ import { afterAll } from '@jest/globals';
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import { Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
-import { type Announcer, loadConfig, Notifications, PlatformModule, SilentAnnouncer } from '#platform';
+import {
+  type Announcer,
+  CONFIG,
+  type Config,
+  Database,
+  loadConfig,
+  LOGGER,
+  Notifications,
+  PlatformModule,
+  SilentAnnouncer,
+} from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { insertSubscribers } from '#testing/subscribers';
@@ -20,7 +30,13 @@ import { ContentPools } from './content/processes/content-processes.service.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
-import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
+import {
+  DeliveryEngine,
+  DeliverySenderFactory,
+  DeliverySources,
+} from './sending/engine/delivery-engine.service.js';
+import { SlowedDestinations } from './sending/pacing/slowed-destinations.service.js';
+import { DeliveryTransports } from './sending/transports/delivery-transports.service.js';
 import { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
 import { MessagingWorkerModule } from './messaging-worker.module.js';
 
@@ -92,6 +108,8 @@ interface Surroundings {
 
 /** The messaging context with its engine on a database of its own, and a clock that the test moves. */
 export class MessagingFixture {
+  #engine: DeliveryEngine | undefined;
+
   private constructor(
     readonly test: TestDatabase,
     readonly clock: ManualClock,
@@ -160,7 +178,30 @@ export class MessagingFixture {
   }
 
   get engine(): DeliveryEngine {
-    return this.context.get(DeliveryEngine);
+    this.#engine ??= this.get(DeliveryEngine);
+    return this.#engine;
+  }
+
+  /** Stops the engine, forgets all mail and all sending domains, and makes an engine that was not started yet. */
+  async clear(): Promise<void> {
+    await this.engine.stop(1_000);
+    await this.test.query(
+      'delete from messaging.deliveries; delete from messaging.campaigns; delete from deliverability.sending_domains',
+    );
+    const { clock } = this;
+    const transports = new DeliveryTransports(
+      this.get(Database),
+      clock,
+      this.get<Config>(CONFIG),
+      this.get<Logger>(LOGGER),
+    );
+    this.#engine = new DeliveryEngine(
+      this.get(DeliverySources),
+      transports,
+      this.get(DeliverySenderFactory),
+      this.get(SlowedDestinations),
+      this.get(Notifications),
+    );
   }
 
   /** The live environment of a project of its own, with a FREE subscription. */
@@ -197,8 +238,11 @@ export class MessagingFixture {
     const topic = await this.get(TopicsService).create(scope, { name: 'Art', doubleOptInEnabled: true });
     const input = { address: parsed.address, topicKeys: [topic.topicKey], source: 'API' } as const;
     await this.get(SignUpService).create(scope, input, consentProof('API_KEY', 'key'));
-    for (const { id } of await this.test.query<{ id: string }>('select id from audience.confirmations'))
-      await this.get(OptInDeliveriesService).add(scope, id);
+    const confirmations = await this.test.query<{ id: string }>(
+      'select id from audience.confirmations where environment_id = $1',
+      [scope.environmentId],
+    );
+    for (const { id } of confirmations) await this.get(OptInDeliveriesService).add(scope, id);
   }
 
   /** Ends the open deliveries of a campaign that has failed, as its job does. */

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { InvalidStateError } from '#kernel';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { InvalidStateError, ManualClock } from '#kernel';
 import { createProject, type TestProject } from '#testing/fixtures';
 import * as fc from '#testing/properties';
 import { type StandInEvent, StripeStandIn } from '#testing/stripe-stand-in';
@@ -22,23 +22,29 @@ describe('A subscription that is paid through Stripe', () => {
   let project: TestProject;
   let subscriptions: StripeSubscriptions;
 
-  beforeEach(async () => {
-    let now = () => START;
-    stripe = new StripeStandIn(() => now());
+  beforeAll(async () => {
+    stripe = new StripeStandIn(() => billing.clock.now());
     const base = await stripe.start();
     billing = await startBilling(START, {
       STRIPE_SECRET_KEY: 'sk_test_x',
       STRIPE_WEBHOOK_SECRET: stripe.secret,
       STRIPE_API_BASE: base,
     });
-    now = () => billing.clock.now();
-    project = await createProject(billing.test);
     subscriptions = billing.get(StripeSubscriptions);
-    await billing.get(SubscriptionsService).startFree(project.live.tenantId);
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await billing.close();
     await stripe.stop();
+  });
+  beforeEach(async () => {
+    billing.clock = new ManualClock(START);
+    stripe.clear();
+    // What runs by itself looks after all tenants.
+    await billing.test.query(
+      'truncate billing.subscriptions, billing.stripe_events, billing.stripe_cancellations cascade',
+    );
+    project = await createProject(billing.test);
+    await billing.get(SubscriptionsService).startFree(project.live.tenantId);
   });
 
   const tenant = () => project.live.tenantId;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CustomFieldsService } from '#audience';
 import {
   DomainValidationError,
@@ -28,12 +28,15 @@ describe('a test mail', () => {
   let fixture: MessagingFixture;
   let scope: ProjectScope;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     fixture = await MessagingFixture.open();
+  });
+  beforeEach(async () => {
     fixture.engine.start();
     scope = (await prepareProject(fixture.test, '')).test;
   });
-  afterEach(() => fixture.close());
+  afterEach(() => fixture.clear());
+  afterAll(() => fixture.close());
 
   const suppress = (email: string, reason = 'SPAM_COMPLAINT') =>
     fixture.test.query(
@@ -88,7 +91,9 @@ describe('a test mail', () => {
     const [mail] = await received(1);
     const [{ delivery_id: deliveryId } = { delivery_id: '' }] = await fixture.test.query<{
       delivery_id: string;
-    }>('select delivery_id from messaging.test_inbox_messages');
+    }>('select delivery_id from messaging.test_inbox_messages where environment_id = $1', [
+      scope.environmentId,
+    ]);
     const pages = fixture.get(MailPagesService);
     expect(mail?.links.unsubscribe).toMatch(/\/u\//);
     expect(await pages.describeMail(scope, deliveryId)).toBeNull();
@@ -97,7 +102,10 @@ describe('a test mail', () => {
       ipAddress: '203.0.113.7',
       userAgent: null,
     });
-    const consents = await fixture.test.query(`select from audience.consents where status = 'SUBSCRIBED'`);
+    const consents = await fixture.test.query(
+      `select from audience.consents where status = 'SUBSCRIBED' and environment_id = $1`,
+      [scope.environmentId],
+    );
     expect(consents).toHaveLength(1);
   });
 
