@@ -10,7 +10,8 @@ const AT_REST_MB = 150;
 
 describe('how Node runs the programs', () => {
   itOnLinux('keeps an api and a worker at rest below 150 MB each', async () => {
-    const system = await startSystem();
+    // As in production: code that was compiled before takes room.
+    const system = await startSystem({ NODE_COMPILE_CACHE: '' });
     try {
       for (const { pid } of [system.api, system.worker]) {
         await eventually(`${pid} is at rest`, () => memoryMb(pid).now < AT_REST_MB);

@@ -24,6 +24,7 @@ const SILENCE_MS = 5_000;
 export class RedisRateLimitStorage extends RateLimitStorage {
   readonly #redis: Redis;
   #isAway = false;
+  #isClosed = false;
 
   constructor(url: string, listener: OutageListener) {
     super();
@@ -35,7 +36,11 @@ export class RedisRateLimitStorage extends RateLimitStorage {
     });
     const outage = new Outage(listener);
     this.#redis.on('error', (error) => outage.noticed(this, error));
-    this.#redis.on('close', () => (this.#isAway = true));
+    this.#redis.on('close', () => {
+      this.#isAway = true;
+      // It may be back before anybody fails to reach it, but some have got 503.
+      if (!this.#isClosed) outage.noticed(this, new Error('The connection was closed.'));
+    });
     this.#redis.on('ready', () => {
       this.#isAway = false;
       outage.isOver(this);
@@ -55,6 +60,7 @@ export class RedisRateLimitStorage extends RateLimitStorage {
   }
 
   override async close(): Promise<void> {
+    this.#isClosed = true;
     this.#redis.disconnect();
   }
 
