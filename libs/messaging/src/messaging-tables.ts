@@ -13,21 +13,6 @@ import { CampaignReportSchema } from './reports/writing/campaign-report.schema.j
 
 export const messagingEntities = [AutomationSchema, CampaignReportSchema, CampaignSchema, ReportExportSchema];
 
-interface AutomationCountersTable {
-  readonly automationNumber: number;
-  readonly writer: number;
-  readonly environmentId: number;
-  readonly entered: Generated<number>;
-  readonly completed: Generated<number>;
-  readonly ended: Generated<number>;
-}
-
-interface AutomationRunDataTable {
-  readonly runId: string;
-  readonly environmentId: number;
-  readonly data: unknown;
-}
-
 interface AutomationRunsTable {
   readonly environmentId: number;
   readonly automationNumber: number;
@@ -80,49 +65,6 @@ interface BreakdownsDueTable {
   readonly environmentId: number;
   readonly dueAt: Date;
   readonly earliestAt: Date;
-}
-
-interface CampaignBreakdownsTable {
-  readonly campaignId: string;
-  readonly environmentId: number;
-  readonly version: string;
-  readonly links: unknown;
-  readonly providers: unknown;
-  readonly countedAt: Date;
-  readonly milliseconds: number;
-}
-
-interface CampaignCountersTable {
-  readonly campaignId: string;
-  readonly writer: number;
-  readonly environmentId: number;
-  readonly sent: Generated<number>;
-  readonly hardBounced: Generated<number>;
-  readonly softBounced: Generated<number>;
-  readonly opened: Generated<number>;
-  readonly clicked: Generated<number>;
-  readonly unsubscribed: Generated<number>;
-  readonly complained: Generated<number>;
-  readonly firstSentAt: Date | null;
-  readonly lastSentAt: Date | null;
-  readonly lastEventAt: Date | null;
-}
-
-interface CampaignMinutesTable {
-  readonly campaignId: string;
-  readonly minute: Date;
-  readonly writer: number;
-  readonly environmentId: number;
-  readonly sent: Generated<number>;
-  readonly delivered: Generated<number>;
-  readonly opened: Generated<number>;
-  readonly clicked: Generated<number>;
-  readonly bounced: Generated<number>;
-  readonly hardBounced: Generated<number>;
-  readonly hardRefused: Generated<number>;
-  readonly complained: Generated<number>;
-  readonly senderRefused: Generated<number>;
-  readonly senderBounced: Generated<number>;
 }
 
 interface CampaignTestsTable {
@@ -246,16 +188,11 @@ interface TestInboxMessagesTable {
 
 /** The tables of the schema `messaging`. Those without an entity are written by SQL alone. */
 export type MessagingTables = Tables<'messaging', (typeof messagingEntities)[number]> & {
-  'messaging.automation_counters': AutomationCountersTable;
-  'messaging.automation_run_data': AutomationRunDataTable;
   'messaging.automation_runs': AutomationRunsTable;
   'messaging.automation_secrets': AutomationSecretsTable;
   'messaging.automation_steps': AutomationStepsTable;
   'messaging.automation_versions': AutomationVersionsTable;
   'messaging.breakdowns_due': BreakdownsDueTable;
-  'messaging.campaign_breakdowns': CampaignBreakdownsTable;
-  'messaging.campaign_counters': CampaignCountersTable;
-  'messaging.campaign_minutes': CampaignMinutesTable;
   'messaging.campaign_tests': CampaignTestsTable;
   'messaging.deliveries': DeliveriesTable;
   'messaging.delivery_engagement': DeliveryEngagementTable;
