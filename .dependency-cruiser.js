@@ -67,7 +67,8 @@ export default {
       from: { pathNot: '^(libs/platform|test)/' },
       to: {
         path: '^libs/platform/src/',
-        pathNot: '^libs/platform/src/(index|http/index|jobs/queue-backend|embedded-postgres/embedded-postgres)\\.ts$',
+        pathNot:
+          '^libs/platform/src/(index|http/index|jobs/queue-backend|lifecycle/lean-start|embedded-postgres/embedded-postgres)\\.ts$',
       },
     },
     {

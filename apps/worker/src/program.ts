@@ -1,0 +1,53 @@
+import {
+  type Config,
+  ConfigurationError,
+  databaseFailure,
+  describeError,
+  loadConfig,
+  openProgramLog,
+  settleMemory,
+  UnfitDatabaseError,
+  watchParent,
+} from '#platform';
+import { type RunningWorker, startWorker } from './start-worker.js';
+import { WorkerStartError } from './worker-start.error.js';
+
+/** What did not end by itself is cut off this long after the time for it was over. */
+const EXIT_AFTER_MS = 1_500;
+
+const log = openProgramLog('worker', process.env);
+
+async function main(): Promise<void> {
+  const config = loadConfig(process.env);
+  const worker = await startWorker(config);
+  stopOnSignals(config, worker);
+  settleMemory();
+  if (process.send === undefined)
+    log.says(`worker running, health at http://${config.HOST}:${worker.port}/health/ready`);
+  else process.send({ type: 'listening', port: worker.port, bouncePort: worker.bouncePort });
+}
+
+function stopOnSignals({ SHUTDOWN_TIMEOUT_MS }: Config, worker: RunningWorker): void {
+  let stopping = false;
+  const stop = () => {
+    if (stopping) return;
+    stopping = true;
+    setTimeout(() => process.exit(0), SHUTDOWN_TIMEOUT_MS + EXIT_AFTER_MS).unref();
+    worker.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  watchParent(stop);
+}
+
+main().catch((error: unknown) => {
+  const isPlain =
+    error instanceof ConfigurationError ||
+    error instanceof UnfitDatabaseError ||
+    error instanceof WorkerStartError;
+  const reason = isPlain ? '' : (databaseFailure(error)?.message ?? describeError(error));
+  log.fails(isPlain ? error.message : `The worker could not start: ${reason}`);
+});
