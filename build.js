@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { dirname, join } from 'node:path';
 
 const SOURCES = ['apps', 'libs', 'packages', ...process.argv.slice(2)];
-const NOT_BUILT = '**/*.spec.ts,**/*.fixture.ts,**/*.d.ts,packages/*/dist/**';
+const NOT_BUILT = '**/*.d.ts,packages/*/dist/**';
 const STAMP = join('dist', `.${createHash('sha256').update(SOURCES.join()).digest('hex').slice(0, 8)}.stamp`);
 
 const stamp = hashOf([...SOURCES.flatMap(filesIn), '.swcrc', 'build.js', 'package-lock.json']);

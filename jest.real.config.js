@@ -5,6 +5,5 @@ export default {
   ...everyday,
   roots: ['<rootDir>/test/real'],
   testPathIgnorePatterns: ['/node_modules/'],
-  testTimeout: 600_000,
   maxWorkers: 1,
 };

@@ -209,9 +209,9 @@ describe('the SDK where the network is bad', () => {
     });
     stopTime();
     const created = client.topics.create({ name: 'News' });
-    await eventually('it waits', () => waitingTimers() === 1);
+    await eventually('it waits', () => waitingTimers().includes(1_000));
     passTime(999);
-    expect(waitingTimers()).toBe(1);
+    expect(waitingTimers()).toContain(1);
     passTime(1);
     expect((await created).name).toBe('News');
     expect(seen).toEqual([seen[0], seen[0]]);

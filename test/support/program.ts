@@ -29,17 +29,14 @@ const START_MS = 5 * 60_000;
 const FOLLOWED_CLOCK = './dist/test/support/followed-clock.js';
 
 const running = new Set<ChildProcess>();
-let over = false;
 
-/** Ends what a test has left running, as one does that waited in vain: it would keep the test run from ending. */
+/** Ends what tests of this process have left running, as one does that waited in vain: it would keep the process from ending. */
 export async function endPrograms(): Promise<void> {
-  over = true;
   await Promise.all([...running].map((child) => ended(child, 'SIGKILL')));
 }
 
 /** Starts a built program and waits until it listens. Its environment is `environment`, PATH and the run's cache of compiled code. */
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
-  if (over) throw new Error(`The tests were over before the ${program} began.`);
   const flags = [...programFlags(program), '--import', FOLLOWED_CLOCK];
   const child = spawn(process.execPath, [...flags, `dist/apps/${program}/src/main.js`], {
     cwd: projectRoot(),

@@ -1,39 +1,31 @@
-import { jest } from '@jest/globals';
+import { type Clock, install } from '@sinonjs/fake-timers';
 import { eventually } from './eventually.js';
 
 /** Longer than any limit of ours. */
 const LIMIT_MS = 60 * 60_000;
+
+let stopped: Clock | undefined;
 
 /**
  * Stops `setTimeout` and `performance` of the code under test, until `letTimeGo`: no limit of its is over because the
  * machine is slow. What comes over sockets comes, and `eventually` goes on.
  */
 export function stopTime(): void {
-  jest.useFakeTimers({
-    doNotFake: [
-      'Date',
-      'clearImmediate',
-      'clearInterval',
-      'hrtime',
-      'nextTick',
-      'queueMicrotask',
-      'setImmediate',
-      'setInterval',
-    ],
-  });
+  stopped = install({ toFake: ['setTimeout', 'clearTimeout', 'performance'], shouldClearNativeTimers: true });
 }
 
 export function letTimeGo(): void {
-  jest.useRealTimers();
+  stopped?.uninstall();
+  stopped = undefined;
 }
 
 export function passTime(milliseconds: number): void {
-  jest.advanceTimersByTime(milliseconds);
+  stopped?.tick(milliseconds);
 }
 
-/** How many timers wait, of those that were set since time stopped. */
-export function waitingTimers(): number {
-  return jest.getTimerCount();
+/** How long the timers still wait that were set since time stopped, in ms. */
+export function waitingTimers(): readonly number[] {
+  return (stopped?.timerHeap?.timers ?? []).map(({ callAt = 0 }) => callAt - (stopped?.now ?? 0));
 }
 
 /** What `asked` comes to when nothing more happens once `isWaiting`, however long it waits. Between `stopTime` and `letTimeGo`. */

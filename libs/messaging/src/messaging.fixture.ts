@@ -1,4 +1,3 @@
-import { afterAll } from '@jest/globals';
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import { Global, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -81,19 +80,14 @@ const DRAFT: CampaignDraft = {
   scheduledAt: null,
 };
 
-/** For all contexts of a test file: a process that compiles content takes most of a second to start. */
+/** For all contexts of the process, since one that compiles content takes most of a second to start. */
 class SharedPools extends ContentPools {
   override close(): void {
     // A context that ends leaves them to the others.
   }
-
-  end(): void {
-    super.close();
-  }
 }
 
 const pools = new SharedPools();
-afterAll(() => pools.end());
 
 @Global()
 @Module({ providers: [{ provide: ContentPools, useValue: pools }], exports: [ContentPools] })

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { projectRoot } from '#platform';
 import { type Report, readReport } from './report.js';
 import { EXPECTED, WITHOUT_ORIGINAL } from './report-samples.fixture.js';
 
-const SAMPLES = join(import.meta.dirname, 'samples');
+const SAMPLES = join(projectRoot(), 'libs/deliverability/src/bounces/samples');
 const ORIGINAL = '<019be3f0-4c11-7a62-9d0c-2f1a6b0f5c77@shop.example>';
 
 function summary(report: Report): string {

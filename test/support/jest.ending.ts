@@ -1,4 +1,0 @@
-import { afterAll } from '@jest/globals';
-import { endPrograms } from './program.js';
-
-afterAll(endPrograms);
