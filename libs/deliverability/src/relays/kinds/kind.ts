@@ -1,0 +1,41 @@
+import type { RecordPurpose } from '../../dns/dns-record.js';
+import type { RelayKind, RelayOption, RelayOptions, RelayStream, RelayTls } from '../relay-terms.js';
+import type { FeedbackFormat } from './feedback.js';
+
+export interface RelayEndpoint {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: RelayTls;
+}
+
+/** A mail about to be handed over. */
+export interface MailForRelay {
+  /** Names our delivery in the provider's events. ASCII letters, digits, `+`, `.`, `-`, `_`; at most 64. */
+  readonly token: string;
+  readonly stream: RelayStream;
+  readonly options: RelayOptions;
+}
+
+/**
+ * What is particular to one provider's relay. A new one is a folder here, with its proof, and a page in docs/relays/.
+ * Every statement about a provider names the page of its documentation in a comment.
+ */
+export interface RelayKindRules {
+  readonly kind: RelayKind;
+  /** In words, e.g. `Amazon SES`. */
+  readonly name: string;
+  /** The options that it takes; others are refused. */
+  readonly options: readonly RelayOption[];
+  /** Where it is reached when host and port are left out; null where only the client can know. */
+  endpoint(options: RelayOptions): RelayEndpoint | null;
+  /** Header fields, in lower case, that it replaces: our signature leaves them out. */
+  readonly replacedHeaders: readonly string[];
+  /** Header fields that it wants before the message: never one that our signature covers. */
+  headersOf(mail: MailForRelay): readonly (readonly [name: string, value: string])[];
+  /** The id that its events name, from the words of its reply to the body (`SmtpReply.text`); null where they hold none. */
+  messageIdOf(replyText: string): string | null;
+  /** Which records of the sending domain mail by this relay needs. */
+  readonly dnsRecords: readonly RecordPurpose[];
+  /** How its events come; null where there are none but reports to the return path. */
+  readonly feedback: FeedbackFormat | null;
+}
