@@ -1,7 +1,11 @@
 import { Module } from '@nestjs/common';
-import { SendingDomainsModule } from '#deliverability';
+import { RelaysModule, SendingDomainsModule } from '#deliverability';
+import { RelaysController } from './relays.controller.js';
 import { SendingDomainController } from './sending-domain.controller.js';
 
-/** The sending domain over HTTP. */
-@Module({ imports: [SendingDomainsModule], controllers: [SendingDomainController] })
+/** The sending domain and the relays over HTTP. */
+@Module({
+  imports: [RelaysModule, SendingDomainsModule],
+  controllers: [RelaysController, SendingDomainController],
+})
 export class DeliverabilityApiModule {}

@@ -12,6 +12,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   'Campaign reports': 'What came of a campaign.',
   'Test inbox': 'Where the mail of the test environment goes.',
   'Sending domain': 'The domain that live mail comes from, and its DNS records.',
+  Relays: 'Where live mail is handed over, and what providers say back.',
   Billing: 'Plan, usage and invoices of the tenant.',
   'AI credits': 'What AI reports are paid with.',
 };

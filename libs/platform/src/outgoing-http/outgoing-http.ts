@@ -79,6 +79,13 @@ export class OutgoingHttp {
     }
   }
 
+  /** An address of a host that may be spoken to, for a connection that is no request; null when there is none. */
+  async addressOf(host: string): Promise<string | null> {
+    if (isIP(host) !== 0) return this.#allows(host) ? host : null;
+    const addresses = await this.#guard.resolve(host).catch(() => []);
+    return addresses[0] ?? null;
+  }
+
   async close(): Promise<void> {
     await (await this.#agent)?.destroy();
   }

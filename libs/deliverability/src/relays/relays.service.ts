@@ -1,0 +1,101 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
+import { Database, OutgoingHttp, SecretBox } from '#platform';
+import { RelayRepository } from './relay.repository.js';
+import type { Relay, RelayPatch } from './relay.js';
+import { relaySecret } from './relay-secret.js';
+import { optionFaults, settingsOf, type WantedRelay } from './wanted-relay.js';
+
+/** What is kept sealed and never shown. */
+export interface RelaySecrets {
+  readonly password?: string | null | undefined;
+  /** With which the provider's events are proved. */
+  readonly feedbackKey?: string | null | undefined;
+}
+
+/** Sets a project's relays up, changes and removes them. */
+@Injectable()
+export class RelaysService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(RelayRepository) private readonly relays: RelayRepository,
+    @Inject(SecretBox) private readonly box: SecretBox,
+    @Inject(OutgoingHttp) private readonly outgoing: OutgoingHttp,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Throws DomainValidationError. */
+  async create(
+    scope: ProjectScope,
+    { secrets, ...wanted }: WantedRelay & { secrets: RelaySecrets },
+  ): Promise<Relay> {
+    const settings = settingsOf(wanted);
+    refuseHalfCredentials(settings.username, secrets.password ?? null);
+    await this.#refuseHost(settings.host);
+    const now = this.clock.now();
+    return this.database.transaction(scope, async () => {
+      const relay = await this.relays.add(scope, wanted.kind, settings, now);
+      relay.change(this.#sealed(scope, secrets), now);
+      return relay;
+    });
+  }
+
+  /** Throws NotFoundError, DomainValidationError. */
+  async change(
+    scope: ProjectScope,
+    relayKey: string,
+    { secrets, ...patch }: RelayPatch & { secrets: RelaySecrets },
+  ): Promise<Relay> {
+    if (patch.host !== undefined) await this.#refuseHost(patch.host);
+    return this.database.transaction(scope, async () => {
+      const relay = await this.relays.lock(scope, relayKey);
+      const faults = optionFaults(relay.kind, patch.options ?? {});
+      if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
+      const sealed = this.#sealed(scope, secrets);
+      const hasPassword =
+        (sealed.passwordBox ?? (sealed.passwordBox === null ? null : relay.passwordBox)) !== null;
+      const username = patch.username === undefined ? relay.username : patch.username;
+      refuseHalfCredentials(username, hasPassword ? '' : null);
+      relay.change({ ...patch, ...sealed }, this.clock.now());
+      return relay;
+    });
+  }
+
+  /** What is on its wire ends there; what waits takes another relay. Throws NotFoundError. */
+  async remove(scope: ProjectScope, relayKey: string): Promise<void> {
+    await this.database.transaction(scope, async () => {
+      this.relays.remove(await this.relays.lock(scope, relayKey));
+    });
+  }
+
+  /** Another feedback address; the one before is good for nothing from then on. Throws NotFoundError. */
+  rotateFeedback(scope: ProjectScope, relayKey: string): Promise<Relay> {
+    return this.database.transaction(scope, async () => {
+      const relay = await this.relays.lock(scope, relayKey);
+      relay.rotateFeedback(newId(), this.clock.now());
+      return relay;
+    });
+  }
+
+  #sealed(scope: ProjectScope, { password, feedbackKey }: RelaySecrets) {
+    const seal = (secret: string | null) =>
+      secret === null ? null : this.box.seal(secret, relaySecret(scope));
+    return {
+      ...(password === undefined ? {} : { passwordBox: seal(password) }),
+      ...(feedbackKey === undefined ? {} : { feedbackKeyBox: seal(feedbackKey) }),
+    };
+  }
+
+  async #refuseHost(host: string): Promise<void> {
+    const fault = await this.outgoing.hostFault(`http://${host.includes(':') ? `[${host}]` : host}`);
+    if (fault !== null) throw new DomainValidationError({ host: fault });
+  }
+}
+
+function refuseHalfCredentials(username: string | null, password: string | null): void {
+  if ((username === null) === (password === null)) return;
+  const missing = username === null ? 'username' : 'password';
+  throw new DomainValidationError({
+    [missing]: 'is required: a relay has both a username and a password, or neither',
+  });
+}
