@@ -108,6 +108,9 @@ describe('what Mailgun tells', () => {
         excerpt: '550-5.1.1 The account does not exist.',
       },
     ]);
+    expect(failed({ 'delivery-status': { ...status, message: 'It is gone.' } })).toMatchObject([
+      { class: 'hard', enhancedCode: '5.1.1', excerpt: 'It is gone.' },
+    ]);
   });
 
   // “Failed (Permanent)”: codes of the 600s are Mailgun’s own, of no server.

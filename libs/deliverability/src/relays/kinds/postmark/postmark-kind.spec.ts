@@ -162,6 +162,7 @@ describe('what Postmark tells', () => {
     expect(change('ManualSuppression')).toMatchObject([{ kind: 'unsubscribed' }]);
     expect(change('SomethingNew')).toEqual([]);
     expect(change(null, false)).toEqual([]);
+    expect(change('ManualSuppression', false)).toEqual([]);
   });
 
   it('is nothing of opens and of types to come, and unreadable without a type', () => {

@@ -30,7 +30,8 @@ export const postmarkKind: RelayKindRules = {
     [`X-PM-Metadata-${METADATA_KEY}`, token],
   ],
   messageIdOf: (replyText) => MESSAGE_ID.exec(replyText)?.[1]?.toLowerCase() ?? null,
-  // developer-smtp: a mail is taken apart and put together anew, so no signature of ours survives; bounces go to Postmark.
+  // developer.postmarkapp.com/developer-smtp.html: a mail is taken apart and put together anew, so that no signature of ours
+  // holds. Bounces come to Postmark.
   dnsRecords: ['OWNERSHIP', 'DMARC'],
   feedback: { isGenuine: hasPassword, read: ({ body }) => ({ events: readPostmarkEvent(body) }) },
 };
