@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { withstandsAnything } from '#testing/relays/hostile-feedback';
+import { MAILGUN_KEY, mailgunEvent, mailgunPost, startMailgun } from '#testing/relays/mailgun';
+import type { ProviderSink, TakenMail } from '#testing/relays/provider-sink';
+import { SmtpClient } from '#testing/smtp-client';
+import { type FeedbackFormat, UnreadableFeedbackError } from '../feedback.js';
+import { mailgunKind } from './mailgun-kind.js';
+
+const TOKEN = 'b+abc.def-G_7';
+const { feedback } = mailgunKind;
+if (feedback === null) throw new Error('Mailgun has feedback.');
+const isGenuine: FeedbackFormat['isGenuine'] = (request, proof) => feedback.isGenuine(request, proof);
+const read: FeedbackFormat['read'] = (request) => feedback.read(request);
+
+const headers = mailgunKind.headersOf({ token: TOKEN, stream: 'CAMPAIGN', options: {} });
+const raw = [
+  ...headers.map(([name, value]) => `${name}: ${value}`),
+  'Message-ID: <1@shop.example>',
+  '',
+  'Hello',
+].join('\r\n');
+const MAIL: TakenMail = { id: 'ncV2XwymRUKbPek_MIM-Gw', to: 'Ada@example.com', raw: Buffer.from(raw) };
+const ABOUT = { token: TOKEN, providerMessageId: '1@shop.example', address: 'Ada@example.com' };
+const PROOF = { key: MAILGUN_KEY, fetchText: () => Promise.reject(new Error('Nothing is asked.')) };
+
+const eventsOf = (event: object) => read(mailgunPost(event)).events;
+
+describe('Mailgun as a relay', () => {
+  it('is reached in the US, or in the EU where its region is that', () => {
+    expect(mailgunKind.endpoint({})).toEqual({ host: 'smtp.mailgun.org', port: 587, tls: 'REQUIRED' });
+    expect(mailgunKind.endpoint({ region: 'US' })?.host).toBe('smtp.mailgun.org');
+    expect(mailgunKind.endpoint({ region: 'eu' })?.host).toBe('smtp.eu.mailgun.org');
+    expect(mailgunKind.endpoint({ region: 'constructor' })).toBeNull();
+  });
+
+  it('gives back our token, and counts no opens and clicks', () => {
+    expect(headers).toEqual([
+      ['X-Mailgun-Variables', `{"mailwright":"${TOKEN}"}`],
+      ['X-Mailgun-Track', 'no'],
+    ]);
+  });
+});
+
+describe('a mail handed to Mailgun', () => {
+  let mailgun: ProviderSink;
+  beforeAll(async () => {
+    mailgun = await startMailgun();
+  });
+  afterAll(() => mailgun.stop());
+
+  it('is found by our token or by our Message-ID, since the reply names no id', async () => {
+    const client = await SmtpClient.open(mailgun.sink.port);
+    const reply = await client.send('b@shop.example', ['ada@example.com'], raw);
+    client.break('QUIT\r\n');
+    expect(mailgunKind.messageIdOf(reply.slice(4))).toBeNull();
+    const [mail] = mailgun.mails;
+    expect(eventsOf(mailgunEvent(mail ?? MAIL, { kind: 'delivered' }))).toEqual([
+      { kind: 'delivered', ...ABOUT, address: 'ada@example.com' },
+    ]);
+  });
+});
+
+describe('what Mailgun tells', () => {
+  it('is a delivery, a complaint or an unsubscribe, and nothing while it tries on', () => {
+    expect(eventsOf(mailgunEvent(MAIL, { kind: 'delivered' }))).toEqual([{ kind: 'delivered', ...ABOUT }]);
+    expect(eventsOf(mailgunEvent(MAIL, { kind: 'complaint' }))).toEqual([{ kind: 'complaint', ...ABOUT }]);
+    expect(eventsOf(mailgunEvent(MAIL, { kind: 'unsubscribed' }))).toEqual([
+      { kind: 'unsubscribed', ...ABOUT },
+    ]);
+    expect(eventsOf(mailgunEvent(MAIL, { kind: 'deferred' }))).toEqual([]);
+  });
+
+  it('is a bounce of the class that the codes and words of the server have', () => {
+    expect(eventsOf(mailgunEvent(MAIL, { kind: 'bounce', said: '550 5.1.1 No such user' }))).toEqual([
+      {
+        kind: 'bounce',
+        class: 'hard',
+        basicCode: 550,
+        enhancedCode: '5.1.1',
+        excerpt: '5.1.1 No such user',
+        ...ABOUT,
+      },
+    ]);
+    const blocked = '554 5.7.1 Service unavailable; blocked using zen.spamhaus.org';
+    expect(eventsOf(mailgunEvent(MAIL, { kind: 'bounce', said: blocked }))).toMatchObject([
+      { class: 'policy' },
+    ]);
+  });
+
+  const failed = (fields: object) =>
+    eventsOf({ event: 'failed', severity: 'permanent', recipient: 'ada@example.com', ...fields });
+
+  // “Failed (Permanent, Delayed Bounce)” of the event structure: the codes are in the words and in two fields.
+  it('is a bounce that came back later, too', () => {
+    const status = {
+      'bounce-code': '5.1.1',
+      message: 'smtp; 550-5.1.1 The account does not exist.',
+      code: 550,
+      description: 'Your message could not be delivered to one or more recipients.',
+    };
+    expect(
+      failed({ reason: 'generic', flags: { 'is-delayed-bounce': true }, 'delivery-status': status }),
+    ).toMatchObject([
+      {
+        class: 'hard',
+        basicCode: 550,
+        enhancedCode: '5.1.1',
+        excerpt: '550-5.1.1 The account does not exist.',
+      },
+    ]);
+    expect(failed({ 'delivery-status': { ...status, message: 'It is gone.' } })).toMatchObject([
+      { class: 'hard', enhancedCode: '5.1.1', excerpt: 'It is gone.' },
+    ]);
+  });
+
+  // “Failed (Permanent)”: codes of the 600s are Mailgun’s own, of no server.
+  it('is, of an address that Mailgun keeps from mail itself, the reason for that', () => {
+    const description = 'Not delivering to previously bounced address';
+    const status = { code: 605, message: '', description };
+    expect(failed({ reason: 'suppress-bounce', 'delivery-status': status })).toMatchObject([
+      { kind: 'bounce', class: 'hard', basicCode: null, enhancedCode: null, excerpt: description },
+    ]);
+    expect(failed({ reason: 'suppress-unsubscribe' })).toMatchObject([{ kind: 'unsubscribed' }]);
+    expect(failed({ reason: 'suppress-complaint' })).toMatchObject([{ kind: 'complaint' }]);
+  });
+
+  it('is an unknown bounce without words and codes', () => {
+    expect(failed({ reason: 'bounce' })).toMatchObject([{ class: 'unknown', excerpt: null }]);
+    expect(failed({ 'delivery-status': { code: '550', message: 7, 'enhanced-code': 5.1 } })).toMatchObject([
+      { class: 'unknown', basicCode: null },
+    ]);
+  });
+
+  it('is nothing of opens and of types to come, and unreadable without an event', () => {
+    for (const event of ['opened', 'clicked', 'accepted', 'rejected', 'stored', 'something_new', '__proto__'])
+      expect(eventsOf({ event })).toEqual([]);
+    for (const body of ['', '{', 'null', '[]', '{}', '{"event-data":{}}', '{"event-data":{"event":1}}'])
+      expect(() => read({ ...mailgunPost({}), body: Buffer.from(body) })).toThrow(UnreadableFeedbackError);
+  });
+});
+
+describe('a request of Mailgun', () => {
+  const event = mailgunEvent(MAIL, { kind: 'delivered' });
+  const post = mailgunPost(event);
+  const signedWith = (change: (signature: Record<string, string>) => object) => {
+    const { signature } = JSON.parse(post.body.toString()) as { signature: Record<string, string> };
+    return {
+      ...post,
+      body: Buffer.from(JSON.stringify({ signature: change(signature), 'event-data': event })),
+    };
+  };
+
+  it('is genuine when the key of the relay has signed it, or the key of the account above', async () => {
+    expect(await isGenuine(post, PROOF)).toBe(true);
+    const ofSubaccount = signedWith(({ signature, ...rest }) => ({
+      ...rest,
+      signature: '0'.repeat(64),
+      'parent-signature': signature,
+    }));
+    expect(await isGenuine(ofSubaccount, PROOF)).toBe(true);
+    expect(
+      await isGenuine(
+        signedWith((all) => ({ ...all, timestamp: Number(all['timestamp']) })),
+        PROOF,
+      ),
+    ).toBe(true);
+  });
+
+  it('is not when another key has, or the relay has none', async () => {
+    expect(await isGenuine(mailgunPost(event, { key: 'another key' }), PROOF)).toBe(false);
+    expect(await isGenuine(post, { ...PROOF, key: null })).toBe(false);
+    expect(await isGenuine(mailgunPost(event, { key: '' }), PROOF)).toBe(false);
+  });
+
+  it('is not with another timestamp, token or signature, or without one', async () => {
+    for (const field of ['timestamp', 'token', 'signature']) {
+      for (const other of ['', '1795495261', '0'.repeat(64), null, 1.5, [], undefined])
+        expect(
+          await isGenuine(
+            signedWith((all) => ({ ...all, [field]: other })),
+            PROOF,
+          ),
+        ).toBe(false);
+    }
+    // What is signed is one text: another place to part it is another timestamp.
+    const moved = signedWith(({ timestamp = '', token = '', ...rest }) => ({
+      ...rest,
+      timestamp: timestamp.slice(0, -1),
+      token: timestamp.slice(-1) + token,
+    }));
+    expect(await isGenuine(moved, PROOF)).toBe(false);
+    for (const body of ['', '{', 'null', '{}', '{"signature":null}'])
+      expect(await isGenuine({ ...post, body: Buffer.from(body) }, PROOF)).toBe(false);
+  });
+
+  it('is not once Mailgun has given up trying, nor before its time', async () => {
+    const at = (hours: number) => {
+      const signedAt = new Date(post.receivedAt.getTime() - hours * 3_600_000);
+      return isGenuine(mailgunPost(event, { signedAt }), PROOF);
+    };
+    expect(await at(8.5)).toBe(true);
+    expect(await at(9.5)).toBe(false);
+    expect(await at(-0.05)).toBe(true);
+    expect(await at(-0.5)).toBe(false);
+  });
+});
+
+it('whatever is posted for Mailgun is read or refused, and never more', () =>
+  withstandsAnything(feedback, PROOF, [
+    mailgunPost(mailgunEvent(MAIL, { kind: 'bounce', said: '550 5.1.1 user unknown' })),
+    mailgunPost(mailgunEvent(MAIL, { kind: 'complaint' })),
+    mailgunPost(mailgunEvent(MAIL, { kind: 'deferred' })),
+  ]));

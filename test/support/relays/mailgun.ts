@@ -1,0 +1,112 @@
+import { createHmac } from 'node:crypto';
+import { messageIdOf } from '../sink-rules.js';
+import {
+  fieldsOf,
+  partsOf,
+  type PostedFeedback,
+  type ProviderEvent,
+  ProviderSink,
+  type TakenMail,
+  uuidOf,
+} from './provider-sink.js';
+
+/** Pages are those of documentation.mailgun.com/docs/mailgun. */
+export const MAILGUN_KEY = 'a signing key of the tests';
+
+/** Its reply names no id, and its events the Message-ID of the mail. */
+export function startMailgun(): Promise<ProviderSink> {
+  return ProviderSink.start({
+    newId: uuidOf,
+    replyTo: () => '250 Great success',
+    throttled: '421 Too many messages',
+  });
+}
+
+/** user-manual/events/event-structure, without what nobody reads; times are seconds with fractions. */
+export function mailgunEvent(mail: TakenMail, event: ProviderEvent): object {
+  return {
+    ...eventOf(event),
+    id: mail.id,
+    timestamp: 1795495260.049634,
+    'log-level': event.kind === 'bounce' ? 'error' : 'info',
+    recipient: mail.to,
+    'recipient-domain': mail.to.replace(/^.*@/, ''),
+    campaigns: [],
+    tags: [],
+    // “Multiple headers may be provided and their map values will be combined.”
+    'user-variables': Object.assign(
+      {},
+      ...fieldsOf(mail.raw, 'X-Mailgun-Variables').map((map) => JSON.parse(map) as object),
+    ),
+    flags: { 'is-routed': false, 'is-authenticated': true, 'is-system-test': false, 'is-test-mode': false },
+    message: {
+      // Without its angle brackets.
+      headers: {
+        to: mail.to,
+        'message-id': messageIdOf(mail.raw)?.slice(1, -1),
+        from: 'news@shop.example',
+        subject: 'News',
+      },
+      attachments: [],
+      size: mail.raw.length,
+    },
+  };
+}
+
+function eventOf(event: ProviderEvent): object {
+  switch (event.kind) {
+    case 'delivered':
+      return {
+        event: 'delivered',
+        'delivery-status': { code: 250, message: 'OK', description: '', 'attempt-no': 1 },
+      };
+    case 'complaint':
+      return { event: 'complained' };
+    case 'unsubscribed':
+      return { event: 'unsubscribed', 'client-info': { 'client-name': 'Chrome' } };
+    case 'deferred':
+      return {
+        event: 'failed',
+        severity: 'temporary',
+        reason: 'generic',
+        ...statusOf('451 4.7.652 Too many connections'),
+      };
+    case 'bounce':
+      return { event: 'failed', severity: 'permanent', reason: 'bounce', ...statusOf(event.said) };
+  }
+}
+
+/** The basic code is a field of its own, the words begin with the enhanced one. */
+function statusOf(said: string): object {
+  const { code, enhancedCode, words } = partsOf(said);
+  return {
+    'delivery-status': {
+      code,
+      'enhanced-code': enhancedCode,
+      message: `${enhancedCode} ${words}`,
+      description: '',
+      'attempt-no': 1,
+      'mx-host': 'mx.example',
+    },
+  };
+}
+
+export interface MailgunPostOptions {
+  readonly key?: string;
+  readonly signedAt?: Date;
+}
+
+/** user-manual/webhooks/securing-webhooks: the HMAC of timestamp and token. */
+export function mailgunPost(event: object, options: MailgunPostOptions = {}): PostedFeedback {
+  const { key = MAILGUN_KEY, signedAt = new Date('2026-11-23T04:41:00Z') } = options;
+  const timestamp = String(Math.floor(signedAt.getTime() / 1_000));
+  const token = 'a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f979f3de0';
+  const signature = createHmac('sha256', key)
+    .update(timestamp + token)
+    .digest('hex');
+  return {
+    headers: { 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify({ signature: { timestamp, token, signature }, 'event-data': event })),
+    receivedAt: new Date('2026-11-23T04:41:01Z'),
+  };
+}

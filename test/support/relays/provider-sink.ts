@@ -1,0 +1,116 @@
+import { startSmtpSink } from '../smtp-sink.js';
+import type { SmtpSink } from '../sink-rules.js';
+
+/** A mail that a provider took. */
+export interface TakenMail {
+  /** The provider's own id of it. */
+  readonly id: string;
+  readonly to: string;
+  /** As it was handed over. */
+  readonly raw: Buffer;
+}
+
+/** What a provider tells of a mail. `said` is the refusal of the recipient's server, basic and enhanced code in front. */
+export type ProviderEvent =
+  | { readonly kind: 'delivered' | 'complaint' | 'unsubscribed' | 'deferred' }
+  | { readonly kind: 'bounce'; readonly said: string };
+
+/** As it comes to `POST /feedback/{kind}/{token}`. */
+export interface PostedFeedback {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly receivedAt: Date;
+}
+
+interface ProviderManners {
+  readonly newId: (count: number) => string;
+  /** To the body of a mail. */
+  readonly replyTo: (id: string) => string;
+  /** To a mail too many. */
+  readonly throttled: string;
+}
+
+/** The SMTP side of a provider: names each mail in its reply as the provider does, and throttles in its words. */
+export class ProviderSink {
+  readonly #ids: string[] = [];
+  #tooMany = 0;
+
+  private constructor(readonly sink: SmtpSink) {}
+
+  static async start(manners: ProviderManners): Promise<ProviderSink> {
+    const provider = new ProviderSink(await startSmtpSink());
+    provider.sink.behave({
+      at: 'body',
+      get action() {
+        return { reply: provider.#answer(manners) };
+      },
+    });
+    return provider;
+  }
+
+  get mails(): readonly TakenMail[] {
+    return this.sink.messages.map(({ to: [to = ''], raw }, index) => ({
+      id: this.#ids[index] ?? '',
+      to,
+      raw,
+    }));
+  }
+
+  /** Turns this many mails away. */
+  throttle(mails: number): void {
+    this.#tooMany = mails;
+  }
+
+  stop(): Promise<void> {
+    return this.sink.stop();
+  }
+
+  #answer({ newId, replyTo, throttled }: ProviderManners): string {
+    if (this.#tooMany > 0) {
+      this.#tooMany--;
+      return throttled;
+    }
+    const id = newId(this.#ids.length);
+    // The sink keeps the mail at once.
+    this.#ids.push(id);
+    return replyTo(id);
+  }
+}
+
+/** Values of a header field of a mail, unfolded. */
+export function fieldsOf(raw: Buffer, name: string): string[] {
+  const fields = headOf(raw).matchAll(/^([\w-]+):[ \t]*((?:.*)(?:\r\n[ \t].*)*)/gm);
+  return [...fields]
+    .filter(([, each = '']) => each.toLowerCase() === name.toLowerCase())
+    .map(([, , value = '']) => value.replaceAll(/\r\n[ \t]+/g, ' '));
+}
+
+/** The mail without the header fields of which `isMeant`, in lower case, and with others in front. */
+export function withFields(
+  raw: Buffer,
+  isMeant: (name: string) => boolean,
+  added: readonly string[],
+): Buffer {
+  const head = headOf(raw);
+  const kept = head
+    .split(/\r\n(?![ \t])/)
+    .filter((field) => !isMeant(field.replace(/:.*$/s, '').toLowerCase()));
+  return Buffer.concat([Buffer.from([...added, ...kept].join('\r\n'), 'latin1'), raw.subarray(head.length)]);
+}
+
+function headOf(raw: Buffer): string {
+  const end = raw.indexOf('\r\n\r\n');
+  return raw.toString('latin1', 0, end === -1 ? raw.length : end);
+}
+
+/** A UUID that tells the `count`th thing of a kind. */
+export function uuidOf(count: number): string {
+  return `883953f4-6105-42a2-a16a-${count.toString(16).padStart(12, '0')}`;
+}
+
+/** Codes and words of a refusal: `550 5.1.1 No such user`. */
+export function partsOf(said: string): { code: number; enhancedCode: string; words: string } {
+  const [, code = '', enhancedCode = '', words = ''] = /^(\d{3}) (\d\.\d+\.\d+) (.*)$/s.exec(said) ?? [];
+  if (code === '') throw new Error(`No code, enhanced code and words: ${said}`);
+  return { code: Number(code), enhancedCode, words };
+}
