@@ -156,11 +156,11 @@ describe('the events of Brevo', () => {
       email: 7,
       'message-id': `<${'x'.repeat(300)}>`,
       'X-Mailin-custom': '{"meta": "of somebody else"}',
-      reason: `550 \0${'y'.repeat(900)}`,
+      reason: `550 \0x${'😀'.repeat(900)}`,
     };
     const [first, ...others] = read([odd, null, 'event', {}, brevo.blocked(mail), brevo.complained(mail)]);
     expect(first).toMatchObject({ token: null, providerMessageId: null, address: null, basicCode: 550 });
-    expect(first).toHaveProperty('excerpt', `550 ${'y'.repeat(496)}`);
+    expect(first).toHaveProperty('excerpt', `550 x${'😀'.repeat(247)}\ufffd`);
     expect(others.map((event) => (event.kind === 'bounce' ? event.class : event.kind))).toEqual([
       'unknown',
       'complaint',

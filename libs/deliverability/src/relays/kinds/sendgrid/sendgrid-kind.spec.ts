@@ -224,12 +224,12 @@ describe('the events of SendGrid', () => {
       email: 'a b@reader.example',
       sg_message_id: 'x'.repeat(300),
       mailwright: 7,
-      reason: `550 \0${'y'.repeat(900)}`,
+      reason: `550 \0x${'😀'.repeat(900)}`,
       status: null,
     };
     const [first, ...others] = read(odd, 'no event', null, { event: 1 }, [], sendgrid.delivered(mail));
     expect(first).toMatchObject({ token: null, providerMessageId: null, address: null, basicCode: 550 });
-    expect(first).toHaveProperty('excerpt', `550 ${'y'.repeat(496)}`);
+    expect(first).toHaveProperty('excerpt', `550 x${'😀'.repeat(247)}\ufffd`);
     expect(others).toHaveLength(1);
   });
 });
