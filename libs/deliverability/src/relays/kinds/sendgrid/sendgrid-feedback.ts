@@ -31,7 +31,7 @@ const Event = z.object({
   event: z.string(),
   email: z
     .string()
-    .regex(/^[^\s\p{C}]{1,320}$/u)
+    .regex(/^[^\s\p{C}]{1,255}$/u)
     .nullable()
     .catch(null),
   sg_message_id: z

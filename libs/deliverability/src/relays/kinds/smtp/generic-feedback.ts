@@ -35,7 +35,7 @@ const Event = z.object({
     .catch(null),
   address: z
     .string()
-    .regex(/^[^\s\p{C}]{1,320}$/u)
+    .regex(/^[^\s\p{C}]{1,255}$/u)
     .nullable()
     .catch(null),
   smtpCode: z.int().min(400).max(599).nullable().catch(null),
