@@ -1,4 +1,5 @@
 import type { RelayKindRules } from '../kind.js';
+import { genericFeedback } from './generic-feedback.js';
 
 /** Any server that takes mail by SMTP, an own Postfix say. */
 export const smtpKind: RelayKindRules = {
@@ -8,7 +9,8 @@ export const smtpKind: RelayKindRules = {
   endpoint: () => null,
   replacedHeaders: [],
   headersOf: () => [],
-  messageIdOf: () => null,
+  /** Its queue id, as its log names the mail: `2.0.0 Ok: queued as 4dF3vN0bqzz1k` (Postfix), `OK id=1tEQk2-0000000A1bC-3dEf` (Exim). */
+  messageIdOf: (replyText) => /\b(?:queued as |id=)([\w-]{1,255})/i.exec(replyText)?.[1] ?? null,
   dnsRecords: ['OWNERSHIP', 'DKIM', 'SPF', 'MX', 'DMARC'],
-  feedback: null,
+  feedback: genericFeedback,
 };

@@ -1,0 +1,278 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import * as fc from '#testing/properties';
+import { SendgridStandIn } from '#testing/relays/sendgrid';
+import type { ReceivedMail } from '#testing/sink-rules';
+import { SmtpClient } from '#testing/smtp-client';
+import { type FeedbackProof, type FeedbackRequest, UnreadableFeedbackError } from '../feedback.js';
+import { sendgridFeedback } from './sendgrid-feedback.js';
+import { sendgridKind } from './sendgrid-kind.js';
+
+const TOKEN = '019be3f0-4c11-7a62-9d0c-2f1a6b0f5c77.k3v9-x_Q+1';
+const NOW = new Date('2026-11-23T05:00:00Z');
+const HOUR = 60 * 60_000;
+
+let sendgrid: SendgridStandIn;
+let mail: ReceivedMail;
+let reply: string;
+
+beforeAll(async () => {
+  sendgrid = await SendgridStandIn.start();
+  const headers = sendgridKind.headersOf({ token: TOKEN, stream: 'CAMPAIGN', options: {} });
+  const message = `${headers.map(([name, value]) => `${name}: ${value}`).join('\n')}\nMessage-ID: <1@shop.example>\nSubject: Hello\n\nHello`;
+  const client = await SmtpClient.open(sendgrid.sink.port);
+  sendgrid.throttle(1);
+  expect(await client.send('b@shop.example', ['ann@reader.example'], message)).toMatch(/^451 /);
+  reply = await client.send('b@shop.example', ['ann@reader.example'], message);
+  client.break('QUIT\r\n');
+  const taken = sendgrid.sink.messages[0];
+  if (taken === undefined) throw new Error(`The stand-in took no mail: ${reply}`);
+  mail = taken;
+});
+afterAll(() => sendgrid.sink.stop());
+
+const proof = (key: string | null = sendgrid.key): FeedbackProof => ({
+  key,
+  fetchText: () => Promise.reject(new Error('SendGrid serves no document.')),
+});
+const withHeader = (request: FeedbackRequest, name: string, value: string | undefined): FeedbackRequest => ({
+  ...request,
+  headers: { ...request.headers, [`x-twilio-email-event-webhook-${name}`]: value },
+});
+const bodyOf = (text: string): FeedbackRequest => ({
+  headers: {},
+  body: Buffer.from(text),
+  receivedAt: NOW,
+});
+const read = (...events: readonly unknown[]) => sendgridFeedback.read(bodyOf(JSON.stringify(events))).events;
+const facts = (...events: readonly unknown[]) =>
+  read(...events).map((event) => (event.kind === 'bounce' ? event.class : event.kind));
+
+describe('mail handed to SendGrid', () => {
+  it('goes to its host for all, or for the European Union, and to none that we do not know', () => {
+    expect(sendgridKind.endpoint({})).toEqual({ host: 'smtp.sendgrid.net', port: 587, tls: 'REQUIRED' });
+    expect(sendgridKind.endpoint({ region: 'eu' })?.host).toBe('smtp.eu.sendgrid.net');
+    expect(sendgridKind.endpoint({ region: 'global' })?.host).toBe('smtp.sendgrid.net');
+    expect(sendgridKind.endpoint({ region: 'mars' })).toBeNull();
+    expect(sendgridKind.endpoint({ region: 'constructor' })).toBeNull();
+  });
+
+  it('carries our token and switches its tracking off, in one line that is short enough', () => {
+    const [[name, value] = ['', '']] = sendgridKind.headersOf({
+      token: 'x'.repeat(64),
+      stream: 'OPT_IN',
+      options: {},
+    });
+    expect(name).toBe('X-SMTPAPI');
+    expect(`${name}: ${value}`.length).toBeLessThan(500);
+    const off = { settings: { enable: 0 } };
+    expect(JSON.parse(value)).toMatchObject({ filters: { clicktrack: off, opentrack: off, footer: off } });
+  });
+
+  it('gets an id in the reply by which the events name it', () => {
+    const id = sendgridKind.messageIdOf(reply);
+    expect(id).toMatch(/^[\w-]{22}$/);
+    expect(read(sendgrid.delivered(mail))).toEqual([
+      { kind: 'delivered', token: TOKEN, providerMessageId: id, address: 'ann@reader.example' },
+    ]);
+    expect(sendgridKind.messageIdOf('Ok')).toBeNull();
+  });
+});
+
+describe('a post of SendGrid', () => {
+  it('is proved by its signature', async () => {
+    const request = sendgrid.post([sendgrid.delivered(mail)], NOW);
+    expect(await sendgridFeedback.isGenuine(request, proof())).toBe(true);
+  });
+
+  it('is refused when it was changed, or signed with another key, or not signed, or nobody gave the key', async () => {
+    const request = sendgrid.post([sendgrid.complained(mail)], NOW);
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+    const other = publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
+    const ed25519 = generateKeyPairSync('ed25519').publicKey;
+    const unfit = ed25519.export({ format: 'der', type: 'spki' }).toString('base64');
+    const wrong: [FeedbackRequest, string | null][] = [
+      [{ ...request, body: Buffer.concat([request.body, Buffer.from(' ')]) }, sendgrid.key],
+      [withHeader(request, 'timestamp', String(NOW.getTime() / 1_000 + 1)), sendgrid.key],
+      [withHeader(request, 'timestamp', undefined), sendgrid.key],
+      [withHeader(request, 'timestamp', 'now'), sendgrid.key],
+      [withHeader(request, 'signature', undefined), sendgrid.key],
+      [withHeader(request, 'signature', '!'), sendgrid.key],
+      [withHeader(request, 'signature', 'AAAA'), sendgrid.key],
+      [request, other],
+      [request, unfit],
+      [request, 'no key'],
+      [request, ''],
+      [request, null],
+    ];
+    for (const [tried, key] of wrong) expect(await sendgridFeedback.isGenuine(tried, proof(key))).toBe(false);
+  });
+
+  it('is taken for as long as SendGrid tries again, and no longer, and not from the future', async () => {
+    const request = sendgrid.post([sendgrid.delivered(mail)], NOW);
+    const at = (ms: number) =>
+      sendgridFeedback.isGenuine({ ...request, receivedAt: new Date(NOW.getTime() + ms) }, proof());
+    expect([await at(24 * HOUR), await at(26 * HOUR)]).toEqual([true, false]);
+    expect([await at(-HOUR / 60), await at(-HOUR)]).toEqual([true, false]);
+  });
+});
+
+describe('the events of SendGrid', () => {
+  /** As documented at …/docs/sendgrid/for-developers/tracking-events/event: which properties each has; values of our own. */
+  const documented = (event: string, more: object = {}) => ({
+    email: 'bo@reader.example',
+    timestamp: 1_795_410_000,
+    'smtp-id': '<2@shop.example>',
+    event,
+    category: ['spring'],
+    sg_event_id: 'Zm9yIG9uZSBldmVudA==',
+    sg_message_id: 'Q2F0cyBhcmUgbmljZSE_-w.filter0001.16648.5515E0B88.0',
+    ...more,
+  });
+  const named = { token: null, providerMessageId: 'Q2F0cyBhcmUgbmljZSE_-w', address: 'bo@reader.example' };
+
+  it('are read one by one, and those that say nothing of a mail’s fate are left out', () => {
+    const all = [
+      documented('processed'),
+      documented('deferred', { response: '400 try again later', attempt: '5' }),
+      documented('delivered', { response: '250 OK' }),
+      documented('open', { useragent: 'Mozilla/4.0', ip: '192.0.2.1' }),
+      documented('click', { useragent: 'Mozilla/4.0', ip: '192.0.2.1', url: 'https://shop.example' }),
+      documented('bounce', { reason: '500 unknown recipient', status: '5.0.0', type: 'bounce' }),
+      documented('dropped', { reason: 'Bounced Address', status: '5.0.0' }),
+      documented('spamreport'),
+      documented('unsubscribe'),
+      documented('group_unsubscribe', { asm_group_id: 10 }),
+      documented('group_resubscribe', { asm_group_id: 10 }),
+      documented('account_status_change', { type: 'compliance_suspend' }),
+    ];
+    expect(read(...all)).toEqual([
+      { kind: 'delivered', ...named },
+      {
+        kind: 'bounce',
+        class: 'hard',
+        basicCode: 500,
+        enhancedCode: '5.0.0',
+        excerpt: '500 unknown recipient',
+        ...named,
+      },
+      {
+        kind: 'bounce',
+        class: 'hard',
+        basicCode: null,
+        enhancedCode: null,
+        excerpt: 'Bounced Address',
+        ...named,
+      },
+      { kind: 'complaint', ...named },
+      { kind: 'unsubscribed', ...named },
+      { kind: 'unsubscribed', ...named },
+    ]);
+  });
+
+  it.each([
+    ['550 5.1.1 No such user here', 'Invalid Address', 'bounce', 'hard'],
+    ['552 5.2.2 Mailbox full', 'Mailbox Unavailable', 'blocked', 'mailbox'],
+    ['550 5.7.1 Blocked using zen.spamhaus.org', 'Reputation', 'blocked', 'policy'],
+    ['550 5.7.26 This mail is unauthenticated: SPF and DKIM did not pass', 'Reputation', 'blocked', 'sender'],
+    // The words tell nothing.
+    ['554 ERROR: Mail refused', 'Content', 'blocked', 'content'],
+    ['554 ERROR: Mail refused', 'Invalid Address', 'bounce', 'hard'],
+    ['', 'Technical Failure', 'blocked', 'network'],
+    ['Delayed Bounce - Unable to Parse Server Reason', 'Unclassified', 'bounce', 'unknown'],
+    // Nor does a classification that is new or missing.
+    ['Mail refused', 'toString', 'bounce', 'hard'],
+    ['Mail refused', '', 'blocked', 'unknown'],
+    // A block is no word on the address.
+    ['500 unknown recipient', '', 'blocked', 'mailbox'],
+    ['', 'Invalid Address', 'blocked', 'mailbox'],
+  ] as const)('tell of "%s" (%s, %s): %s', (reason, classification, type, expected) => {
+    expect(facts(sendgrid.bounced(mail, reason, classification, type))).toEqual([expected]);
+  });
+
+  it('tell by its reason what a dropped mail says of its address', () => {
+    const reasons = ['Bounced Address', 'Invalid', 'Spam Reporting Address', 'Unsubscribed Address'];
+    expect(facts(...reasons.map((reason) => sendgrid.dropped(mail, reason)))).toEqual([
+      'hard',
+      'hard',
+      'complaint',
+      'unsubscribed',
+    ]);
+    const ours = [
+      'Spam Content',
+      'Invalid SMTPAPI header',
+      'Recipient List over Package Quota',
+      'constructor',
+    ];
+    expect(facts(...ours.map((reason) => sendgrid.dropped(mail, reason)))).toEqual([
+      'content',
+      'sender',
+      'sender',
+      'unknown',
+    ]);
+  });
+
+  it('take a status that is a basic code, as SendGrid also sends it', () => {
+    expect(read(documented('bounce', { reason: 'Too many recipients.', status: '550' }))).toEqual([
+      expect.objectContaining({ class: 'policy', basicCode: 550, enhancedCode: null }),
+    ]);
+  });
+
+  it('lose only what is wrong or too long, not the others', () => {
+    const odd = {
+      event: 'bounce',
+      email: 'a b@reader.example',
+      sg_message_id: 'x'.repeat(300),
+      mailwright: 7,
+      reason: `550 \0x${'😀'.repeat(900)}`,
+      status: null,
+    };
+    const [first, ...others] = read(odd, 'no event', null, { event: 1 }, [], sendgrid.delivered(mail));
+    expect(first).toMatchObject({ token: null, providerMessageId: null, address: null, basicCode: 550 });
+    expect(first).toHaveProperty('excerpt', `550 x${'😀'.repeat(247)}\ufffd`);
+    expect(others).toHaveLength(1);
+  });
+});
+
+describe('a body that is none of SendGrid’s', () => {
+  const tooMany = JSON.stringify(Array.from({ length: 2_001 }, () => ({})));
+
+  it.each([
+    ['no JSON', 'event=bounce'],
+    ['nothing', ''],
+    ['an object', '{}'],
+    ['null', 'null'],
+    ['too many events', tooMany],
+  ])('is called unreadable: %s', (_, text) => {
+    expect(() => sendgridFeedback.read(bodyOf(text))).toThrow(UnreadableFeedbackError);
+  });
+
+  it('does no harm, whatever octets or values it holds', () => {
+    const values = fc.json().map((text) => `[${text},{"event":"bounce","reason":${text},"status":${text}}]`);
+    const bodies = fc.oneof(
+      fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+      fc.oneof(fc.json(), values).map((text) => Buffer.from(text)),
+    );
+    fc.assert(
+      fc.property(bodies, (body) => {
+        try {
+          expect(Array.isArray(sendgridFeedback.read({ ...bodyOf(''), body }).events)).toBe(true);
+        } catch (error) {
+          expect(error).toBeInstanceOf(UnreadableFeedbackError);
+        }
+      }),
+    );
+  });
+
+  it('is never proved by signatures and keys at random', async () => {
+    const text = fc.oneof(fc.string(), fc.base64String(), fc.constant(sendgrid.key));
+    await fc.assert(
+      fc.asyncProperty(text, text, text, async (signature, timestamp, key) => {
+        const signed = withHeader(withHeader(bodyOf('[]'), 'signature', signature), 'timestamp', timestamp);
+        expect(await sendgridFeedback.isGenuine(signed, proof(key))).toBe(false);
+        const recent = withHeader(signed, 'timestamp', String(NOW.getTime() / 1_000));
+        expect(await sendgridFeedback.isGenuine(recent, proof(key))).toBe(false);
+      }),
+    );
+  });
+});
