@@ -30,9 +30,6 @@ const ENTITIES: readonly EntitySchema[] = [
   ...messagingEntities,
 ];
 
-/** Shorter than the 30 s that a request may take. */
-const STATEMENT_TIMEOUT_MS = 20_000;
-
 /** The contexts over HTTP. */
 const EDGES = [
   AccessApiModule,
@@ -62,7 +59,8 @@ export class ApiModule {
           ...options,
           entities: ENTITIES,
           applicationName: 'mailwright-api',
-          statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+          // A statement ends before the request that asked for it.
+          statementTimeoutMs: Math.round((options.config.REQUEST_TIMEOUT_MS * 2) / 3),
           announcer: WebhookAnnouncer,
         }),
         HttpKitModule,
