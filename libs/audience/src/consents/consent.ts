@@ -92,9 +92,9 @@ export function act(
   { id, doubleOptInEnabled }: ConsentTopic,
   at: Date,
 ): ConsentOutcome {
-  const from = before === null ? null : statusAt(before, at);
+  const current = before === null ? null : { ...before, status: statusAt(before, at) };
+  const from = current?.status ?? null;
   const hasExpired = from !== (before?.status ?? null);
-  const current = before === null || from === null ? null : { ...before, status: from };
   const { from: possible, to }: Rule = RULES[action];
   if (!possible.includes(from)) return { hasExpired, isDone: false, from, consent: current };
   const consent = { ...to(current ?? NEVER_GIVEN, at, doubleOptInEnabled), topicId: id };
