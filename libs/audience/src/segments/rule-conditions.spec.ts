@@ -130,6 +130,11 @@ describe('a rule of an event', () => {
     });
   });
 
+  it('looks at what happened before a moment of any year', () => {
+    const before = '1969-12-31T00:00:00Z';
+    expect(read(event({ type: 'OPENED' }, { before })).where).toMatchObject({ before: new Date(before) });
+  });
+
   it.each(['SENT', 'DELIVERED', 'OPENED', 'CLICKED', 'BOUNCED', 'COMPLAINED', 'UNSUBSCRIBED'])(
     'means any mail that was %s when it says no more',
     (type) => {

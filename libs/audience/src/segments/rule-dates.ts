@@ -71,7 +71,7 @@ export function anniversaryDays(duration: RuleDuration, now: Date): readonly str
   for (let moment = now; dayOf(moment) <= last; moment = new Date(moment.getTime() + DAY_MS)) {
     const day = dayOf(moment).slice(5);
     days.add(day);
-    if (day === '02-28' && dayOf(new Date(moment.getTime() + DAY_MS)).endsWith('03-01')) days.add('02-29');
+    if (dayOf(new Date(moment.getTime() + DAY_MS)).endsWith('03-01')) days.add('02-29');
     if (days.size === DAYS_OF_YEAR) return null;
   }
   return [...days];

@@ -158,7 +158,7 @@ function readOption(
   faults: RuleFaults,
 ): string | null {
   const text = faults.string(value, path);
-  if (text === null || options === null || options.includes(text)) return text;
+  if (text === null || options.includes(text)) return text;
   const key = folded(text);
   const found = options.find((option) => folded(option) === key);
   if (found === undefined && closed) return faults.add(path, `must be one of ${options.join(', ')}`);

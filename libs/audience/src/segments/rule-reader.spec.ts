@@ -195,6 +195,9 @@ describe('rules', () => {
     expect(errorsOf(nested(3_000))).toEqual({
       'rules.where.not.not.not.not.not': 'is nested deeper than 5 levels',
     });
+    const lists = (levels: number): unknown => (levels === 0 ? EMAIL : { and: [lists(levels - 1)] });
+    expect(errorsOf(lists(5))).toEqual({});
+    expect(Object.values(errorsOf(lists(6)))).toEqual(['is nested deeper than 5 levels']);
   });
 
   it('have fifty conditions and no more', () => {
