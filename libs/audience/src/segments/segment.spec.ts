@@ -73,6 +73,12 @@ describe('a segment', () => {
     expect(dynamic.rules).toBe('[]');
   });
 
+  it('can be renamed when it has no rules', () => {
+    const list = segment(null);
+    list.change({ name: 'Others' }, LATER);
+    expect(list.name).toBe('Others');
+  });
+
   it('has rules when it is DYNAMIC and none when it is STATIC', () => {
     expect(() => refuseRules('DYNAMIC', '{}')).not.toThrow();
     expect(() => refuseRules('STATIC', null)).not.toThrow();
