@@ -7,7 +7,7 @@ import { deliverabilityEntities } from '#deliverability';
 import { messagingEntities } from '#messaging';
 import { type Config, PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
-import { WebhookAnnouncer } from '#webhooks';
+import { WebhookPublisher } from '#webhooks';
 import { AccessApiModule } from './access/access-api.module.js';
 import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
@@ -63,7 +63,7 @@ export class ApiModule {
           entities: ENTITIES,
           applicationName: 'mailwright-api',
           statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-          announcer: WebhookAnnouncer,
+          publisher: WebhookPublisher,
         }),
         HttpKitModule,
         ...EDGES,

@@ -25,7 +25,7 @@ import {
   refuseUnfitDatabase,
   UnfitDatabaseError,
 } from '#platform';
-import { WebhookAnnouncer, webhookEntities } from '#webhooks';
+import { WebhookPublisher, webhookEntities } from '#webhooks';
 import { OperatorError } from './failures.js';
 
 type ContextModule = NonNullable<ModuleMetadata['imports']>[number];
@@ -109,7 +109,7 @@ function start(
       ...entities,
     ],
     applicationName: 'mailwright-cli',
-    announcer: WebhookAnnouncer,
+    publisher: WebhookPublisher,
   });
   const root = { module: OperatorModule, imports: [platform, AccessModule, BillingModule, ...more] };
   return NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });

@@ -24,7 +24,7 @@ import {
   type QueueBackend,
   refuseUnfitDatabase,
 } from '#platform';
-import { WebhookAnnouncer, webhookEntities } from '#webhooks';
+import { WebhookPublisher, webhookEntities } from '#webhooks';
 import { BounceServer } from './deliverability/bounce-server.js';
 import { QUEUE_BACKEND } from './queue.providers.js';
 import { WorkerStartError } from './worker-start.error.js';
@@ -58,7 +58,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
       ...messagingEntities,
     ],
     applicationName: 'mailwright-worker',
-    announcer: WebhookAnnouncer,
+    publisher: WebhookPublisher,
   };
   const app = await NestFactory.createApplicationContext(WorkerModule.register(options), {
     logger: new NestLogger(logger),

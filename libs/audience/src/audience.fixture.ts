@@ -1,7 +1,7 @@
 import { Global, type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Clock, type EmailAddress, ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
-import { Announcer, CONFIG, Database, loadConfig, SilentAnnouncer } from '#platform';
+import { Publisher, CONFIG, Database, loadConfig, SilentPublisher } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { audienceEntities } from './audience-tables.js';
@@ -40,7 +40,7 @@ export class AudienceFixture {
     const providers = [
       { provide: Database, useValue: database },
       { provide: Clock, useValue: clock },
-      { provide: Announcer, useClass: SilentAnnouncer },
+      { provide: Publisher, useClass: SilentPublisher },
       { provide: CONFIG, useValue: loadConfig({ NODE_ENV: 'test', DATABASE_URL: test.url }) },
     ];
     @Global()

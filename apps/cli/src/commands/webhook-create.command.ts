@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ANNOUNCEMENT_TYPES, type AnnouncementType } from '#kernel';
+import { PUBLISHED_EVENT_TYPES, type PublishedEventType } from '#kernel';
 import { type CliContext, printResult } from '../cli-context.js';
 import { namingOptions, UsageError } from '../failures.js';
 import { nearest } from '../nearest.js';
@@ -36,18 +36,18 @@ export function addWebhookCreate(program: Command, cli: CliContext): void {
 }
 
 /** `all`, which is none in particular, or names of events with commas between them. */
-export function eventTypesOf(text: string): readonly AnnouncementType[] {
+export function eventTypesOf(text: string): readonly PublishedEventType[] {
   if (text.trim() === 'all') return [];
   const names = text.split(',').map((name) => name.trim());
   return names.filter((name) => name !== '').map(knownType);
 }
 
-function knownType(name: string): AnnouncementType {
-  const type = ANNOUNCEMENT_TYPES.find((candidate) => candidate === name);
+function knownType(name: string): PublishedEventType {
+  const type = PUBLISHED_EVENT_TYPES.find((candidate) => candidate === name);
   if (type !== undefined) return type;
-  const near = nearest(name, ANNOUNCEMENT_TYPES);
+  const near = nearest(name, PUBLISHED_EVENT_TYPES);
   const hint = near === null ? '' : ` Did you mean ${near}?`;
   throw new UsageError(
-    `--events: ${name} is not an event.${hint} The events are all, or some of:\n  ${ANNOUNCEMENT_TYPES.join('\n  ')}`,
+    `--events: ${name} is not an event.${hint} The events are all, or some of:\n  ${PUBLISHED_EVENT_TYPES.join('\n  ')}`,
   );
 }

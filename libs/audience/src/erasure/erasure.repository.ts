@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Announcer, Database, environmentOf, publish } from '#platform';
+import { Publisher, Database, environmentOf, publish } from '#platform';
 import { AddressDigests } from '../addresses/address-digests.service.js';
 import { SubscriberErased } from './erasure.events.js';
 
@@ -11,7 +11,7 @@ export class ErasureRepository {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(AddressDigests) private readonly digests: AddressDigests,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
   ) {}
 
   /**
@@ -33,7 +33,7 @@ export class ErasureRepository {
     const event = SubscriberErased({ subscriberId, addressDigest, erasedAt: at.toISOString() });
     await publish(this.database, scope, event);
     // The id alone: who hears it has been told of the person before, or never was.
-    await this.announcer.announce(scope, { type: 'subscriber.deleted', data: { id: subscriberId } });
+    await this.publisher.publish(scope, { type: 'subscriber.deleted', data: { id: subscriberId } });
   }
 
   /**

@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Announcer, Database, publish } from '#platform';
+import { Publisher, Database, publish } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { ImportQueued } from './import.events.js';
 import type { FaultyRow } from './import-row.js';
@@ -16,7 +16,7 @@ export class ImportRepository {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(StagedRows) private readonly staged: StagedRows,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
   ) {}
 
   add(scope: ProjectScope, added: Import): Promise<void> {
@@ -104,7 +104,7 @@ export class ImportRepository {
       if (found === null) return;
       found.end(failureReason, at);
       const { id, status, counts } = found;
-      await this.announcer.announce(scope, {
+      await this.publisher.publish(scope, {
         type: 'import.completed',
         data: { id, status, counts, failureReason },
       });

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type EmailAddress, type ProjectScope } from '#kernel';
-import { Announcer } from '#platform';
+import { Publisher } from '#platform';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
@@ -16,7 +16,7 @@ export class SuppressionsService {
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
     @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -34,7 +34,7 @@ export class SuppressionsService {
       const now = this.clock.now();
       const { isNew, ...standing } = await this.suppressions.add(scope, address, reason, now);
       if (isNew)
-        await this.announcer.announce(scope, { type: 'suppression.added', subscriberId, data: standing });
+        await this.publisher.publish(scope, { type: 'suppression.added', subscriberId, data: standing });
       if (subscriberId === null) return standing;
       if (reason === 'GLOBAL_UNSUBSCRIBE')
         await this.consents.change(scope, { subscriberIds: [subscriberId], action: 'revoke' }, by);
@@ -63,7 +63,7 @@ export class SuppressionsService {
     return this.subscribers.whileAddressLocked(scope, emailKey, async (subscriberId) => {
       const wasThere = await this.suppressions.remove(scope, emailKey);
       if (!wasThere) return;
-      await this.announcer.announce(scope, {
+      await this.publisher.publish(scope, {
         type: 'suppression.removed',
         subscriberId,
         data: { email: emailKey },
