@@ -74,7 +74,7 @@ export class ApiModule {
   }
 }
 
-/** What the public port says about the process. Its metrics name every route that is used: not for the world. */
+/** Health on the public port, without metrics: they name every route in use. */
 function operationsControllers({ OPERATIONS_PORT, METRICS_PORT, NODE_ENV }: Config): Type[] {
   if (OPERATIONS_PORT !== undefined) return [];
   const isPrivate = METRICS_PORT === undefined && NODE_ENV !== 'production';

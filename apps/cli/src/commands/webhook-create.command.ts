@@ -16,7 +16,7 @@ interface Options extends EnvironmentOptions {
 
 export function addWebhookCreate(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('webhook:create'))
-    .description('tell a URL what happens in a project, and show the signing secret, this once')
+    .description('create a webhook endpoint for a project and show its signing secret once')
     .requiredOption('--url <url>', 'where to post')
     .option('--events <events>', 'which events, with commas between them, or all', 'all')
     .option('--description <text>', 'what it is for')
@@ -35,7 +35,7 @@ export function addWebhookCreate(program: Command, cli: CliContext): void {
     });
 }
 
-/** `all`, which is none in particular, or names of events with commas between them. */
+/** `all` (an empty list), or names of events separated by commas. */
 export function eventTypesOf(text: string): readonly PublishedEventType[] {
   if (text.trim() === 'all') return [];
   const names = text.split(',').map((name) => name.trim());

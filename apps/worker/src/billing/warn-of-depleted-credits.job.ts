@@ -4,7 +4,7 @@ import { CreditsDepleted } from '#billing';
 import type { ProjectScope } from '#kernel';
 import { Publisher, done, type JobResult, LOGGER, TransactionalJob } from '#platform';
 
-/** Tells the operator, who may sell or grant some, and the project's own programs that a tenant has run out of AI credits. */
+/** Warns the operator and the project's webhooks that a tenant has run out of AI credits. */
 @Injectable()
 export class WarnOfDepletedCredits extends TransactionalJob<{ tenantId: number }> {
   override readonly name = 'warn-of-depleted-credits';
