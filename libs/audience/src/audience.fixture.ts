@@ -19,7 +19,7 @@ export const PROOF = consentProof('API_KEY', 'key-1', { source: 'signup-form', i
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 
-/** The audience context on a database of its own, with a clock that the test moves. */
+/** The audience context on its own database, with a clock that the test moves. */
 export class AudienceFixture {
   private constructor(
     readonly test: TestDatabase,
@@ -62,12 +62,12 @@ export class AudienceFixture {
     return this.context.get(type);
   }
 
-  /** The test environment of a project of its own. */
+  /** The test environment of a new project. */
   async scope(projectKey = 'APIT'): Promise<ProjectScope> {
     return (await createProject(this.test, projectKey)).test;
   }
 
-  /** The live and the test environment of a project of its own. */
+  /** The live and test environments of a new project. */
   project(projectKey = 'APIT') {
     return createProject(this.test, projectKey);
   }
@@ -104,7 +104,7 @@ export class AudienceFixture {
     return rows.map((row) => `${row.from_status ?? 'none'} → ${row.to_status} (${row.actor})`);
   }
 
-  /** The ids of the confirmations that a mail was asked for, oldest first. */
+  /** The ids of the confirmations whose mail was queued, oldest first. */
   async requestedMails(scope: ProjectScope): Promise<string[]> {
     const rows = await this.test.query<{ id: string }>(
       `select c.id from platform.outbox o cross join lateral (

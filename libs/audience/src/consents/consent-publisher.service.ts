@@ -42,7 +42,7 @@ export class ConsentPublisher {
 
   #names(scope: ProjectScope, outcomes: readonly SubscriberOutcome[]) {
     return this.database.transaction(scope, async () => {
-      // A template: a value a person would make a text for each number of them.
+      // A template: one parameter for each person would make a new statement for each number of people.
       const { rows } = await sql<{ key: string; email: string; topicKey: string }>`
         select b.id || ' ' || t.id as key, b.email, t.topic_key
         from unnest(${outcomes.map((one) => one.subscriberId)}::uuid[], ${outcomes.map((one) => one.topicId)}::uuid[])

@@ -57,7 +57,7 @@ export class SignUpService {
     const first = firstConsents(topics, at);
     const subscriber = await this.newSubscribers.insert(scope, person, first, { at, proof });
     const { id: subscriberId } = subscriber;
-    // Before the consents: who hears of those shall know whose they are.
+    // Before the consents, so that listeners know the subscriber first.
     await this.publisher.publish(scope, {
       type: 'subscriber.created',
       subscriberId,
@@ -72,7 +72,7 @@ export class SignUpService {
   }
 }
 
-/** The custom fields; throws DomainValidationError with all that is wrong with these or the topics. */
+/** Reads the custom fields. Throws DomainValidationError with all errors in them and in the topics. */
 function checkedFields(
   { topicKeys, customFields = {} }: NewSubscriberInput,
   { topics, definitions }: SignUpTerms,

@@ -7,7 +7,7 @@ import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import type { SubscriberPatch, SubscriberView } from './subscriber.js';
 import { SubscriberRepository } from './subscriber.repository.js';
 
-/** Changes what is known of subscribers. */
+/** Changes subscribers. */
 @Injectable()
 export class SubscribersService {
   constructor(

@@ -9,7 +9,7 @@ import type { SuppressionReason } from '../consents/subscriber-status.js';
 import type { SuppressionDetails } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
-/** Keeps addresses from getting mail, and lets them again. */
+/** Adds addresses to the suppression list and removes them. */
 @Injectable()
 export class SuppressionsService {
   constructor(
@@ -21,8 +21,8 @@ export class SuppressionsService {
   ) {}
 
   /**
-   * Suppresses an address, a subscriber's or not, and returns what stands: the first reason and time win.
-   * GLOBAL_UNSUBSCRIBE also takes back all consents, whatever reason stands.
+   * Suppresses an address, a subscriber's or not, and returns the standing suppression: the first reason and time win.
+   * GLOBAL_UNSUBSCRIBE also revokes all consents, even if another reason stands.
    */
   suppress(
     scope: ProjectScope,
@@ -43,7 +43,7 @@ export class SuppressionsService {
     });
   }
 
-  /** Suppresses the address of a subscriber; null when there is no such subscriber, or no longer. */
+  /** Suppresses the address of a subscriber; null when there is no such subscriber. */
   async suppressSubscriber(
     scope: ProjectScope,
     subscriberId: string,
@@ -53,12 +53,12 @@ export class SuppressionsService {
     const address = await this.subscribers.addressOf(scope, subscriberId);
     if (address === null) return null;
     return this.subscribers.whileAddressLocked(scope, address.key, (ownerId) =>
-      // Who was erased between these lines is not put on the list again.
+      // A subscriber erased meanwhile is not suppressed by address again.
       ownerId === subscriberId ? this.suppress(scope, address, reason, by) : Promise.resolve(null),
     );
   }
 
-  /** Takes the address from the list, if it is there. Consents stay as they are. */
+  /** Removes the address from the list, if it is there. Consents do not change. */
   lift(scope: ProjectScope, emailKey: string): Promise<void> {
     return this.subscribers.whileAddressLocked(scope, emailKey, async (subscriberId) => {
       const wasThere = await this.suppressions.remove(scope, emailKey);
