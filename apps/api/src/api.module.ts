@@ -7,7 +7,7 @@ import { deliverabilityEntities } from '#deliverability';
 import { messagingEntities } from '#messaging';
 import { type Config, PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
-import { WebhookAnnouncer } from '#webhooks';
+import { WebhookPublisher } from '#webhooks';
 import { AccessApiModule } from './access/access-api.module.js';
 import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
@@ -61,7 +61,7 @@ export class ApiModule {
           applicationName: 'mailwright-api',
           // A statement ends before the request that asked for it.
           statementTimeoutMs: Math.round((options.config.REQUEST_TIMEOUT_MS * 2) / 3),
-          announcer: WebhookAnnouncer,
+          publisher: WebhookPublisher,
         }),
         HttpKitModule,
         ...EDGES,
@@ -72,7 +72,7 @@ export class ApiModule {
   }
 }
 
-/** What the public port says about the process. Its metrics name every route that is used: not for the world. */
+/** Health on the public port, without metrics: they name every route in use. */
 function operationsControllers({ OPERATIONS_PORT, METRICS_PORT, NODE_ENV }: Config): Type[] {
   if (OPERATIONS_PORT !== undefined) return [];
   const isPrivate = METRICS_PORT === undefined && NODE_ENV !== 'production';

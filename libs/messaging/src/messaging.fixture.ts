@@ -4,7 +4,7 @@ import { NestFactory } from '@nestjs/core';
 import { type Logger, pino } from 'pino';
 import { ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
 import {
-  type Announcer,
+  type Publisher,
   CONFIG,
   type Config,
   Database,
@@ -12,7 +12,7 @@ import {
   LOGGER,
   Notifications,
   PlatformModule,
-  SilentAnnouncer,
+  SilentPublisher,
 } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
@@ -97,7 +97,7 @@ class SharedPoolsModule {}
 interface Surroundings {
   readonly test: TestDatabase;
   readonly clock: ManualClock;
-  readonly announcer: Type<Announcer>;
+  readonly publisher: Type<Publisher>;
 }
 
 /** The messaging context with its engine on a database of its own, and a clock that the test moves. */
@@ -114,20 +114,20 @@ export class MessagingFixture {
   /** `variables` are settings as in the environment: `{ SMTP_URL: sink.url }`. */
   static async open(
     variables: Readonly<Record<string, string>> = {},
-    announcer: Type<Announcer> = SilentAnnouncer,
+    publisher: Type<Publisher> = SilentPublisher,
   ): Promise<MessagingFixture> {
-    const surroundings = { test: await createTestDatabase(), clock: new ManualClock(new Date()), announcer };
+    const surroundings = { test: await createTestDatabase(), clock: new ManualClock(new Date()), publisher };
     return MessagingFixture.#start(surroundings, variables, true);
   }
 
   /** One more worker beside this one, with the same database and clock. Close it first. */
   beside(variables: Readonly<Record<string, string>>): Promise<MessagingFixture> {
     const { test, clock } = this;
-    return MessagingFixture.#start({ test, clock, announcer: SilentAnnouncer }, variables, false);
+    return MessagingFixture.#start({ test, clock, publisher: SilentPublisher }, variables, false);
   }
 
   static async #start(
-    { test, clock, announcer }: Surroundings,
+    { test, clock, publisher }: Surroundings,
     variables: Readonly<Record<string, string>>,
     ownsDatabase: boolean,
   ): Promise<MessagingFixture> {
@@ -145,7 +145,7 @@ export class MessagingFixture {
       logger: pino({ level: 'silent' }),
       entities: [...audienceEntities, ...deliverabilityEntities, ...messagingEntities],
       applicationName: 'spec',
-      announcer,
+      publisher,
     };
     @Module({
       imports: [

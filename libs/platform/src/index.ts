@@ -1,4 +1,4 @@
-export { type Announcement, Announcer, SilentAnnouncer } from './announcements/announcer.js';
+export { type PublishedEvent, Publisher, SilentPublisher } from './publishing/publisher.js';
 export { DatabaseClock } from './clock/database-clock.js';
 export { present, presentAnd } from './clock/present.js';
 export { type Config, ConfigurationError, loadConfig } from './config/config.js';

@@ -13,7 +13,7 @@ import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';
 import { FoldCounters } from './fold-counters.task.js';
 
-/** An environment with topics, every other one double opt-in. */
+/** An environment with topics, alternately single and double opt-in. */
 export interface Place {
   readonly scope: ProjectScope;
   readonly topics: readonly TopicView[];
@@ -23,7 +23,7 @@ export const COMMON_KINDS = ['create', 'grant', 'confirm', 'revoke', 'suppress',
 export const RARE_KINDS = ['expire', 'erase', 'import', 'leave together', 'go together', 'fold'] as const;
 export const TOPICS = 4;
 
-/** Something that changes what is counted. */
+/** An operation that changes counters. */
 export interface Operation {
   readonly kind: (typeof COMMON_KINDS | typeof RARE_KINDS)[number];
   readonly person: number;
@@ -32,19 +32,19 @@ export interface Operation {
   readonly reason: SuppressionReason;
 }
 
-/** Does to the audience what clients, readers and imports do. */
+/** Changes the audience like clients, readers and imports. */
 export class AudienceWorkload {
   #imports = 0;
 
   constructor(private readonly audience: AudienceFixture) {}
 
-  /** The live and the test environment of a project of its own. */
+  /** The live and test environments of a new project. */
   async places(): Promise<readonly [Place, Place]> {
     const { live, test } = await this.audience.project();
     return [await this.#place(live), await this.#place(test)];
   }
 
-  /** Refusals are part of the game; anything else is not. */
+  /** Ignores refusals; any other error fails. */
   async act(at: Place, operation: Operation): Promise<void> {
     try {
       await this.#actions[operation.kind](at, operation);
@@ -133,7 +133,7 @@ export class AudienceWorkload {
     });
   }
 
-  /** Everyone leaves a topic, as when it is deleted. */
+  /** Removes everyone from a topic, as when it is deleted. */
   async #leaveTogether({ scope, topics }: Place, { topic }: Operation): Promise<void> {
     await this.audience.database.transaction(scope, async ({ db }) => {
       const { rows } = await sql<{ id: string }>`

@@ -83,7 +83,7 @@ describe('custom fields', () => {
     const scope = await audience.scope();
     await make(scope, 'plan');
     for (const [key, fault] of [
-      ['plan', 'is the key of another field'],
+      ['plan', 'is already used by another field'],
       ['email', 'is reserved'],
       ['first_name', 'is reserved'],
       ['constructor', 'is reserved'],
@@ -93,7 +93,7 @@ describe('custom fields', () => {
     }
     await expect(make(scope, 'plan', { type: 'NUMBER', defaultValue: 'many' })).rejects.toMatchObject({
       constructor: DomainValidationError,
-      errors: { key: 'is the key of another field', defaultValue: 'must be a whole number' },
+      errors: { key: 'is already used by another field', defaultValue: 'must be a whole number' },
     });
     const odd = [
       [{ type: 'SELECT', options: choice('a'), defaultValue: 'b' }, { defaultValue: 'must be one of a' }],
@@ -172,10 +172,10 @@ describe('custom fields', () => {
     await make(scope, 'tags', { type: 'MULTI_SELECT', options: choice('a', 'b', 'c') });
     await subscribe(scope, { plan: 'pro', tags: ['c', 'a'] });
     await expect(service.updateConfig(scope, 'plan', { options: choice('team') })).rejects.toMatchObject({
-      errors: { options: 'must keep pro, which subscribers have' },
+      errors: { options: 'must keep pro: subscribers have these values' },
     });
     await expect(service.updateConfig(scope, 'tags', { options: choice('b') })).rejects.toMatchObject({
-      errors: { options: 'must keep a, c, which subscribers have' },
+      errors: { options: 'must keep a, c: subscribers have these values' },
     });
     expect((await service.updateConfig(scope, 'plan', { options: choice('pro') })).options).toEqual(
       choice('pro'),
@@ -277,7 +277,7 @@ describe('custom fields', () => {
       errors: { type: 'must be SELECT: subscribers have values of an archived field with this key' },
     });
     await expect(make(scope, 'plan', { type: 'SELECT', options: choice('free') })).rejects.toMatchObject({
-      errors: { options: 'must keep pro, which subscribers have' },
+      errors: { options: 'must keep pro: subscribers have these values' },
     });
     const again = await make(scope, 'plan', { type: 'SELECT', options: choice('pro') });
     expect(again).toMatchObject({ status: 'ACTIVE', archivedAt: null, isRequired: false });

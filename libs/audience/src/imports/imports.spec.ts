@@ -284,7 +284,7 @@ describe('an import', () => {
       [6, { row: 'has a cell that is too long' }],
       [7, { 'customFields.age': 'must be a whole number' }],
       [8, { 'customFields.age': 'is required' }],
-      [9, { row: 'has text behind a closing quote' }],
+      [9, { row: 'has text after a closing quote' }],
     ]);
     expect(await find('ken@example.com')).toMatchObject({ customFields: { age: 41 } });
   });

@@ -9,8 +9,7 @@ import { TopicRepository } from '../topics/topic.repository.js';
 import { type PauseDays, pauseEnd } from './preferences.js';
 
 /**
- * What the reader of a mail decides by its link to the preferences. For a subscriber who was erased nothing
- * happens.
+ * Changes preferences for the reader of a mail, by the link in it. Does nothing for an erased subscriber.
  */
 @Injectable()
 export class PreferencesService {
@@ -23,8 +22,8 @@ export class PreferencesService {
   ) {}
 
   /**
-   * Gives consent to an active topic, confirmed by the link itself; not to a suppressed address, which only the
-   * operator lifts. Throws NotFoundError without such a topic, and for a private one that does not wait for it.
+   * Grants consent to an active topic, confirmed by the link itself. Does nothing for a suppressed address. Throws
+   * NotFoundError for an unknown topic, and for a private one without a pending consent.
    */
   async join(
     scope: ProjectScope,
@@ -44,7 +43,7 @@ export class PreferencesService {
     });
   }
 
-  /** Takes the consent to a topic back. Throws NotFoundError without such a topic. */
+  /** Revokes the consent to a topic. Throws NotFoundError for an unknown topic. */
   async leave(
     scope: ProjectScope,
     subscriberId: string,
@@ -59,12 +58,12 @@ export class PreferencesService {
     });
   }
 
-  /** Takes all consents back and suppresses the address. */
+  /** Revokes all consents and suppresses the address. */
   async leaveEverything(scope: ProjectScope, subscriberId: string, proof: ConsentProof): Promise<void> {
     await this.suppressions.suppressSubscriber(scope, subscriberId, 'GLOBAL_UNSUBSCRIBE', proof);
   }
 
-  /** Holds all mail for so many days from now; consents stay. */
+  /** Pauses all mail for so many days from now; consents stay. */
   pause(scope: ProjectScope, subscriberId: string, days: PauseDays): Promise<void> {
     return this.subscribers.pause(scope, subscriberId, pauseEnd(days, this.clock.now()));
   }

@@ -5,7 +5,7 @@ import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 
-/** Who unsubscribes, and through which mail. */
+/** The person who unsubscribes, and the mail with the link. */
 export interface UnsubscribingPerson {
   readonly actor: 'SUBSCRIBER_PAGE' | 'ONE_CLICK';
   readonly ipAddress: string | null;
@@ -15,7 +15,7 @@ export interface UnsubscribingPerson {
   readonly messageId?: string | null;
 }
 
-/** What the reader of a mail does with its unsubscribe link. */
+/** Unsubscribes the reader of a mail. */
 @Injectable()
 export class UnsubscribesService {
   constructor(
@@ -38,7 +38,7 @@ export class UnsubscribesService {
     });
   }
 
-  /** Revokes all consents and suppresses the address. Nothing is left to do for a subscriber who was erased. */
+  /** Revokes all consents and suppresses the address. Does nothing for an erased subscriber. */
   async everything(scope: ProjectScope, subscriberId: string, by: UnsubscribingPerson): Promise<void> {
     await this.suppressions.suppressSubscriber(scope, subscriberId, 'GLOBAL_UNSUBSCRIBE', proofOf(by));
   }

@@ -52,7 +52,7 @@ describe('durations', () => {
   });
 
   it('of nothing are refused', () => {
-    expect(parseDuration('P0D')).toEqual({ fault: 'must be longer than nothing' });
+    expect(parseDuration('P0D')).toEqual({ fault: 'must be longer than zero' });
   });
 });
 

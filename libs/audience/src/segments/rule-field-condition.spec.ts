@@ -159,7 +159,7 @@ describe('a rule of a field', () => {
     [
       'a value for a mere question',
       field('email', 'exists', false),
-      { '.value': 'is not used with exists and notExists' },
+      { '.value': 'must not be used with exists and notExists' },
     ],
     [
       'a moment for a day',

@@ -4,11 +4,11 @@ import type { RuleCatalogue } from './rule-catalogue.js';
 import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
 import type { RuleField, ValueKind } from './segment-rules.js';
 
-/** A field that a rule may name, with what its values are. */
+/** A field that rules can name, with the kind of its values. */
 export interface NamedField {
   readonly field: RuleField;
   readonly kind: ValueKind;
-  /** What the values of a choice may be. With `closed` no other is accepted. */
+  /** The possible values of a choice. With `closed`, rules cannot name others. */
   readonly options: readonly string[];
   readonly closed: boolean;
 }
@@ -40,7 +40,7 @@ const KINDS: Readonly<Record<CustomFieldType, ValueKind>> = {
   MULTI_SELECT: 'choices',
 };
 
-/** The field that `condition.field` names; null with a fault. */
+/** The field that `condition.field` names; null after adding an error. */
 export function readField(
   condition: JsonObject,
   path: string,
@@ -60,7 +60,7 @@ export function readField(
   return { field: { custom }, kind: KINDS[known.type], options, closed: false };
 }
 
-/** The key of the custom field that a name is of, or null. */
+/** The key of the custom field with this name, or null. */
 export function customKeyOf(name: string): string | null {
   return name.startsWith(CUSTOM) ? name.slice(CUSTOM.length) : null;
 }

@@ -85,7 +85,7 @@ describe('a segment', () => {
     const refusal = (rules: string) => expect.objectContaining({ errors: { rules } });
     expect(() => refuseRules('DYNAMIC', null)).toThrow(refusal('is required for a DYNAMIC segment'));
     expect(() => refuseRules('STATIC', '{}')).toThrow(
-      refusal('is not for a STATIC segment, whose members are added and removed'),
+      refusal('must be absent for a STATIC segment, whose members are added and removed'),
     );
   });
 });

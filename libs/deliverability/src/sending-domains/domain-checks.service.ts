@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
-import { Announcer, Database } from '#platform';
+import { Publisher, Database } from '#platform';
 import { RecordChecks } from '../dns/record-checks.service.js';
 import type { RecordVerdict } from '../dns/record-verdict.js';
 import { DomainCheckRequests } from './domain-check-requests.query.js';
@@ -29,7 +29,7 @@ export class DomainChecksService {
     @Inject(SendingDomainRepository) private readonly domains: SendingDomainRepository,
     @Inject(DomainCheckRequests) private readonly requests: DomainCheckRequests,
     @Inject(RecordChecks) private readonly checks: RecordChecks,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -59,16 +59,16 @@ export class DomainChecksService {
       const { status, domainName } = current;
       const isAnothers = !isVerified(status) && (await this.domains.isVerifiedElsewhere(domainName));
       current.check(verdicts, isAnothers, this.clock.now());
-      if (current.status !== status) await this.#announce(scope, current);
+      if (current.status !== status) await this.#publish(scope, current);
       await this.requests.finish(scope, checkId);
       return true;
     });
   }
 
   /** That it may send from now on, or may not any more. */
-  async #announce(scope: ProjectScope, { domainName, status }: SendingDomain): Promise<void> {
+  async #publish(scope: ProjectScope, { domainName, status }: SendingDomain): Promise<void> {
     const type =
       status === 'ACTIVE' ? 'domain.verified' : FAILED_STATUSES.has(status) ? 'domain.failed' : null;
-    if (type !== null) await this.announcer.announce(scope, { type, data: { domainName, status } });
+    if (type !== null) await this.publisher.publish(scope, { type, data: { domainName, status } });
   }
 }

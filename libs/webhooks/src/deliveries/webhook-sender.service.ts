@@ -11,7 +11,7 @@ import {
   webhookHeaders,
 } from '#platform';
 import { WebhookEndpoints } from '../endpoints/webhook-endpoints.service.js';
-import { WEBHOOKS_CHANNEL } from '../events/webhook-announcer.service.js';
+import { WEBHOOKS_CHANNEL } from '../events/webhook-publisher.service.js';
 import { PostsUnderWay } from './posts-under-way.js';
 import { nextAttemptAt } from './retry-schedule.js';
 import { type DueWebhook, WebhookDeliveriesQuery, type WebhookOutcome } from './webhook-deliveries.query.js';
