@@ -319,13 +319,13 @@ describe('webhooks', () => {
       [down],
     );
     await test.query('analyze webhooks.deliveries');
-    const read = await database.system(async ({ db }) => {
+    const read = await database.system(async () => {
       // The statistics hold what this connection read before as well.
       const readByNow = async () => {
         const { rows } = await sql<{ rows: number }>`
           select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables
           where relid = 'webhooks.deliveries'::regclass
-        `.execute(db);
+        `.execute(database.tables());
         return rows[0]!.rows;
       };
       const before = await readByNow();

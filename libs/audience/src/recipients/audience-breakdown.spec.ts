@@ -119,10 +119,12 @@ describe('the breakdown of an audience', () => {
   ): Promise<string[]> {
     const frozen = chosen.segmentIds.length === 0 ? undefined : newId();
     if (frozen !== undefined) await query.freeze(scope, frozen, chosen, now);
-    return audience.database.transaction(scope, async ({ db }) => {
+    return audience.database.transaction(scope, async () => {
       const walked = query.audience(scope, chosen.topicIds, now, { frozen, size: 100_000 });
       const { rows } = await sql<{ id: string }>`
-        with ${walked} select a.subscriber_id as id from audience a order by a.subscriber_id`.execute(db);
+        with ${walked} select a.subscriber_id as id from audience a order by a.subscriber_id`.execute(
+        audience.database.tables(),
+      );
       return rows.map(({ id }) => id);
     });
   }
