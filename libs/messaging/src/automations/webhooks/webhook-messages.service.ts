@@ -1,12 +1,15 @@
-import type { Project } from '#access';
-import type { Recipient } from '#audience';
+import { Inject, Injectable } from '@nestjs/common';
+import { type Project, ProjectsQuery } from '#access';
+import { type Recipient, RecipientsQuery } from '#audience';
 import { bodyTexts } from '../../content/merge/body-texts.js';
 import type { MergeValues } from '../../content/merge/merge-template.js';
 import { projectValues } from '../../content/merge/merge-values.js';
-import type { WebhookConfig } from '../graph/webhook-config.js';
+import { ContentProcesses } from '../../content/processes/content-processes.service.js';
+import type { PlannedStep } from '../nodes/version-plan.js';
+import type { WebhookCall } from './webhook-calls.service.js';
 
 /** What a webhook reports. */
-export interface WebhookSubject {
+interface WebhookSubject {
   readonly automation: { readonly id: string; readonly key: string };
   readonly executionId: string;
   readonly nodeId: string;
@@ -17,21 +20,41 @@ export interface WebhookSubject {
   readonly at: Date;
 }
 
-/** Fills the merge tags of texts, which may contain logic. */
-type Filling = (texts: readonly string[], values: MergeValues) => Promise<readonly string[]>;
+interface WebhookMessage {
+  readonly contentType: string;
+  readonly body: string;
+}
 
-/** The author's own body with its merge tags filled in, or else the default, in the form of Standard Webhooks. */
-export async function webhookMessage(
-  { body }: Pick<WebhookConfig, 'body'>,
-  subject: WebhookSubject,
-  fill: Filling,
-): Promise<{ readonly contentType: string; readonly body: string }> {
-  if (body === null) return { contentType: 'application/json', body: JSON.stringify(described(subject)) };
-  const texts = bodyTexts(body).map(([, text]) => text);
-  const inOrder = (await fill(texts, valuesOf(subject))).values();
-  const filled = mapTexts(body, () => inOrder.next().value ?? '');
-  if (typeof filled === 'string') return { contentType: 'text/plain; charset=utf-8', body: filled };
-  return { contentType: 'application/json', body: JSON.stringify(filled) };
+/** Writes what webhooks report. */
+@Injectable()
+export class WebhookMessages {
+  constructor(
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
+    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
+  ) {}
+
+  /**
+   * The author's own body with its merge tags filled in, or else the default, in the form of Standard Webhooks. Null when
+   * the subscriber was erased.
+   */
+  async of(
+    { id: executionId, subscriberId, plan, data }: WebhookCall,
+    { id: nodeId, config: { body } }: PlannedStep<'webhook'>,
+    at: Date,
+  ): Promise<WebhookMessage | null> {
+    const { scope, automationId: id, automationKey: key } = plan;
+    const person = (await this.recipients.lookUp(scope, [], [subscriberId], at)).get(subscriberId);
+    if (person === undefined) return null;
+    const project = (await this.projects.ofScope(scope)) ?? { name: '', postalAddress: '' };
+    const subject = { automation: { id, key }, executionId, nodeId, person, project, data, at };
+    if (body === null) return { contentType: 'application/json', body: JSON.stringify(described(subject)) };
+    const texts = bodyTexts(body).map(([, text]) => text);
+    const inOrder = (await this.processes.filled(scope, texts, valuesOf(subject))).values();
+    const filled = mapTexts(body, () => inOrder.next().value ?? '');
+    if (typeof filled === 'string') return { contentType: 'text/plain; charset=utf-8', body: filled };
+    return { contentType: 'application/json', body: JSON.stringify(filled) };
+  }
 }
 
 function mapTexts(body: unknown, map: (text: string) => string): unknown {
