@@ -32,6 +32,9 @@ export type ImportView = Readonly<
 
 /** A file or list of subscribers on its way into a project. Nobody sees it while its rows are RECEIVING. */
 export class Import {
+  readonly onConflict: ImportConflict;
+  readonly topicKeys: readonly string[];
+  readonly proof: ConsentProof;
   status: ImportStatus | 'RECEIVING' = 'RECEIVING';
   readonly columns: readonly ColumnTarget[] = [];
   /** Of the custom fields by which the rows were checked as they came; null: by none. */
@@ -48,11 +51,13 @@ export class Import {
   constructor(
     readonly id: string,
     readonly environmentId: number,
-    readonly onConflict: ImportConflict,
-    readonly topicKeys: readonly string[],
-    readonly proof: ConsentProof,
+    order: Pick<Import, 'onConflict' | 'topicKeys' | 'proof'>,
     readonly createdAt: Date,
-  ) {}
+  ) {
+    this.onConflict = order.onConflict;
+    this.topicKeys = order.topicKeys;
+    this.proof = order.proof;
+  }
 
   get counts(): ImportCounts {
     const { total, created, updated, skipped, failed } = this;

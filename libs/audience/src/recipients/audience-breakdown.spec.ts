@@ -164,8 +164,8 @@ async function settle(audience: AudienceFixture, scope: ProjectScope, { people, 
   const byList = await audience.get(SegmentsService).create(scope, { name: 'By hand', type: 'STATIC' });
   const segmentId = { rule: byRule.id, list: byList.id };
   const ids: string[] = [];
-  for (const [number, one] of people.entries())
-    ids.push(await insertPerson(audience, scope, number, one, known, byList.id));
+  for (const numbered of people.entries())
+    ids.push(await insertPerson(audience, scope, numbered, known, byList.id));
   return {
     ids,
     topicIds: topics.map((topic) => known[topic]!.id),
@@ -176,8 +176,7 @@ async function settle(audience: AudienceFixture, scope: ProjectScope, { people, 
 async function insertPerson(
   audience: AudienceFixture,
   { environmentId }: ProjectScope,
-  number: number,
-  { domain, consents, suppression, pausedFor, isApi, isListed }: Person,
+  [number, { domain, consents, suppression, pausedFor, isApi, isListed }]: readonly [number, Person],
   topics: readonly { readonly id: string }[],
   listId: string,
 ): Promise<string> {
