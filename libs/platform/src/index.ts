@@ -6,7 +6,7 @@ export { environmentVariables } from './config/environment-variables.js';
 export { ArrayColumn } from './database/array-column.js';
 export { PreparedQuery } from './database/prepared-query.js';
 export { CreatePartitions } from './jobs/create-partitions.task.js';
-export { Database, type Sql, type Transaction } from './database/database.js';
+export { Database } from './database/database.js';
 export { databaseFailure } from './database/database-failure.js';
 export { environmentOf, neverJoined } from './database/planner.js';
 export { prepared } from './database/prepared.js';

@@ -12,6 +12,7 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { createProject } from '#testing/fixtures';
 import { WebhookReceiver } from '#testing/webhook-receiver';
+import { WebhookClient } from './deliveries/webhook-client.service.js';
 import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
 import { WebhookLog } from './deliveries/webhook-log.query.js';
 import { WebhookSender } from './deliveries/webhook-sender.service.js';
@@ -63,7 +64,8 @@ describe('webhooks', () => {
     publisher = new WebhookPublisher(database, clock, logger);
     log = new WebhookLog(database, clock);
     const deliveries = new WebhookDeliveriesQuery(database);
-    sender = new WebhookSender(deliveries, endpoints, http, new Notifications(test.url), clock, logger);
+    const client = new WebhookClient(endpoints, http, clock, logger);
+    sender = new WebhookSender(deliveries, endpoints, client, new Notifications(test.url), logger);
   });
 
   afterEach(async () => {
@@ -319,13 +321,13 @@ describe('webhooks', () => {
       [down],
     );
     await test.query('analyze webhooks.deliveries');
-    const read = await database.system(async ({ db }) => {
+    const read = await database.system(async () => {
       // The statistics hold what this connection read before as well.
       const readByNow = async () => {
         const { rows } = await sql<{ rows: number }>`
           select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables
           where relid = 'webhooks.deliveries'::regclass
-        `.execute(db);
+        `.execute(database.tables());
         return rows[0]!.rows;
       };
       const before = await readByNow();

@@ -374,11 +374,11 @@ describe('custom fields', () => {
       await subscribe(scope, { plan: scope.environment });
     }
     const found = (scope: ProjectScope, plan: string) =>
-      audience.database.transaction(scope, async ({ db }) => {
-        const { rows } = await sql<{ environment_id: number }>`
+      audience.database.transaction(scope, async () => {
+        const { rows } = await sql<{ environmentId: number }>`
           select environment_id from audience.scoped_subscribers where custom_fields @> ${JSON.stringify({ plan })}::jsonb
-        `.execute(db);
-        return rows.map((row) => row.environment_id);
+        `.execute(audience.database.tables());
+        return rows.map((row) => row.environmentId);
       });
     expect(await found(live, 'LIVE')).toEqual([live.environmentId]);
     expect(await found(test, 'TEST')).toEqual([test.environmentId]);
@@ -392,15 +392,15 @@ describe('custom fields', () => {
       [test.environmentId],
     );
     await audience.test.query('analyze audience.subscribers');
-    const plan = await audience.database.transaction(test, async ({ db }) => {
+    const plan = await audience.database.transaction(test, async () => {
       const { rows } = await sql<Record<string, string>>`
         explain select from audience.scoped_subscribers where custom_fields @> '{"plan": "TEST"}'
-      `.execute(db);
+      `.execute(audience.database.tables());
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     });
     expect(plan).toContain('subscribers_of_custom_value');
-    const { rows } = await audience.database.system(({ db }) =>
-      sql`select from audience.scoped_subscribers`.execute(db),
+    const { rows } = await audience.database.system(() =>
+      sql`select from audience.scoped_subscribers`.execute(audience.database.tables()),
     );
     expect(rows).toEqual([]);
   });

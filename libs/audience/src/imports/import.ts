@@ -32,6 +32,9 @@ export type ImportView = Readonly<
 
 /** An import of subscribers. Clients cannot see it while it is RECEIVING its rows. */
 export class Import {
+  readonly onConflict: ImportConflict;
+  readonly topicKeys: readonly string[];
+  readonly proof: ConsentProof;
   status: ImportStatus | 'RECEIVING' = 'RECEIVING';
   readonly columns: readonly ColumnTarget[] = [];
   /** The digest of the custom fields with which the rows were checked on arrival; null: not checked. */
@@ -48,11 +51,13 @@ export class Import {
   constructor(
     readonly id: string,
     readonly environmentId: number,
-    readonly onConflict: ImportConflict,
-    readonly topicKeys: readonly string[],
-    readonly proof: ConsentProof,
+    order: Pick<Import, 'onConflict' | 'topicKeys' | 'proof'>,
     readonly createdAt: Date,
-  ) {}
+  ) {
+    this.onConflict = order.onConflict;
+    this.topicKeys = order.topicKeys;
+    this.proof = order.proof;
+  }
 
   get counts(): ImportCounts {
     const { total, created, updated, skipped, failed } = this;

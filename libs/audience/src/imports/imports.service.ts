@@ -57,8 +57,8 @@ export class ImportsService {
     const createdAt = this.clock.now();
     const { topicKeys, onConflict, consent } = options;
     const proof = consentProof('IMPORT', importId, consent);
-    const keys = [...new Set(topicKeys)];
-    const added = new Import(importId, scope.environmentId, onConflict, keys, proof, createdAt);
+    const order = { onConflict, topicKeys: [...new Set(topicKeys)], proof };
+    const added = new Import(importId, scope.environmentId, order, createdAt);
     await this.imports.add(scope, added);
     try {
       const total = await this.#store(scope, importId, opened, signal);

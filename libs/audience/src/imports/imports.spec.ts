@@ -499,7 +499,9 @@ describe('an import', () => {
 
   it('lets the app add waiting rows to its own environment alone, and neither read nor change them there', async () => {
     const partition = (statement: string) =>
-      fixture.database.transaction(scope, ({ db }) => db.executeQuery(CompiledQuery.raw(statement)));
+      fixture.database.transaction(scope, () =>
+        fixture.database.tables().executeQuery(CompiledQuery.raw(statement)),
+      );
     await expect(
       partition(
         `insert into audience.import_rows_staged (import_id, row_number, environment_id, cells) values (platform.new_id(), 1, 1, '[]')`,

@@ -50,11 +50,22 @@ export class PreferencesService {
     topicKey: string,
     proof: ConsentProof,
   ): Promise<void> {
-    await this.subscribers.whileHeld(scope, subscriberId, async () => {
-      const topic = (await this.topics.named(scope, [topicKey])).get(topicKey);
-      if (topic === undefined) throw new NotFoundError();
-      const order = { subscriberIds: [subscriberId], action: 'revoke', topicIds: [topic.id] } as const;
-      await this.consents.change(scope, order, proof);
+    const topic = (await this.topics.named(scope, [topicKey])).get(topicKey);
+    if (topic === undefined) throw new NotFoundError();
+    await this.leaveTopics(scope, subscriberId, [topic.id], proof);
+  }
+
+  /** Takes the consents to these topics back; returns how many changed. */
+  leaveTopics(
+    scope: ProjectScope,
+    subscriberId: string,
+    topicIds: readonly string[],
+    proof: ConsentProof,
+  ): Promise<number> {
+    return this.subscribers.whileHeld(scope, subscriberId, async () => {
+      const order = { subscriberIds: [subscriberId], action: 'revoke', topicIds } as const;
+      const outcomes = await this.consents.change(scope, order, proof);
+      return outcomes.filter(({ isDone }) => isDone).length;
     });
   }
 
