@@ -179,7 +179,7 @@ describe('custom fields over HTTP', () => {
       [await attempt('plan', 'TEXT'), { key: 'is already used by another field' }],
       [await attempt('email', 'TEXT'), { key: 'is reserved' }],
       [await attempt('constructor', 'TEXT'), { key: 'is reserved' }],
-      [await attempt('age', 'NUMBER', { defaultValue: 'old' }), { defaultValue: 'must be a whole number' }],
+      [await attempt('age', 'NUMBER', { defaultValue: 'old' }), { defaultValue: 'must be an integer' }],
       [
         await client.patch('/custom-fields/plan/config', { defaultValue: 'gold' }),
         { defaultValue: 'must be one of free, pro' },
@@ -287,7 +287,7 @@ describe('custom fields over HTTP', () => {
     const bad = { plan: 'gold', age: 4.5, vip: 'yes', tags: 'c', since: '2026-11-21', spent: '1,5', nope: 1 };
     const errors = {
       'customFields.plan': 'must be one of free, pro',
-      'customFields.age': 'must be a whole number',
+      'customFields.age': 'must be an integer',
       'customFields.vip': 'must be true or false',
       'customFields.tags': 'must only contain values of a, b',
       'customFields.since': 'must be a date and time in ISO 8601 with a time zone',

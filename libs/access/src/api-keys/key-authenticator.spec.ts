@@ -166,7 +166,7 @@ describe('An API key', () => {
         name: 'must not be blank',
         'scopes[1]': expect.stringContaining('must be one of subscribers:read, '),
         expiresAt: 'must be in the future',
-        rateLimitPerMinute: 'must be a whole number from 1 to 1000000',
+        rateLimitPerMinute: 'must be an integer from 1 to 1000000',
       },
     });
     await expect(keys.create(project.test, { name: 'None', scopes: [] })).rejects.toThrow(

@@ -7,7 +7,7 @@ const BELOW = 10 ** MAX_DIGITS;
 /** A whole number that JSON parsers keep: between ±(2^53 − 1). */
 export function parseNumber(input: unknown): ParsedValue {
   const number = numberOf(input, /^[+-]?\d{1,400}$/);
-  if (number === null || !Number.isInteger(number)) return { fault: 'must be a whole number' };
+  if (number === null || !Number.isInteger(number)) return { fault: 'must be an integer' };
   if (!Number.isSafeInteger(number))
     return { fault: 'must be between -9007199254740991 and 9007199254740991' };
   return { value: withoutSign(number) };

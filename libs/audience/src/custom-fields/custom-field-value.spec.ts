@@ -66,7 +66,7 @@ const INVALID: readonly [CustomFieldType, readonly unknown[], string][] = [
   [
     'NUMBER',
     ['', ' ', '4.0', '1e3', '0x10', '٤', '4 1', 4.5, NaN, Infinity, true, [], {}],
-    'must be a whole number',
+    'must be an integer',
   ],
   [
     'NUMBER',

@@ -39,7 +39,7 @@ describe('the custom fields of a subscriber', () => {
     const result = applyCustomFields(FIELDS, {}, changes, 'create');
     if (!('errors' in result)) throw new Error('They are wrong.');
     expect(Object.entries(result.errors)).toEqual([
-      ['age', 'must be a whole number'],
+      ['age', 'must be an integer'],
       ['old', 'is not a known field'],
       ['nope', 'is not a known field'],
       ['__proto__', 'is not a known field'],

@@ -93,7 +93,7 @@ describe('custom fields', () => {
     }
     await expect(make(scope, 'plan', { type: 'NUMBER', defaultValue: 'many' })).rejects.toMatchObject({
       constructor: DomainValidationError,
-      errors: { key: 'is already used by another field', defaultValue: 'must be a whole number' },
+      errors: { key: 'is already used by another field', defaultValue: 'must be an integer' },
     });
     const odd = [
       [{ type: 'SELECT', options: choice('a'), defaultValue: 'b' }, { defaultValue: 'must be one of a' }],
@@ -243,7 +243,7 @@ describe('custom fields', () => {
     ).rejects.toMatchObject({
       errors: {
         'customFields.plan': 'is required',
-        'customFields.age': 'must be a whole number',
+        'customFields.age': 'must be an integer',
         'customFields.nope': 'is not a known field',
       },
     });

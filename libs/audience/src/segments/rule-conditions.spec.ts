@@ -228,18 +228,18 @@ describe('a rule of an event', () => {
       {
         '.count.per': 'is not a known field',
         '.count.op': 'must be one of gte, lte, eq',
-        '.count.value': 'must be a whole number from 0 to 1000000',
+        '.count.value': 'must be an integer from 0 to 1000000',
       },
     ],
     [
       'half a time',
       { event: opened, count: { op: 'gte', value: 0.5 } },
-      { '.count.value': 'must be a whole number from 0 to 1000000' },
+      { '.count.value': 'must be an integer from 0 to 1000000' },
     ],
     [
       'less than nothing',
       { event: opened, count: { op: 'gte', value: -1 } },
-      { '.count.value': 'must be a whole number from 0 to 1000000' },
+      { '.count.value': 'must be an integer from 0 to 1000000' },
     ],
     [
       'two kinds of windows',

@@ -137,7 +137,7 @@ function readCount(condition: JsonObject, path: string, faults: RuleFaults): Eve
   const op = faults.oneOf(member(count, 'op'), ['gte', 'lte', 'eq'] as const, `${path}.op`);
   const value = faults.number(member(count, 'value'), `${path}.value`);
   if (value !== null && !(Number.isInteger(value) && value >= 0 && value <= MAX_COUNT)) {
-    return faults.add(`${path}.value`, `must be a whole number from 0 to ${MAX_COUNT}`);
+    return faults.add(`${path}.value`, `must be an integer from 0 to ${MAX_COUNT}`);
   }
   return op === null || value === null ? null : { op, value };
 }

@@ -197,7 +197,7 @@ describe('rules', () => {
     });
     const lists = (levels: number): unknown => (levels === 0 ? EMAIL : { and: [lists(levels - 1)] });
     expect(errorsOf(lists(5))).toEqual({});
-    expect(Object.values(errorsOf(lists(6)))).toEqual(['is nested deeper than 5 levels']);
+    expect(Object.values(errorsOf(lists(6)))).toEqual(['must not be nested deeper than 5 levels']);
   });
 
   it('have fifty conditions and no more', () => {
