@@ -1,5 +1,4 @@
-import type { INestApplicationContext, Type } from '@nestjs/common';
-import { Global, Module } from '@nestjs/common';
+import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type Logger, pino } from 'pino';
 import { ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
@@ -25,7 +24,7 @@ import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campai
 import { messagingEntities } from './messaging-tables.js';
 import { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
-import { ContentPools } from './content/processes/content-processes.service.js';
+import { SharedPoolsModule } from './content/processes/shared-pools.fixture.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
@@ -79,19 +78,6 @@ const DRAFT: CampaignDraft = {
   sendStrategy: null,
   scheduledAt: null,
 };
-
-/** For all contexts of the process, since one that compiles content takes most of a second to start. */
-class SharedPools extends ContentPools {
-  override close(): void {
-    // A context that ends leaves them to the others.
-  }
-}
-
-const pools = new SharedPools();
-
-@Global()
-@Module({ providers: [{ provide: ContentPools, useValue: pools }], exports: [ContentPools] })
-class SharedPoolsModule {}
 
 /** What the context runs on. */
 interface Surroundings {

@@ -3,7 +3,7 @@ import { type Project, ProjectsQuery } from '#access';
 import { type Recipient, RecipientsQuery } from '#audience';
 import { bodyTexts } from '../../content/merge/body-texts.js';
 import type { MergeValues } from '../../content/merge/merge-template.js';
-import { projectValues } from '../../content/merge/merge-values.js';
+import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
 import { ContentProcesses } from '../../content/processes/content-processes.service.js';
 import type { PlannedStep } from '../nodes/version-plan.js';
 import type { WebhookCall } from './webhook-calls.service.js';
@@ -82,12 +82,7 @@ function described({ automation, executionId, nodeId, person, data, at }: Webhoo
 
 function valuesOf({ automation, person, project }: WebhookSubject): MergeValues {
   return {
-    subscriber: {
-      email: person.email,
-      first_name: person.firstName,
-      last_name: person.lastName,
-      phone: person.phone,
-    },
+    subscriber: subscriberValues(person),
     custom: person.customFields,
     topic: { name: '', key: '' },
     campaign: { name: '', key: automation.key },
