@@ -125,25 +125,25 @@ async function timed(work: () => Promise<number>): Promise<Run> {
 /** What a preview or a campaign's estimate does: from the text of the rules to the number. */
 function countByRules(rules: string, { data: { scope, now }, predicates }: Measuring): Promise<Run> {
   return timed(() =>
-    database.transaction(scope, async ({ db }) => {
+    database.transaction(scope, async () => {
       const predicate = await predicates.ofRules(scope, await predicates.read(scope, rules, null), now);
       await prepareForRules(database, scope, predicate);
       const { rows } = await sql<{ count: number }>`
         select count(*) from audience.scoped_subscribers b where b.environment_id = ${scope.environmentId} and ${predicate}
-      `.execute(db);
+      `.execute(database.tables());
       return rows[0]!.count;
     }),
   );
 }
 
 async function explained(rules: string, { data: { scope, now }, predicates }: Measuring): Promise<string> {
-  return database.transaction(scope, async ({ db }) => {
+  return database.transaction(scope, async () => {
     const predicate = await predicates.ofRules(scope, await predicates.read(scope, rules, null), now);
     await prepareForRules(database, scope, predicate);
     const { rows } = await sql<Record<string, string>>`
       explain (analyze, costs off, timing off, buffers off)
       select count(*) from audience.scoped_subscribers b where b.environment_id = ${scope.environmentId} and ${predicate}
-    `.execute(db);
+    `.execute(database.tables());
     return rows.map((row) => `    ${Object.values(row)[0]}`).join('\n');
   });
 }

@@ -70,16 +70,14 @@ export async function fillAudience(
       query,
       scope,
       campaigns,
-      'OPENED',
-      Math.round(events * SHARES.opened),
+      { type: 'OPENED', quantity: Math.round(events * SHARES.opened) },
       subscribers,
     );
     await insertMailEvents(
       query,
       scope,
       campaigns,
-      'CLICKED',
-      Math.round(events * SHARES.clicked),
+      { type: 'CLICKED', quantity: Math.round(events * SHARES.clicked) },
       subscribers,
     );
     await insertDeliveries(query, scope, campaigns, Math.round(events * SHARES.sent), subscribers);
@@ -215,8 +213,7 @@ async function insertMailEvents(
   query: Query,
   { environmentId }: ProjectScope,
   campaigns: AudienceData['campaigns'],
-  type: string,
-  quantity: number,
+  { type, quantity }: { readonly type: string; readonly quantity: number },
   people: number,
 ): Promise<void> {
   await query(

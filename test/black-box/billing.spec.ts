@@ -109,7 +109,7 @@ describe('billing', () => {
     });
     const refused = await client.get('/billing/plans?currency=ABC');
     expectProblem(refused, 400, 'validation-error', {
-      errors: { currency: 'must be a currency code of ISO 4217' },
+      errors: { currency: 'must be an ISO 4217 currency code' },
     });
   });
 

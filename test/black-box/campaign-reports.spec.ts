@@ -12,6 +12,8 @@ import { type RunningSystem, startSystem, type SystemProject } from '#testing/sy
 
 /** Of a killed worker on its job: then another may go on. */
 const LEASE_MS = 30_000;
+/** How often the worker begins subscriptions' months and campaigns' reports. */
+const TASKS_EVERY_MS = 10_000;
 
 describe('Reports on campaigns and AI credits', () => {
   let model: ModelServer;
@@ -58,8 +60,10 @@ describe('Reports on campaigns and AI credits', () => {
     expect([early.status, early.at('currentState')]).toEqual([409, 'DRAFT']);
     expect((await client.post(`${of}/send`)).status).toBe(200);
     await eventually('the campaign is sent', async () => (await client.get(of)).at('status') === 'SENT');
+    await taskTurn();
     return of;
   }
+  const taskTurn = () => system.advanceClock(TASKS_EVERY_MS);
   const report = (client: ApiClient, of: string, status: string) =>
     eventually<ApiAnswer>(`the report is ${status}`, async () => {
       const answer = await client.get(`${of}/report`);
@@ -81,6 +85,7 @@ describe('Reports on campaigns and AI credits', () => {
   };
 
   it('bring their credits with the month of the subscription, once, and more after an upgrade', async () => {
+    await taskTurn();
     await eventually('the free plan’s credits are there', async () => (await balance()) === 50);
     const [subscription] = await system.database.query<{ id: string; anchored_at: Date }>(
       'select id, anchored_at from billing.subscriptions where tenant_id = $1',

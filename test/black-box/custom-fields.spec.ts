@@ -126,7 +126,10 @@ describe('custom fields over HTTP', () => {
     for (const [rest, errors] of [
       [{ type: 'ENUM' }, { type: expect.stringMatching(/^must be one of TEXT, LONG_TEXT/) }],
       [{ type: 'MULTI_SELECT', options: [] }, { options: 'is required for SELECT and MULTI_SELECT' }],
-      [{ type: 'TEXT', options: OPTIONS }, { options: 'is only for SELECT and MULTI_SELECT' }],
+      [
+        { type: 'TEXT', options: OPTIONS },
+        { options: 'must be absent unless the type is SELECT or MULTI_SELECT' },
+      ],
       [{ type: 'TEXT', options: 'free' }, { options: 'must be a list' }],
       [{ type: 'SELECT', options: null }, { options: 'is required for SELECT and MULTI_SELECT' }],
       [
@@ -135,7 +138,7 @@ describe('custom fields over HTTP', () => {
           options: [OPTIONS[0], { value: 'free', label: ' ', color: 'red' }, { label: 'x' }],
         },
         {
-          'options[1].value': 'is there twice',
+          'options[1].value': 'must be unique',
           'options[1].label': 'must not be empty',
           'options[1].color': 'is not a known field',
           'options[2].value': 'is required',
@@ -173,10 +176,10 @@ describe('custom fields over HTTP', () => {
     const attempt = (key: string, type: string, rest: object = {}) =>
       client.post('/custom-fields', { key, displayName: 'X', type, ...rest });
     for (const [answer, errors] of [
-      [await attempt('plan', 'TEXT'), { key: 'is the key of another field' }],
+      [await attempt('plan', 'TEXT'), { key: 'is already used by another field' }],
       [await attempt('email', 'TEXT'), { key: 'is reserved' }],
       [await attempt('constructor', 'TEXT'), { key: 'is reserved' }],
-      [await attempt('age', 'NUMBER', { defaultValue: 'old' }), { defaultValue: 'must be a whole number' }],
+      [await attempt('age', 'NUMBER', { defaultValue: 'old' }), { defaultValue: 'must be an integer' }],
       [
         await client.patch('/custom-fields/plan/config', { defaultValue: 'gold' }),
         { defaultValue: 'must be one of free, pro' },
@@ -284,9 +287,9 @@ describe('custom fields over HTTP', () => {
     const bad = { plan: 'gold', age: 4.5, vip: 'yes', tags: 'c', since: '2026-11-21', spent: '1,5', nope: 1 };
     const errors = {
       'customFields.plan': 'must be one of free, pro',
-      'customFields.age': 'must be a whole number',
+      'customFields.age': 'must be an integer',
       'customFields.vip': 'must be true or false',
-      'customFields.tags': 'must only have values of a, b',
+      'customFields.tags': 'must only contain values of a, b',
       'customFields.since': 'must be a date and time in ISO 8601 with a time zone',
       'customFields.spent': 'must be a number',
       'customFields.nope': 'is not a known field',
@@ -324,7 +327,7 @@ describe('custom fields over HTTP', () => {
     await make(client, 'more', 'LONG_TEXT');
     const notes = 'x'.repeat(10_000);
     expect(await subscribe(client, topicKey, 'ada@example.com', { notes, more: notes })).toMatchObject(
-      refusal(422, 'domain-validation', { errors: { customFields: 'must be at most 16 KB in all' } }),
+      refusal(422, 'domain-validation', { errors: { customFields: 'must be at most 16 KB in total' } }),
     );
     expect((await subscribe(client, topicKey, 'ada@example.com', { notes })).status).toBe(201);
     expect(
@@ -339,7 +342,9 @@ describe('custom fields over HTTP', () => {
     await subscribe(client, topicKey, 'ada@example.com', { plan: 'pro' });
     const onlyFree = { options: [OPTIONS[0]] };
     expect(await client.patch('/custom-fields/plan/config', onlyFree)).toMatchObject(
-      refusal(422, 'domain-validation', { errors: { options: 'must keep pro, which subscribers have' } }),
+      refusal(422, 'domain-validation', {
+        errors: { options: 'must keep pro: subscribers have these values' },
+      }),
     );
     expect((await client.delete('/custom-fields/plan')).status).toBe(204);
     expect((await client.get('/subscribers/ada@example.com')).at('customFields')).toEqual({});

@@ -89,7 +89,7 @@ describeWith(['pgbouncer'], 'behind PgBouncer in session mode', () => {
       expect((await database.pool.query(everybody)).rows).toEqual([]);
       const { rows } = await database.pool.query('select current_user as "user"');
       expect(rows).toEqual([{ user: 'mailwright_app' }]);
-      const seen = await database.transaction(projects[0]!.test, ({ em }) => em.execute(everybody));
+      const seen = await database.transaction(projects[0]!.test, () => database.em.execute(everybody));
       expect(seen).toEqual([{ email: 'ada@example.com' }]);
     } finally {
       await database.close();

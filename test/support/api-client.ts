@@ -10,8 +10,6 @@ export interface ApiRequest {
 
 /** Whom the limit could not count in time, it lets through another time: nothing was done yet. */
 const NOT_COUNTED = /rate limit .* in time/;
-/** What only reads may be asked again, too, when it took longer than a request may. */
-const NOT_READ = /rate limit .* in time|request took too long/;
 
 /** Speaks to the api as a client program does, and holds every answer against the OpenAPI document. */
 export class ApiClient {
@@ -50,7 +48,7 @@ export class ApiClient {
     });
     const answer = await readAnswer(response);
     await validateAnswer(this.baseUrl, method, `/api/v1${path}`, answer);
-    const isDone = answer.status !== 503 || !(method === 'GET' ? NOT_READ : NOT_COUNTED).test(answer.text);
+    const isDone = answer.status !== 503 || !NOT_COUNTED.test(answer.text);
     return isDone ? answer : this.request(method, path, request);
   }
 }

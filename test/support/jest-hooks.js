@@ -3,7 +3,7 @@
 import { registerHooks } from 'node:module';
 
 const ROOT = new URL('../../', import.meta.url).href;
-const SPEC = /\.(spec)\.ts(?=\?|$)/;
+const SPEC = /\.spec\.ts(?=\?|$)/;
 
 registerHooks({
   resolve(specifier, context, next) {

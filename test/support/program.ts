@@ -47,6 +47,8 @@ export async function startProgram(program: Program, environment: Environment): 
       LOG_FORMAT: 'json',
       LOG_LEVEL: 'warn',
       PORT: '0',
+      // Only ends a hang.
+      REQUEST_TIMEOUT_MS: '600000',
       ...PROGRAM_VARIABLES,
       ...environment,
     },

@@ -52,6 +52,8 @@ export async function openSharedSystem(): Promise<{ readonly url: string; close(
       (error: unknown) => response.writeHead(500).end(String(error)),
     );
   });
+  // A file may ask over a connection just as it would be ended for being idle.
+  server.keepAliveTimeout = 0;
   const port = await takenPort(server);
   return {
     url: `http://127.0.0.1:${port}`,

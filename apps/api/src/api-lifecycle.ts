@@ -9,7 +9,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { type Config, CONFIG, Notifications, Operations, OperationsServer } from '#platform';
 
-/** What begins and ends with the api's process. */
+/** Starts and stops with the api's process. */
 @Injectable()
 export class ApiLifecycle
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
@@ -39,12 +39,12 @@ export class ApiLifecycle
     this.#metricsPort = await listen(this.#metricsServer, METRICS_PORT);
   }
 
-  /** Those that it listens on; null where there is none. */
+  /** The ports of the servers for operations and metrics; null where there is none. */
   get ports(): { readonly operations: number | null; readonly metrics: number | null } {
     return { operations: this.#operationsPort, metrics: this.#metricsPort };
   }
 
-  /** Requests that run may finish; those that take longer than SHUTDOWN_TIMEOUT_MS lose their connection. */
+  /** Waits for running requests; closes their connections after SHUTDOWN_TIMEOUT_MS. */
   beforeApplicationShutdown(): void {
     const server = this.http.httpAdapter.getInstance().server;
     this.#patience = setTimeout(() => server.closeAllConnections(), this.config.SHUTDOWN_TIMEOUT_MS);

@@ -7,7 +7,7 @@ import { deliverabilityEntities } from '#deliverability';
 import { messagingEntities } from '#messaging';
 import { type Config, PlatformModule, type PlatformOptions } from '#platform';
 import { HttpKitModule } from '#platform/http';
-import { WebhookAnnouncer } from '#webhooks';
+import { WebhookPublisher } from '#webhooks';
 import { AccessApiModule } from './access/access-api.module.js';
 import { ApiLifecycle } from './api-lifecycle.js';
 import { AudienceApiModule } from './audience/audience-api.module.js';
@@ -29,9 +29,6 @@ const ENTITIES: readonly EntitySchema[] = [
   ...deliverabilityEntities,
   ...messagingEntities,
 ];
-
-/** Shorter than the 30 s that a request may take. */
-const STATEMENT_TIMEOUT_MS = 20_000;
 
 /** The contexts over HTTP. */
 const EDGES = [
@@ -62,8 +59,9 @@ export class ApiModule {
           ...options,
           entities: ENTITIES,
           applicationName: 'mailwright-api',
-          statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-          announcer: WebhookAnnouncer,
+          // A statement ends before the request that asked for it.
+          statementTimeoutMs: Math.round((options.config.REQUEST_TIMEOUT_MS * 2) / 3),
+          publisher: WebhookPublisher,
         }),
         HttpKitModule,
         ...EDGES,
@@ -74,7 +72,7 @@ export class ApiModule {
   }
 }
 
-/** What the public port says about the process. Its metrics name every route that is used: not for the world. */
+/** Health on the public port, without metrics: they name every route in use. */
 function operationsControllers({ OPERATIONS_PORT, METRICS_PORT, NODE_ENV }: Config): Type[] {
   if (OPERATIONS_PORT !== undefined) return [];
   const isPrivate = METRICS_PORT === undefined && NODE_ENV !== 'production';

@@ -13,7 +13,7 @@ export interface ApiOptions {
   readonly clock?: Clock;
 }
 
-/** Builds the api, ready to `listen` on the port of its configuration, which must be a real one. */
+/** Builds the api, ready to `listen` on the configured port, which must not be 0. */
 export async function createApi(config: Config, options: ApiOptions = {}): Promise<NestFastifyApplication> {
   const clock = options.clock ?? new DatabaseClock();
   const logger = createLogger(config, 'api');

@@ -2,17 +2,16 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import type { Config } from '#platform';
 
-/** A configuration with a real port, which nobody else is given until it is released. */
+/** A configuration with a real port, reserved until it is released. */
 export interface HeldPort {
   readonly config: Config;
-  /** To be called right before the port is listened on; as often as one likes. */
+  /** Call it right before listening on the port. Calling it again does nothing. */
   release(): Promise<void>;
 }
 
 /**
- * The public URL is part of links and problems from the first request on, so a free port is looked for before
- * anything is built, not by listening on port 0. It is held meanwhile: building takes seconds, in which each program
- * that asks for any port could be given it.
+ * The public URL is part of links and problems from the first request on, so the port must be known before the api is
+ * built: listening on port 0 is too late. Building takes seconds, so the port is held until then.
  */
 export async function holdRealPort(config: Config): Promise<HeldPort> {
   if (config.PORT !== 0) return { config, release: () => Promise.resolve() };

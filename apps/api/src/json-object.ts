@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const MAX_DEPTH = 20;
 
-/** A JSON object of at most so many octets that PostgreSQL can keep and give back as the same. */
+/** A JSON object of at most `maxBytes` that PostgreSQL stores and returns unchanged. */
 export function jsonObject(maxBytes: number) {
   return z.record(z.string(), z.unknown()).superRefine((value, context) => {
     const fault =
@@ -13,10 +13,11 @@ export function jsonObject(maxBytes: number) {
   });
 }
 
-/** What can be written as JSON, kept by PostgreSQL and read again as the same. */
+/** The reason why PostgreSQL could not store the value as JSON and return it unchanged, or null. */
 function faultIn(value: unknown, depth = 0): string | null {
   if (depth > MAX_DEPTH) return `must not be nested more than ${MAX_DEPTH} levels deep`;
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'has a number that is too large';
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return 'must not contain a number that is too large';
   if (typeof value === 'string') return textFault(value);
   if (typeof value !== 'object' || value === null) return null;
   for (const [key, item] of Object.entries(value)) {
@@ -27,6 +28,6 @@ function faultIn(value: unknown, depth = 0): string | null {
 }
 
 function textFault(text: string): string | null {
-  if (!text.isWellFormed()) return 'has text that is not valid Unicode';
-  return text.includes('\0') ? 'has text with a NUL character' : null;
+  if (!text.isWellFormed()) return 'must contain valid Unicode only';
+  return text.includes('\0') ? 'must not contain a NUL character' : null;
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-/** May be left out; null says the same. */
+/** An optional field; null counts as absent. */
 export function leftOut<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
-/** The same, and then it is `byDefault`. */
+/** An optional field with a default; null counts as absent. */
 export function defaulted<Schema extends z.ZodType>(
   schema: Schema,
   byDefault: z.output<Schema>,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Four digits for the year, in UTC too: what the API itself writes (RFC 3339 §1). */
+/** The API writes years with four digits (RFC 3339 §1), so the year in UTC must have four too. */
 function hasFourDigitYear(time: Date): boolean {
   return /^\d{4}-/.test(time.toISOString());
 }

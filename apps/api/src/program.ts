@@ -12,7 +12,7 @@ import {
 import { Draining } from '#platform/http';
 import { type RunningApi, startApi, startFailure } from './start-api.js';
 
-/** What may still be closed after the last request, before the process ends regardless. */
+/** The time for closing connections after the last request, before the process exits regardless. */
 const CLOSING_MS = 2_000;
 
 const log = openProgramLog('api', process.env);
@@ -34,7 +34,7 @@ async function stop({ app }: RunningApi): Promise<void> {
   const { SHUTDOWN_DELAY_MS, SHUTDOWN_TIMEOUT_MS } = app.get<Config>(CONFIG);
   app.get(Draining).begin();
   await delay(SHUTDOWN_DELAY_MS);
-  // A query that hangs must not keep the process alive: the database connection is among what is closed.
+  // Closing includes the database connection: a query that hangs must not keep the process alive.
   setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS + CLOSING_MS).unref();
   await app.close().catch((error: unknown) => log.fails(describeError(error)));
   process.exit(0);

@@ -16,7 +16,7 @@ import {
 import { type ApiOptions, createApi } from './create-api.js';
 import { type HeldPort, holdRealPort } from './free-port.js';
 
-/** Why the api does not start, in words for an operator. */
+/** The api cannot start; the message tells the operator why. */
 export class StartError extends Error {}
 
 export interface RunningApi {
@@ -59,7 +59,7 @@ async function startOn(held: HeldPort, options: ApiOptions): Promise<RunningApi>
   return { app, url: `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${PORT}`, port: PORT };
 }
 
-/** What to tell the operator about an error at start. */
+/** The message for the operator about an error at start. */
 export function startFailure(error: unknown): string {
   if (error instanceof ConfigurationError || error instanceof UnfitDatabaseError) return error.message;
   if (error instanceof StartError) return error.message;

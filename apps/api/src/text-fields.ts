@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** C0, DEL and C1 (ECMA-48): in a header or a subject they would start something new. */
+/** C0, DEL and C1 (ECMA-48): in a header or a subject they would inject another line. */
 const CONTROL = /\p{Cc}/u;
 const CONTROL_BUT_LAYOUT = /[^\P{Cc}\t\n\r]/u;
 
@@ -18,7 +18,7 @@ export function line(max: number) {
   return text(max, CONTROL);
 }
 
-/** The same, and more than spaces. */
+/** Text on one line with more than spaces. */
 export function requiredLine(max: number) {
   return line(max)
     .refine((value) => value.trim() !== '', 'must not be empty')

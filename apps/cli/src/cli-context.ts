@@ -1,7 +1,7 @@
-/** What the program is given by its surroundings. */
+/** The surroundings of the program: environment and output. */
 export interface CliContext {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether `env` names the database of `npm start` in this directory, since it named none. */
+  /** Whether `env` got the database of `npm start` in this directory because it named none. */
   readonly isLocalInstallation?: boolean;
   /** Writes to standard output. */
   readonly print: (text: string) => void;

@@ -4,14 +4,14 @@ import type { CliContext } from './cli-context.js';
 import { type EnvironmentOptions, scopeOf } from './environment-options.js';
 import { OperatorError } from './failures.js';
 
-/** What a command about one sending domain works with. */
+/** The services of a command about one sending domain. */
 export interface DomainServices {
   readonly scope: ProjectScope;
   readonly domains: SendingDomainsQuery;
   readonly control: DomainControlService;
 }
 
-/** Runs `work` for the environment that the options name; says so when it has no sending domain. */
+/** Runs `work` for the environment in the options. Throws an `OperatorError` when it has no sending domain. */
 export async function withDomain<T>(
   cli: CliContext,
   options: EnvironmentOptions,

@@ -3,7 +3,7 @@ import type { ProjectsQuery } from '#access';
 import type { ProjectScope } from '#kernel';
 import { findProject } from './find-project.js';
 
-/** The options that say of which environment of which project a command speaks. */
+/** The options for the project and environment of a command. */
 export interface EnvironmentOptions {
   readonly project: string;
   readonly env: 'live' | 'test';

@@ -1,6 +1,6 @@
 import { DomainError, DomainValidationError } from '#kernel';
 
-/** What could not be done, in words for the operator; ends the program with 1. */
+/** A command failed; the message is for the operator. The program exits with 1. */
 export class OperatorError extends Error {
   constructor(
     readonly code: string,
@@ -10,7 +10,7 @@ export class OperatorError extends Error {
   }
 }
 
-/** What is wrong with the command line; ends the program with 2. */
+/** The command line is wrong. The program exits with 2. */
 export class UsageError extends OperatorError {
   constructor(message: string) {
     super('usage', message);
@@ -23,7 +23,7 @@ export interface Failure {
   readonly exitCode: 1 | 2;
 }
 
-/** Runs `work` and says of a value that it refuses by which option it came: `{ tenantKey: '--key' }`. */
+/** Runs `work` and names the option of each value that it refuses: `{ tenantKey: '--key' }`. */
 export async function namingOptions<T>(
   options: Readonly<Record<string, string>>,
   work: () => Promise<T>,
@@ -39,13 +39,13 @@ export async function namingOptions<T>(
   }
 }
 
-/** What to tell the operator of anything that went wrong. */
+/** The message for the operator about any error. */
 export async function failureOf(error: unknown): Promise<Failure> {
   if (error instanceof UsageError) return { code: error.code, message: error.message, exitCode: 2 };
   if (error instanceof OperatorError || error instanceof DomainError) {
     return { code: error.code, message: error.message, exitCode: 1 };
   }
-  // Loaded here alone: a wrong command line is told without it.
+  // Loaded here only: messages about the command line do not need it.
   const { databaseFailure } = await import('#platform');
   return { ...(databaseFailure(error) ?? { code: 'failed', message: messageOf(error) }), exitCode: 1 };
 }

@@ -4,7 +4,7 @@ import { nearest } from './nearest.js';
 
 const REFERENCE = /^(?:(?<tenant>[^/]+)\/)?(?<project>[^/]+)$/;
 
-/** The project that `reference` means: `ACME/APIT`, or `APIT` where only one tenant has such a project. */
+/** Finds a project by `ACME/APIT`, or by `APIT` when only one tenant has such a project. */
 export function findProject(
   projects: readonly ProjectWithEnvironments[],
   reference: string,
@@ -24,7 +24,7 @@ export function findProject(
   return found[0];
 }
 
-/** Says that there is no such thing, what there is, and what may have been meant. */
+/** The error for an unknown key, with the existing keys and the most similar one. */
 export function unknown(kind: 'project' | 'tenant', wanted: string, known: readonly string[]): OperatorError {
   if (known.length === 0) {
     return new OperatorError(

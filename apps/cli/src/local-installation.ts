@@ -8,8 +8,8 @@ const secrets = z.object({ tokenSecret: z.string(), masterKey: z.string() });
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /**
- * `env`, and where it names no database the one that `npm start` keeps in `directory` (its `.data`), with the secrets
- * that its programs use: with others, links would lead nowhere and what is sealed could not be opened.
+ * `env`, completed when it names no database by the database of `npm start` in `directory` (its `.data`) and the secrets
+ * of its programs: with other secrets links would not work and encrypted values could not be read.
  */
 export async function withLocalInstallation(env: Variables, directory: string): Promise<Variables> {
   if (env['DATABASE_URL'] !== undefined && env['DATABASE_URL'] !== '') return env;
@@ -24,7 +24,7 @@ async function readInstallation(directory: string): Promise<Record<string, strin
   const password = (await read('postgres/superuser.password')).trim();
   const { postgres, publicUrl } = ports.parse(JSON.parse(await read('ports.json')));
   const { tokenSecret, masterKey } = secrets.parse(JSON.parse(await read('secrets.json')));
-  // Loaded here alone: elsewhere the CLI does without it.
+  // Loaded here only: most commands do not need it.
   const { runtimeUrl } = await import('#platform');
   const ownerUrl = `postgres://postgres:${password}@127.0.0.1:${postgres}/mailwright`;
   return {

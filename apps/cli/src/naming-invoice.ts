@@ -1,7 +1,7 @@
 import { NotFoundError } from '#kernel';
 import { OperatorError } from './failures.js';
 
-/** Runs `work` and says of an invoice that is not there which it was. */
+/** Runs `work` and names the invoice when it does not exist. */
 export async function namingInvoice(invoiceNumber: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();

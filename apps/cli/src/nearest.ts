@@ -1,4 +1,4 @@
-/** Of `candidates`, the one with the fewest typos in `word`; null when none is near. */
+/** The candidate that is most similar to `word`; null when none is similar. */
 export function nearest<Candidate extends string>(
   word: string,
   candidates: readonly Candidate[],
@@ -11,7 +11,7 @@ export function nearest<Candidate extends string>(
   return best !== null && best.typos <= Math.ceil(best.candidate.length / 2) ? best.candidate : null;
 }
 
-/** Letters to insert, delete or replace (Levenshtein). */
+/** The Levenshtein distance. */
 function editDistance(from: string, to: string): number {
   const wantedLetters = Array.from(to);
   let previous = Array.from({ length: wantedLetters.length + 1 }, (_, index) => index);

@@ -25,13 +25,13 @@ import {
   refuseUnfitDatabase,
   UnfitDatabaseError,
 } from '#platform';
-import { WebhookAnnouncer, webhookEntities } from '#webhooks';
+import { WebhookPublisher, webhookEntities } from '#webhooks';
 import { OperatorError } from './failures.js';
 
 type ContextModule = NonNullable<ModuleMetadata['imports']>[number];
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** What the operator's commands work with. */
+/** The services of the operator's commands. */
 export interface OperatorServices {
   readonly clock: Clock;
   readonly database: Database;
@@ -42,7 +42,7 @@ export interface OperatorServices {
   readonly apiKeyList: ApiKeysQuery;
   readonly subscriptions: SubscriptionsService;
   readonly projectAllowance: ProjectAllowance;
-  /** A service of one of the contexts asked for besides. */
+  /** A service of one of the additional contexts. */
   readonly get: INestApplicationContext['get'];
 }
 
@@ -50,9 +50,9 @@ export interface OperatorServices {
 class OperatorModule {}
 
 /**
- * Runs `work` with the services of the access and billing contexts, and of those in `more`, which may need
- * `entities` of messaging, which takes long to import: other commands do without. Throws an
- * `OperatorError` when the configuration is not valid or the database is not of this version.
+ * Runs `work` with the services of the access and billing contexts and of the contexts in `more`. Commands pass
+ * `entities` of messaging only when they need them, because messaging takes long to import. Throws an `OperatorError`
+ * when the configuration is not valid or the database has another version.
  */
 export async function withServices<T>(
   env: Variables,
@@ -80,7 +80,7 @@ export async function withServices<T>(
   }
 }
 
-/** The configuration, or an `OperatorError` with all that is wrong with it. */
+/** The configuration. Throws an `OperatorError` that lists everything wrong with it. */
 export function configuration(env: Variables): ReturnType<typeof loadConfig> {
   try {
     return loadConfig(env);
@@ -109,7 +109,7 @@ function start(
       ...entities,
     ],
     applicationName: 'mailwright-cli',
-    announcer: WebhookAnnouncer,
+    publisher: WebhookPublisher,
   });
   const root = { module: OperatorModule, imports: [platform, AccessModule, BillingModule, ...more] };
   return NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });

@@ -81,7 +81,7 @@ const COMMANDS = [
   addDemoSeed,
 ];
 
-/** Runs one command. Resolves to the exit code: 0 done, 1 could not be done, 2 a wrong command line. */
+/** Runs one command. Resolves to the exit code: 0 success, 1 failure, 2 wrong command line. */
 export async function run(args: readonly string[], cli: CliContext): Promise<0 | 1 | 2> {
   const program = createProgram(cli);
   try {
@@ -116,7 +116,7 @@ function createProgram(cli: CliContext): Command {
 }
 
 function wrongCommandLine({ code, message }: CommanderError, command: Command | undefined): Failure {
-  // Commander has shown the help where no command was named, and tells of the first missing option alone.
+  // Commander shows the help when no command is named, and reports only the first missing option.
   const text =
     code === 'commander.help'
       ? 'No command was named.'
@@ -126,7 +126,7 @@ function wrongCommandLine({ code, message }: CommanderError, command: Command | 
   return { code: 'usage', message: text, exitCode: 2 };
 }
 
-/** Who set no DATABASE_URL is told whose database does not answer. */
+/** Explains which database does not answer when DATABASE_URL is not set. */
 function located(failure: Failure, { isLocalInstallation }: CliContext): Failure {
   if (isLocalInstallation !== true || failure.code !== 'unavailable') return failure;
   if (!failure.message.includes('DATABASE_URL')) return failure;

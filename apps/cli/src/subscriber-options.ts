@@ -3,7 +3,7 @@ import { type EmailAddress, parseEmailAddress } from '#kernel';
 import { type EnvironmentOptions, withEnvironmentOptions } from './environment-options.js';
 import { UsageError } from './failures.js';
 
-/** The options that say of whom a command speaks. */
+/** The options for the subscriber of a command. */
 export interface SubscriberOptions extends EnvironmentOptions {
   readonly email: string;
 }
@@ -12,7 +12,7 @@ export function withSubscriberOptions(command: Command): Command {
   return withEnvironmentOptions(command).requiredOption('--email <email>', 'the address of the person');
 }
 
-/** The address that was named. Throws a `UsageError` that says what is wrong with it. */
+/** Parses the address in the options. Throws a `UsageError`. */
 export function addressOf({ email }: SubscriberOptions): EmailAddress {
   const parsed = parseEmailAddress(email);
   if ('fault' in parsed) throw new UsageError(`--email ${parsed.fault}`);

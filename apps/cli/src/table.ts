@@ -1,6 +1,6 @@
 /** Rows under their headings, in columns as wide as they need. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  // Not Math.max of all of them: arguments are limited to what the stack holds, rows are not.
+  // Not Math.max(...rows): the stack limits the number of arguments.
   const widths = headings.map((heading, column) =>
     rows.reduce((width, row) => Math.max(width, (row[column] ?? '').length), heading.length),
   );

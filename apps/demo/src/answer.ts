@@ -1,4 +1,4 @@
-/** What came back for a request. */
+/** The answer to a request. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;

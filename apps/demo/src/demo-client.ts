@@ -13,7 +13,7 @@ const LONGEST_PAUSE_MS = 2_000;
 
 const networkFailure = z.object({ cause: z.object({ code: z.string() }) });
 
-/** An answer, and how often and how long it was asked for. */
+/** An answer, with the number of attempts and the time they took. */
 export interface PolledAnswer {
   readonly answer: Answer;
   readonly times: number;
@@ -22,9 +22,9 @@ export interface PolledAnswer {
 
 export interface Poll {
   readonly isDone: (answer: Answer) => boolean;
-  /** How long the pauses may be altogether; waits for the rate limit don't count. */
+  /** The total time for pauses between attempts; waits for the rate limit do not count. */
   readonly patienceMs: number;
-  /** Is told of the request when it first goes out. */
+  /** Called with the request when it is first sent. */
   readonly onSent?: (sent: SentRequest) => void;
 }
 
@@ -35,7 +35,7 @@ interface Time {
   wait(ms: number): Promise<void>;
 }
 
-/** Nobody answered. */
+/** The server did not answer. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 
@@ -47,7 +47,7 @@ export class UnreachableError extends Error {
   }
 }
 
-/** Asks the API by the SDK and pages as a browser does, and keeps what went over the wire to show it. */
+/** Calls the API with the SDK and pages like a browser, and records the requests and answers to show them. */
 export class DemoClient {
   readonly #mailwright: Mailwright;
   #requests = 0;
@@ -56,7 +56,7 @@ export class DemoClient {
   #answer: Answer | undefined;
   #onSent: ((sent: SentRequest) => void) | undefined;
 
-  /** `onWait` is told the seconds before each wait for the rate limit. */
+  /** `onWait` gets the seconds before each wait for the rate limit. */
   constructor(
     private readonly target: Target,
     private readonly onWait: (seconds: number) => void,
@@ -76,12 +76,12 @@ export class DemoClient {
     return this.#requests;
   }
 
-  /** Throws `UnreachableError` when nobody answers. */
+  /** Throws `UnreachableError` when the server does not answer. */
   send(request: DemoRequest): Promise<Answer> {
     return typeof request === 'function' ? this.#call(request) : this.#visit(request);
   }
 
-  /** Sends it again, ever more slowly, until it is done or patience ends. A failure is not asked for again. */
+  /** Repeats the request, with growing pauses, until it is done or patience ends. A failure is not repeated. */
   async poll(request: DemoRequest, { isDone, patienceMs, onSent }: Poll): Promise<PolledAnswer> {
     const started = this.time.now();
     let pausedMs = 0;
@@ -106,10 +106,10 @@ export class DemoClient {
     } catch (error) {
       if (error instanceof MailwrightConnectionError)
         throw new UnreachableError(new URL(this.target.baseUrl).origin, error.cause);
-      // A problem, or what is no JSON: the step says what it thinks of it.
+      // A problem, or an answer that is not JSON: the step judges it.
       if (!(error instanceof MailwrightError || error instanceof SyntaxError)) throw error;
     }
-    if (this.#answer === undefined) throw new Error('The step asked nothing.');
+    if (this.#answer === undefined) throw new Error('The step made no request.');
     return this.#answer;
   }
 
@@ -145,7 +145,7 @@ export class DemoClient {
     this.#onSent = undefined;
   }
 
-  /** The SDK waits then, as long as it is told to, but for the last time. */
+  /** The SDK waits for the rate limit, except after its last attempt. */
   #tellOfRefusal(answer: Answer): void {
     this.#refusals += 1;
     if (this.#refusals <= MOST_RETRIES) this.onWait(refusedFor(answer));
@@ -163,7 +163,7 @@ function urlOf(input: Parameters<typeof fetch>[0]): string {
   return input instanceof Request ? input.url : input.toString();
 }
 
-/** fetch itself says only "fetch failed"; the code of its cause says why. */
+/** The message of fetch is only "fetch failed"; the code of its cause says why. */
 function reasonOf(error: unknown): string {
   const failure = networkFailure.safeParse(error);
   return failure.success ? failure.data.cause.code : String(error);

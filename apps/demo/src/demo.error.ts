@@ -1,4 +1,4 @@
-/** The demo cannot begin. Its message tells the user, in plain words, what to do. */
+/** The demo cannot start; the message tells the user what to do. */
 export class DemoError extends Error {
   override readonly name = 'DemoError';
 }

@@ -1,6 +1,6 @@
 import { type Answer, valueAt } from './answer.js';
 
-/** What a step expected did not come. */
+/** The answer did not meet the expectation of a step. */
 export class Unmet extends Error {
   override readonly name = 'Unmet';
 
@@ -13,7 +13,7 @@ export class Unmet extends Error {
   }
 }
 
-/** Something looser than equality, with words for it. */
+/** A condition with its description. */
 export interface Condition {
   readonly words: string;
   readonly holds: (value: unknown) => boolean;
@@ -21,7 +21,7 @@ export interface Condition {
 
 export type Wanted = string | number | boolean | null | Condition;
 
-/** The status, and the values at dotted paths of the body. Throws `Unmet`, which names all that differ. */
+/** Checks the status and the values at dotted paths of the body. Throws `Unmet`, which lists all differences. */
 export function expectAnswer(
   answer: Answer,
   status: number,
@@ -31,7 +31,7 @@ export function expectAnswer(
   expectValues(Object.entries(wanted).map(([path, value]) => [path, valueAt(answer, path), value]));
 }
 
-/** Of each triple: a name, what came, and what is wanted. */
+/** Each triple has a name, the actual value and the expected value. */
 export function expectValues(values: readonly (readonly [string, unknown, Wanted])[]): void {
   const unmet = values.filter(([, came, wanted]) => !isMet(wanted, came));
   if (unmet.length === 0) return;
@@ -67,7 +67,7 @@ const isCondition = (wanted: Wanted): wanted is Condition => typeof wanted === '
 const isMet = (wanted: Wanted, came: unknown) => (isCondition(wanted) ? wanted.holds(came) : wanted === came);
 const wordsFor = (wanted: Wanted) => (isCondition(wanted) ? wanted.words : quoted(wanted));
 
-/** A problem says itself what is the matter (RFC 9457 §3.1). */
+/** The explanation in a problem (RFC 9457 §3.1). */
 function describeStatus(answer: Answer): string {
   const words = ['title', 'detail'].map((name) => valueAt(answer, name));
   return [`status ${answer.status}`, ...words.filter((text) => typeof text === 'string')].join(', ');

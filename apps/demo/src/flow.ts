@@ -3,5 +3,5 @@ import { campaignSteps } from './steps/campaign.steps.js';
 import { signUpSteps } from './steps/sign-up.steps.js';
 import { unsubscribeSteps } from './steps/unsubscribe.steps.js';
 
-/** The whole way of a subscriber, in order. */
+/** All steps of the demo, in order. */
 export const flow: readonly Step[] = [...signUpSteps, ...campaignSteps, ...unsubscribeSteps];

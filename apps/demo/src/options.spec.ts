@@ -30,10 +30,10 @@ describe('the options of the demo', () => {
   });
 
   it.each([
-    [['--key', 'mw_live_a'], 'takes a test key only'],
-    [['--base-url', 'localhost:3000'], 'It looks like http://localhost:3000.'],
-    [['--patience', 'long'], 'Patience is a number of seconds'],
-    [['--patience', '-1'], 'Patience is a number of seconds'],
+    [['--key', 'mw_live_a'], 'must be a test key'],
+    [['--base-url', 'localhost:3000'], 'It must be an address such as http://localhost:3000.'],
+    [['--patience', 'long'], 'It must be a number of seconds'],
+    [['--patience', '-1'], 'It must be a number of seconds'],
     [['now'], 'too many arguments'],
   ])('are refused when they read %j', (args, words) => {
     const written = jest.spyOn(process.stderr, 'write').mockReturnValue(true);

@@ -8,19 +8,19 @@ const parsedOptions = z.object({
   patience: z.number(),
 });
 
-/** What `npm run demo -- …` was asked for; `patience` in seconds. */
+/** The options of `npm run demo -- …`; `patience` in seconds. */
 export type DemoOptions = z.output<typeof parsedOptions>;
 
 /**
- * Reads the arguments after `node main.js`. Help, and what is wrong with them, goes to the terminal; then a
- * `CommanderError` with its `exitCode` is thrown.
+ * Parses the arguments after `node main.js`. Prints help and errors to the terminal, then throws a `CommanderError` with
+ * its `exitCode`.
  */
 export function parseOptions(args: readonly string[]): DemoOptions {
   const command = new Command('npm run demo --')
     .description(
       'Takes a subscriber from sign-up to unsubscribing against a running Mailwright, and shows each request.',
     )
-    .option('--base-url <url>', 'where Mailwright runs (default: as .data/demo.json says)', toBaseUrl)
+    .option('--base-url <url>', 'the address of Mailwright (default: the one in .data/demo.json)', toBaseUrl)
     .option('--key <key>', 'a test key with all scopes (default: the one in .data/demo.json)', toTestKey)
     .option('--patience <seconds>', 'how long to wait for the worker each time', toSeconds, 30)
     .option('--quiet', 'print the summary only')
@@ -33,7 +33,7 @@ export function parseOptions(args: readonly string[]): DemoOptions {
 function toBaseUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new InvalidArgumentError('It looks like http://localhost:3000.');
+    throw new InvalidArgumentError('It must be an address such as http://localhost:3000.');
   }
   return text.replace(/\/+$/, '');
 }
@@ -41,7 +41,7 @@ function toBaseUrl(text: string): string {
 /** A live key would mail real people. */
 function toTestKey(text: string): string {
   if (!text.startsWith('mw_test_')) {
-    throw new InvalidArgumentError('The demo takes a test key only, one that begins with mw_test_.');
+    throw new InvalidArgumentError('It must be a test key, which begins with mw_test_.');
   }
   return text;
 }
@@ -49,7 +49,7 @@ function toTestKey(text: string): string {
 function toSeconds(text: string): number {
   const seconds = Number(text);
   if (!/^\d+(\.\d+)?$/.test(text) || seconds > 3_600) {
-    throw new InvalidArgumentError('Patience is a number of seconds, at most 3600.');
+    throw new InvalidArgumentError('It must be a number of seconds, at most 3600.');
   }
   return seconds;
 }

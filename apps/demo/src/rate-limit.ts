@@ -7,7 +7,7 @@ export function freeAt(answer: Answer, now: number): number {
   if (answer.status === 429) return now + 1_000 * refusedFor(answer);
   if (number(answer.headers, 'x-ratelimit-remaining') !== 0) return 0;
   const reset = 1_000 * (number(answer.headers, 'x-ratelimit-reset') ?? 0);
-  // A clock that runs differently over there shall not put this one to sleep.
+  // The server's clock may differ: it must not make us wait too long.
   return Math.min(reset, now + 1_000 * DEFAULT_WINDOW_SECONDS);
 }
 

@@ -14,8 +14,8 @@ export interface Run {
 }
 
 /**
- * Takes the steps in order, up to the first that does not hold: each stands on those before it. Throws
- * `DemoError` when nothing answers to begin with.
+ * Runs the steps in order and stops at the first that fails: each needs those before it. Throws `DemoError` when the
+ * server does not answer the first request.
  */
 export async function runFlow(flow: readonly Step[], run: Run): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];

@@ -5,7 +5,7 @@ const LINES = 6;
 const LONGEST_TEXT = 60;
 const MOST_ITEMS = 2;
 
-/** A body as a few lines to look at: long texts and lists are cut, and all but the paths in `only`, if given. */
+/** A body in a few lines: cuts long texts and lists, and omits all paths but those in `only`, if given. */
 export function shortBody(answer: Answer, only?: readonly string[]): string[] {
   if (answer.json !== undefined && only === undefined) return shortJson(answer.json);
   if (answer.json !== undefined && only !== undefined) return shortParts(answer, only);
@@ -31,7 +31,7 @@ export function shortText(text: string, longest = COLUMNS): string {
   return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 }
 
-/** The paths stand as names, the dots left in, so that nobody takes it for the whole body. */
+/** The names are whole paths with dots, so that nobody takes it for the whole body. */
 function shortParts(answer: Answer, paths: readonly string[]): string[] {
   const parts = paths.map((path) => [path, valueAt(answer, path) ?? null]);
   return [...shortJson(Object.fromEntries(parts)), '…'];
@@ -52,7 +52,7 @@ function cut(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cut(item)]));
 }
 
-/** A terminal obeys control characters, wherever they come from. */
+/** Removes control characters, which a terminal would obey. */
 function plain(text: string): string {
   return text.replace(/\p{Cc}/gu, ' ');
 }

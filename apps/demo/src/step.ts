@@ -2,15 +2,15 @@ import type { Answer } from './answer.js';
 import type { DemoRequest } from './demo-request.js';
 import type { Story } from './story.js';
 
-/** One request of the demo and what has to come back for it. */
+/** One request of the demo and its expected answer. */
 export interface Step {
-  /** What is going on, in words. */
+  /** The description of the step. */
   readonly name: string;
   readonly request: (story: Story) => DemoRequest;
-  /** Where the worker has to act first: the request is repeated until this says yes, or patience ends. */
+  /** For steps that wait for the worker: the request is repeated until this returns true, or patience ends. */
   readonly isDone?: (answer: Answer) => boolean;
-  /** Dotted paths of what is worth showing of a long answer; all of it without. */
+  /** The dotted paths to show of a long answer; default: all of it. */
   readonly shows?: readonly string[];
-  /** Says in words what is right about the answer; throws `Unmet` when something is not. */
+  /** Describes what is right about the answer. Throws `Unmet`. */
   readonly check: (answer: Answer, story: Story) => string;
 }

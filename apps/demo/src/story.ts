@@ -4,7 +4,7 @@ export interface Topic {
   readonly name: string;
 }
 
-/** What earlier steps found out for later ones. */
+/** Facts that earlier steps note for later ones. */
 export interface Facts {
   doubleOptIn: Topic;
   singleOptIn: Topic;
@@ -15,7 +15,7 @@ export interface Facts {
   secondCampaign: string;
 }
 
-/** One run of the demo: its two subscribers, whose addresses are new each time, and what is known so far. */
+/** One run of the demo: its two subscribers, with new addresses each time, and the facts noted so far. */
 export class Story {
   readonly ada: string;
   readonly grace: string;
@@ -31,10 +31,10 @@ export class Story {
     this.#facts[name] = fact;
   }
 
-  /** Throws when no step before has noted it. */
+  /** Throws when no earlier step has noted it. */
   fact<Name extends keyof Facts>(name: Name): Facts[Name] {
     const fact = this.#facts[name];
-    if (fact === undefined) throw new Error(`No step has found out "${name}" yet.`);
+    if (fact === undefined) throw new Error(`No step has noted "${name}" yet.`);
     return fact;
   }
 }

@@ -5,15 +5,15 @@ import type { DemoOptions } from './options.js';
 
 const demoFile = z.object({ baseUrl: z.url(), testKey: z.string().startsWith('mw_test_') });
 
-/** Which system the demo speaks to, and with which key. */
+/** The address and key of the system that the demo calls. */
 export interface Target {
   readonly baseUrl: string;
   readonly key: string;
 }
 
 /**
- * The options, and for what they leave open the file that `npm start` writes. Throws `DemoError` when that
- * is needed and not there.
+ * Reads the target from the options, completed by the file that `npm start` writes. Throws `DemoError` when that file
+ * is needed and missing.
  */
 export async function findTarget(
   { baseUrl, key }: Pick<DemoOptions, 'baseUrl' | 'key'>,

@@ -7,7 +7,7 @@ import { shortBody, shortJson, shortText } from './shorten.js';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** What became of a step; `open` was not tried, because one before it failed. */
+/** The outcome of a step; `open`: not tried, because an earlier one failed. */
 export interface Outcome {
   readonly name: string;
   readonly result: 'held' | 'failed' | 'open';
@@ -15,14 +15,14 @@ export interface Outcome {
 
 export interface TranscriptOptions {
   readonly colour: boolean;
-  /** Only what did not hold, and the summary. */
+  /** Print failed steps and the summary only. */
   readonly quiet: boolean;
 }
 
 const MARKS = { held: '✓', failed: '✗', open: '–' } as const;
 const STYLES = { held: 'green', failed: 'red', open: 'dim' } as const;
 
-/** Tells a run of the demo, step by step, in lines for people. */
+/** Prints a run of the demo, step by step. */
 export class Transcript {
   constructor(
     private readonly write: (text: string) => void,
@@ -48,14 +48,14 @@ export class Transcript {
     if (form !== undefined) this.#block('    ', [new URLSearchParams(form).toString()].filter(Boolean));
   }
 
-  /** `shows`: dotted paths, when not all of a successful answer is of interest. */
+  /** `shows`: the dotted paths to print of a successful answer; default: all of it. */
   answer({ answer, times, waitedMs }: PolledAnswer, shows?: readonly string[]): void {
     const asked = times === 1 ? '' : `  (asked ${times} times in ${seconds(waitedMs)})`;
     this.#detail(`    ${this.#styled(statusStyle(answer), String(answer.status))}${asked}`);
     this.#block('    ', shortBody(answer, answer.status < 300 ? shows : undefined));
   }
 
-  /** The demo stands still for a while. */
+  /** Prints that the demo waits. */
   waiting(waitSeconds: number): void {
     this.line(
       this.#styled(

@@ -2,11 +2,11 @@ export const FIRST_DELAY_MS = 500;
 export const LONGEST_DELAY_MS = 30_000;
 export const HEALTHY_AFTER_MS = 60_000;
 
-/** How long to wait before a crashed process is started again: 0.5 s, doubled each time to at most 30 s. */
+/** The delays before a crashed process is restarted: 0.5 s, doubled each time up to 30 s. */
 export class BackOff {
   #next = FIRST_DELAY_MS;
 
-  /** `uptimeMs`: how long it ran. After 60 s of health the delays begin anew. */
+  /** `uptimeMs`: how long the process ran. After 60 s the delays start again. */
   delayAfter(uptimeMs: number): number {
     if (uptimeMs >= HEALTHY_AFTER_MS) this.#next = FIRST_DELAY_MS;
     const delay = this.#next;

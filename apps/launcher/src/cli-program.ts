@@ -5,8 +5,8 @@ import { LaunchError } from './launch.error.js';
 export type RunCli = (...args: string[]) => Promise<string>;
 
 /**
- * Runs a command of the CLI to its end and resolves to what it wrote to stdout. Throws `LaunchError` with
- * what it wrote to stderr when it fails. Aborting `signal` ends it.
+ * Runs a command of the CLI and resolves to its stdout. Throws `LaunchError` with its stderr when it fails. Aborting
+ * `signal` ends it.
  */
 export function cliRunner(file: string, env: NodeJS.ProcessEnv, signal: AbortSignal): RunCli {
   return (...args) =>

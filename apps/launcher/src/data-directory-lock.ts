@@ -14,9 +14,9 @@ export interface DataDirectoryLock {
 }
 
 /**
- * Keeps a second launcher out of a data directory. The lock names the process and when it started, so that
- * one left behind by a killed launcher is known for stale, even when its number was given out again.
- * Throws `LaunchError` while another launcher holds it.
+ * Locks a data directory against a second launcher. The lock names the process and its start time, so that the lock of a
+ * killed launcher is recognised as stale even when its pid was reused. Throws `LaunchError` while another launcher holds
+ * the lock.
  */
 export async function lockDataDirectory(directory: string): Promise<DataDirectoryLock> {
   const path = join(directory, 'launcher.lock');
@@ -43,7 +43,7 @@ export async function lockDataDirectory(directory: string): Promise<DataDirector
   };
 }
 
-/** The file appears with its content, or not at all. */
+/** Creates the file with its content atomically. */
 async function tryLink(draft: string, path: string): Promise<boolean> {
   try {
     await link(draft, path);
@@ -54,7 +54,7 @@ async function tryLink(draft: string, path: string): Promise<boolean> {
   }
 }
 
-/** The process that holds the lock, or null when it is gone. */
+/** The process that holds the lock; null when it is gone. */
 async function holderOf(path: string): Promise<number | null> {
   const text = await readIfPresent(path);
   if (text === null) return null;
@@ -71,7 +71,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** When process `pid` started, in whatever form the system tells it; empty when there is no such process. */
+/** The start time of process `pid`, in a form that depends on the system; empty when there is no such process. */
 async function startOf(pid: number): Promise<string> {
   try {
     if (process.platform === 'linux') return await startOnLinux(pid);
@@ -82,7 +82,7 @@ async function startOf(pid: number): Promise<string> {
   }
 }
 
-/** The boot, and the clock ticks since it: proc_pid_stat(5), field 22, counted after the name in parentheses. */
+/** The boot id and the clock ticks since boot: proc_pid_stat(5), field 22, counted after the name in parentheses. */
 async function startOnLinux(pid: number): Promise<string> {
   const [boot, status] = await Promise.all([
     readFile('/proc/sys/kernel/random/boot_id', 'utf8'),

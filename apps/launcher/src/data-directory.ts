@@ -1,7 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { errorCode } from './error-code.js';
 
-/** Makes the directory unless it is there. With `recursive`, Node would call a read-only file system ENOENT. */
+/** Creates the directory unless it exists. With `recursive`, Node would report a read-only file system as ENOENT. */
 export async function makeDataDirectory(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o711 });

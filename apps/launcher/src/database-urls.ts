@@ -1,7 +1,7 @@
 import { runtimeUrl } from '#platform/embedded-postgres';
 import { type Environment, given } from './environment.js';
 
-/** One database, by the login of the api and the worker, and by the one that owns the schema, which only the CLI gets. */
+/** The URLs of one database: for the api and the worker, and for the owner of the schema, which only the CLI gets. */
 export interface DatabaseUrls {
   readonly url: string;
   readonly ownerUrl: string;

@@ -8,10 +8,10 @@ const demoFile = z.object({
   liveKey: z.string().startsWith('mw_live_'),
 });
 
-/** What a client needs to use the demo project. Its keys stand nowhere else: the database holds hashes. */
+/** What a client needs to use the demo project. Only this file has its keys: the database has hashes. */
 export type DemoFile = z.infer<typeof demoFile>;
 
-/** Null when there is no file, or none with whole content. */
+/** Null when the file is missing or incomplete. */
 export async function readDemoFile(path: string): Promise<DemoFile | null> {
   const text = await readIfPresent(path);
   if (text === null) return null;
@@ -22,7 +22,7 @@ export async function readDemoFile(path: string): Promise<DemoFile | null> {
   }
 }
 
-/** Mode 0600, replaced as a whole. */
+/** Mode 0600, replaced atomically. */
 export async function writeDemoFile(path: string, demo: DemoFile): Promise<void> {
   await writePrivateFile(path, `${JSON.stringify(demo, null, 2)}\n`);
 }

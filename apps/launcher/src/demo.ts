@@ -13,7 +13,7 @@ const seedResult = z.object({
 
 export type DemoTopics = z.infer<typeof seedResult>['topics'];
 
-/** The demo project as it now is; `newKeys` when its keys were made just now and have not been shown. */
+/** The demo project; `newKeys`: its keys were just created and not shown yet. */
 export interface Demo {
   readonly file: DemoFile;
   readonly topics: DemoTopics;
@@ -21,8 +21,8 @@ export interface Demo {
 }
 
 /**
- * Makes the demo project unless the database has it, and writes its file anew with today's port. Keys that
- * are lost cannot be read from the database; then they are replaced.
+ * Creates the demo project unless the database has it, and writes its file with the current port. Replaces lost keys,
+ * since they cannot be read from the database.
  */
 export async function prepareDemo(cli: RunCli, path: string, baseUrl: string): Promise<Demo> {
   const seed = await runSeed(cli);
@@ -39,7 +39,7 @@ export async function renewKeys(cli: RunCli, path: string, baseUrl: string): Pro
   return store(await runSeed(cli, '--renew-keys'), path, baseUrl);
 }
 
-/** Whether the api knows both keys; those of a demo in another database it doesn't. */
+/** Whether the api knows both keys. It does not know the keys of a demo in another database. */
 export async function keysWork(file: DemoFile): Promise<boolean> {
   const answers = await Promise.all(
     [file.testKey, file.liveKey].map((key) =>
@@ -54,7 +54,8 @@ export async function keysWork(file: DemoFile): Promise<boolean> {
 
 async function store(seed: z.infer<typeof seedResult>, path: string, baseUrl: string): Promise<Demo> {
   const { projectKey, testKey, liveKey, topics } = seed;
-  if (testKey === null || liveKey === null) throw new LaunchError('The demo project was made without keys.');
+  if (testKey === null || liveKey === null)
+    throw new LaunchError('The demo project was created without keys.');
   const file = { baseUrl, projectKey, testKey, liveKey };
   await writeDemoFile(path, file);
   return { file, topics, newKeys: true };
@@ -66,6 +67,6 @@ async function runSeed(cli: RunCli, ...options: string[]): Promise<z.infer<typeo
   try {
     return seedResult.parse(JSON.parse(line));
   } catch (error) {
-    throw new LaunchError('The command demo:seed did not say what it made.', { cause: error });
+    throw new LaunchError('The output of the command demo:seed is not valid.', { cause: error });
   }
 }

@@ -2,7 +2,7 @@ import type { Secrets } from './secrets-file.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where a program on this machine reaches the api. */
+/** The address of the api for programs on this machine. */
 export function localUrl(env: Environment, port: number): string {
   const host = given(env, 'HOST') ?? '127.0.0.1';
   const local = ['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost'].includes(host);
@@ -10,9 +10,8 @@ export function localUrl(env: Environment, port: number): string {
 }
 
 /**
- * The environment of the api, the worker and the CLI: the user's own, without the schema's owner, and with what it leaves
- * open filled in.
- * `--smtp` needs no verified domain, except in production, which refuses to go without.
+ * The environment of the api, the worker and the CLI: the user's own with defaults, without the schema's owner. `--smtp`
+ * needs no verified domain, except in production.
  */
 export function programEnvironment(
   env: Environment,

@@ -1,4 +1,4 @@
-/** The code that the system gives an error, such as `ENOENT`; undefined when it has none. */
+/** The system's code for an error, such as `ENOENT`, or undefined. */
 export function errorCode(error: unknown): unknown {
   return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
 }

@@ -2,7 +2,7 @@ import { PostgresStartError } from '#platform/embedded-postgres';
 import { errorCode } from './error-code.js';
 import { LaunchError } from './launch.error.js';
 
-/** What the system says of a file, and what to do about it. */
+/** The system's error about a file, and what to do about it. */
 const FILE_FAILURES: Readonly<Record<string, string>> = {
   EACCES:
     'The files in .data may belong to the user who started Mailwright first (sudo?). Start it as that user, or make them yours: sudo chown -R "$(id -un)" .data',
@@ -14,7 +14,7 @@ const FILE_FAILURES: Readonly<Record<string, string>> = {
   ENOTDIR: '.data has to be a directory. Move what is there out of the way.',
 };
 
-/** Why Mailwright does not start, in words for the person at the terminal; a stack only where there are none. */
+/** The message at the terminal when Mailwright does not start; with a stack when the error is unexpected. */
 export function inPlainWords(error: unknown): string {
   if (error instanceof LaunchError || error instanceof PostgresStartError) return error.message;
   const advice = FILE_FAILURES[String(errorCode(error))];

@@ -1,4 +1,4 @@
-/** Why Mailwright cannot start, in words for the person at the terminal. */
+/** Mailwright cannot start; the message tells the person at the terminal why. */
 export class LaunchError extends Error {
   override readonly name = 'LaunchError';
 }

@@ -24,7 +24,7 @@ const NAMES: Readonly<Record<LongRunningProgram, string>> = { api: 'API', worker
 const PROGRAM_PATIENCE_MS = 4_000;
 const STOP_WITHIN_MS = 4_800;
 
-/** What the launcher runs, and where. Paths are absolute. */
+/** The programs and directories of the launcher. Paths are absolute. */
 export interface LauncherSetup {
   readonly dataDirectory: string;
   readonly programs: { readonly cli: string; readonly api: string; readonly worker: string };
@@ -32,7 +32,7 @@ export interface LauncherSetup {
   readonly options: LauncherOptions;
 }
 
-/** Starts all that Mailwright is on one machine, keeps it running, and stops it in order. */
+/** Starts all programs of Mailwright on one machine, keeps them running, and stops them in order. */
 export class Launcher {
   readonly #aborted = new AbortController();
   readonly #programs: Supervisor[] = [];
@@ -44,7 +44,7 @@ export class Launcher {
     private readonly progress: Progress,
   ) {}
 
-  /** Resolves when everything runs and the walk-through is printed. After a rejection, call `stop`. */
+  /** Resolves when everything runs and the walkthrough is printed. After a rejection, call `stop`. */
   async start(): Promise<void> {
     const { env, options, programs } = this.setup;
     await makeDataDirectory(this.setup.dataDirectory);
@@ -87,7 +87,7 @@ export class Launcher {
     await this.#lock?.release();
   }
 
-  /** Ends all of it at once; PostgreSQL recovers at its next start. */
+  /** Kills all programs at once; PostgreSQL recovers at its next start. */
   kill(): void {
     for (const supervisor of [...this.#programs, this.#postgres]) supervisor?.kill();
   }
@@ -100,7 +100,7 @@ export class Launcher {
     const text = given(this.setup.env, 'PORT');
     const wanted = this.setup.options.port ?? (text === undefined ? undefined : Number(text));
     if (wanted !== undefined && !(Number.isInteger(wanted) && wanted >= 0 && wanted <= 65_535)) {
-      throw new LaunchError(`PORT is "${text}", which is not a port.`);
+      throw new LaunchError(`PORT must be a port, not "${text}".`);
     }
     return wanted;
   }
@@ -120,7 +120,7 @@ export class Launcher {
       () => this.#unlessAborted(postgres.start()),
       () => `PostgreSQL 18 on port ${port}, data in ${relative(process.cwd(), directory)}`,
     );
-    // The CLI reads it: links that it prints lead to this api, with a demo project or without.
+    // The CLI reads it, so that the links that it prints lead to this api, with or without a demo project.
     const publicUrl = given(env, 'PUBLIC_URL') ?? localUrl(env, apiPort);
     await writePrivateFile(this.#path('ports.json'), `${JSON.stringify({ postgres: port, publicUrl })}\n`);
     const server = await latest?.ready;
@@ -180,7 +180,7 @@ export class Launcher {
     );
   }
 
-  /** What was begun while a stop came in is not carried on. */
+  /** Throws when a stop was requested meanwhile. */
   async #unlessAborted<T>(work: Promise<T>): Promise<T> {
     const result = await work;
     this.#aborted.signal.throwIfAborted();

@@ -4,9 +4,8 @@ import { PROGRAM_VARIABLES } from './program-flags.js';
 import type { Run } from './supervisor.js';
 
 /**
- * Starts one of our programs with an IPC channel: it says `{ type: 'listening' }` when ready, and sees the
- * channel close when we are gone. It gets a session of its own, so that Ctrl-C reaches it through us, once
- * and in order.
+ * Starts one of our programs with an IPC channel: it sends `{ type: 'listening' }` when ready, and sees the channel close
+ * when we exit. It gets its own session, so that Ctrl-C reaches it only through us, once and in order.
  */
 export function runNodeProgram(
   name: string,
@@ -22,7 +21,7 @@ export function runNodeProgram(
   const ready = Promise.race([
     listening(child),
     ended.then((how) => {
-      throw new LaunchError(`${name} ended before it was ready (${how}). What it said stands above.`);
+      throw new LaunchError(`${name} ended before it was ready (${how}). See its output above.`);
     }),
   ]);
   ready.catch(() => undefined);

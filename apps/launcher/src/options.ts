@@ -7,12 +7,12 @@ const parsedOptions = z.object({
   port: z.number().optional(),
 });
 
-/** What `npm start -- …` was asked for. */
+/** The options of `npm start -- …`. */
 export type LauncherOptions = z.output<typeof parsedOptions>;
 
 /**
- * Reads the arguments after `node main.js`. Help, and what is wrong with them, goes to the terminal; then a
- * `CommanderError` with its `exitCode` is thrown.
+ * Parses the arguments after `node main.js`. Prints help and errors to the terminal, then throws a `CommanderError` with
+ * its `exitCode`.
  */
 export function parseOptions(args: readonly string[]): LauncherOptions {
   const command = new Command('npm start --')
@@ -24,7 +24,7 @@ export function parseOptions(args: readonly string[]): LauncherOptions {
       'hand live mail to SMTP_URL (default: smtp://localhost:1025), no verified domain needed',
     )
     .option('--port <number>', 'port of the API (default: PORT, else 3000, else a free one)', toPort)
-    .option('--no-demo', 'make no demo project and print no walk-through')
+    .option('--no-demo', 'create no demo project and print no walkthrough')
     .addHelpText(
       'after',
       '\nDATABASE_URL, REDIS_URL and SMTP_URL in the environment switch to services of your own, one by one.',
@@ -38,6 +38,6 @@ export function parseOptions(args: readonly string[]): LauncherOptions {
 function toPort(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535)
-    throw new InvalidArgumentError('A port is a number from 0 to 65535.');
+    throw new InvalidArgumentError('It must be an integer from 0 to 65535.');
   return port;
 }

@@ -5,8 +5,8 @@ const LOOPBACK = ['127.0.0.1', '::1'];
 const PROBE_MS = 500;
 
 /**
- * The port for a server on `host`: `wanted` if it is free, else an error that says so; without a wish (or
- * with 0) the first free one of `preferred`, else any.
+ * Picks the port for a server on `host`: `wanted`, or an error when it is taken; without `wanted` (or with 0) the first
+ * free one of `preferred`, else any.
  */
 export async function choosePort(
   use: string,
@@ -28,8 +28,8 @@ export async function choosePort(
 }
 
 /**
- * Whether a server could have the port, and `localhost` would then mean it: nobody may answer on either
- * loopback address, since clients try `::1` first.
+ * Whether a server could use the port and `localhost` would reach it: no other server may answer on either loopback
+ * address, since clients try `::1` first.
  */
 export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   for (const address of LOOPBACK) if (await answers(port, address)) return false;
@@ -41,14 +41,14 @@ function canListen(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => {
-      // A machine without IPv6 has no ::1 to be taken.
+      // A machine without IPv6 has no ::1.
       resolve(host === '::1' && ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'].includes(error.code ?? ''));
     });
     server.listen(port, host, () => server.close(() => resolve(true)));
   });
 }
 
-/** BSD and macOS let one listen on an address though another has the port on all addresses; so also ask. */
+/** BSD and macOS allow listening on an address while another server has the port on all addresses, so also connect. */
 function answers(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ port, host });

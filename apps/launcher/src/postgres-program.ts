@@ -2,12 +2,12 @@ import { createWriteStream } from 'node:fs';
 import { type PostgresServer, startPostgres } from '#platform/embedded-postgres';
 import type { Run } from './supervisor.js';
 
-/** A run of the embedded server, and its connection string as soon as it is ready. */
+/** A run of the embedded server, with its connection string when it is ready. */
 export interface PostgresRun extends Run {
   readonly ready: Promise<PostgresServer>;
 }
 
-/** Starts the embedded server; it writes its log to `logFile`, which begins anew with each start. */
+/** Starts the embedded server. It writes its log to `logFile`, overwritten at each start. */
 export function runPostgres(options: { directory: string; port: number; logFile: string }): PostgresRun {
   const log = createWriteStream(options.logFile, { mode: 0o600 });
   log.on('error', () => undefined);

@@ -1,7 +1,7 @@
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
 import { errorCode } from './error-code.js';
 
-/** Writes a file that only its owner may read, whole or not at all. */
+/** Writes a file that only its owner may read, atomically. */
 export async function writePrivateFile(path: string, content: string): Promise<void> {
   const draft = `${path}.${process.pid}.new`;
   await writeFile(draft, content, { mode: 0o600 });

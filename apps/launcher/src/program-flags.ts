@@ -1,17 +1,17 @@
-/** Our programs that keep running. */
+/** Our long-running programs. */
 export type LongRunningProgram = 'api' | 'worker';
 
 /**
- * Room for young objects in MB, which Node takes three times over. A worker makes few at a time: 4 instead of 16 save it 40 to
- * 70 MB at the same CPU a mail. What an api makes lives as long as its request, so that in 4 MB much of it is copied
- * again and again: lists at 20 requests in parallel took a tenth to a third more CPU by it. At rest both are the same.
+ * V8's semi-space in MB; Node reserves three times as much. A worker has few young objects: 4 instead of 16 saves 40 to
+ * 70 MB at the same CPU for each mail. Objects of an api live as long as their request, so 4 MB would copy them again and
+ * again: lists at 20 parallel requests took 10 to 33 % more CPU. When idle, both are the same.
  */
 const YOUNG_MB: Readonly<Record<LongRunningProgram, number>> = { api: 16, worker: 4 };
 
-/** How Node runs the program. `--expose-gc` is for `settleMemory`. */
+/** Node's flags for the program. `--expose-gc` is for `settleMemory`. */
 export function programFlags(program: LongRunningProgram): readonly string[] {
   return [`--max-semi-space-size=${YOUNG_MB[program]}`, '--expose-gc'];
 }
 
-/** glibc gives each thread a heap of its own otherwise, which is never given back. */
+/** Otherwise glibc gives each thread its own heap and never returns it. */
 export const PROGRAM_VARIABLES = { MALLOC_ARENA_MAX: '2' } as const;

@@ -1,4 +1,4 @@
-/** What the launcher tells at the terminal: one line a step, with what it took. */
+/** Prints the launcher's progress: one line for each step, with its time. */
 export class Progress {
   constructor(
     private readonly write: (text: string) => void,
@@ -9,7 +9,7 @@ export class Progress {
     this.write(`${text}\n`);
   }
 
-  /** Runs a step, then tells what came of it and its milliseconds. */
+  /** Runs a step, then prints its result and milliseconds. */
   async step<T>(work: () => Promise<T>, describe: (result: T) => string): Promise<T> {
     const started = this.now();
     const result = await work();

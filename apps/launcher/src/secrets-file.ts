@@ -7,12 +7,12 @@ import { readIfPresent, writePrivateFile } from './private-file.js';
 const secret = z.string().min(32);
 const secrets = z.object({ tokenSecret: secret, masterKey: secret });
 
-/** What signs links and encrypts secrets at rest, when the environment brings none. */
+/** The secrets that sign links and encrypt stored secrets, when the environment has none. */
 export type Secrets = z.infer<typeof secrets>;
 
 /**
- * The secrets of this installation, made at the first start (256 random bits each) and kept. A damaged file
- * is an error: new secrets would make what the old ones encrypted unreadable.
+ * The secrets of this installation, created at the first start (256 random bits each). A damaged file is an error: with
+ * new secrets, existing encrypted data could not be read.
  */
 export async function readOrMakeSecrets(path: string): Promise<Secrets> {
   const text = await readIfPresent(path);

@@ -1,16 +1,16 @@
 const SAME_PRESS_MS = 1_000;
 const PARENT_CHECK_MS = 250;
 
-/** Calls `stop` for the first request to end, and `kill` for a later one. */
+/** Calls `stop` for the first request to stop, and `kill` for a later one. */
 export interface StopHandlers {
   stop(): void;
   kill(): void;
 }
 
 /**
- * Listens for SIGINT and SIGTERM. One Ctrl-C can come twice, from the terminal and passed on by npm, so
- * what follows within a second belongs to the first. Under npm the death of the shell between npm and us
- * counts as a request too: npm passes a signal to that shell, which does not pass it on.
+ * Listens for SIGINT and SIGTERM. One Ctrl-C can arrive twice, from the terminal and from npm, so signals within a second
+ * count as one. Under npm the end of the shell between npm and us counts as a request too: npm sends the signal to that
+ * shell, which does not pass it on.
  */
 export function onStopRequest(handlers: StopHandlers, underNpm: boolean, now: () => number): void {
   let first: number | undefined;

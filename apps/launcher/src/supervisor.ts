@@ -3,16 +3,16 @@ import { BackOff } from './back-off.js';
 
 /** One run of a supervised program. */
 export interface Run {
-  /** When it does its work; rejects when it ends before. */
+  /** Resolves when the program is ready; rejects when it ends before. */
   readonly ready: Promise<unknown>;
-  /** How it ended; never rejects. */
+  /** Resolves to how the program ended; never rejects. */
   readonly ended: Promise<string>;
-  /** Asks it to end; what has not ended after `patienceMs` is killed. Resolves when it is gone. */
+  /** Asks the program to end and kills it after `patienceMs`. Resolves when it has ended. */
   stop(patienceMs: number): Promise<void>;
   kill(): void;
 }
 
-/** Time, as a supervisor uses it. */
+/** The clock and timer of a supervisor. */
 export interface Timing {
   now(): number;
   wait(ms: number, signal: AbortSignal): Promise<unknown>;
@@ -23,7 +23,7 @@ const REAL_TIMING: Timing = {
   wait: (ms, signal) => wait(ms, undefined, { signal }),
 };
 
-/** Keeps one program running: a run that ends by itself is followed by another, with back-off and a line that says so. */
+/** Keeps one program running: restarts it with backoff when it ends by itself, and prints a line about it. */
 export class Supervisor {
   readonly #backOff = new BackOff();
   readonly #stopping = new AbortController();
@@ -45,7 +45,7 @@ export class Supervisor {
     this.#watching = this.#watch(first, started);
   }
 
-  /** No more runs; the present one ends within `patienceMs`. */
+  /** Starts no more runs and ends the current one within `patienceMs`. */
   async stop(patienceMs: number): Promise<void> {
     this.#stopping.abort();
     await this.#run?.stop(patienceMs);

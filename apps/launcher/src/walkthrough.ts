@@ -13,9 +13,9 @@ const CONTENT = JSON.stringify({
 });
 
 /**
- * Shell commands that take a subscriber from sign-up to a campaign's report in the test environment. They
- * work in sh, bash and zsh when pasted in order, as often as one likes, and need curl and sed only. Comments
- * hold no quotes: an interactive zsh would not take them for comments.
+ * Shell commands that take a subscriber from sign-up to a campaign's report in the test environment. They work in sh,
+ * bash and zsh when pasted in order, any number of times, and need only curl and sed. Comments contain no quotes: an
+ * interactive zsh would not treat them as comments.
  */
 export function walkthrough(demo: Pick<DemoFile, 'baseUrl' | 'testKey'>, topics: DemoTopics): string {
   const campaign = {
@@ -69,7 +69,7 @@ curl -sS "$API/campaigns/$CAMPAIGN/report/export" -H "X-API-Key: $KEY"
 `;
 }
 
-/** The body is single-quoted for the shell, but for the names in capitals, which are variables. */
+/** Single-quotes the body for the shell, except for names in capitals, which are variables. */
 function post(url: string, body: object): string {
   const json = JSON.stringify(body).replace(/"(READER|TOPIC_ID)"/g, `"'"$$$1"'"`);
   return `curl -sS -X POST "${url}" -H "X-API-Key: $KEY" -H "Content-Type: application/json" \\\n  -d '${json}'`;
@@ -82,7 +82,7 @@ function waitFor(variable: string, kind: string, link: string): string {
   );
 }
 
-/** Takes the text of a JSON property out of a line. */
+/** Extracts the text of a JSON property from a line. */
 function pick(property: string): string {
   return String.raw`sed -n 's/.*"${property}":"\([^"]*\)".*/\1/p'`;
 }

@@ -4,15 +4,15 @@ import type { JobCatalogue, PeriodicTask } from '#platform';
 type Job = ConstructorParameters<typeof JobCatalogue>[0][number];
 type EventType = ConstructorParameters<typeof JobCatalogue>[1][number];
 
-/** Something that runs as long as the worker does: the sending engine, a scheduler, a server. */
+/** A part that runs as long as the worker: the sending engine, a scheduler, a server. */
 export interface WorkerPart {
-  /** Resolves when it is at work. */
+  /** Resolves when it is running. */
   start(): void | Promise<void>;
-  /** Takes nothing new; resolves when what is in flight is finished, or given back after `timeoutMs`. */
+  /** Accepts no new work; resolves when work in flight is finished, or released after `timeoutMs`. */
   stop(timeoutMs: number): Promise<void>;
 }
 
-/** What one context gives the worker to do. A job that is not listed is not run, and boot fails for an event without a job. */
+/** The work of one context. The worker does not run unlisted jobs, and refuses to start for an event without a job. */
 export interface ContextWork {
   readonly jobs: readonly Type<Job>[];
   /** The events that start jobs. */

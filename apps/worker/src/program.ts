@@ -12,7 +12,7 @@ import {
 import { type RunningWorker, startWorker } from './start-worker.js';
 import { WorkerStartError } from './worker-start.error.js';
 
-/** What did not end by itself is cut off this long after the time for it was over. */
+/** The extra time after the shutdown timeout before the process exits regardless. */
 const EXIT_AFTER_MS = 1_500;
 
 const log = openProgramLog('worker', process.env);

@@ -31,7 +31,7 @@ import type { WorkerPart } from './context-work.js';
 /** Injects the `QueueBackend` of this process. */
 export const QUEUE_BACKEND = Symbol('mailwright.queue-backend');
 
-/** Injects what runs as long as the worker does. */
+/** Injects the parts that run as long as the worker. */
 export const WORKER_PARTS = Symbol('mailwright.worker-parts');
 
 const CONTEXTS = [
@@ -47,7 +47,7 @@ const EVENTS = CONTEXTS.flatMap(({ events }) => events);
 const PARTS = CONTEXTS.flatMap(({ parts }) => parts);
 const TASKS = [CreatePartitions, RemoveExpiredRows, ...CONTEXTS.flatMap(({ tasks }) => tasks)];
 
-/** The queue, its jobs, and what turns rows into jobs. */
+/** The queue, its jobs, and the relay that turns outbox rows into jobs. */
 export const queueProviders: Provider[] = [
   ...JOBS,
   CreatePartitions,

@@ -24,24 +24,24 @@ import {
   type QueueBackend,
   refuseUnfitDatabase,
 } from '#platform';
-import { WebhookAnnouncer, webhookEntities } from '#webhooks';
+import { WebhookPublisher, webhookEntities } from '#webhooks';
 import { BounceServer } from './deliverability/bounce-server.js';
 import { QUEUE_BACKEND } from './queue.providers.js';
 import { WorkerStartError } from './worker-start.error.js';
 import { Worker } from './worker.js';
 import { WorkerModule } from './worker.module.js';
 
-/** A worker that runs. */
+/** A running worker. */
 export interface RunningWorker {
-  /** Of its health and metrics. */
+  /** The port of health and metrics. */
   readonly port: number;
-  /** Of the bounce server, where there is one. */
+  /** The port of the bounce server, if any. */
   readonly bouncePort: number | null;
-  /** Resolves when what was in flight is finished or handed back, and every connection is closed. */
+  /** Resolves when work in flight is finished or released, and every connection is closed. */
   stop(): Promise<void>;
 }
 
-/** Starts relay, jobs, periodic tasks and senders, and answers for their health on `WORKER_PORT`. */
+/** Starts relay, jobs, periodic tasks and senders, and reports their health on `WORKER_PORT`. */
 export async function startWorker(config: Config): Promise<RunningWorker> {
   // Before Nest, which would log a stack.
   loadReportLocale(config.AI_REPORT_LOCALE);
@@ -58,7 +58,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
       ...messagingEntities,
     ],
     applicationName: 'mailwright-worker',
-    announcer: WebhookAnnouncer,
+    publisher: WebhookPublisher,
   };
   const app = await NestFactory.createApplicationContext(WorkerModule.register(options), {
     logger: new NestLogger(logger),
@@ -87,7 +87,7 @@ export async function startWorker(config: Config): Promise<RunningWorker> {
   };
 }
 
-/** All that can be refused before any work begins, which a process that ends at once would break off. */
+/** Runs the checks that can refuse the start, before any work begins. */
 async function readyToListen(
   app: INestApplicationContext,
   server: OperationsServer,

@@ -1,2 +1,2 @@
-/** The worker cannot do its work as it is configured; the message says why, for the operator. */
+/** The worker cannot start as configured; the message tells the operator why. */
 export class WorkerStartError extends Error {}

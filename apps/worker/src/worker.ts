@@ -3,7 +3,7 @@ import { type Config, CONFIG, type QueueBackend } from '#platform';
 import type { WorkerPart } from './context-work.js';
 import { QUEUE_BACKEND, WORKER_PARTS } from './queue.providers.js';
 
-/** All that a worker does, started and stopped together. */
+/** The parts of a worker, started and stopped together. */
 @Injectable()
 export class Worker {
   #stopped: Promise<void> | undefined;
@@ -18,7 +18,7 @@ export class Worker {
     for (const part of this.parts) await part.start();
   }
 
-  /** Takes nothing new; resolves when what is in flight is finished or given back. */
+  /** Accepts no new work; resolves when work in flight is finished or released. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;

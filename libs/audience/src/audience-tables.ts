@@ -29,7 +29,7 @@ interface ConsentsTable {
   readonly revokedAt: Date | null;
   readonly tokenExpiresAt: Date | null;
   readonly subscribedAt: Date | null;
-  /** Copies of the subscriber's, kept by a trigger: lists of a topic's subscribers read one index. */
+  /** Copies of the subscriber's columns, kept by a trigger, so that lists of a topic's subscribers read one index. */
   readonly subscriberStatus: SubscriberStatus;
   readonly subscriberCreatedAt: Date;
 }
@@ -61,7 +61,7 @@ interface SignalWatchesTable extends AwaitedTrigger {
   readonly isOpen: boolean;
 }
 
-/** The tables of the schema `audience`. Those without an entity are written for many people at once, by SQL alone. */
+/** The tables of the schema `audience`. SQL alone writes those without an entity, in sets. */
 export type AudienceTables = Tables<'audience', (typeof audienceEntities)[number]> & {
   'audience.consents': ConsentsTable;
   'audience.confirmations': ConfirmationsTable;

@@ -1,7 +1,7 @@
 import { Global, type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { Clock, type EmailAddress, ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
-import { Announcer, CONFIG, Database, loadConfig, SilentAnnouncer } from '#platform';
+import { Publisher, CONFIG, Database, loadConfig, SilentPublisher } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { audienceEntities } from './audience-tables.js';
@@ -19,7 +19,7 @@ export const PROOF = consentProof('API_KEY', 'key-1', { source: 'signup-form', i
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 
-/** The audience context on a database of its own, with a clock that the test moves. */
+/** The audience context on its own database, with a clock that the test moves. */
 export class AudienceFixture {
   private constructor(
     readonly test: TestDatabase,
@@ -40,7 +40,7 @@ export class AudienceFixture {
     const providers = [
       { provide: Database, useValue: database },
       { provide: Clock, useValue: clock },
-      { provide: Announcer, useClass: SilentAnnouncer },
+      { provide: Publisher, useClass: SilentPublisher },
       { provide: CONFIG, useValue: loadConfig({ NODE_ENV: 'test', DATABASE_URL: test.url }) },
     ];
     @Global()
@@ -62,12 +62,12 @@ export class AudienceFixture {
     return this.context.get(type);
   }
 
-  /** The test environment of a project of its own. */
+  /** The test environment of a new project. */
   async scope(projectKey = 'APIT'): Promise<ProjectScope> {
     return (await createProject(this.test, projectKey)).test;
   }
 
-  /** The live and the test environment of a project of its own. */
+  /** The live and test environments of a new project. */
   project(projectKey = 'APIT') {
     return createProject(this.test, projectKey);
   }
@@ -104,7 +104,7 @@ export class AudienceFixture {
     return rows.map((row) => `${row.from_status ?? 'none'} → ${row.to_status} (${row.actor})`);
   }
 
-  /** The ids of the confirmations that a mail was asked for, oldest first. */
+  /** The ids of the confirmations whose mail was queued, oldest first. */
   async requestedMails(scope: ProjectScope): Promise<string[]> {
     const rows = await this.test.query<{ id: string }>(
       `select c.id from platform.outbox o cross join lateral (

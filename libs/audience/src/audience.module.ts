@@ -9,7 +9,6 @@ import { ConfirmationsService } from './sign-up/confirmations.service.js';
 import { ConsentsQuery } from './consents/consents.query.js';
 import { ConsentsService } from './sign-up/consents.service.js';
 import { ExpireConfirmations } from './sign-up/expire-confirmations.task.js';
-import { UnsubscribesService } from './preferences/unsubscribes.service.js';
 import { CounterCheckService } from './counters/counter-check.service.js';
 import { FoldCounters } from './counters/fold-counters.task.js';
 import { CustomFieldRepository } from './custom-fields/custom-field.repository.js';
@@ -106,7 +105,6 @@ const exported = [
   TopicsQuery,
   TopicsService,
   TrimSegmentHistory,
-  UnsubscribesService,
   UsageCatalogue,
 ];
 

@@ -1,12 +1,12 @@
 import type { Page } from '#kernel';
 
 /**
- * One row of `select n.total, v.* from (select count(*) as total …) n left join (one page) v on true`, which
- * reads a page and its total in one snapshot. A page past the end is one row without an item.
+ * A row of `select n.total, v.* from (select count(*) as total …) n left join (one page) v on true`, which reads a page and
+ * its total in one snapshot. A page past the end is one row without an item.
  */
 export type Counted<Item> = { readonly total: number } & (Item | { readonly [Field in keyof Item]: null });
 
-/** The page that such rows hold; `itemOf` makes an item of a row, or null of a row without one. */
+/** Makes a page of such rows; `itemOf` converts a row to an item, or to null when the row has none. */
 export function countedPage<Row extends { readonly total: number }, Item>(
   rows: readonly Row[],
   itemOf: (row: Row) => Item | null,

@@ -18,7 +18,6 @@ export {
 export { type ConsentPreference, type ConsentPreferences, ConsentsQuery } from './consents/consents.query.js';
 export { ConsentsService, type GrantedConsent } from './sign-up/consents.service.js';
 export { ExpireConfirmations } from './sign-up/expire-confirmations.task.js';
-export { type UnsubscribingPerson, UnsubscribesService } from './preferences/unsubscribes.service.js';
 export { type CounterCheck, CounterCheckService } from './counters/counter-check.service.js';
 export { FoldCounters } from './counters/fold-counters.task.js';
 export {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** Sets those of the fields that the patch has another value of; false when there are none. */
+/** Sets the fields whose value differs in the patch; false when none does. */
 export function patched<Entity extends object, Field extends keyof Entity>(
   entity: Entity,
   fields: readonly Field[],

@@ -15,6 +15,7 @@ import { PlansQuery } from './plans/plans.query.js';
 import { ApplyStripeEvents } from './stripe/apply-stripe-events.task.js';
 import { CancelExpiredAtStripe } from './stripe/cancel-expired-at-stripe.task.js';
 import { stripeClient } from './stripe/stripe-client.provider.js';
+import { StripeApi } from './stripe/stripe-api.service.js';
 import { StripeEvents } from './stripe/stripe-events.service.js';
 import { StripeInvoices } from './stripe/stripe-invoices.repository.js';
 import { StripeSubscriptions } from './stripe/stripe-subscriptions.service.js';
@@ -72,6 +73,7 @@ const services = [
     InvoiceIssuing,
     InvoiceRepository,
     PlanRepository,
+    StripeApi,
     stripeClient,
     StripeCancellations,
     StripeInvoices,

@@ -13,8 +13,10 @@ import { DomainChecksService } from './sending-domains/domain-checks.service.js'
 import { DomainControlService } from './sending-domains/domain-control.service.js';
 import { DomainRecordsMaker } from './sending-domains/domain-records-maker.service.js';
 import { DomainVerificationService } from './sending-domains/domain-verification.service.js';
+import { DomainVerdicts } from './sending-domains/domain-verdicts.service.js';
 import { DueDomainChecks } from './sending-domains/due-domain-checks.task.js';
 import { RemoveOldDomainData } from './sending-domains/remove-old-domain-data.task.js';
+import { SendingDomainRules } from './sending-domains/sending-domain-rules.service.js';
 import { SendingDomainStandingQuery } from './sending-domains/sending-domain-standing.query.js';
 import { SendingDomainRepository } from './sending-domains/sending-domain.repository.js';
 import { SendingDomainsQuery } from './sending-domains/sending-domains.query.js';
@@ -45,7 +47,7 @@ export class DeliverabilityModule {}
 /** What customers do with their domains. Needs a global `DomainUsage` and `DomainPlan`. */
 @Module({
   imports: [DeliverabilityModule],
-  providers: [DomainRecordsMaker, DomainVerificationService, SendingDomainsService],
+  providers: [DomainRecordsMaker, DomainVerificationService, SendingDomainRules, SendingDomainsService],
   exports: [DeliverabilityModule, DomainVerificationService, SendingDomainsService],
 })
 export class SendingDomainsModule {}
@@ -53,7 +55,14 @@ export class SendingDomainsModule {}
 /** What only the worker has: looking at DNS, asked for and by the schedule. */
 @Module({
   imports: [AccessModule, DeliverabilityModule],
-  providers: [DomainChecksService, DueDomainChecks, RecordChecks, RemoveOldDomainData, SpfCheck],
+  providers: [
+    DomainChecksService,
+    DomainVerdicts,
+    DueDomainChecks,
+    RecordChecks,
+    RemoveOldDomainData,
+    SpfCheck,
+  ],
   exports: [DomainChecksService, DueDomainChecks, RemoveOldDomainData],
 })
 export class DeliverabilityWorkerModule {}

@@ -1,5 +1,5 @@
 export { doublingBackoff, nextTry } from './backoff.js';
-export { ANNOUNCEMENT_TYPES, type AnnouncementType } from './announcement-types.js';
+export { PUBLISHED_EVENT_TYPES, type PublishedEventType } from './published-event-types.js';
 export { API_SCOPES, type ApiScope } from './api-scope.js';
 export { boundedErrors } from './bounded-errors.js';
 export { counted } from './counted.js';

@@ -1,10 +1,9 @@
-import type { INestApplicationContext, Type } from '@nestjs/common';
-import { Global, Module } from '@nestjs/common';
+import { type INestApplicationContext, Module, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { type Logger, pino } from 'pino';
 import { ManualClock, parseEmailAddress, type ProjectScope } from '#kernel';
 import {
-  type Announcer,
+  type Publisher,
   CONFIG,
   type Config,
   Database,
@@ -12,7 +11,7 @@ import {
   LOGGER,
   Notifications,
   PlatformModule,
-  SilentAnnouncer,
+  SilentPublisher,
 } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
@@ -25,7 +24,7 @@ import type { Campaign, CampaignDraft, CampaignStatus } from './campaigns/campai
 import { messagingEntities } from './messaging-tables.js';
 import { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
-import { ContentPools } from './content/processes/content-processes.service.js';
+import { SharedPoolsModule } from './content/processes/shared-pools.fixture.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
@@ -80,24 +79,11 @@ const DRAFT: CampaignDraft = {
   scheduledAt: null,
 };
 
-/** For all contexts of the process, since one that compiles content takes most of a second to start. */
-class SharedPools extends ContentPools {
-  override close(): void {
-    // A context that ends leaves them to the others.
-  }
-}
-
-const pools = new SharedPools();
-
-@Global()
-@Module({ providers: [{ provide: ContentPools, useValue: pools }], exports: [ContentPools] })
-class SharedPoolsModule {}
-
 /** What the context runs on. */
 interface Surroundings {
   readonly test: TestDatabase;
   readonly clock: ManualClock;
-  readonly announcer: Type<Announcer>;
+  readonly publisher: Type<Publisher>;
 }
 
 /** The messaging context with its engine on a database of its own, and a clock that the test moves. */
@@ -114,20 +100,20 @@ export class MessagingFixture {
   /** `variables` are settings as in the environment: `{ SMTP_URL: sink.url }`. */
   static async open(
     variables: Readonly<Record<string, string>> = {},
-    announcer: Type<Announcer> = SilentAnnouncer,
+    publisher: Type<Publisher> = SilentPublisher,
   ): Promise<MessagingFixture> {
-    const surroundings = { test: await createTestDatabase(), clock: new ManualClock(new Date()), announcer };
+    const surroundings = { test: await createTestDatabase(), clock: new ManualClock(new Date()), publisher };
     return MessagingFixture.#start(surroundings, variables, true);
   }
 
   /** One more worker beside this one, with the same database and clock. Close it first. */
   beside(variables: Readonly<Record<string, string>>): Promise<MessagingFixture> {
     const { test, clock } = this;
-    return MessagingFixture.#start({ test, clock, announcer: SilentAnnouncer }, variables, false);
+    return MessagingFixture.#start({ test, clock, publisher: SilentPublisher }, variables, false);
   }
 
   static async #start(
-    { test, clock, announcer }: Surroundings,
+    { test, clock, publisher }: Surroundings,
     variables: Readonly<Record<string, string>>,
     ownsDatabase: boolean,
   ): Promise<MessagingFixture> {
@@ -145,7 +131,7 @@ export class MessagingFixture {
       logger: pino({ level: 'silent' }),
       entities: [...audienceEntities, ...deliverabilityEntities, ...messagingEntities],
       applicationName: 'spec',
-      announcer,
+      publisher,
     };
     @Module({
       imports: [

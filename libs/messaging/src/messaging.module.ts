@@ -6,7 +6,7 @@ import { DeliverabilityModule, ReturnPathsModule, ThrottlingModule } from '#deli
 import { AutomationsModule } from './automations/automations.module.js';
 import { CampaignAnalysisService } from './campaigns/analysis/campaign-analysis.service.js';
 import { CampaignAudienceQuery } from './campaigns/campaign-audience.query.js';
-import { CampaignAnnouncements } from './campaigns/lifecycle/campaign-announcements.service.js';
+import { CampaignPublisher } from './campaigns/lifecycle/campaign-publisher.service.js';
 import { CampaignControlService } from './campaigns/lifecycle/campaign-control.service.js';
 import { CampaignDomainUsageQuery } from './campaigns/campaign-domain-usage.query.js';
 import { CampaignRepository } from './campaigns/campaign.repository.js';
@@ -52,7 +52,7 @@ import { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
 import { AddressConsequences } from './engagement/feedback/address-consequences.service.js';
 import { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
 import { LinkSets } from './engagement/tracking/link-sets.service.js';
-import { MailAnnouncements } from './engagement/events/mail-announcements.service.js';
+import { MailPublisher } from './engagement/events/mail-publisher.service.js';
 import { TrackedEvents } from './engagement/events/tracked-events.service.js';
 import { TrackedLinks } from './engagement/tracking/tracked-links.service.js';
 import { TrackedRequests } from './engagement/tracking/tracked-requests.service.js';
@@ -76,7 +76,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     AutomationMails,
     CampaignAnalysisService,
     CampaignAudienceQuery,
-    CampaignAnnouncements,
+    CampaignPublisher,
     CampaignControlService,
     CampaignDomainUsageQuery,
     CampaignMailsService,
@@ -99,7 +99,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,
-    MailAnnouncements,
+    MailPublisher,
     LinkSets,
     MailCompiler,
     MailLinkMaker,
@@ -127,7 +127,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     AddressConsequences,
     AutomationMails,
     CampaignAnalysisService,
-    CampaignAnnouncements,
+    CampaignPublisher,
     CampaignBreakdowns,
     CampaignControlService,
     CampaignDomainUsageQuery,
@@ -147,7 +147,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     DeliveriesQuery,
     DeliveryFeedback,
     FailedDeliveriesQuery,
-    MailAnnouncements,
+    MailPublisher,
     LinkSets,
     MailLinkMaker,
     MailPagesService,

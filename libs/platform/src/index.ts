@@ -1,4 +1,4 @@
-export { type Announcement, Announcer, SilentAnnouncer } from './announcements/announcer.js';
+export { type PublishedEvent, Publisher, SilentPublisher } from './publishing/publisher.js';
 export { DatabaseClock } from './clock/database-clock.js';
 export { present, presentAnd } from './clock/present.js';
 export { type Config, ConfigurationError, loadConfig } from './config/config.js';
@@ -6,7 +6,7 @@ export { environmentVariables } from './config/environment-variables.js';
 export { ArrayColumn } from './database/array-column.js';
 export { PreparedQuery } from './database/prepared-query.js';
 export { CreatePartitions } from './jobs/create-partitions.task.js';
-export { Database, type Sql, type Transaction } from './database/database.js';
+export { Database } from './database/database.js';
 export { databaseFailure } from './database/database-failure.js';
 export { environmentOf, neverJoined } from './database/planner.js';
 export { prepared } from './database/prepared.js';

@@ -11,7 +11,7 @@ import type { EntitySchema } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { Clock } from '#kernel';
-import { Announcer, SilentAnnouncer } from './announcements/announcer.js';
+import { Publisher, SilentPublisher } from './publishing/publisher.js';
 import { DatabaseClock } from './clock/database-clock.js';
 import type { Config } from './config/config.js';
 import { Database } from './database/database.js';
@@ -36,7 +36,7 @@ export interface PlatformOptions {
   /** Of every SQL statement; the api answers a person and must not wait for ever. */
   readonly statementTimeoutMs?: number;
   /** Who tells the world outside; without one, nobody is told. */
-  readonly announcer?: Type<Announcer>;
+  readonly publisher?: Type<Publisher>;
   /** Default: the database's time. A test's clock tells the time to the database. */
   readonly clock?: Clock;
 }
@@ -57,7 +57,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
     logger,
     entities,
     applicationName,
-    announcer = SilentAnnouncer,
+    publisher = SilentPublisher,
     clock = new DatabaseClock(),
     statementTimeoutMs,
   }: PlatformOptions): DynamicModule {
@@ -71,7 +71,7 @@ export class PlatformModule implements OnModuleInit, OnApplicationShutdown {
         provide: SecretBox,
         useFactory: () => new SecretBox(config.MASTER_KEY, config.MASTER_KEY_PREVIOUS),
       },
-      { provide: Announcer, useClass: announcer },
+      { provide: Publisher, useClass: publisher },
       { provide: Registry, useFactory: () => new Registry() },
       {
         provide: Database,

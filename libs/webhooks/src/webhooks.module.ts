@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { WebhookClient } from './deliveries/webhook-client.service.js';
 import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
 import { WebhookLog } from './deliveries/webhook-log.query.js';
 import { WebhookSender } from './deliveries/webhook-sender.service.js';
@@ -17,7 +18,7 @@ export class WebhooksModule {}
 /** What only the worker has: it tells. */
 @Module({
   imports: [WebhooksModule],
-  providers: [TrimWebhookEvents, WebhookDeliveriesQuery, WebhookSender],
+  providers: [TrimWebhookEvents, WebhookClient, WebhookDeliveriesQuery, WebhookSender],
   exports: [TrimWebhookEvents, WebhooksModule, WebhookSender],
 })
 export class WebhooksWorkerModule {}

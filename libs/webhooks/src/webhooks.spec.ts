@@ -6,12 +6,13 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
-import { type AnnouncementType, ManualClock, newId, NotFoundError, type ProjectScope } from '#kernel';
-import { type Announcement, Database, Notifications, OutgoingHttp, SecretBox } from '#platform';
+import { type PublishedEventType, ManualClock, newId, NotFoundError, type ProjectScope } from '#kernel';
+import { type PublishedEvent, Database, Notifications, OutgoingHttp, SecretBox } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
 import { createProject } from '#testing/fixtures';
 import { WebhookReceiver } from '#testing/webhook-receiver';
+import { WebhookClient } from './deliveries/webhook-client.service.js';
 import { WebhookDeliveriesQuery } from './deliveries/webhook-deliveries.query.js';
 import { WebhookLog } from './deliveries/webhook-log.query.js';
 import { WebhookSender } from './deliveries/webhook-sender.service.js';
@@ -20,7 +21,7 @@ import { Endpoint } from './endpoints/endpoint.js';
 import { SealedWebhookSecrets } from './endpoints/sealed-webhook-secrets.query.js';
 import { WebhookEndpoints } from './endpoints/webhook-endpoints.service.js';
 import { TrimWebhookEvents } from './events/trim-webhook-events.task.js';
-import { WebhookAnnouncer } from './events/webhook-announcer.service.js';
+import { WebhookPublisher } from './events/webhook-publisher.service.js';
 import { WebhookPersonalData } from './events/webhook-personal-data.query.js';
 import { webhookEntities } from './webhook-tables.js';
 
@@ -37,7 +38,7 @@ describe('webhooks', () => {
   let receiver: WebhookReceiver;
   let http: OutgoingHttp;
   let endpoints: WebhookEndpoints;
-  let announcer: WebhookAnnouncer;
+  let publisher: WebhookPublisher;
   let sender: WebhookSender;
   let log: WebhookLog;
 
@@ -60,10 +61,11 @@ describe('webhooks', () => {
     receiver = await WebhookReceiver.open();
     http = new OutgoingHttp({ addressesOf: () => Promise.resolve([]) });
     endpoints = endpointsWith('m');
-    announcer = new WebhookAnnouncer(database, clock, logger);
+    publisher = new WebhookPublisher(database, clock, logger);
     log = new WebhookLog(database, clock);
     const deliveries = new WebhookDeliveriesQuery(database);
-    sender = new WebhookSender(deliveries, endpoints, http, new Notifications(test.url), clock, logger);
+    const client = new WebhookClient(endpoints, http, clock, logger);
+    sender = new WebhookSender(deliveries, endpoints, client, new Notifications(test.url), logger);
   });
 
   afterEach(async () => {
@@ -85,13 +87,13 @@ describe('webhooks', () => {
     return new WebhookEndpoints(database, new EndpointRepository(database), secrets, by, clock);
   }
 
-  async function listen(eventTypes: AnnouncementType[] = []): Promise<{ id: string; secret: string }> {
+  async function listen(eventTypes: PublishedEventType[] = []): Promise<{ id: string; secret: string }> {
     const made = await endpoints.create(scope, { url: receiver.url, description: null, eventTypes });
-    await announcer.refresh();
+    await publisher.refresh();
     return made;
   }
 
-  const opened = (count: number): Announcement[] =>
+  const opened = (count: number): PublishedEvent[] =>
     Array.from({ length: count }, (_, n) => ({ type: 'email.opened', data: { n } }));
 
   it('keep an endpoint as it was written', () =>
@@ -109,7 +111,7 @@ describe('webhooks', () => {
 
   it('tell an endpoint what happened, signed so that it can be checked', async () => {
     const { secret } = await listen();
-    await announcer.announce(scope, { type: 'campaign.sent', data: { campaignKey: 'APIT-001' } });
+    await publisher.publish(scope, { type: 'campaign.sent', data: { campaignKey: 'APIT-001' } });
     await sender.pass();
     const [post] = receiver.posts;
     const payload = new Webhook(secret).verify(post?.body ?? '', post?.headers as Record<string, string>);
@@ -141,12 +143,12 @@ describe('webhooks', () => {
 
   it('tell only what an endpoint wants to hear, and nothing of another environment', async () => {
     await listen(['consent.granted']);
-    await announcer.announce(
+    await publisher.publish(
       scope,
       { type: 'campaign.sent', data: {} },
       { type: 'consent.granted', data: {} },
     );
-    await announcer.announce(other, { type: 'consent.granted', data: {} });
+    await publisher.publish(other, { type: 'consent.granted', data: {} });
     await sender.pass();
     expect(receiver.posts.map(({ body }) => (JSON.parse(body) as { type: string }).type)).toEqual([
       'consent.granted',
@@ -157,7 +159,7 @@ describe('webhooks', () => {
     await listen();
     await expect(
       database.transaction(scope, async () => {
-        await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+        await publisher.publish(scope, { type: 'campaign.sent', data: {} });
         throw new Error('no');
       }),
     ).rejects.toThrow('no');
@@ -168,7 +170,7 @@ describe('webhooks', () => {
   it('reach a receiver that fails half of the time, every one at least once', async () => {
     await listen();
     receiver.answer = (_, count) => (count % 2 === 0 ? 204 : 500);
-    await announcer.announce(scope, ...opened(50));
+    await publisher.publish(scope, ...opened(50));
     for (let pass = 0; pass < 24; pass++) {
       await sender.pass();
       clock.advance(3 * HOUR);
@@ -184,7 +186,7 @@ describe('webhooks', () => {
   it('are tried ten times over three days, and then have failed', async () => {
     const { id } = await listen();
     receiver.answer = () => 503;
-    await announcer.announce(scope, { type: 'campaign.failed', data: {} });
+    await publisher.publish(scope, { type: 'campaign.failed', data: {} });
     const startedAt = clock.now().getTime();
     const triedAfter: number[] = [];
     const passed = async (milliseconds: number) => {
@@ -212,18 +214,18 @@ describe('webhooks', () => {
   it('end for an endpoint that answers 410', async () => {
     const { id } = await listen();
     receiver.answer = () => 410;
-    await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+    await publisher.publish(scope, { type: 'campaign.sent', data: {} });
     await sender.pass();
     expect(await endpoints.list(scope)).toMatchObject([
       { id, status: 'DISABLED', disabledReason: 'It answered 410 Gone.' },
     ]);
-    await announcer.refresh();
-    expect(announcer.hears(scope, 'campaign.sent')).toBe(false);
+    await publisher.refresh();
+    expect(publisher.hasListeners(scope, 'campaign.sent')).toBe(false);
   });
 
   it('are ended together with their endpoint, or neither of them is', async () => {
     const { id } = await listen();
-    await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+    await publisher.publish(scope, { type: 'campaign.sent', data: {} });
     // As if the process had died in the middle.
     await test.query(`
       create function webhooks.lost() returns trigger language plpgsql as 'begin raise exception ''connection lost''; end';
@@ -254,7 +256,7 @@ describe('webhooks', () => {
       [`${'x'.repeat(199)}\u{1F600}`, `HTTP 500: ${'x'.repeat(199)}\uFFFD`],
     ] as const) {
       receiver.says = says;
-      await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+      await publisher.publish(scope, { type: 'campaign.sent', data: {} });
       await sender.pass();
       const [newest] = await log.newest(scope, id, 1);
       expect(newest).toMatchObject({ attempts: 1, lastStatus: 500, lastError: kept });
@@ -265,7 +267,7 @@ describe('webhooks', () => {
     const { id } = await listen();
     const foreign = endpointsWith('n');
     const unreadable = await foreign.create(scope, { url: receiver.url, description: null, eventTypes: [] });
-    await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+    await publisher.publish(scope, { type: 'campaign.sent', data: {} });
     await sender.pass();
     expect(await log.newest(scope, id, 1)).toMatchObject([{ state: 'DELIVERED' }]);
     expect(await log.newest(scope, unreadable.id, 1)).toMatchObject([
@@ -279,10 +281,10 @@ describe('webhooks', () => {
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
     await endpoints.create(scope, { url, description: null, eventTypes: ['email.opened'] });
     await listen(['campaign.sent']);
-    await announcer.announce(scope, ...opened(200));
+    await publisher.publish(scope, ...opened(200));
     sender.start();
     for (let n = 1; n <= 2; n++) {
-      await announcer.announce(scope, { type: 'campaign.sent', data: { n } });
+      await publisher.publish(scope, { type: 'campaign.sent', data: { n } });
       await eventually('the post of an event', () => receiver.posts.length === n);
     }
     const stopping = sender.stop();
@@ -293,10 +295,10 @@ describe('webhooks', () => {
 
   it('go first to the endpoint that has the fewest under way, however long others have waited', async () => {
     const { id: busy } = await listen(['email.opened']);
-    for (let n = 0; n < 4; n++) await announcer.announce(scope, { type: 'email.opened', data: { n } });
+    for (let n = 0; n < 4; n++) await publisher.publish(scope, { type: 'email.opened', data: { n } });
     clock.advance(1_000);
     await listen(['campaign.sent']);
-    for (let n = 0; n < 2; n++) await announcer.announce(scope, { type: 'campaign.sent', data: { n } });
+    for (let n = 0; n < 2; n++) await publisher.publish(scope, { type: 'campaign.sent', data: { n } });
     const deliveries = new WebhookDeliveriesQuery(database);
     const typesOf = async (limit: number) => {
       const limits = { limit, limitOfOne: 16, busy: new Map([[busy, 1]]) };
@@ -311,7 +313,7 @@ describe('webhooks', () => {
   it('are found without a look at all that waits for another endpoint', async () => {
     const { id: down } = await listen(['email.opened']);
     for (let n = 0; n < 5; n++) await listen(['campaign.sent']);
-    await announcer.announce(scope, { type: 'email.opened', data: {} });
+    await publisher.publish(scope, { type: 'email.opened', data: {} });
     await test.query(
       `insert into webhooks.deliveries (id, environment_id, endpoint_id, event_id, next_attempt_at, created_at)
        select gen_random_uuid(), environment_id, $1, id, occurred_at, occurred_at
@@ -319,13 +321,13 @@ describe('webhooks', () => {
       [down],
     );
     await test.query('analyze webhooks.deliveries');
-    const read = await database.system(async ({ db }) => {
+    const read = await database.system(async () => {
       // The statistics hold what this connection read before as well.
       const readByNow = async () => {
         const { rows } = await sql<{ rows: number }>`
           select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables
           where relid = 'webhooks.deliveries'::regclass
-        `.execute(db);
+        `.execute(database.tables());
         return rows[0]!.rows;
       };
       const before = await readByNow();
@@ -340,7 +342,7 @@ describe('webhooks', () => {
 
   it('of an endpoint that is disabled end, while another worker settles some of them in its order', async () => {
     const { id: endpoint } = await listen(['email.opened']);
-    for (let n = 0; n < 2; n++) await announcer.announce(scope, { type: 'email.opened', data: { n } });
+    for (let n = 0; n < 2; n++) await publisher.publish(scope, { type: 'email.opened', data: { n } });
     const waiting = await test.query<{ id: string }>('select id from webhooks.deliveries order by id');
     await test.query('update webhooks.deliveries set next_attempt_at = $1 where id = $2', [
       new Date(clock.now().getTime() - 60_000),
@@ -368,7 +370,7 @@ describe('webhooks', () => {
 
   it('are tried again when the worker died while it posted them', async () => {
     await listen();
-    await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+    await publisher.publish(scope, { type: 'campaign.sent', data: {} });
     await new WebhookDeliveriesQuery(database).claim({ limit: 10, limitOfOne: 10 });
     await sender.pass();
     expect(receiver.posts).toHaveLength(0);
@@ -381,7 +383,7 @@ describe('webhooks', () => {
     const { id, secret: older } = await listen();
     const newer = await endpoints.rotateSecret(scope, id, 24);
     const signedWith = async (): Promise<boolean[]> => {
-      await announcer.announce(scope, { type: 'campaign.sent', data: {} });
+      await publisher.publish(scope, { type: 'campaign.sent', data: {} });
       await sender.pass();
       const { body = '', headers = {} } = receiver.posts.at(-1) ?? {};
       const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
@@ -411,7 +413,7 @@ describe('webhooks', () => {
   it('can be told again: one, or all that failed since a moment', async () => {
     const { id } = await listen();
     const since = clock.now();
-    for (let n = 0; n < 3; n++) await announcer.announce(scope, { type: 'campaign.sent', data: { n } });
+    for (let n = 0; n < 3; n++) await publisher.publish(scope, { type: 'campaign.sent', data: { n } });
     await sender.pass();
     const [newest] = await log.newest(scope, id, 1);
     expect(await log.replay(scope, { deliveryId: newest?.id ?? '' })).toBe(1);
@@ -425,7 +427,7 @@ describe('webhooks', () => {
     await listen();
     const subscriberId = '01890000-0000-7000-8000-000000000001';
     const data = { email: 'ada@example.com' };
-    await announcer.announce(scope, { type: 'subscriber.created', subscriberId, data });
+    await publisher.publish(scope, { type: 'subscriber.created', subscriberId, data });
     const personal = new WebhookPersonalData(database);
     expect(await personal.of(scope, subscriberId)).toMatchObject([{ type: 'subscriber.created', data }]);
     await personal.erase(scope, subscriberId);

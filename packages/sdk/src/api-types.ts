@@ -72,7 +72,7 @@ export interface paths {
     post?: never;
     /**
      * Delete a topic
-     * @description Its consents end and are removed; what was sent about it, and the record of who consented when, stay.
+     * @description Revokes and removes its consents. The consent record and the mail that was sent stay.
      *
      *     The key needs the scope `topics:write`.
      */
@@ -81,7 +81,7 @@ export interface paths {
     head?: never;
     /**
      * Change a topic
-     * @description JSON merge-patch (RFC 7396). A change of doubleOptInEnabled concerns consents that are granted after it. A topic of a campaign that is scheduled or being sent stays ACTIVE: 409 in-use.
+     * @description JSON merge-patch (RFC 7396). A change of doubleOptInEnabled applies to consents granted after it. The status cannot change while a scheduled or sending campaign uses the topic: 409 in-use.
      *
      *     The key needs the scope `topics:write`.
      */
@@ -105,7 +105,7 @@ export interface paths {
     put?: never;
     /**
      * Create a subscriber with consent to at least one topic
-     * @description Topics with double opt-in are asked for in one confirmation mail, whose link is good for 48 hours.
+     * @description One confirmation mail asks for all topics with double opt-in. Its link is valid for 48 hours.
      *
      *     The key needs the scope `subscribers:write`.
      */
@@ -134,7 +134,7 @@ export interface paths {
     post?: never;
     /**
      * Erase a subscriber
-     * @description Personal data is erased everywhere, from deliveries within seconds. A suppressed address stays suppressed: only a keyed hash of it is kept.
+     * @description Erases personal data everywhere, from deliveries within seconds. A suppressed address stays suppressed: a keyed hash of it is kept.
      *
      *     The key needs the scope `subscribers:write`.
      */
@@ -143,7 +143,7 @@ export interface paths {
     head?: never;
     /**
      * Change a subscriber
-     * @description JSON merge-patch (RFC 7396): what is left out stays, null clears.
+     * @description JSON merge-patch (RFC 7396): absent fields stay, null clears a field.
      *
      *     The key needs the scope `subscribers:write`.
      */
@@ -161,7 +161,7 @@ export interface paths {
     put?: never;
     /**
      * Import subscribers from CSV or a list
-     * @description CSV of any size in UTF-8, its options in the query; or JSON with up to 10 000 rows. The rows are stored before the answer and applied after it: look at the import until it is COMPLETED.
+     * @description Send CSV of any size in UTF-8 with the options in the query, or JSON with up to 10 000 rows. The rows are stored before the answer and applied after it: look at the import until it is COMPLETED.
      *
      *     The key needs the scope `subscribers:write`.
      */
@@ -227,7 +227,7 @@ export interface paths {
     put?: never;
     /**
      * Record what a subscriber did
-     * @description Segments can ask for it, and automations begin with it.
+     * @description Segment rules can use the event, and automations can start from it.
      *
      *     The key needs the scope `subscribers:write`.
      */
@@ -255,7 +255,7 @@ export interface paths {
     put?: never;
     /**
      * Grant consent to a topic
-     * @description On a topic with double opt-in it waits until the owner of the address confirms it.
+     * @description On a topic with double opt-in the consent is pending until the owner of the address confirms it.
      *
      *     The key needs the scope `consents:manage`.
      */
@@ -327,7 +327,7 @@ export interface paths {
     put?: never;
     /**
      * Create a custom field
-     * @description At most 100 are active. The key of an archived field may be used again: values that subscribers kept count again.
+     * @description A project has at most 100 active fields. A new field may reuse the key of an archived one; it then takes over the values that subscribers still have.
      *
      *     The key needs the scope `custom_fields:write`.
      */
@@ -346,8 +346,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Get a custom field, also an archived one
-     * @description Get a custom field, also an archived one.
+     * Get an active or archived custom field
+     * @description Get an active or archived custom field.
      *
      *     The key needs the scope `custom_fields:read`.
      */
@@ -356,7 +356,7 @@ export interface paths {
     post?: never;
     /**
      * Archive a custom field
-     * @description Values that subscribers have stay stored, but are not shown and cannot be used.
+     * @description Values of subscribers stay stored, but are no longer shown and cannot be used.
      *
      *     The key needs the scope `custom_fields:write`.
      */
@@ -381,7 +381,7 @@ export interface paths {
     head?: never;
     /**
      * Change how a custom field is presented and whether it is required
-     * @description JSON merge-patch (RFC 7396). Subscribers without a value of a field that becomes required stay.
+     * @description JSON merge-patch (RFC 7396). When a field becomes required, existing subscribers may stay without a value.
      *
      *     The key needs the scope `custom_fields:write`.
      */
@@ -403,7 +403,7 @@ export interface paths {
     head?: never;
     /**
      * Change the options and the default of a custom field
-     * @description The options are replaced as a whole; an option that a subscriber has must stay.
+     * @description Replaces all options. An option that a subscriber has selected cannot be removed.
      *
      *     The key needs the scope `custom_fields:write`.
      */
@@ -427,7 +427,7 @@ export interface paths {
     put?: never;
     /**
      * Create a segment
-     * @description With rules it is DYNAMIC: whoever they hold for is in. Without, members are added and removed.
+     * @description With rules the segment is DYNAMIC: its members are the subscribers who match them. Without rules it is STATIC: you add and remove members.
      *
      *     The key needs the scope `segments:write`.
      */
@@ -448,8 +448,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Count whom rules hold for, and show a few of them
-     * @description Count whom rules hold for, and show a few of them.
+     * Count the subscribers who match rules, and show a few of them
+     * @description Count the subscribers who match rules, and show a few of them.
      *
      *     The key needs the scope `segments:read`.
      */
@@ -478,7 +478,7 @@ export interface paths {
     post?: never;
     /**
      * Delete a segment
-     * @description Not while a scheduled or sending campaign, an active automation or another segment uses it.
+     * @description Refused while a scheduled or sending campaign, an active automation or another segment uses it.
      *
      *     The key needs the scope `segments:write`.
      */
@@ -487,7 +487,7 @@ export interface paths {
     head?: never;
     /**
      * Change a segment
-     * @description JSON merge-patch (RFC 7396). New rules are evaluated at once. A segment of a campaign that is scheduled or being sent stays ACTIVE: 409 in-use.
+     * @description JSON merge-patch (RFC 7396). New rules are evaluated at once. The status cannot change while a scheduled or sending campaign uses the segment: 409 in-use.
      *
      *     The key needs the scope `segments:write`.
      */
@@ -502,8 +502,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List the members of a segment, the latest first
-     * @description Of a DYNAMIC segment the first page is of this moment, the pages behind are of the same evaluation.
+     * List the members of a segment, latest first
+     * @description The first page of a DYNAMIC segment evaluates its rules now; further pages show the same evaluation.
      *
      *     The key needs the scope `segments:read`.
      */
@@ -567,7 +567,7 @@ export interface paths {
     put?: never;
     /**
      * Suppress an address
-     * @description When it is suppressed already, the first reason and time stay and are returned.
+     * @description If the address is already suppressed, the first reason and time stay and are returned.
      *
      *     The key needs the scope `suppressions:manage`.
      */
@@ -586,8 +586,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Tell whether an address is suppressed
-     * @description Tell whether an address is suppressed.
+     * Get whether an address is suppressed
+     * @description Get whether an address is suppressed.
      *
      *     The key needs the scope `suppressions:manage`.
      */
@@ -595,8 +595,8 @@ export interface paths {
     put?: never;
     post?: never;
     /**
-     * Take an address from the suppression list
-     * @description Consents stay as they are: those that were revoked have to be granted anew.
+     * Remove an address from the suppression list
+     * @description Consents do not change: revoked ones have to be granted again.
      *
      *     The key needs the scope `suppressions:manage`.
      */
@@ -623,7 +623,7 @@ export interface paths {
     put?: never;
     /**
      * Create an automation
-     * @description Always a DRAFT, without steps.
+     * @description A new automation is a DRAFT without steps.
      *
      *     The key needs the scope `automations:write`.
      */
@@ -652,7 +652,7 @@ export interface paths {
     post?: never;
     /**
      * Delete an automation
-     * @description Not while it is ACTIVE or anybody is inside. Links in mails that went out keep working.
+     * @description Refused while the automation is ACTIVE or has runs in progress. Links in sent mail keep working.
      *
      *     The key needs the scope `automations:write`.
      */
@@ -661,7 +661,7 @@ export interface paths {
     head?: never;
     /**
      * Change an automation
-     * @description JSON merge-patch (RFC 7396). `status` ACTIVE activates and PAUSED pauses, as the operations of that name do; ARCHIVED ends it for good, from DRAFT or PAUSED, and with it the runs of people inside. The trigger cannot be changed while it is ACTIVE.
+     * @description JSON merge-patch (RFC 7396). `status` ACTIVE activates and PAUSED pauses, like the operations of that name; ARCHIVED ends a DRAFT or PAUSED automation and all its runs for good. The trigger of an ACTIVE automation cannot be changed.
      *
      *     The key needs the scope `automations:write`.
      */
@@ -683,7 +683,7 @@ export interface paths {
     head?: never;
     /**
      * Replace the steps of an automation
-     * @description Not while it is ACTIVE. What is no graph is refused with 422; what is missing or wrong in the steps may wait until it is activated. People inside go on in the steps that they began with.
+     * @description Refused while the automation is ACTIVE. 422 when nodes and edges are not a valid graph; missing or wrong settings of steps are checked on activation. Runs in progress keep the steps that they started with.
      *
      *     The key needs the scope `automations:write`.
      */
@@ -701,7 +701,7 @@ export interface paths {
     put?: never;
     /**
      * Activate an automation that is DRAFT or PAUSED
-     * @description People come in from now on, and those inside go on. An automation that is not complete is refused with `checks`, which name every fault by its path.
+     * @description People can enter from now on, and runs in progress continue. An incomplete automation is refused with `checks`, which list every error by its path.
      *
      *     The key needs the scope `automations:write`.
      */
@@ -723,7 +723,7 @@ export interface paths {
     put?: never;
     /**
      * Pause an automation that is ACTIVE
-     * @description Nobody comes in, and people inside stay where they are until it is activated again.
+     * @description Nobody can enter, and runs in progress stop until the automation is activated again.
      *
      *     The key needs the scope `automations:write`.
      */
@@ -751,7 +751,7 @@ export interface paths {
     put?: never;
     /**
      * Create a campaign
-     * @description Always a DRAFT: the strategy says what the author intends and never sends by itself.
+     * @description A new campaign is a DRAFT. `sendStrategy` records what the author intends and never sends by itself.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -780,7 +780,7 @@ export interface paths {
     post?: never;
     /**
      * Delete a campaign
-     * @description While it is DRAFT, SCHEDULED, FAILED or CANCELLED. Links in mails that went out keep working.
+     * @description For a DRAFT, SCHEDULED, FAILED or CANCELLED campaign. Links in sent mail keep working.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -789,7 +789,7 @@ export interface paths {
     head?: never;
     /**
      * Change a campaign
-     * @description While it is DRAFT, SCHEDULED or FAILED. JSON merge-patch: what is absent stays, null clears. A SCHEDULED one stays scheduled and is checked at its time; without `scheduledAt` it is a DRAFT again. A change of content or audience voids `preSendScore` and `preSendStatus`.
+     * @description For a DRAFT, SCHEDULED or FAILED campaign. JSON merge-patch: absent fields stay, null clears a field. A SCHEDULED campaign stays scheduled and is checked again at its time; clearing `scheduledAt` makes it a DRAFT. A change of content or audience clears `preSendScore` and `preSendStatus`.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -805,7 +805,7 @@ export interface paths {
     };
     /**
      * Check a campaign before it is sent
-     * @description Any failed CRITICAL check refuses schedule and send, whatever the score. `audience.matched` is everybody who asked for one of its topics, and the sum of the other numbers. A campaign that can still be changed keeps score and status until its content or audience changes.
+     * @description A failed CRITICAL check prevents schedule and send, whatever the score. `audience.matched` counts everybody who signed up for one of the topics and is the sum of the other numbers. A campaign that can still be changed keeps the score and status until its content or audience changes.
      *
      *     The key needs the scope `campaigns:read`.
      */
@@ -826,8 +826,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * See a campaign’s mail with its merge tags filled in
-     * @description For the subscriber with this address, 404 when there is none, or with sample data. Personal links lead nowhere. Content that cannot be made into a mail, or takes too much to be, is refused with 422.
+     * Preview a campaign’s mail with its merge tags filled in
+     * @description Uses the data of the subscriber with this address (404 when there is none), or sample data. Personal links lead nowhere. 422 when the content cannot be rendered, or exceeds the limits of rendering.
      *
      *     The key needs the scope `campaigns:read`.
      */
@@ -851,7 +851,7 @@ export interface paths {
     put?: never;
     /**
      * Schedule a campaign for its `scheduledAt`
-     * @description A DRAFT with a time to come that passes the checks is SCHEDULED. It is checked once more at its time: if it fails then it is FAILED and not sent. If the service was down at that time it is sent up to 24 hours late.
+     * @description Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -873,7 +873,7 @@ export interface paths {
     put?: never;
     /**
      * Send a campaign now
-     * @description Checks it, freezes its audience and hands it to the worker. A failed check refuses with `checks`. A FAILED campaign goes only to those whom it did not reach before.
+     * @description Checks the campaign, freezes its audience and queues it for the worker. A failed check is answered with `checks`. A FAILED campaign is sent only to the recipients whom it did not reach before.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -895,7 +895,7 @@ export interface paths {
     put?: never;
     /**
      * Cancel a campaign
-     * @description For good, while it is SCHEDULED, QUEUED_FOR_SENDING, SENDING or PAUSED. Mails that are being handed over at that moment still go out; those that wait are CANCELLED by the worker.
+     * @description Cancels a SCHEDULED, QUEUED_FOR_SENDING, SENDING or PAUSED campaign for good. Mails in transmission still go out; the worker sets waiting ones to CANCELLED.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -917,7 +917,7 @@ export interface paths {
     put?: never;
     /**
      * Pause a campaign that is SENDING
-     * @description Only mails that are being handed over at that moment still go out.
+     * @description Mails in transmission still go out.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -938,8 +938,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Go on with a campaign that is PAUSED
-     * @description Go on with a campaign that is PAUSED.
+     * Resume a campaign that is PAUSED
+     * @description Resume a campaign that is PAUSED.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -960,8 +960,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Send a campaign again to those whom a temporary failure kept from it
-     * @description For a campaign that is SENT: deliveries that FAILED for the reason `network`, `mailbox`, `policy` or `unknown` begin anew, and it is SENDING until they have ended. Without any, nothing changes.
+     * Retry the deliveries of a campaign that failed temporarily
+     * @description For a campaign that is SENT: restarts deliveries that FAILED for the reason `network`, `mailbox`, `policy` or `unknown`; the campaign is SENDING until they end. Without such deliveries nothing changes.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -983,7 +983,7 @@ export interface paths {
     put?: never;
     /**
      * Send a copy with sample data to up to five addresses
-     * @description In any state but ARCHIVED. The copy is the mail as it stands, its links lead nowhere, and it counts neither in statistics nor against the plan’s e-mails. A suppressed address is refused with 422. At most 100 test mails an hour in a project environment. Follow it in the test inbox (kind TEST) in the test environment.
+     * @description For campaigns in any state but ARCHIVED. Links in the copy lead nowhere, and it counts neither in statistics nor against the plan. 422 for a suppressed address. An environment can send at most 100 test mails an hour. In the test environment find it in the test inbox (kind TEST).
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -1002,8 +1002,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List who a campaign was written down for, and how each delivery stands
-     * @description The youngest subscriber first. Test mails are not among them.
+     * List the deliveries of a campaign
+     * @description One for each recipient, the newest subscriber first, without test mails.
      *
      *     The key needs the scope `reports:read`.
      */
@@ -1024,16 +1024,16 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * List who went through an automation and how, the latest first
-     * @description List who went through an automation and how, the latest first.
+     * List the runs of an automation with their steps, latest first
+     * @description List the runs of an automation with their steps, latest first.
      *
      *     The key needs the scope `automations:read`.
      */
     get: operations['listAutomationExecutions'];
     put?: never;
     /**
-     * Let a subscriber into an automation that is ACTIVE
-     * @description Whatever its trigger is. Where `reEntry` does not let the subscriber in again, 409 `already-exists`.
+     * Enter a subscriber into an automation that is ACTIVE
+     * @description Works with any trigger. 409 `already-exists` when `reEntry` does not allow the subscriber to enter again.
      *
      *     The key needs the scope `automations:write`.
      */
@@ -1052,16 +1052,16 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Get the report on a campaign in words
-     * @description The latest version. 404 before the campaign was sent; it is written an hour later.
+     * Get the written report on a campaign
+     * @description The latest version. It is generated an hour after the campaign was sent; 404 before the campaign was sent.
      *
      *     The key needs the scope `reports:read`.
      */
     get: operations['getCampaignReport'];
     put?: never;
     /**
-     * Have a new version of the report written
-     * @description Written at once; it takes the place of a version that waits yet, and costs AI credits where a model writes. 409 before the campaign was sent.
+     * Generate a new version of the report
+     * @description Starts at once and replaces a version that is still waiting. Costs AI credits when a model writes it. 409 before the campaign was sent.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -1103,7 +1103,7 @@ export interface paths {
     };
     /**
      * Get a campaign’s numbers over time
-     * @description From the first bucket with anything in it to the last, gaps filled with zeros; empty before sending. At most two days of minutes, 90 days of hours or three years of days.
+     * @description From the first bucket with events to the last, gaps filled with zeros; empty before sending. At most two days of minutes, 90 days of hours or three years of days.
      *
      *     The key needs the scope `reports:read`.
      */
@@ -1125,7 +1125,7 @@ export interface paths {
     };
     /**
      * Download a campaign’s numbers as CSV
-     * @description One header and one row (RFC 4180), or with `rows=deliveries` one row a recipient. The worker makes the file; 503 when none does in time.
+     * @description One header and one row (RFC 4180), or with `rows=deliveries` one row for each recipient. The worker makes the file; 503 when it is not ready in time.
      *
      *     The key needs the scope `reports:read`.
      */
@@ -1147,7 +1147,7 @@ export interface paths {
     };
     /**
      * List mail of the test environment, newest first
-     * @description Mail of the test environment never leaves: it is kept here for 30 days, the newest 10 000. Test keys only.
+     * @description Mail of the test environment is never delivered: the newest 10 000 are kept here for 30 days. Test keys only.
      *
      *     The key needs the scope `campaigns:read`.
      */
@@ -1174,8 +1174,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Open a mail of the test inbox
-     * @description Open a mail of the test inbox.
+     * Get a mail of the test inbox
+     * @description Get a mail of the test inbox.
      *
      *     The key needs the scope `campaigns:read`.
      */
@@ -1196,8 +1196,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Get a mail of the test inbox as it would have gone over the wire
-     * @description Get a mail of the test inbox as it would have gone over the wire.
+     * Get the source of a mail of the test inbox
+     * @description Get the source of a mail of the test inbox.
      *
      *     The key needs the scope `campaigns:read`.
      */
@@ -1227,14 +1227,14 @@ export interface paths {
     put?: never;
     /**
      * Set up the sending domain
-     * @description Makes its keys and says which DNS records it needs. Mail can be sent when all of them are found.
+     * @description Creates its keys and returns the DNS records that it needs. Mail can be sent once all of them are found.
      *
      *     The key needs the scope `sending_domains:write`.
      */
     post: operations['createSendingDomain'];
     /**
      * Remove the sending domain
-     * @description Refused while a campaign is being sent. Its keys are gone for good.
+     * @description Refused while a campaign is sending. Its keys are deleted for good.
      *
      *     The key needs the scope `sending_domains:write`.
      */
@@ -1243,7 +1243,7 @@ export interface paths {
     head?: never;
     /**
      * Change the sending domain to another name
-     * @description With new keys and new records, to be verified anew. The name that it has changes nothing.
+     * @description Creates new keys and records, which have to be verified. Sending the current name changes nothing.
      *
      *     The key needs the scope `sending_domains:write`.
      */
@@ -1258,8 +1258,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Get the DNS records to add, and how
-     * @description Get the DNS records to add, and how.
+     * Get the DNS records to add, with instructions
+     * @description Get the DNS records to add, with instructions.
      *
      *     The key needs the scope `sending_domains:read`.
      */
@@ -1282,8 +1282,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Look at the DNS records now
-     * @description Answers with what was found, also when records are missing or wrong. 503 when that takes more than 15 seconds.
+     * Check the DNS records now
+     * @description Returns what was found, even when records are missing or wrong. 503 when the check takes more than 15 seconds.
      *
      *     The key needs the scope `sending_domains:write`.
      */
@@ -1303,7 +1303,7 @@ export interface paths {
     };
     /**
      * Get the subscription
-     * @description Of the tenant that the key belongs to: all its projects and both environments share it.
+     * @description The subscription belongs to the tenant: all its projects and both environments share it.
      *
      *     The key needs the scope `billing:read`.
      */
@@ -1325,7 +1325,7 @@ export interface paths {
     };
     /**
      * List the plans on offer, smallest first
-     * @description A subscription keeps the price and limits that it was made with when those on offer change.
+     * @description When a plan changes, existing subscriptions keep their price and limits.
      *
      *     The key needs the scope `billing:read`.
      */
@@ -1368,8 +1368,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Get what is used of the plan
-     * @description Months are those of the subscription, from one monthly anniversary to the next, in UTC.
+     * Get the usage of the plan
+     * @description Months run from one monthly anniversary of the subscription to the next, in UTC.
      *
      *     The key needs the scope `billing:read`.
      */
@@ -1390,8 +1390,8 @@ export interface paths {
       cookie?: never;
     };
     /**
-     * Get how many AI credits are left
-     * @description Get how many AI credits are left.
+     * Get the balance of AI credits
+     * @description Get the balance of AI credits.
      *
      *     The key needs the scope `credits:read`.
      */
@@ -1434,7 +1434,7 @@ export interface components {
       /** Format: int64 */
       id: number;
       /**
-       * @description What the keys of its topics, campaigns … begin with.
+       * @description The prefix of the keys of its topics, campaigns and so on.
        * @example APIT
        */
       projectKey: string;
@@ -1444,7 +1444,7 @@ export interface components {
       selected: boolean | null;
       aiSegmentSuggestionsEnabled: boolean | null;
       /**
-       * @description Which of the project’s two environments the key opens.
+       * @description The environment that the API key belongs to.
        * @enum {string}
        */
       environment: 'LIVE' | 'TEST';
@@ -1482,12 +1482,12 @@ export interface components {
       doubleOptInEnabled: boolean;
       /**
        * Format: int64
-       * @description Everyone who is subscribed or has yet to confirm.
+       * @description Subscribers whose consent is subscribed or pending.
        */
       subscriberCount: number;
       /**
        * Format: int64
-       * @description Everyone who is subscribed and not suppressed, bounced or complained.
+       * @description Subscribers who can get mail: subscribed and not suppressed, bounced or complained.
        */
       activeSubscriberCount: number;
       /**
@@ -1510,7 +1510,7 @@ export interface components {
       description?: string | null;
       /** @description Default: ACTIVE. */
       status?: ('ACTIVE' | 'INACTIVE' | 'ARCHIVED') | null;
-      /** @description Default: PUBLIC. A PRIVATE topic is not offered in the preference centre to who is not in it. */
+      /** @description Default: PUBLIC. The preference centre shows a PRIVATE topic only to its subscribers. */
       visibility?: ('PUBLIC' | 'PRIVATE') | null;
       priority?: ('URGENT' | 'HIGH' | 'MEDIUM' | 'LOW') | null;
       icon?: string | null;
@@ -1522,7 +1522,7 @@ export interface components {
       description?: string | null;
       /** @description Default: ACTIVE. */
       status?: ('ACTIVE' | 'INACTIVE' | 'ARCHIVED') | null;
-      /** @description Default: PUBLIC. A PRIVATE topic is not offered in the preference centre to who is not in it. */
+      /** @description Default: PUBLIC. The preference centre shows a PRIVATE topic only to its subscribers. */
       visibility?: ('PUBLIC' | 'PRIVATE') | null;
       priority?: ('URGENT' | 'HIGH' | 'MEDIUM' | 'LOW') | null;
       icon?: string | null;
@@ -1585,13 +1585,13 @@ export interface components {
          */
         sourceUrl?: string | null;
         /**
-         * @description From which IPv4 or IPv6 address the consent was given. Of a list, or with a port, the first address is kept; what is none is not.
+         * @description The IPv4 or IPv6 address from which the consent was given. A port is removed, only the first address of a list is kept, and a value that is not an address is dropped.
          * @example 203.0.113.7
          */
         ipAddress?: string | null;
-        /** @description With which browser; cut to 500 characters. */
+        /** @description The browser in which the consent was given; cut to 500 characters. */
         userAgent?: string | null;
-        /** @description The words that were agreed to. */
+        /** @description The words that the person agreed to. */
         consentText?: string | null;
         formVersion?: string | null;
       };
@@ -1631,17 +1631,17 @@ export interface components {
          */
         sourceUrl?: string | null;
         /**
-         * @description From which IPv4 or IPv6 address the consent was given. Of a list, or with a port, the first address is kept; what is none is not.
+         * @description The IPv4 or IPv6 address from which the consent was given. A port is removed, only the first address of a list is kept, and a value that is not an address is dropped.
          * @example 203.0.113.7
          */
         ipAddress?: string | null;
-        /** @description With which browser; cut to 500 characters. */
+        /** @description The browser in which the consent was given; cut to 500 characters. */
         userAgent?: string | null;
-        /** @description The words that were agreed to. */
+        /** @description The words that the person agreed to. */
         consentText?: string | null;
         formVersion?: string | null;
       };
-      /** @description What a row does whose address a subscriber has: UPSERT changes the fields that it names, SKIP nothing. */
+      /** @description What to do with a row whose address already belongs to a subscriber: UPSERT changes the fields in the row, SKIP ignores the row. */
       onConflict?: ('UPSERT' | 'SKIP') | null;
       /** @description Column name → field name; null leaves the column out. */
       mapping?: {
@@ -1719,7 +1719,7 @@ export interface components {
     };
     ConsentPreferences: {
       subscriberEmail: string;
-      /** @description On the suppression list, for whatever reason. */
+      /** @description Whether the address is suppressed, for any reason. */
       globallySuppressed: boolean;
       consents: components['schemas']['ConsentPreference'][];
     };
@@ -1745,13 +1745,13 @@ export interface components {
        */
       sourceUrl?: string | null;
       /**
-       * @description From which IPv4 or IPv6 address the consent was given. Of a list, or with a port, the first address is kept; what is none is not.
+       * @description The IPv4 or IPv6 address from which the consent was given. A port is removed, only the first address of a list is kept, and a value that is not an address is dropped.
        * @example 203.0.113.7
        */
       ipAddress?: string | null;
-      /** @description With which browser; cut to 500 characters. */
+      /** @description The browser in which the consent was given; cut to 500 characters. */
       userAgent?: string | null;
-      /** @description The words that were agreed to. */
+      /** @description The words that the person agreed to. */
       consentText?: string | null;
       formVersion?: string | null;
     };
@@ -1790,7 +1790,7 @@ export interface components {
         | 'MULTI_SELECT';
       /** @enum {string} */
       status: 'ACTIVE' | 'ARCHIVED';
-      /** @description Whether every project has it; such a field cannot be changed. */
+      /** @description Whether the field exists in every project and cannot be changed. */
       isSystem: boolean;
       isRequired: boolean;
       defaultValue: string | null;
@@ -1829,19 +1829,19 @@ export interface components {
         | 'SELECT'
         | 'MULTI_SELECT';
       description?: string | null;
-      /** @description Whether new subscribers must have a value, which cannot be cleared. Default: false. */
+      /** @description Whether new subscribers must have a value, which then cannot be cleared. Default: false. */
       isRequired?: boolean | null;
-      /** @description What merge tags say for a subscriber without a value; valid for the type. */
+      /** @description The value that merge tags show for a subscriber without one. Must be valid for the type. */
       defaultValue?: string | null;
       options?:
         | {
             /**
-             * @description What is stored and sent.
+             * @description The value that is stored and returned.
              * @example pro
              */
             value: string;
             /**
-             * @description What people read.
+             * @description The label that people see.
              * @example Professional
              */
             label: string;
@@ -1851,25 +1851,25 @@ export interface components {
     UpdateCustomFieldDetails: {
       displayName?: string;
       description?: string | null;
-      /** @description Whether new subscribers must have a value, which cannot be cleared. Default: false. */
+      /** @description Whether new subscribers must have a value, which then cannot be cleared. Default: false. */
       isRequired?: boolean | null;
     };
     UpdateCustomFieldConfig: {
       options?:
         | {
             /**
-             * @description What is stored and sent.
+             * @description The value that is stored and returned.
              * @example pro
              */
             value: string;
             /**
-             * @description What people read.
+             * @description The label that people see.
              * @example Professional
              */
             label: string;
           }[]
         | null;
-      /** @description What merge tags say for a subscriber without a value; valid for the type. */
+      /** @description The value that merge tags show for a subscriber without one. Must be valid for the type. */
       defaultValue?: string | null;
     };
     SegmentPage: {
@@ -1891,7 +1891,7 @@ export interface components {
       rules: string | null;
       /** @enum {string} */
       status: 'ACTIVE' | 'INACTIVE' | 'ARCHIVED';
-      /** @description Of a DYNAMIC segment as of its last evaluation; null before the first. */
+      /** @description For a DYNAMIC segment, as of its last evaluation; null before the first. */
       memberCount: number | null;
       /**
        * Format: date-time
@@ -1907,7 +1907,7 @@ export interface components {
     CreateSegment: {
       name: string;
       description?: string | null;
-      /** @description Default: DYNAMIC when rules are given, else STATIC. */
+      /** @description Default: DYNAMIC with rules, STATIC without. */
       type?: ('STATIC' | 'DYNAMIC') | null;
       rules?: string | null;
     };
@@ -1980,7 +1980,7 @@ export interface components {
       /** @description GLOBAL_UNSUBSCRIBE also revokes all consents. */
       reason?: ('GLOBAL_UNSUBSCRIBE' | 'SPAM_COMPLAINT' | 'HARD_BOUNCE') | null;
       /**
-       * @description From which IPv4 or IPv6 address the consent was given. Of a list, or with a port, the first address is kept; what is none is not.
+       * @description The IPv4 or IPv6 address from which the consent was given. A port is removed, only the first address of a list is kept, and a value that is not an address is dropped.
        * @example 203.0.113.7
        */
       ipAddress?: string | null;
@@ -2008,7 +2008,7 @@ export interface components {
       triggerTopicName: string | null;
       nodeCount: number | null;
       totalEntered: number | null;
-      /** @description Came to the end, or reached a goal. */
+      /** @description People who reached the end or a goal. */
       totalCompleted: number | null;
       currentlyActive: number | null;
       nodes: string | null;
@@ -2030,7 +2030,7 @@ export interface components {
       triggerType?:
         | ('subscriber_joins_list' | 'segment_entered' | 'segment_left' | 'custom_event' | 'manual')
         | null;
-      /** @description For `subscriber_joins_list`; and the topic of mails that name none themselves. */
+      /** @description The topic of `subscriber_joins_list`, and the topic of mails that name none. */
       triggerTopicId?: string | null;
     };
     UpdateAutomation: {
@@ -2040,7 +2040,7 @@ export interface components {
       triggerType?:
         | ('subscriber_joins_list' | 'segment_entered' | 'segment_left' | 'custom_event' | 'manual')
         | null;
-      /** @description For `subscriber_joins_list`; and the topic of mails that name none themselves. */
+      /** @description The topic of `subscriber_joins_list`, and the topic of mails that name none. */
       triggerTopicId?: string | null;
     };
     AutomationContent: {
@@ -2075,9 +2075,9 @@ export interface components {
       sendStrategy: ('DRAFT' | 'IMMEDIATE' | 'SCHEDULED') | null;
       topicIds: string[] | null;
       segmentIds: string[] | null;
-      /** @description Null until it is asked for, by the pre-send analysis, schedule or send. */
+      /** @description Null until the pre-send analysis, schedule or send counts it. */
       estimatedRecipientCount: number | null;
-      /** @description As of when that was counted. */
+      /** @description When `estimatedRecipientCount` was counted. */
       estimatedAt: string | null;
       scheduledAt: string | null;
       completedAt: string | null;
@@ -2106,17 +2106,17 @@ export interface components {
       audience: {
         /**
          * Format: int64
-         * @description Asked for one of the topics.
+         * @description Signed up for one of the topics.
          */
         matched: number;
         /**
          * Format: int64
-         * @description Did not confirm it.
+         * @description Did not confirm the sign-up.
          */
         unconfirmed: number;
         /**
          * Format: int64
-         * @description Left or complained.
+         * @description Unsubscribed from everything or complained.
          */
         suppressed: number;
         /**
@@ -2126,7 +2126,7 @@ export interface components {
         bounced: number;
         /**
          * Format: int64
-         * @description Held back for now: paused all mail.
+         * @description Paused all mail.
          */
         capped: number;
         /** Format: int64 */
@@ -2135,7 +2135,7 @@ export interface components {
     };
     PreSendCheck: {
       /**
-       * @description What was looked at; new ones may come.
+       * @description The check; new codes may be added.
        * @example recipients
        */
       code: string;
@@ -2143,7 +2143,7 @@ export interface components {
       severity: 'CRITICAL' | 'WARNING' | 'INFO';
       /** @enum {string} */
       result: 'PASS' | 'FAIL' | 'SKIPPED';
-      /** @description What was found and, when it failed, what to do. */
+      /** @description The result and, when the check failed, what to do. */
       message: string;
     };
     CampaignPreview: {
@@ -2174,15 +2174,15 @@ export interface components {
         | 'SKIPPED'
         | 'CANCELLED';
       /**
-       * @description Why it was skipped or cancelled, or the class of the failure.
+       * @description Why the delivery was skipped or cancelled, or the class of the failure.
        * @example mailbox
        */
       reason: string | null;
       attempts: number;
-      /** @description What the next hop said last. */
+      /** @description The last answer of the next hop. */
       lastError: string | null;
       messageId: string;
-      /** @description It was sent again though the first one may have arrived. */
+      /** @description Whether it was sent again although the first one may have arrived. */
       possibleDuplicate: boolean;
       nextAttemptAt: string | null;
       /** @description When the next hop accepted it. */
@@ -2209,7 +2209,7 @@ export interface components {
        * @example 2026-11-21T06:00:00.000Z
        */
       enteredAt: string;
-      /** @description When it ended, in whatever way. */
+      /** @description When the run ended, for any reason. */
       completedAt: string | null;
       steps: {
         nodeId: string;
@@ -2229,7 +2229,7 @@ export interface components {
        * @example jane@example.com
        */
       email: string;
-      /** @description What is to be known of it, at most 8 KB of JSON: webhooks pass it on. */
+      /** @description Data for webhooks, at most 8 KB of JSON. */
       data?: {
         [key: string]: unknown;
       } | null;
@@ -2250,11 +2250,11 @@ export interface components {
       /** @example en */
       locale: string | null;
       /**
-       * @description Who wrote it.
+       * @description The author of the report.
        * @example builtin/analyst-1
        */
       aiModelId: string | null;
-      /** @description 1 is the one that is made by itself. */
+      /** @description Version 1 is generated automatically. */
       version: number;
       /** @example credits depleted */
       failureReason: string | null;
@@ -2273,7 +2273,7 @@ export interface components {
       totalSent: number;
       /**
        * Format: int64
-       * @description Sent less bounced.
+       * @description Sent minus bounced.
        */
       totalDelivered: number;
       /** Format: int64 */
@@ -2315,7 +2315,7 @@ export interface components {
     TimeSeriesPoint: {
       /**
        * Format: date-time
-       * @description Where the bucket begins, aligned to UTC.
+       * @description The start of the bucket, aligned to UTC.
        * @example 2026-11-21T06:00:00.000Z
        */
       timestamp: string;
@@ -2405,10 +2405,10 @@ export interface components {
       dnsRecords: components['schemas']['DnsRecordView'][];
       verifiedAt: string | null;
       lastHealthCheckAt: string | null;
-      /** @description When it is given up, as things stand. */
+      /** @description When the verification is given up if nothing changes. */
       expiresAt: string | null;
       suspensionReason: string | null;
-      /** @description Checks so far, asked for or by schedule. */
+      /** @description Checks so far, requested and scheduled. */
       verificationAttempts: number;
       sendingAllowed: boolean;
       createdAt: string | null;
@@ -2420,26 +2420,26 @@ export interface components {
       /** @description In full. */
       host: string | null;
       expectedValue: string | null;
-      /** @description What was found; several records one a line. */
+      /** @description The value found in DNS, one record a line. */
       actualValue: string | null;
       status: ('PENDING' | 'VERIFIED' | 'FAILED') | null;
       lastCheckedAt: string | null;
       /**
-       * @description Begins with MISSING, MISMATCH, MULTIPLE, SYNTAX, SPF_TOO_MANY_LOOKUPS or DNS_ERROR; the rest is for people.
+       * @description Begins with MISSING, MISMATCH, MULTIPLE, SYNTAX, SPF_TOO_MANY_LOOKUPS or DNS_ERROR, followed by an explanation for people.
        * @example MISSING: the name does not exist
        */
       failureReason: string | null;
     };
     CreateSendingDomain: {
       /**
-       * @description The domain in From. It, or the one that it is below, must be one that can be registered.
+       * @description The domain in From: a domain that can be registered, or one below it.
        * @example news.example.com
        */
       domainName: string;
     };
     UpdateSendingDomain: {
       /**
-       * @description The domain in From. It, or the one that it is below, must be one that can be registered.
+       * @description The domain in From: a domain that can be registered, or one below it.
        * @example news.example.com
        */
       domainName: string;
@@ -2447,7 +2447,7 @@ export interface components {
     DnsInstructions: {
       domainName: string | null;
       requiredRecords: components['schemas']['DnsRecordView'][];
-      /** @description What to enter where at the registrar or DNS provider, in words. */
+      /** @description Instructions for the registrar or DNS provider. */
       instructionsText: string | null;
     };
     DomainVerification: {
@@ -2466,7 +2466,7 @@ export interface components {
       /** @description 0 to 100; null before the first check. */
       healthScore: number | null;
       records: components['schemas']['DnsRecordView'][];
-      /** @description Whether this check found every record right. */
+      /** @description Whether this check found all records correct. */
       allVerified: boolean;
     };
     Subscription: {
@@ -2474,15 +2474,15 @@ export interface components {
       planTier: ('FREE' | 'STANDARD' | 'PRO') | null;
       status: ('TRIALING' | 'ACTIVE' | 'PAST_DUE' | 'RESTRICTED' | 'CANCELLED' | 'EXPIRED') | null;
       billingInterval: ('MONTHLY' | 'YEARLY') | null;
-      /** @description AI credits that are included, a month: the `aiCredits` of its variant. */
+      /** @description Included AI credits a month: the `aiCredits` of its variant. */
       aiCreditsTier: number | null;
-      /** @description What it becomes when the period ends; null when it stays what it is. */
+      /** @description The plan from the end of the period; null when it does not change. */
       pendingPlanTier: ('FREE' | 'STANDARD' | 'PRO') | null;
       pendingAiCreditsTier: number | null;
       pendingPlanEffectiveAt: string | null;
       currentPeriodStart: string | null;
       currentPeriodEnd: string | null;
-      /** @description When the cancellation was asked for. */
+      /** @description When the cancellation was requested. */
       cancelledAt: string | null;
       cancellationReason: string | null;
       cancelAtPeriodEnd: boolean;
@@ -2494,7 +2494,7 @@ export interface components {
     PlanLimits: {
       /** @description Subscribers in the live environments of all projects together; −1 is unlimited. */
       maxSubscribers: number;
-      /** @description Campaigns made in live environments in a month of the subscription; −1 is unlimited. */
+      /** @description Campaigns created in live environments in a month of the subscription; −1 is unlimited. */
       maxCampaignsPerMonth: number;
       /** @description Projects; −1 is unlimited. */
       maxProjects: number;
@@ -2517,7 +2517,7 @@ export interface components {
       description: string | null;
       limits: components['schemas']['PlanLimits'];
       variants: components['schemas']['PlanVariant'][];
-      /** @description Whether the subscription is to this plan. */
+      /** @description Whether the tenant is subscribed to this plan. */
       isCurrent: boolean;
     };
     PlanVariant: {
@@ -2549,14 +2549,14 @@ export interface components {
       status: ('DRAFT' | 'OPEN' | 'PAID' | 'UNCOLLECTIBLE' | 'VOID') | null;
       /**
        * Format: int64
-       * @description To pay, tax included, in minor units of the currency.
+       * @description The amount due including tax, in minor units of the currency.
        * @example 2900
        */
       amountCents: number;
       currency: string | null;
       /**
        * Format: uri
-       * @description A page that needs no key, good for 30 days; with `.pdf` behind it, the same as PDF.
+       * @description A page that needs no key, valid for 30 days. Append `.pdf` for a PDF.
        */
       invoiceUrl: string | null;
       /** @example ACME-2026-000001 */
@@ -2601,7 +2601,7 @@ export interface components {
       aiCreditsPercent: number;
       /**
        * Format: int64
-       * @description Sent, and promised to campaigns that are on their way.
+       * @description E-mails sent, and reserved for campaigns that are queued or sending.
        */
       emailsCurrentMonth: number;
       /** @description E-mails a month; −1 is unlimited. */
@@ -2615,10 +2615,10 @@ export interface components {
     CreditBalance: {
       /**
        * Format: int64
-       * @description What can be used: credits that work under way has set aside are out.
+       * @description The available credits, without those reserved for work in progress.
        */
       balance: number;
-      /** @description Nothing is left, or less than what was refused last. */
+      /** @description Whether no credits are left, or fewer than the last refused request needed. */
       creditsDepleted: boolean;
       lastUpdatedAt: string | null;
     };
@@ -2632,7 +2632,7 @@ export interface components {
       type: ('GRANT' | 'PURCHASE' | 'CONSUMPTION' | 'REFUND' | 'ADJUSTMENT' | 'EXPIRATION') | null;
       /**
        * Format: int64
-       * @description What it added; negative for what it took.
+       * @description Credits added; negative for credits taken.
        * @example -12
        */
       amount: number;
@@ -2641,7 +2641,7 @@ export interface components {
        * @description The sum of all amounts up to this one.
        */
       balanceAfter: number;
-      /** @description What the credits were used for, such as a version of a report. */
+      /** @description What used the credits, such as a version of a report. */
       referenceId: string | null;
       description: string | null;
       /**
@@ -2650,11 +2650,11 @@ export interface components {
        */
       createdAt: string;
     };
-    /** @description A problem (RFC 9457). Which members it has depends on `type`. */
+    /** @description A problem (RFC 9457). Its members depend on `type`. */
     Problem: {
       /**
        * Format: uri
-       * @description Identifies the type of problem; a page is there.
+       * @description Identifies the type of problem, and is the address of a page that explains it.
        */
       type: string;
       title: string;
@@ -2665,30 +2665,30 @@ export interface components {
       instance?: string;
       /** Format: date-time */
       timestamp?: string;
-      /** @description Only with 400 and 422: field path → what is wrong with it. At most 100 fields; `…` then says how many more there are. */
+      /** @description Only with 400 and 422: field path → error. At most 100 fields; `…` then says how many more there are. */
       errors?: {
         [key: string]: string;
       };
-      /** @description With `insufficient-scope`: what the key lacks. */
+      /** @description With `insufficient-scope`: the scope that the key lacks. */
       requiredScope?: string;
-      /** @description With `invalid-state`: where the resource is. */
+      /** @description With `invalid-state`: the state of the resource. */
       currentState?: string;
-      /** @description With `invalid-state`: from where the operation is possible. */
+      /** @description With `invalid-state`: the states that allow the operation. */
       allowedStates?: string[];
-      /** @description With `pre-send-rejected`, and `invalid-state` of an automation: what failed. */
+      /** @description With `pre-send-rejected`, and `invalid-state` of an automation: the failed checks. */
       checks?: {
-        /** @description What was looked at; new ones may come. */
+        /** @description The check; new codes may be added. */
         code: string;
         /** @enum {string} */
         severity: 'CRITICAL' | 'WARNING' | 'INFO';
         /** @enum {string} */
         result: 'PASS' | 'FAIL' | 'SKIPPED';
-        /** @description Of an automation: where it is, such as `nodes[3].config.duration`. */
+        /** @description For automations: the path of the error, such as `nodes[3].config.duration`. */
         path?: string;
-        /** @description What was found and, when it failed, what to do. */
+        /** @description The result and, when the check failed, what to do. */
         message: string;
       }[];
-      /** @description Names the request in our log. */
+      /** @description The id of the request in the log. */
       requestId: string;
     };
   };
@@ -2734,9 +2734,9 @@ export interface components {
     'rate-limited': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        /** @description Requests that the key has per minute. */
+        /** @description The requests per minute that the key allows. */
         'X-RateLimit-Limit'?: number;
-        /** @description Requests left in the running window. */
+        /** @description The requests left in the current window. */
         'X-RateLimit-Remaining'?: number;
         /** @description When the window ends, in Unix seconds. */
         'X-RateLimit-Reset'?: number;
@@ -2764,9 +2764,9 @@ export interface components {
     unavailable: {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
-        /** @description Requests that the key has per minute. */
+        /** @description The requests per minute that the key allows. */
         'X-RateLimit-Limit'?: number;
-        /** @description Requests left in the running window. */
+        /** @description The requests left in the current window. */
         'X-RateLimit-Remaining'?: number;
         /** @description When the window ends, in Unix seconds. */
         'X-RateLimit-Reset'?: number;
@@ -2872,13 +2872,13 @@ export interface components {
   parameters: never;
   requestBodies: never;
   headers: {
-    /** @description Requests that the key has per minute. */
+    /** @description The requests per minute that the key allows. */
     'X-RateLimit-Limit': number;
-    /** @description Requests left in the running window. */
+    /** @description The requests left in the current window. */
     'X-RateLimit-Remaining': number;
     /** @description When the window ends, in Unix seconds. */
     'X-RateLimit-Reset': number;
-    /** @description Names the request in our log. */
+    /** @description The id of the request in the log. */
     'X-Request-Id': string;
     /** @description Seconds to wait. */
     'Retry-After': number;
@@ -3345,15 +3345,15 @@ export interface operations {
         size?: number;
         /** @description Only subscribers of this status. */
         status?: 'SUPPRESSED' | 'COMPLAINED' | 'BOUNCED' | 'ACTIVE' | 'PENDING_CONFIRMATION' | 'UNSUBSCRIBED';
-        /** @description Only those who are subscribed to this topic or have yet to confirm it. */
+        /** @description Only subscribers whose consent to this topic is subscribed or pending. */
         topicKey?: string;
-        /** @description How the e-mail address, the first or the last name begins, in upper or lower case. */
+        /** @description The beginning of the e-mail address, first name or last name, case-insensitive. */
         q?: string;
-        /** @description Only those made later than this moment. */
+        /** @description Only subscribers created after this time. */
         createdAfter?: string;
-        /** @description Only those made earlier than this moment. */
+        /** @description Only subscribers created before this time. */
         createdBefore?: string;
-        /** @description Only those changed later than this moment. */
+        /** @description Only subscribers changed after this time. */
         updatedAfter?: string;
       };
       header?: never;
@@ -3736,19 +3736,19 @@ export interface operations {
   importSubscribers: {
     parameters: {
       query?: {
-        /** @description With CSV: topics, with commas between them, or the parameter repeated. */
+        /** @description With CSV: topics, separated by commas, or the parameter repeated. */
         topicKeys?: string | string[];
-        /** @description With CSV: how the consent was given, as JSON; or each part by itself, as `consent.source`. */
+        /** @description With CSV: how the consent was given, as JSON; or one parameter for each part, such as `consent.source`. */
         consent?: string;
         /** @description With CSV: where the consent was given. */
         'consent.source'?: string;
         /** @description With CSV: the page with the form. */
         'consent.sourceUrl'?: string;
-        /** @description With CSV: from which IP address the consent was given. */
+        /** @description With CSV: the IP address from which the consent was given. */
         'consent.ipAddress'?: string;
-        /** @description With CSV: with which browser. */
+        /** @description With CSV: the browser in which the consent was given. */
         'consent.userAgent'?: string;
-        /** @description With CSV: the words that were agreed to. */
+        /** @description With CSV: the words that the person agreed to. */
         'consent.consentText'?: string;
         /** @description With CSV: the version of the form. */
         'consent.formVersion'?: string;
@@ -5849,7 +5849,7 @@ export interface operations {
     parameters: {
       query?: never;
       header: {
-        /** @description Says that mail to this address is meant to be allowed again. */
+        /** @description Confirms that mail to this address is to be allowed again. */
         'X-Confirm-Unsuppress': 'true';
       };
       path: {
@@ -6724,7 +6724,7 @@ export interface operations {
           contentText?: string | null;
           fromEmail?: string | null;
           fromName?: string | null;
-          /** @description Where answers go, when not to `fromEmail`. */
+          /** @description The address for replies, when not `fromEmail`. */
           replyTo?: string | null;
           topicIds?: string[] | null;
           segmentIds?: string[] | null;
@@ -6986,7 +6986,7 @@ export interface operations {
           contentText?: string | null;
           fromEmail?: string | null;
           fromName?: string | null;
-          /** @description Where answers go, when not to `fromEmail`. */
+          /** @description The address for replies, when not `fromEmail`. */
           replyTo?: string | null;
           topicIds?: string[] | null;
           segmentIds?: string[] | null;
@@ -8505,7 +8505,7 @@ export interface operations {
   exportCampaignReport: {
     parameters: {
       query?: {
-        /** @description `deliveries`: one row a recipient instead of one for the campaign. */
+        /** @description `deliveries`: one row for each recipient instead of one for the campaign. */
         rows?: 'statistics' | 'deliveries';
       };
       header?: never;
@@ -9365,7 +9365,7 @@ export interface operations {
   listPlans: {
     parameters: {
       query?: {
-        /** @description ISO 4217. Default: that of the subscription, else USD. A plan without prices in it shows those in USD; `baseCurrency` says which currency the prices are in. */
+        /** @description ISO 4217. Default: the currency of the subscription, else USD. A plan without prices in this currency shows them in USD; `baseCurrency` says which. */
         currency?: string;
       };
       header?: never;

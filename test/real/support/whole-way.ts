@@ -38,7 +38,6 @@ export interface DeliveryState {
 export class WholeWay {
   private constructor(
     readonly destination: SmtpSink,
-    readonly bouncePort: number,
     readonly dns: DnsServer,
     private readonly system: RunningSystem,
     private readonly project: SystemProject,
@@ -46,10 +45,9 @@ export class WholeWay {
   ) {}
 
   static async start(): Promise<WholeWay> {
-    const bouncePort = await freePort();
     const [destination, dns] = await Promise.all([startSmtpSink(), startDnsServer()]);
     const system = await startSystem({
-      BOUNCE_PORT: String(bouncePort),
+      BOUNCE_PORT: String(await freePort()),
       DNS_SERVERS: dns.address,
       THROTTLE: 'false',
       SMTP_CONNECTIONS: String(CONNECTIONS),
@@ -59,7 +57,11 @@ export class WholeWay {
     await insertSendingDomain(system.database, project.live, domain);
     publishSendingDomain(dns, domain);
     const client = await project.client('LIVE');
-    return new WholeWay(destination, bouncePort, dns, system, project, client);
+    return new WholeWay(destination, dns, system, project, client);
+  }
+
+  get bouncePort(): number {
+    return Number(this.system.variables['BOUNCE_PORT']);
   }
 
   /** From now on the worker's mail goes through this relay. */

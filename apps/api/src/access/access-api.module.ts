@@ -3,7 +3,7 @@ import { AccessModule, KeyAuthenticator } from '#access';
 import { ApiKeyAuthenticator } from '#platform/http';
 import { ProjectController } from './project.controller.js';
 
-/** The access context over HTTP; it also tells the HTTP kit whom a key speaks for. */
+/** The access context over HTTP; it also authenticates API keys for the HTTP kit. */
 @Module({
   imports: [AccessModule],
   controllers: [ProjectController],

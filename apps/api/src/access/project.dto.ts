@@ -8,14 +8,14 @@ export const projectView = z
     id: int64,
     projectKey: z
       .string()
-      .meta({ example: 'APIT', description: 'What the keys of its topics, campaigns … begin with.' }),
+      .meta({ example: 'APIT', description: 'The prefix of the keys of its topics, campaigns and so on.' }),
     name: z.string(),
     description: z.string().nullable(),
     selected: z.boolean().nullable().meta({ description: 'Always true.' }),
     aiSegmentSuggestionsEnabled: z.boolean().nullable(),
     environment: z
       .enum(['LIVE', 'TEST'])
-      .meta({ description: 'Which of the project’s two environments the key opens.' }),
+      .meta({ description: 'The environment that the API key belongs to.' }),
     createdAt: timestamp,
     updatedAt: timestamp,
   })

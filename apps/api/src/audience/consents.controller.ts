@@ -18,7 +18,6 @@ import {
   toGrantedConsentView,
 } from './consents.dto.js';
 
-/** What a subscriber consented to. */
 @ApiController('subscribers/:email/consents', { tag: 'Consents' })
 export class ConsentsController {
   constructor(
@@ -44,7 +43,8 @@ export class ConsentsController {
   @Operation({
     operationId: 'grantConsent',
     summary: 'Grant consent to a topic',
-    description: 'On a topic with double opt-in it waits until the owner of the address confirms it.',
+    description:
+      'On a topic with double opt-in the consent is pending until the owner of the address confirms it.',
     scope: 'consents:manage',
     body: grantConsentBody,
     response: { status: 201, schema: grantedConsentView },

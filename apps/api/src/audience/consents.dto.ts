@@ -22,7 +22,9 @@ export const grantedConsentView = z
 export const consentPreferencesView = z
   .object({
     subscriberEmail: z.string(),
-    globallySuppressed: z.boolean().meta({ description: 'On the suppression list, for whatever reason.' }),
+    globallySuppressed: z
+      .boolean()
+      .meta({ description: 'Whether the address is suppressed, for any reason.' }),
     consents: z.array(
       z
         .object({

@@ -13,7 +13,6 @@ import {
   toCustomFieldView,
 } from './custom-fields.dto.js';
 
-/** What a project wants to know of its subscribers. */
 @ApiController('custom-fields', { tag: 'Custom fields' })
 export class CustomFieldsController {
   constructor(
@@ -37,7 +36,7 @@ export class CustomFieldsController {
     operationId: 'createCustomField',
     summary: 'Create a custom field',
     description:
-      'At most 100 are active. The key of an archived field may be used again: values that subscribers kept count again.',
+      'A project has at most 100 active fields. A new field may reuse the key of an archived one; it then takes over the values that subscribers still have.',
     scope: 'custom_fields:write',
     body: createCustomFieldBody,
     response: { status: 201, schema: customFieldView, location: true },
@@ -55,7 +54,7 @@ export class CustomFieldsController {
   @Get(':key')
   @Operation({
     operationId: 'getCustomField',
-    summary: 'Get a custom field, also an archived one',
+    summary: 'Get an active or archived custom field',
     scope: 'custom_fields:read',
     response: { status: 200, schema: customFieldView },
   })
@@ -71,7 +70,7 @@ export class CustomFieldsController {
     operationId: 'updateCustomFieldDetails',
     summary: 'Change how a custom field is presented and whether it is required',
     description:
-      'JSON merge-patch (RFC 7396). Subscribers without a value of a field that becomes required stay.',
+      'JSON merge-patch (RFC 7396). When a field becomes required, existing subscribers may stay without a value.',
     scope: 'custom_fields:write',
     body: customFieldDetailsBody,
     response: { status: 200, schema: customFieldView },
@@ -89,7 +88,7 @@ export class CustomFieldsController {
   @Operation({
     operationId: 'updateCustomFieldConfig',
     summary: 'Change the options and the default of a custom field',
-    description: 'The options are replaced as a whole; an option that a subscriber has must stay.',
+    description: 'Replaces all options. An option that a subscriber has selected cannot be removed.',
     scope: 'custom_fields:write',
     body: customFieldConfigBody,
     response: { status: 200, schema: customFieldView },
@@ -107,7 +106,7 @@ export class CustomFieldsController {
   @Operation({
     operationId: 'archiveCustomField',
     summary: 'Archive a custom field',
-    description: 'Values that subscribers have stay stored, but are not shown and cannot be used.',
+    description: 'Values of subscribers stay stored, but are no longer shown and cannot be used.',
     scope: 'custom_fields:write',
     response: { status: 204 },
     problems: [409],

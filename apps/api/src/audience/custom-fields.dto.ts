@@ -7,8 +7,8 @@ import { prose, requiredLine } from '../text-fields.js';
 const MAX_OPTIONS = 500;
 
 const option = strictBody({
-  value: requiredLine(100).meta({ description: 'What is stored and sent.', example: 'pro' }),
-  label: requiredLine(100).meta({ description: 'What people read.', example: 'Professional' }),
+  value: requiredLine(100).meta({ description: 'The value that is stored and returned.', example: 'pro' }),
+  label: requiredLine(100).meta({ description: 'The label that people see.', example: 'Professional' }),
 });
 
 const options = z
@@ -17,26 +17,25 @@ const options = z
   .superRefine(
     (list, context) => {
       for (const index of repeated(list)) {
-        context.addIssue({ code: 'custom', path: [index, 'value'], message: 'is there twice' });
+        context.addIssue({ code: 'custom', path: [index, 'value'], message: 'must be unique' });
       }
     },
     { when: ({ value }) => Array.isArray(value) },
   )
-  .meta({ description: 'Of SELECT and MULTI_SELECT only, in the order in which they are shown.' });
+  .meta({ description: 'For SELECT and MULTI_SELECT only, in the order in which they are shown.' });
 
 const displayName = requiredLine(100);
 const details = {
   description: prose(500).nullish(),
   isRequired: leftOut(z.boolean()).meta({
-    description: 'Whether new subscribers must have a value, which cannot be cleared. Default: false.',
+    description: 'Whether new subscribers must have a value, which then cannot be cleared. Default: false.',
   }),
 };
-const defaultValue = z
-  .string()
-  .nullish()
-  .meta({ description: 'What merge tags say for a subscriber without a value; valid for the type.' });
+const defaultValue = z.string().nullish().meta({
+  description: 'The value that merge tags show for a subscriber without one. Must be valid for the type.',
+});
 
-/** Where the value of an option is one that came before; beside other faults, an option may yet be any JSON. */
+/** The indexes of options that repeat an earlier value. Other checks may have failed, so an option can be any JSON. */
 function repeated(list: readonly unknown[]): number[] {
   const values = list.map((one) =>
     typeof one === 'object' && one !== null && 'value' in one ? one.value : undefined,
@@ -51,7 +50,10 @@ const hasOptions = (type: unknown) => type === 'SELECT' || type === 'MULTI_SELEC
 const createBody = strictBody({
   key: z
     .string()
-    .regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be 1 to 64 lower-case letters, digits and _, a letter first')
+    .regex(
+      /^[a-z][a-z0-9_]{0,63}$/,
+      'must be 1 to 64 lower-case letters, digits and _, and must start with a letter',
+    )
     .meta({ example: 'plan' }),
   displayName,
   type: z.enum(CUSTOM_FIELD_TYPES),
@@ -68,7 +70,7 @@ export const createCustomFieldBody = createBody
   })
   .refine(({ options: given }) => isWithout(given), {
     path: ['options'],
-    error: 'is only for SELECT and MULTI_SELECT',
+    error: 'must be absent unless the type is SELECT or MULTI_SELECT',
     when: ({ value }) => typeIs(value, false),
   })
   .meta({ id: 'CreateCustomField' });
@@ -90,7 +92,7 @@ export const customFieldView = z
     status: z.enum(CUSTOM_FIELD_STATUSES),
     isSystem: z
       .boolean()
-      .meta({ description: 'Whether every project has it; such a field cannot be changed.' }),
+      .meta({ description: 'Whether the field exists in every project and cannot be changed.' }),
     isRequired: z.boolean(),
     defaultValue: z.string().nullable(),
     options: z.array(z.object({ value: z.string(), label: z.string() })),
@@ -112,12 +114,12 @@ export function toCustomFieldView(field: CustomFieldView): z.output<typeof custo
   };
 }
 
-/** Whether what may yet be any JSON names no options; what is no list is refused as such. */
+/** Whether the options are absent or empty. The value may be any JSON; another check refuses what is not a list. */
 function isWithout(given: unknown): boolean {
   return given === undefined || given === null || (Array.isArray(given) && given.length === 0);
 }
 
-/** Whether what may yet be any JSON has a known type, with options or without: the rule holds beside other faults. */
+/** Whether the body has a type that does, or does not, take options. The body may be any JSON, since other checks may have failed. */
 function typeIs(value: unknown, withOptions: boolean): boolean {
   if (typeof value !== 'object' || value === null || !('type' in value)) return false;
   const { type } = value;

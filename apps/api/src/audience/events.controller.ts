@@ -5,7 +5,6 @@ import type { EmailAddress, ProjectScope } from '#kernel';
 import { ApiController, emailParam, InScope, Operation } from '#platform/http';
 import { recordedEventView, recordEventBody } from './events.dto.js';
 
-/** What subscribers do outside of mail. */
 @ApiController('subscribers/:email/events', { tag: 'Subscribers' })
 export class EventsController {
   constructor(@Inject(SubscriberEventsService) private readonly events: SubscriberEventsService) {}
@@ -14,7 +13,7 @@ export class EventsController {
   @Operation({
     operationId: 'recordSubscriberEvent',
     summary: 'Record what a subscriber did',
-    description: 'Segments can ask for it, and automations begin with it.',
+    description: 'Segment rules can use the event, and automations can start from it.',
     scope: 'subscribers:write',
     body: recordEventBody,
     response: { status: 202, schema: recordedEventView },

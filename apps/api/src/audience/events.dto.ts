@@ -10,14 +10,17 @@ const moment = z.iso
   .meta({ description: 'Default: now. At most 730 days ago.' });
 
 const properties = jsonObject(MAX_PROPERTIES_BYTES).meta({
-  description: 'What is to be known of it, at most 8 KB of JSON.',
+  description: 'Properties of the event, at most 8 KB of JSON.',
   example: { plan: 'pro' },
 });
 
 export const recordEventBody = strictBody({
   name: z
     .string()
-    .regex(/^[a-z][a-z0-9_.]{0,63}$/, 'must be 1 to 64 lower-case letters, digits, _ and ., a letter first')
+    .regex(
+      /^[a-z][a-z0-9_.]{0,63}$/,
+      'must be 1 to 64 lower-case letters, digits, _ and ., and must start with a letter',
+    )
     .meta({ example: 'order.completed' }),
   properties: properties.nullish(),
   occurredAt: moment.nullish(),

@@ -27,10 +27,9 @@ import {
   toImportView,
 } from './imports.dto.js';
 
-/** 10 000 rows of 1 600 characters each; more goes by CSV. */
+/** 10 000 rows of 1 600 characters each; larger imports use CSV. */
 const MAX_JSON_BYTES = 16 * 1024 * 1024;
 
-/** Subscribers by the file. */
 @ApiController('subscriber-imports', { tag: 'Subscribers' })
 export class ImportsController {
   constructor(
@@ -43,7 +42,7 @@ export class ImportsController {
     operationId: 'importSubscribers',
     summary: 'Import subscribers from CSV or a list',
     description:
-      'CSV of any size in UTF-8, its options in the query; or JSON with up to 10 000 rows. ' +
+      'Send CSV of any size in UTF-8 with the options in the query, or JSON with up to 10 000 rows. ' +
       'The rows are stored before the answer and applied after it: look at the import until it is COMPLETED.',
     scope: 'subscribers:write',
     query: importQuery,
@@ -112,12 +111,12 @@ function csvImport(
     throw new ProblemError('unsupported-media-type', { detail: 'Send CSV in UTF-8.' });
   }
   const options = parseInput(csvImportOptions, optionsOf(query));
-  // A file that is refused half-way must not take the connection with it: the client waits for the answer.
+  // Keep the connection when a file is refused half-way, so that the client gets the answer.
   const csv = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
   return { options, content: { csv } };
 }
 
-/** Aborted when the answer is out or the client is gone. */
+/** Aborts when the answer is sent or the client disconnects. */
 function endOf(reply: FastifyReply): AbortSignal {
   const end = new AbortController();
   reply.raw.once('close', () => end.abort());

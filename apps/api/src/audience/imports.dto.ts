@@ -13,7 +13,7 @@ const options = {
   onConflict: defaulted(
     z.enum(IMPORT_CONFLICTS),
     'UPSERT',
-    'What a row does whose address a subscriber has: UPSERT changes the fields that it names, SKIP nothing.',
+    'What to do with a row whose address already belongs to a subscriber: UPSERT changes the fields in the row, SKIP ignores the row.',
   ),
   mapping: defaulted(
     z.record(z.string(), z.string().nullable()),
@@ -26,7 +26,7 @@ const row = z
   .looseObject({ customFields: leftOut(z.record(z.string(), z.unknown())) })
   .meta({ description: 'Fields by name: email, firstName, lastName, phone and keys of custom fields.' });
 
-/** What is sent beside CSV, in the query. */
+/** The options that come with CSV, in the query. */
 export const csvImportOptions = strictBody(options);
 
 export const importBody = strictBody({ rows: z.array(row).min(1).max(MAX_ROWS), ...options }).meta({
@@ -40,18 +40,20 @@ const text = (what: string) =>
     .optional()
     .meta({ description: `${CSV_ONLY} ${what}.` });
 
-/** The options of a CSV import; those of JSON are in its body. */
+/** The options of a CSV import. A JSON import has them in its body. */
 export const importQuery = z.object({
   topicKeys: z
     .union([z.string(), z.array(z.string())])
     .optional()
-    .meta({ description: `${CSV_ONLY} topics, with commas between them, or the parameter repeated.` }),
-  consent: text('how the consent was given, as JSON; or each part by itself, as `consent.source`'),
+    .meta({ description: `${CSV_ONLY} topics, separated by commas, or the parameter repeated.` }),
+  consent: text(
+    'how the consent was given, as JSON; or one parameter for each part, such as `consent.source`',
+  ),
   'consent.source': text('where the consent was given'),
   'consent.sourceUrl': text('the page with the form'),
-  'consent.ipAddress': text('from which IP address the consent was given'),
-  'consent.userAgent': text('with which browser'),
-  'consent.consentText': text('the words that were agreed to'),
+  'consent.ipAddress': text('the IP address from which the consent was given'),
+  'consent.userAgent': text('the browser in which the consent was given'),
+  'consent.consentText': text('the words that the person agreed to'),
   'consent.formVersion': text('the version of the form'),
   onConflict: text('UPSERT (the default) or SKIP'),
   mapping: text('JSON: column name → field name, or null to leave the column out'),
@@ -59,7 +61,7 @@ export const importQuery = z.object({
 
 const CONSENT_PREFIX = 'consent.';
 
-/** The options as a JSON body would have them, still to be validated. */
+/** The options in the shape of a JSON body, not yet validated. */
 export function optionsOf(query: z.output<typeof importQuery>): Record<string, unknown> {
   const { topicKeys, onConflict, mapping, consent, ...parts } = query;
   return {
@@ -70,7 +72,7 @@ export function optionsOf(query: z.output<typeof importQuery>): Record<string, u
   };
 }
 
-/** The consent as JSON with its parts that are given one by one; what is no object is left for the schema to refuse. */
+/** Merges the JSON consent with its parts from single parameters. The schema refuses what is not an object. */
 function consentOf(json: unknown, parts: Readonly<Record<string, string | undefined>>): unknown {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return json;
   const given = Object.entries(parts).filter(([, value]) => value !== undefined);
@@ -87,7 +89,7 @@ function withoutCommas(keys: string): string[] {
     .filter((key) => key !== '');
 }
 
-/** What is no JSON stays text, which the schema refuses. */
+/** Returns text that is not JSON as it is; the schema refuses it. */
 function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

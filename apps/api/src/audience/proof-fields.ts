@@ -5,7 +5,7 @@ import { line, prose, requiredLine } from '../text-fields.js';
 const MAX_USER_AGENT = 500;
 const MAX_URL = 2_000;
 
-/** The first so many characters, without what no line of text has. */
+/** The first `max` characters, without control characters. */
 function cut(text: string, longest: number): string {
   const shown = text.replaceAll(/\p{Cc}/gu, ' ').toWellFormed();
   return shown.length > longest ? Array.from(shown).slice(0, longest).join('') : shown;
@@ -16,16 +16,16 @@ function isWebUrl(value: string): boolean {
   return url !== null && (url.protocol === 'https:' || url.protocol === 'http:');
 }
 
-/** What a proxy reported counts, too: an address with a port, the first one of a list. Null where there is none. */
+/** Accepts what proxies report: an address with a port, or the first of a list. Null when there is no address. */
 export const ipAddress = z.string().transform(firstIpAddress).nullish().meta({
   description:
-    'From which IPv4 or IPv6 address the consent was given. Of a list, or with a port, the first address is kept; what is none is not.',
+    'The IPv4 or IPv6 address from which the consent was given. A port is removed, only the first address of a list is kept, and a value that is not an address is dropped.',
   example: '203.0.113.7',
 });
 
 /**
- * What a client tells of how a consent was given: it goes into the consent record. What a browser or proxy reports is
- * made to fit rather than refused: it is no reason to lose a sign-up.
+ * How a consent was given, as the client reports it for the consent record. Values from browsers and proxies are cut to
+ * fit instead of refused, so that they never cost a sign-up.
  */
 export const proofFields = {
   source: requiredLine(100).meta({ description: 'Where the consent was given.', example: 'signup-form' }),
@@ -42,7 +42,9 @@ export const proofFields = {
     .string()
     .transform((agent) => cut(agent, MAX_USER_AGENT))
     .nullish()
-    .meta({ description: `With which browser; cut to ${MAX_USER_AGENT} characters.` }),
-  consentText: prose(5_000).nullish().meta({ description: 'The words that were agreed to.' }),
+    .meta({
+      description: `The browser in which the consent was given; cut to ${MAX_USER_AGENT} characters.`,
+    }),
+  consentText: prose(5_000).nullish().meta({ description: 'The words that the person agreed to.' }),
   formVersion: line(100).nullish(),
 };

@@ -25,7 +25,7 @@ import {
   updateSegmentBody,
 } from './segments.dto.js';
 
-/** Groups of subscribers. A segment is named by its id or its key. */
+/** A path names a segment by its id or its key. */
 @ApiController('segments', { tag: 'Segments' })
 export class SegmentsController {
   constructor(
@@ -56,7 +56,7 @@ export class SegmentsController {
     operationId: 'createSegment',
     summary: 'Create a segment',
     description:
-      'With rules it is DYNAMIC: whoever they hold for is in. Without, members are added and removed.',
+      'With rules the segment is DYNAMIC: its members are the subscribers who match them. Without rules it is STATIC: you add and remove members.',
     scope: 'segments:write',
     body: createSegmentBody,
     response: { status: 201, schema: segmentView, location: true },
@@ -74,7 +74,7 @@ export class SegmentsController {
   @Post('preview')
   @Operation({
     operationId: 'previewSegment',
-    summary: 'Count whom rules hold for, and show a few of them',
+    summary: 'Count the subscribers who match rules, and show a few of them',
     scope: 'segments:read',
     body: previewSegmentBody,
     response: { status: 200, schema: segmentPreviewView },
@@ -105,7 +105,7 @@ export class SegmentsController {
     operationId: 'updateSegment',
     summary: 'Change a segment',
     description:
-      'JSON merge-patch (RFC 7396). New rules are evaluated at once. A segment of a campaign that is scheduled or being sent stays ACTIVE: 409 in-use.',
+      'JSON merge-patch (RFC 7396). New rules are evaluated at once. The status cannot change while a scheduled or sending campaign uses the segment: 409 in-use.',
     scope: 'segments:write',
     body: updateSegmentBody,
     response: { status: 200, schema: segmentView },
@@ -124,7 +124,7 @@ export class SegmentsController {
     operationId: 'deleteSegment',
     summary: 'Delete a segment',
     description:
-      'Not while a scheduled or sending campaign, an active automation or another segment uses it.',
+      'Refused while a scheduled or sending campaign, an active automation or another segment uses it.',
     scope: 'segments:write',
     response: { status: 204 },
     problems: [409],
@@ -136,9 +136,9 @@ export class SegmentsController {
   @Get(':segmentId/members')
   @Operation({
     operationId: 'listSegmentMembers',
-    summary: 'List the members of a segment, the latest first',
+    summary: 'List the members of a segment, latest first',
     description:
-      'Of a DYNAMIC segment the first page is of this moment, the pages behind are of the same evaluation.',
+      'The first page of a DYNAMIC segment evaluates its rules now; further pages show the same evaluation.',
     scope: 'segments:read',
     query: pageQuery,
     response: { status: 200, schema: segmentMemberPage },

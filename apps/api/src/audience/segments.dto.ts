@@ -10,7 +10,7 @@ import { emailField, emailText, int64, pageOf, strictBody, timestamp, uuid } fro
 import { leftOut } from '../left-out.js';
 import { prose, requiredLine } from '../text-fields.js';
 
-/** People in one request. */
+/** Subscribers in one request. */
 const MAX_PEOPLE = 10_000;
 export const MAX_PEOPLE_BYTES = 4 * 1024 * 1024;
 
@@ -26,7 +26,7 @@ export const createSegmentBody = strictBody({
   name,
   description,
   type: leftOut(z.enum(SEGMENT_TYPES)).meta({
-    description: 'Default: DYNAMIC when rules are given, else STATIC.',
+    description: 'Default: DYNAMIC with rules, STATIC without.',
   }),
   rules: rules.nullish(),
 }).meta({ id: 'CreateSegment' });
@@ -46,7 +46,11 @@ export const segmentMembersBody = strictBody({
 })
   .superRefine(({ subscriberIds, emails }, context) => {
     if (subscriberIds !== undefined || emails !== undefined) return;
-    context.addIssue({ code: 'custom', path: ['subscriberIds'], message: 'is required, or emails' });
+    context.addIssue({
+      code: 'custom',
+      path: ['subscriberIds'],
+      message: 'is required unless emails is given',
+    });
   })
   .meta({ id: 'SegmentMembers', description: 'Subscribers by their ids, by their addresses, or both.' });
 
@@ -61,7 +65,7 @@ export const segmentView = z
     status: z.enum(SEGMENT_STATUSES),
     memberCount: int64
       .nullable()
-      .meta({ description: 'Of a DYNAMIC segment as of its last evaluation; null before the first.' }),
+      .meta({ description: 'For a DYNAMIC segment, as of its last evaluation; null before the first.' }),
     createdAt: timestamp,
     updatedAt: timestamp,
   })

@@ -133,9 +133,9 @@ describe('the life of a subscriber over HTTP', () => {
       [{ name: 'a', properties: [] }, { properties: 'must be an object' }],
       [{ name: 'a', properties: 'x' }, { properties: 'must be an object' }],
       [{ name: 'a', properties: { text: 'ü'.repeat(4_096) } }, { properties: 'must be at most 8 KB' }],
-      [{ name: 'a', properties: { text: 'a\u0000b' } }, { properties: 'has text with a NUL character' }],
-      [{ name: 'a', properties: { 'a\u0000b': 1 } }, { properties: 'has text with a NUL character' }],
-      [{ name: 'a', properties: { text: '\ud800' } }, { properties: 'has text that is not valid Unicode' }],
+      [{ name: 'a', properties: { text: 'a\u0000b' } }, { properties: 'must not contain a NUL character' }],
+      [{ name: 'a', properties: { 'a\u0000b': 1 } }, { properties: 'must not contain a NUL character' }],
+      [{ name: 'a', properties: { text: '\ud800' } }, { properties: 'must contain valid Unicode only' }],
       [{ name: 'a', occurredAt: 'yesterday' }, { occurredAt: expect.stringMatching(/ISO 8601/) }],
       [{ name: 'a', occurredAt: '2026-11-21T06:00:00' }, { occurredAt: expect.stringMatching(/ISO 8601/) }],
       [{ name: 'a', value: 1 }, { value: 'is not a known field' }],
@@ -148,7 +148,7 @@ describe('the life of a subscriber over HTTP', () => {
       const huge = await report('{"name":"a","properties":{"n":1e999}}');
       expect([huge.status, huge.at('errors')]).toEqual([
         400,
-        { properties: 'has a number that is too large' },
+        { properties: 'must not contain a number that is too large' },
       ]);
       const deep = await report(`{"name":"a","properties":{"a":${'['.repeat(30)}${']'.repeat(30)}}}`);
       expect([deep.status, Object.keys(deep.at<object>('errors'))]).toEqual([400, ['properties']]);
@@ -167,8 +167,8 @@ describe('the life of a subscriber over HTTP', () => {
       expect((await report({ name: 'a', occurredAt: '2036-01-01T00:00:00Z' })).status).toBe(404);
       await subscribe(ADA, [await topic()]);
       for (const [occurredAt, fault] of [
-        ['2026-11-21T06:05:00.001Z', 'is in the future'],
-        ['2024-11-21T05:59:59.999Z', 'is more than 730 days ago'],
+        ['2026-11-21T06:05:00.001Z', 'must not be in the future'],
+        ['2024-11-21T05:59:59.999Z', 'must not be more than 730 days ago'],
       ]) {
         const refused = await report({ name: 'a', occurredAt });
         expect([refused.status, refused.at('errors')]).toEqual([422, { occurredAt: fault }]);

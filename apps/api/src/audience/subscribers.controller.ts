@@ -22,7 +22,6 @@ import {
   updateSubscriberBody,
 } from './subscribers.dto.js';
 
-/** The people of a project. */
 @ApiController('subscribers', { tag: 'Subscribers' })
 export class SubscribersController {
   constructor(
@@ -52,7 +51,7 @@ export class SubscribersController {
     operationId: 'createSubscriber',
     summary: 'Create a subscriber with consent to at least one topic',
     description:
-      'Topics with double opt-in are asked for in one confirmation mail, whose link is good for 48 hours.',
+      'One confirmation mail asks for all topics with double opt-in. Its link is valid for 48 hours.',
     scope: 'subscribers:write',
     body: createSubscriberBody,
     response: { status: 201, schema: subscriberView, location: true },
@@ -91,7 +90,7 @@ export class SubscribersController {
   @Operation({
     operationId: 'updateSubscriber',
     summary: 'Change a subscriber',
-    description: 'JSON merge-patch (RFC 7396): what is left out stays, null clears.',
+    description: 'JSON merge-patch (RFC 7396): absent fields stay, null clears a field.',
     scope: 'subscribers:write',
     body: updateSubscriberBody,
     response: { status: 200, schema: subscriberView },
@@ -109,7 +108,7 @@ export class SubscribersController {
     operationId: 'eraseSubscriber',
     summary: 'Erase a subscriber',
     description:
-      'Personal data is erased everywhere, from deliveries within seconds. A suppressed address stays suppressed: only a keyed hash of it is kept.',
+      'Erases personal data everywhere, from deliveries within seconds. A suppressed address stays suppressed: a keyed hash of it is kept.',
     scope: 'subscribers:write',
     response: { status: 204 },
   })

@@ -26,13 +26,13 @@ export const subscriberListQuery = pageQuery.extend({
   topicKey: z
     .string()
     .optional()
-    .meta({ description: 'Only those who are subscribed to this topic or have yet to confirm it.' }),
+    .meta({ description: 'Only subscribers whose consent to this topic is subscribed or pending.' }),
   q: line(254).optional().meta({
-    description: 'How the e-mail address, the first or the last name begins, in upper or lower case.',
+    description: 'The beginning of the e-mail address, first name or last name, case-insensitive.',
   }),
-  createdAfter: moment.optional().meta({ description: 'Only those made later than this moment.' }),
-  createdBefore: moment.optional().meta({ description: 'Only those made earlier than this moment.' }),
-  updatedAfter: moment.optional().meta({ description: 'Only those changed later than this moment.' }),
+  createdAfter: moment.optional().meta({ description: 'Only subscribers created after this time.' }),
+  createdBefore: moment.optional().meta({ description: 'Only subscribers created before this time.' }),
+  updatedAfter: moment.optional().meta({ description: 'Only subscribers changed after this time.' }),
 });
 
 export const subscriberView = z

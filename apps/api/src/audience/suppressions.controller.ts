@@ -22,7 +22,6 @@ import {
   toSuppressionView,
 } from './suppressions.dto.js';
 
-/** Addresses that get no mail. */
 @ApiController('suppressions', { tag: 'Suppressions' })
 export class SuppressionsController {
   constructor(
@@ -49,7 +48,7 @@ export class SuppressionsController {
   @Operation({
     operationId: 'suppress',
     summary: 'Suppress an address',
-    description: 'When it is suppressed already, the first reason and time stay and are returned.',
+    description: 'If the address is already suppressed, the first reason and time stay and are returned.',
     scope: 'suppressions:manage',
     body: suppressBody,
     response: { status: 201, schema: suppressionView, location: true },
@@ -69,7 +68,7 @@ export class SuppressionsController {
   @Get(':email')
   @Operation({
     operationId: 'getSuppression',
-    summary: 'Tell whether an address is suppressed',
+    summary: 'Get whether an address is suppressed',
     scope: 'suppressions:manage',
     response: { status: 200, schema: suppressionView },
   })
@@ -84,13 +83,13 @@ export class SuppressionsController {
   @ApiHeader({
     name: 'X-Confirm-Unsuppress',
     required: true,
-    description: 'Says that mail to this address is meant to be allowed again.',
+    description: 'Confirms that mail to this address is to be allowed again.',
     schema: { type: 'string', enum: ['true'] },
   })
   @Operation({
     operationId: 'unsuppress',
-    summary: 'Take an address from the suppression list',
-    description: 'Consents stay as they are: those that were revoked have to be granted anew.',
+    summary: 'Remove an address from the suppression list',
+    description: 'Consents do not change: revoked ones have to be granted again.',
     scope: 'suppressions:manage',
     response: { status: 204 },
     problems: [400],

@@ -21,7 +21,6 @@ import {
   updateTopicBody,
 } from './topics.dto.js';
 
-/** What people subscribe to. */
 @ApiController('topics', { tag: 'Topics' })
 export class TopicsController {
   constructor(
@@ -82,7 +81,7 @@ export class TopicsController {
     operationId: 'updateTopic',
     summary: 'Change a topic',
     description:
-      'JSON merge-patch (RFC 7396). A change of doubleOptInEnabled concerns consents that are granted after it. A topic of a campaign that is scheduled or being sent stays ACTIVE: 409 in-use.',
+      'JSON merge-patch (RFC 7396). A change of doubleOptInEnabled applies to consents granted after it. The status cannot change while a scheduled or sending campaign uses the topic: 409 in-use.',
     scope: 'topics:write',
     body: updateTopicBody,
     response: { status: 200, schema: topicView },
@@ -100,8 +99,7 @@ export class TopicsController {
   @Operation({
     operationId: 'deleteTopic',
     summary: 'Delete a topic',
-    description:
-      'Its consents end and are removed; what was sent about it, and the record of who consented when, stay.',
+    description: 'Revokes and removes its consents. The consent record and the mail that was sent stay.',
     scope: 'topics:write',
     response: { status: 204 },
     problems: [409],

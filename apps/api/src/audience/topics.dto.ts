@@ -8,8 +8,7 @@ const fields = {
   description: prose(1_000).nullish(),
   status: leftOut(z.enum(TOPIC_STATUSES)).meta({ description: 'Default: ACTIVE.' }),
   visibility: leftOut(z.enum(TOPIC_VISIBILITIES)).meta({
-    description:
-      'Default: PUBLIC. A PRIVATE topic is not offered in the preference centre to who is not in it.',
+    description: 'Default: PUBLIC. The preference centre shows a PRIVATE topic only to its subscribers.',
   }),
   priority: z.enum(TOPIC_PRIORITIES).nullish(),
   icon: line(200).nullish(),
@@ -37,9 +36,9 @@ export const topicView = z
     priority: z.enum(TOPIC_PRIORITIES).nullable(),
     icon: z.string().nullable(),
     doubleOptInEnabled: z.boolean(),
-    subscriberCount: int64.meta({ description: 'Everyone who is subscribed or has yet to confirm.' }),
+    subscriberCount: int64.meta({ description: 'Subscribers whose consent is subscribed or pending.' }),
     activeSubscriberCount: int64.meta({
-      description: 'Everyone who is subscribed and not suppressed, bounced or complained.',
+      description: 'Subscribers who can get mail: subscribed and not suppressed, bounced or complained.',
     }),
     createdAt: timestamp,
   })

@@ -22,7 +22,7 @@ import {
   usageView,
 } from './billing.dto.js';
 
-/** What the tenant has subscribed to. It is read only: the operator changes it. */
+/** Read-only: the operator changes subscriptions. */
 @ApiController('billing', { tag: 'Billing' })
 export class BillingController {
   constructor(
@@ -37,7 +37,7 @@ export class BillingController {
   @Operation({
     operationId: 'getSubscription',
     summary: 'Get the subscription',
-    description: 'Of the tenant that the key belongs to: all its projects and both environments share it.',
+    description: 'The subscription belongs to the tenant: all its projects and both environments share it.',
     scope: 'billing:read',
     response: { status: 200, schema: subscriptionView },
     problems: [404],
@@ -52,8 +52,7 @@ export class BillingController {
   @Operation({
     operationId: 'listPlans',
     summary: 'List the plans on offer, smallest first',
-    description:
-      'A subscription keeps the price and limits that it was made with when those on offer change.',
+    description: 'When a plan changes, existing subscriptions keep their price and limits.',
     scope: 'billing:read',
     query: planListQuery,
     response: { status: 200, schema: planList },
@@ -87,8 +86,8 @@ export class BillingController {
   @Get('usage')
   @Operation({
     operationId: 'getUsage',
-    summary: 'Get what is used of the plan',
-    description: 'Months are those of the subscription, from one monthly anniversary to the next, in UTC.',
+    summary: 'Get the usage of the plan',
+    description: 'Months run from one monthly anniversary of the subscription to the next, in UTC.',
     scope: 'billing:read',
     response: { status: 200, schema: usageView },
     problems: [404],

@@ -21,7 +21,7 @@ const currency = z.string().meta({ description: 'ISO 4217.', example: 'USD' });
 const planLimits = z
   .object({
     maxSubscribers: limit('Subscribers in the live environments of all projects together'),
-    maxCampaignsPerMonth: limit('Campaigns made in live environments in a month of the subscription'),
+    maxCampaignsPerMonth: limit('Campaigns created in live environments in a month of the subscription'),
     maxProjects: limit('Projects'),
     maxAiRequestsPerMonth: limit('Requests to AI features in a month of the subscription'),
     maxUsers: limit('People'),
@@ -46,15 +46,15 @@ export const subscriptionView = z
     billingInterval: z.enum(['MONTHLY', 'YEARLY']).nullable(),
     aiCreditsTier: aiCredits
       .nullable()
-      .meta({ description: 'AI credits that are included, a month: the `aiCredits` of its variant.' }),
+      .meta({ description: 'Included AI credits a month: the `aiCredits` of its variant.' }),
     pendingPlanTier: planTier
       .nullable()
-      .meta({ description: 'What it becomes when the period ends; null when it stays what it is.' }),
+      .meta({ description: 'The plan from the end of the period; null when it does not change.' }),
     pendingAiCreditsTier: aiCredits.nullable(),
     pendingPlanEffectiveAt: timestamp.nullable(),
     currentPeriodStart: timestamp.nullable(),
     currentPeriodEnd: timestamp.nullable(),
-    cancelledAt: timestamp.nullable().meta({ description: 'When the cancellation was asked for.' }),
+    cancelledAt: timestamp.nullable().meta({ description: 'When the cancellation was requested.' }),
     cancellationReason: z.string().nullable(),
     cancelAtPeriodEnd: z.boolean(),
     isSendingAllowed: z.boolean(),
@@ -91,11 +91,11 @@ export const planListQuery = z.object({
   currency: z
     .string()
     .transform((code) => code.toUpperCase())
-    .refine(isCurrency, { error: 'must be a currency code of ISO 4217' })
+    .refine(isCurrency, { error: 'must be an ISO 4217 currency code' })
     .optional()
     .meta({
       description:
-        'ISO 4217. Default: that of the subscription, else USD. A plan without prices in it shows those in USD; `baseCurrency` says which currency the prices are in.',
+        'ISO 4217. Default: the currency of the subscription, else USD. A plan without prices in this currency shows them in USD; `baseCurrency` says which.',
       example: 'EUR',
     }),
 });
@@ -117,7 +117,7 @@ const planView = z
         })
         .meta({ id: 'PlanVariant' }),
     ),
-    isCurrent: z.boolean().meta({ description: 'Whether the subscription is to this plan.' }),
+    isCurrent: z.boolean().meta({ description: 'Whether the tenant is subscribed to this plan.' }),
   })
   .meta({ id: 'Plan' });
 
@@ -152,11 +152,11 @@ const invoiceView = z
     id: int64.nullable(),
     externalId: z.string().nullable().meta({ description: 'The payment provider’s id.' }),
     status: z.enum(INVOICE_STATUSES).nullable(),
-    amountCents: cents.meta({ description: 'To pay, tax included, in minor units of the currency.' }),
+    amountCents: cents.meta({ description: 'The amount due including tax, in minor units of the currency.' }),
     currency: currency.nullable(),
     invoiceUrl: z.string().nullable().meta({
       format: 'uri',
-      description: 'A page that needs no key, good for 30 days; with `.pdf` behind it, the same as PDF.',
+      description: 'A page that needs no key, valid for 30 days. Append `.pdf` for a PDF.',
     }),
     invoiceNumber: z.string().nullable().meta({ example: 'ACME-2026-000001' }),
     billingReason: z.enum(BILLING_REASONS).nullable(),
@@ -203,7 +203,7 @@ export const usageView = z
     aiCreditsLimit: limit('AI credits a month'),
     aiCreditsPercent: percent,
     emailsCurrentMonth: int64.meta({
-      description: 'Sent, and promised to campaigns that are on their way.',
+      description: 'E-mails sent, and reserved for campaigns that are queued or sending.',
     }),
     emailsLimit: limit('E-mails a month'),
     emailsPercent: percent,

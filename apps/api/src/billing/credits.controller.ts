@@ -10,7 +10,7 @@ import {
   toCreditTransactionView,
 } from './credits.dto.js';
 
-/** AI credits are the tenant's: both environments of all its projects see the same ones. */
+/** AI credits belong to the tenant: all its projects and both environments share them. */
 @ApiController('credits', { tag: 'AI credits' })
 export class CreditsController {
   constructor(@Inject(CreditsQuery) private readonly credits: CreditsQuery) {}
@@ -18,7 +18,7 @@ export class CreditsController {
   @Get('balance')
   @Operation({
     operationId: 'getCreditBalance',
-    summary: 'Get how many AI credits are left',
+    summary: 'Get the balance of AI credits',
     scope: 'credits:read',
     response: { status: 200, schema: creditBalanceView },
   })

@@ -5,11 +5,11 @@ import { int64, pageOf, timestamp } from '#platform/http';
 export const creditBalanceView = z
   .object({
     balance: int64.meta({
-      description: 'What can be used: credits that work under way has set aside are out.',
+      description: 'The available credits, without those reserved for work in progress.',
     }),
     creditsDepleted: z
       .boolean()
-      .meta({ description: 'Nothing is left, or less than what was refused last.' }),
+      .meta({ description: 'Whether no credits are left, or fewer than the last refused request needed.' }),
     lastUpdatedAt: timestamp.nullable(),
   })
   .meta({ id: 'CreditBalance' });
@@ -18,12 +18,12 @@ const creditTransactionView = z
   .object({
     id: z.uuid(),
     type: z.enum(CREDIT_TRANSACTION_TYPES).nullable(),
-    amount: int64.meta({ description: 'What it added; negative for what it took.', example: -12 }),
+    amount: int64.meta({ description: 'Credits added; negative for credits taken.', example: -12 }),
     balanceAfter: int64.meta({ description: 'The sum of all amounts up to this one.' }),
     referenceId: z
       .uuid()
       .nullable()
-      .meta({ description: 'What the credits were used for, such as a version of a report.' }),
+      .meta({ description: 'What used the credits, such as a version of a report.' }),
     description: z.string().nullable(),
     createdAt: timestamp,
   })

@@ -5,13 +5,13 @@ import { StripeEvents } from '#billing';
 import { NotFoundError } from '#kernel';
 import { ProblemError } from '#platform/http';
 
-/** Where Stripe posts its events. The signature over the body is what lets it in. */
+/** Receives Stripe's events, authenticated by the signature over the body. */
 @ApiExcludeController()
 @Controller('stripe/webhooks')
 export class StripeWebhooksController {
   constructor(@Inject(StripeEvents) private readonly events: StripeEvents) {}
 
-  /** 200 once the event is kept; a worker looks into it. 404 while Stripe is not configured. */
+  /** Answers 200 once the event is stored; a worker processes it. 404 while Stripe is not configured. */
   @Post()
   @HttpCode(200)
   async receive(@Req() request: FastifyRequest): Promise<{ received: true }> {

@@ -8,7 +8,7 @@ const planBy = (features: PlanFeaturesQuery): DomainPlan => ({
   includesDomain: (scope: ProjectScope) => features.allows(scope, 'customDomain'),
 });
 
-/** Tells whether a domain's mail is on its way, and who may have one: who knows domains does not know campaigns or plans. */
+/** Gives the deliverability context what it needs of campaigns and plans, which it does not know. */
 @Global()
 @Module({
   imports: [BillingModule, MessagingModule],

@@ -15,7 +15,7 @@ import {
   updateSendingDomainBody,
 } from './sending-domain.dto.js';
 
-/** The domain that the project's mail comes from, one for each environment. */
+/** Each environment has one sending domain. */
 @ApiController('sending-domain', { tag: 'Sending domain' })
 export class SendingDomainController {
   constructor(
@@ -41,7 +41,7 @@ export class SendingDomainController {
     operationId: 'createSendingDomain',
     summary: 'Set up the sending domain',
     description:
-      'Makes its keys and says which DNS records it needs. Mail can be sent when all of them are found.',
+      'Creates its keys and returns the DNS records that it needs. Mail can be sent once all of them are found.',
     scope: 'sending_domains:write',
     body: createSendingDomainBody,
     response: { status: 201, schema: sendingDomainView, location: true },
@@ -61,7 +61,8 @@ export class SendingDomainController {
   @Operation({
     operationId: 'updateSendingDomain',
     summary: 'Change the sending domain to another name',
-    description: 'With new keys and new records, to be verified anew. The name that it has changes nothing.',
+    description:
+      'Creates new keys and records, which have to be verified. Sending the current name changes nothing.',
     scope: 'sending_domains:write',
     body: updateSendingDomainBody,
     response: { status: 200, schema: sendingDomainView },
@@ -79,7 +80,7 @@ export class SendingDomainController {
   @Operation({
     operationId: 'deleteSendingDomain',
     summary: 'Remove the sending domain',
-    description: 'Refused while a campaign is being sent. Its keys are gone for good.',
+    description: 'Refused while a campaign is sending. Its keys are deleted for good.',
     scope: 'sending_domains:write',
     response: { status: 204 },
     problems: [404, 409],
@@ -91,7 +92,7 @@ export class SendingDomainController {
   @Get('dns-instructions')
   @Operation({
     operationId: 'getDnsInstructions',
-    summary: 'Get the DNS records to add, and how',
+    summary: 'Get the DNS records to add, with instructions',
     scope: 'sending_domains:read',
     response: { status: 200, schema: dnsInstructionsView },
     problems: [404],
@@ -103,9 +104,9 @@ export class SendingDomainController {
   @Post('verify-dns')
   @Operation({
     operationId: 'verifyDns',
-    summary: 'Look at the DNS records now',
+    summary: 'Check the DNS records now',
     description:
-      'Answers with what was found, also when records are missing or wrong. 503 when that takes more than 15 seconds.',
+      'Returns what was found, even when records are missing or wrong. 503 when the check takes more than 15 seconds.',
     scope: 'sending_domains:write',
     response: { status: 200, schema: domainVerificationView },
     problems: [404],

@@ -14,7 +14,7 @@ import { requiredLine } from '../text-fields.js';
 
 const domainName = requiredLine(253).meta({
   example: 'news.example.com',
-  description: 'The domain in From. It, or the one that it is below, must be one that can be registered.',
+  description: 'The domain in From: a domain that can be registered, or one below it.',
 });
 
 export const createSendingDomainBody = strictBody({ domainName }).meta({ id: 'CreateSendingDomain' });
@@ -23,7 +23,7 @@ export const updateSendingDomainBody = strictBody({ domainName }).meta({
 });
 
 const FAILURES =
-  'Begins with MISSING, MISMATCH, MULTIPLE, SYNTAX, SPF_TOO_MANY_LOOKUPS or DNS_ERROR; the rest is for people.';
+  'Begins with MISSING, MISMATCH, MULTIPLE, SYNTAX, SPF_TOO_MANY_LOOKUPS or DNS_ERROR, followed by an explanation for people.';
 
 const dnsRecordView = z
   .object({
@@ -31,7 +31,7 @@ const dnsRecordView = z
     recordType: z.enum(DNS_RECORD_TYPES).nullable(),
     host: z.string().nullable().meta({ description: 'In full.' }),
     expectedValue: z.string().nullable(),
-    actualValue: z.string().nullable().meta({ description: 'What was found; several records one a line.' }),
+    actualValue: z.string().nullable().meta({ description: 'The value found in DNS, one record a line.' }),
     status: z.enum(DNS_RECORD_STATUSES).nullable(),
     lastCheckedAt: timestamp.nullable(),
     failureReason: z
@@ -54,9 +54,11 @@ export const sendingDomainView = z
     dnsRecords: z.array(dnsRecordView),
     verifiedAt: timestamp.nullable(),
     lastHealthCheckAt: timestamp.nullable(),
-    expiresAt: timestamp.nullable().meta({ description: 'When it is given up, as things stand.' }),
+    expiresAt: timestamp
+      .nullable()
+      .meta({ description: 'When the verification is given up if nothing changes.' }),
     suspensionReason: z.string().nullable(),
-    verificationAttempts: z.int().meta({ description: 'Checks so far, asked for or by schedule.' }),
+    verificationAttempts: z.int().meta({ description: 'Checks so far, requested and scheduled.' }),
     sendingAllowed: z.boolean(),
     createdAt: timestamp.nullable(),
     updatedAt: timestamp.nullable(),
@@ -70,7 +72,7 @@ export const dnsInstructionsView = z
     instructionsText: z
       .string()
       .nullable()
-      .meta({ description: 'What to enter where at the registrar or DNS provider, in words.' }),
+      .meta({ description: 'Instructions for the registrar or DNS provider.' }),
   })
   .meta({ id: 'DnsInstructions' });
 
@@ -80,7 +82,7 @@ export const domainVerificationView = z
     resultingStatus: z.enum(SENDING_DOMAIN_STATUSES).nullable(),
     healthScore,
     records: z.array(dnsRecordView),
-    allVerified: z.boolean().meta({ description: 'Whether this check found every record right.' }),
+    allVerified: z.boolean().meta({ description: 'Whether this check found all records correct.' }),
   })
   .meta({ id: 'DomainVerification' });
 

@@ -1,7 +1,7 @@
 export interface DocsEntry {
   /** Its last path segment: `quickstart` for /docs/quickstart. */
   readonly name: string;
-  /** Whether it is a page of its own; the reference is not made from Markdown. */
+  /** Whether it is a page made from Markdown, which the reference is not. */
   readonly isMarkdown: boolean;
   readonly title: string;
   readonly summary: string;
@@ -20,7 +20,7 @@ export interface DocsContents {
 
 const ENTRY = /^- \[(?<title>[^\]]+)\]\(\/docs\/(?<name>[a-z-]+)(?<markdown>\.md)?\): (?<summary>.+)$/;
 
-/** Reads llms.txt (https://llmstxt.org), which is also what the navigation is made from. */
+/** Reads llms.txt (https://llmstxt.org), from which the navigation is made too. */
 export function readContents(text: string): DocsContents {
   const [head = '', ...sections] = text.split(/^## /m);
   const [, title = ''] = /^# (.+)$/m.exec(head) ?? [];
@@ -35,7 +35,7 @@ function readSection(text: string): DocsSection {
     .map((line) => {
       const { title: name, summary, markdown, name: slug } = ENTRY.exec(line)?.groups ?? {};
       if (name === undefined || slug === undefined || summary === undefined)
-        throw new Error(`llms.txt has a line that is no link to a page: ${line}`);
+        throw new Error(`llms.txt has a line without a link to a page: ${line}`);
       return { name: slug, isMarkdown: markdown !== undefined, title: name, summary };
     });
   return { title, entries };

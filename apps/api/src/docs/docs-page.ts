@@ -5,11 +5,11 @@ import type { Finding } from './docs-search.js';
 import { DOCS_STYLE } from './docs-style.js';
 import { type Heading, type LinkTarget, plainText, renderMarkdown } from '../markdown/markdown.js';
 
-/** Below this a list of what is on the page is no shorter than scrolling. */
+/** Pages with fewer headings need no table of contents. */
 const SECTIONS_FOR_OUTLINE = 3;
 const TITLE = /^# (.+)$/m;
 
-/** /docs: every page with what it is about. */
+/** /docs: a list of all pages. */
 export function startPage({ title, summary, sections }: DocsContents): string {
   const body = html`<div class="docs">
     <main>
@@ -39,7 +39,7 @@ export function startPage({ title, summary, sections }: DocsContents): string {
   return pageShell(`${title} documentation`, body, DOCS_STYLE);
 }
 
-/** One page of the documentation with all others beside it. */
+/** One page of the documentation with the navigation. */
 export function docsPage(entry: DocsEntry, markdown: string, contents: DocsContents): string {
   const title = TITLE.exec(markdown)?.[1] ?? entry.title;
   const { html: text, headings } = renderMarkdown(markdown.replace(TITLE, ''), linksWithin(contents));
@@ -54,7 +54,7 @@ export function docsPage(entry: DocsEntry, markdown: string, contents: DocsConte
   return pageShell(`${entry.title} – ${contents.title}`, body, DOCS_STYLE);
 }
 
-/** /docs/search: where the words of `query` stand. */
+/** /docs/search: the passages that contain the words of `query`. */
 export function searchPage(query: string, findings: readonly Finding[], contents: DocsContents): string {
   const count = findings.length === 0 ? 'Nothing was found' : `${findings.length} found`;
   const body = html`<div class="docs beside">
@@ -104,7 +104,7 @@ function outline(headings: readonly Heading[]): Html | null {
   </details>`;
 }
 
-/** Links between the files as links between the pages; files that are not served are named without a link. */
+/** Turns links between files into links between pages. A file that is not served is named without a link. */
 function linksWithin({ sections }: DocsContents): LinkTarget {
   const names = new Set(sections.flatMap(({ entries }) => entries.map(({ name }) => name)));
   return (href) => {

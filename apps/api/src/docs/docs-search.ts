@@ -11,11 +11,11 @@ export interface Passage {
 }
 
 export interface Finding extends Omit<Passage, 'text'> {
-  /** What stands around the first word that was found, cut at it: every second piece is that word. */
+  /** The text around the first word found, split at that word: every second piece is the word. */
   readonly excerpt: readonly string[];
 }
 
-/** They stand everywhere, so they find nothing. */
+/** Words too common to search for. */
 const STOP_WORDS = new Set([
   'a',
   'an',
@@ -36,7 +36,7 @@ const MOST = 20;
 const EXCERPT_BEFORE = 60;
 const EXCERPT_AFTER = 140;
 
-/** Finds words of the documentation, by their beginnings too. */
+/** Searches the documentation by words and their prefixes. */
 export class DocsSearch {
   readonly #index = new MiniSearch<Passage & { readonly id: number }>({
     fields: ['heading', 'page', 'text'],

@@ -1,6 +1,6 @@
 import { css } from '../public-pages/html.js';
 
-/** On top of what all pages about the API share: the navigation beside the text, or below it on a phone. */
+/** The navigation beside the text, or below it on a phone; on top of the style that all pages about the API share. */
 export const DOCS_STYLE = css`
   .docs,
   header.top {

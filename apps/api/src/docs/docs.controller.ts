@@ -20,7 +20,7 @@ interface Served {
   readonly body: string;
 }
 
-/** The documentation of the version that runs. Each page is made when it is asked for first. */
+/** The documentation of the running version. Renders each page on its first request. */
 @Controller()
 export class DocsController {
   readonly #served = new Map<string, Served>();
@@ -29,11 +29,11 @@ export class DocsController {
 
   constructor(@Inject(ApiDocument) private readonly document: ApiDocument) {}
 
-  /** Who opens the address that `npm start` prints wants to see something. */
+  /** People open the address that `npm start` prints: show them the documentation. */
   @Get()
   @Redirect('/docs', 302)
   root(): void {
-    // The decorator is the answer.
+    // The decorator redirects.
   }
 
   @Get('docs')
@@ -43,7 +43,7 @@ export class DocsController {
     return startPage(await this.#readContents());
   }
 
-  /** Browsers ask for it beside every page. */
+  /** Browsers request it with every page. */
   @Get('favicon.ico')
   @Header('content-type', 'image/svg+xml')
   @Header('cache-control', 'public, max-age=86400')
@@ -111,12 +111,12 @@ export class DocsController {
   }
 }
 
-/** As the reference names a tag in its addresses. */
+/** The anchor of a tag in the reference. */
 function anchorOf(tag: string): string {
   return tag.toLowerCase().replaceAll(' ', '-');
 }
 
-/** The SDK's page stands with the SDK, so that it is in its package as well. */
+/** The SDK's page lives in its package. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'sdk.md': 'packages/sdk/README.md',
   'docs.js': 'assets/docs.js',

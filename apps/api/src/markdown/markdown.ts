@@ -1,7 +1,7 @@
 import { marked, type Token, type Tokens } from 'marked';
 import { Html, html } from '../public-pages/html.js';
 
-/** Where a link leads from the page as served; null when it leads to nothing that is served, or to nowhere we vouch for. */
+/** Where a link leads from the served page; null when its target is not served or not trusted. */
 export type LinkTarget = (href: string) => string | null;
 
 export interface Heading {
@@ -16,20 +16,20 @@ export interface RenderedMarkdown {
 }
 
 /**
- * Markdown (GitHub's) as HTML, headings with GitHub's anchors. HTML in it is shown as the text that it is, images are
- * their alternative text: every tag comes from our own templates. `highestLevel` is that of the largest heading.
+ * Renders GitHub's Markdown as HTML, with GitHub's anchors for headings. HTML is shown as text and images as their
+ * alternative text: every tag comes from our own templates. `highestLevel` is the level of the largest heading.
  */
 export function renderMarkdown(source: string, target: LinkTarget, highestLevel = 1): RenderedMarkdown {
   const renderer = new Renderer(target, highestLevel);
   return { html: renderer.blocks(marked.lexer(source, { gfm: true })), headings: renderer.headings };
 }
 
-/** What a reader sees of a line of Markdown, for titles. */
+/** The plain text of a line of Markdown, for titles. */
 export function plainText(line: string): string {
   return textOf(marked.Lexer.lexInline(line, { gfm: true }));
 }
 
-/** What stands below each heading of a page, as plain text. */
+/** The plain text below each heading of a page. */
 export function sectionsOf(source: string): (Heading & { readonly words: string })[] {
   const sections: (Heading & { words: string })[] = [];
   for (const token of marked.lexer(source, { gfm: true })) {
@@ -171,12 +171,12 @@ function textOf(tokens: readonly Token[] = []): string {
     .join('');
 }
 
-/** HTML is seen as it was written, everything else as what it stands for. */
+/** The text of a token; HTML as it was written. */
 function seen({ type, raw, ...token }: Tokens.Generic): string {
   return type === 'html' ? raw : String(token['text'] ?? raw);
 }
 
-/** As GitHub makes them, so that links work in both places. */
+/** GitHub's anchors, so that links work there and here. */
 function anchorOf(text: string, headings: readonly Heading[]): string {
   const anchor = text
     .toLowerCase()

@@ -21,7 +21,7 @@ const triggerType = z.enum(TRIGGER_TYPES).nullish();
 const triggerTopicId = z
   .uuid()
   .nullish()
-  .meta({ description: 'For `subscriber_joins_list`; and the topic of mails that name none themselves.' });
+  .meta({ description: 'The topic of `subscriber_joins_list`, and the topic of mails that name none.' });
 
 export const createAutomationBody = strictBody({ name, description, triggerType, triggerTopicId }).meta({
   id: 'CreateAutomation',
@@ -47,7 +47,8 @@ const nodes = z
       '[{"id":"start","type":"trigger","config":{}},{"id":"wait","type":"delay","config":{"duration":"P3D"}}]',
   });
 const edges = z.string().max(MAX_GRAPH).meta({
-  description: 'The ways between them as JSON in a string: `[{"id","source","target","branch"?}]`.',
+  description:
+    'The connections between the steps as JSON in a string: `[{"id","source","target","branch"?}]`.',
   example: '[{"id":"e1","source":"start","target":"wait"}]',
 });
 
@@ -70,7 +71,7 @@ export const automationView = z
     triggerTopicName: z.string().nullable(),
     nodeCount: z.int().nullable(),
     totalEntered: int64.nullable(),
-    totalCompleted: int64.nullable().meta({ description: 'Came to the end, or reached a goal.' }),
+    totalCompleted: int64.nullable().meta({ description: 'People who reached the end or a goal.' }),
     currentlyActive: int64.nullable(),
     nodes: z.string().nullable(),
     edges: z.string().nullable(),
@@ -121,7 +122,7 @@ export const enterAutomationBody = strictBody({
   email: emailField,
   data: jsonObject(MAX_DATA_BYTES)
     .nullish()
-    .meta({ description: 'What is to be known of it, at most 8 KB of JSON: webhooks pass it on.' }),
+    .meta({ description: 'Data for webhooks, at most 8 KB of JSON.' }),
 }).meta({ id: 'EnterAutomation' });
 
 export const enteredView = z.object({ id: uuid }).meta({ id: 'EnteredAutomation' });
@@ -133,7 +134,7 @@ const executionView = z
     status: z.enum(['ACTIVE', 'COMPLETED', 'CONVERTED', 'FAILED', 'CANCELLED']),
     currentNodeId: z.string().nullable(),
     enteredAt: timestamp,
-    completedAt: timestamp.nullable().meta({ description: 'When it ended, in whatever way.' }),
+    completedAt: timestamp.nullable().meta({ description: 'When the run ended, for any reason.' }),
     steps: z.array(
       z.object({
         nodeId: z.string(),

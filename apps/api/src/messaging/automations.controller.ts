@@ -21,7 +21,7 @@ import {
 
 const AUTOMATION = { status: 200, schema: automationView } as const;
 
-/** What happens to people after something happened to them. An automation is named by its id or its key. */
+/** A path names an automation by its id or its key. */
 @ApiController('automations', { tag: 'Automations' })
 export class AutomationsController {
   constructor(
@@ -49,7 +49,7 @@ export class AutomationsController {
   @Operation({
     operationId: 'createAutomation',
     summary: 'Create an automation',
-    description: 'Always a DRAFT, without steps.',
+    description: 'A new automation is a DRAFT without steps.',
     scope: 'automations:write',
     body: createAutomationBody,
     response: { status: 201, schema: automationView, location: true },
@@ -80,9 +80,9 @@ export class AutomationsController {
     operationId: 'updateAutomation',
     summary: 'Change an automation',
     description:
-      'JSON merge-patch (RFC 7396). `status` ACTIVE activates and PAUSED pauses, as the operations of that name do; ' +
-      'ARCHIVED ends it for good, from DRAFT or PAUSED, and with it the runs of people inside. The trigger cannot be ' +
-      'changed while it is ACTIVE.',
+      'JSON merge-patch (RFC 7396). `status` ACTIVE activates and PAUSED pauses, like the operations of that name; ' +
+      'ARCHIVED ends a DRAFT or PAUSED automation and all its runs for good. The trigger of an ACTIVE automation ' +
+      'cannot be changed.',
     scope: 'automations:write',
     body: updateAutomationBody,
     response: AUTOMATION,
@@ -100,7 +100,8 @@ export class AutomationsController {
   @Operation({
     operationId: 'deleteAutomation',
     summary: 'Delete an automation',
-    description: 'Not while it is ACTIVE or anybody is inside. Links in mails that went out keep working.',
+    description:
+      'Refused while the automation is ACTIVE or has runs in progress. Links in sent mail keep working.',
     scope: 'automations:write',
     response: { status: 204 },
     problems: [409],
@@ -114,8 +115,8 @@ export class AutomationsController {
     operationId: 'updateAutomationContent',
     summary: 'Replace the steps of an automation',
     description:
-      'Not while it is ACTIVE. What is no graph is refused with 422; what is missing or wrong in the steps may wait ' +
-      'until it is activated. People inside go on in the steps that they began with.',
+      'Refused while the automation is ACTIVE. 422 when nodes and edges are not a valid graph; missing or wrong ' +
+      'settings of steps are checked on activation. Runs in progress keep the steps that they started with.',
     scope: 'automations:write',
     body: automationContentBody,
     maxBodyBytes: MAX_GRAPH_BYTES,
@@ -135,8 +136,8 @@ export class AutomationsController {
     operationId: 'activateAutomation',
     summary: 'Activate an automation that is DRAFT or PAUSED',
     description:
-      'People come in from now on, and those inside go on. An automation that is not complete is refused with ' +
-      '`checks`, which name every fault by its path.',
+      'People can enter from now on, and runs in progress continue. An incomplete automation is refused with ' +
+      '`checks`, which list every error by its path.',
     scope: 'automations:write',
     response: AUTOMATION,
     problems: [409],
@@ -149,7 +150,7 @@ export class AutomationsController {
   @Operation({
     operationId: 'pauseAutomation',
     summary: 'Pause an automation that is ACTIVE',
-    description: 'Nobody comes in, and people inside stay where they are until it is activated again.',
+    description: 'Nobody can enter, and runs in progress stop until the automation is activated again.',
     scope: 'automations:write',
     response: AUTOMATION,
     problems: [409],

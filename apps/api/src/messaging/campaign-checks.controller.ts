@@ -10,7 +10,6 @@ import {
   toAnalysisView,
 } from './campaign-checks.dto.js';
 
-/** What an author looks at before sending. */
 @ApiController('campaigns/:campaignKey', { tag: 'Campaigns' })
 export class CampaignChecksController {
   constructor(
@@ -23,9 +22,9 @@ export class CampaignChecksController {
     operationId: 'analyseCampaign',
     summary: 'Check a campaign before it is sent',
     description:
-      'Any failed CRITICAL check refuses schedule and send, whatever the score. `audience.matched` is everybody who ' +
-      'asked for one of its topics, and the sum of the other numbers. A campaign that can still be changed keeps ' +
-      'score and status until its content or audience changes.',
+      'A failed CRITICAL check prevents schedule and send, whatever the score. `audience.matched` counts everybody who ' +
+      'signed up for one of the topics and is the sum of the other numbers. A campaign that can still be changed keeps ' +
+      'the score and status until its content or audience changes.',
     scope: 'campaigns:read',
     response: { status: 200, schema: preSendAnalysisView },
   })
@@ -36,10 +35,10 @@ export class CampaignChecksController {
   @Get('preview')
   @Operation({
     operationId: 'previewCampaign',
-    summary: 'See a campaign’s mail with its merge tags filled in',
+    summary: 'Preview a campaign’s mail with its merge tags filled in',
     description:
-      'For the subscriber with this address, 404 when there is none, or with sample data. Personal links lead nowhere. ' +
-      'Content that cannot be made into a mail, or takes too much to be, is refused with 422.',
+      'Uses the data of the subscriber with this address (404 when there is none), or sample data. Personal links lead ' +
+      'nowhere. 422 when the content cannot be rendered, or exceeds the limits of rendering.',
     scope: 'campaigns:read',
     query: previewQuery,
     response: { status: 200, schema: campaignPreviewView },

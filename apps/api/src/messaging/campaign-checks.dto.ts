@@ -12,10 +12,10 @@ export const campaignPreviewView = z
 
 const preSendCheckView = z
   .object({
-    code: z.string().meta({ description: 'What was looked at; new ones may come.', example: 'recipients' }),
+    code: z.string().meta({ description: 'The check; new codes may be added.', example: 'recipients' }),
     severity: z.enum(['CRITICAL', 'WARNING', 'INFO']),
     result: z.enum(['PASS', 'FAIL', 'SKIPPED']),
-    message: z.string().meta({ description: 'What was found and, when it failed, what to do.' }),
+    message: z.string().meta({ description: 'The result and, when the check failed, what to do.' }),
   })
   .meta({ id: 'PreSendCheck' });
 
@@ -25,11 +25,11 @@ export const preSendAnalysisView = z
     status: z.enum(['PENDING', 'PASSED', 'WARNING', 'FAILED']),
     checks: z.array(preSendCheckView),
     audience: z.object({
-      matched: int64.meta({ description: 'Asked for one of the topics.' }),
-      unconfirmed: int64.meta({ description: 'Did not confirm it.' }),
-      suppressed: int64.meta({ description: 'Left or complained.' }),
+      matched: int64.meta({ description: 'Signed up for one of the topics.' }),
+      unconfirmed: int64.meta({ description: 'Did not confirm the sign-up.' }),
+      suppressed: int64.meta({ description: 'Unsubscribed from everything or complained.' }),
       bounced: int64.meta({ description: 'The address does not exist.' }),
-      capped: int64.meta({ description: 'Held back for now: paused all mail.' }),
+      capped: int64.meta({ description: 'Paused all mail.' }),
       willReceive: int64,
     }),
   })

@@ -13,7 +13,6 @@ import { campaignView, testCampaignBody, toCampaignView } from './campaign.dto.j
 const SCOPE = 'campaigns:write';
 const CAMPAIGN = { status: 200, schema: campaignView } as const;
 
-/** A campaign's way from DRAFT to SENT, and off it. */
 @ApiController('campaigns/:campaignKey', { tag: 'Campaigns' })
 export class CampaignSendingController {
   constructor(
@@ -28,8 +27,8 @@ export class CampaignSendingController {
     operationId: 'scheduleCampaign',
     summary: 'Schedule a campaign for its `scheduledAt`',
     description:
-      'A DRAFT with a time to come that passes the checks is SCHEDULED. It is checked once more at its time: if it ' +
-      'fails then it is FAILED and not sent. If the service was down at that time it is sent up to 24 hours late.',
+      'Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked ' +
+      'again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late.',
     scope: SCOPE,
     response: CAMPAIGN,
     problems: [409],
@@ -43,8 +42,8 @@ export class CampaignSendingController {
     operationId: 'sendCampaign',
     summary: 'Send a campaign now',
     description:
-      'Checks it, freezes its audience and hands it to the worker. A failed check refuses with `checks`. A FAILED ' +
-      'campaign goes only to those whom it did not reach before.',
+      'Checks the campaign, freezes its audience and queues it for the worker. A failed check is answered with ' +
+      '`checks`. A FAILED campaign is sent only to the recipients whom it did not reach before.',
     scope: SCOPE,
     response: CAMPAIGN,
     problems: [409],
@@ -58,8 +57,8 @@ export class CampaignSendingController {
     operationId: 'cancelCampaign',
     summary: 'Cancel a campaign',
     description:
-      'For good, while it is SCHEDULED, QUEUED_FOR_SENDING, SENDING or PAUSED. Mails that are being handed over at ' +
-      'that moment still go out; those that wait are CANCELLED by the worker.',
+      'Cancels a SCHEDULED, QUEUED_FOR_SENDING, SENDING or PAUSED campaign for good. Mails in transmission still go ' +
+      'out; the worker sets waiting ones to CANCELLED.',
     scope: SCOPE,
     response: CAMPAIGN,
     problems: [409],
@@ -72,7 +71,7 @@ export class CampaignSendingController {
   @Operation({
     operationId: 'pauseCampaign',
     summary: 'Pause a campaign that is SENDING',
-    description: 'Only mails that are being handed over at that moment still go out.',
+    description: 'Mails in transmission still go out.',
     scope: SCOPE,
     response: CAMPAIGN,
     problems: [409],
@@ -84,7 +83,7 @@ export class CampaignSendingController {
   @Post('resume')
   @Operation({
     operationId: 'resumeCampaign',
-    summary: 'Go on with a campaign that is PAUSED',
+    summary: 'Resume a campaign that is PAUSED',
     scope: SCOPE,
     response: CAMPAIGN,
     problems: [409],
@@ -96,10 +95,10 @@ export class CampaignSendingController {
   @Post('retry-failed')
   @Operation({
     operationId: 'retryFailedDeliveries',
-    summary: 'Send a campaign again to those whom a temporary failure kept from it',
+    summary: 'Retry the deliveries of a campaign that failed temporarily',
     description:
-      'For a campaign that is SENT: deliveries that FAILED for the reason `network`, `mailbox`, `policy` or `unknown` ' +
-      'begin anew, and it is SENDING until they have ended. Without any, nothing changes.',
+      'For a campaign that is SENT: restarts deliveries that FAILED for the reason `network`, `mailbox`, `policy` or ' +
+      '`unknown`; the campaign is SENDING until they end. Without such deliveries nothing changes.',
     scope: SCOPE,
     response: CAMPAIGN,
     problems: [409],
@@ -113,9 +112,9 @@ export class CampaignSendingController {
     operationId: 'testCampaign',
     summary: 'Send a copy with sample data to up to five addresses',
     description:
-      'In any state but ARCHIVED. The copy is the mail as it stands, its links lead nowhere, and it counts neither in ' +
-      'statistics nor against the plan’s e-mails. A suppressed address is refused with 422. At most 100 test mails ' +
-      'an hour in a project environment. Follow it in the test inbox (kind TEST) in the test environment.',
+      'For campaigns in any state but ARCHIVED. Links in the copy lead nowhere, and it counts neither in statistics ' +
+      'nor against the plan. 422 for a suppressed address. An environment can send at most 100 test mails an hour. ' +
+      'In the test environment find it in the test inbox (kind TEST).',
     scope: SCOPE,
     body: testCampaignBody,
     response: { status: 202 },

@@ -13,7 +13,7 @@ import { line, prose, requiredLine } from '../text-fields.js';
 
 const MAX_CONTENT = 500_000;
 
-/** Lower case is how they are stored and written (RFC 9562 §4); upper case is the same id. */
+/** Ids are stored and written in lower case (RFC 9562 §4); upper case is the same id. */
 const ids = z.array(z.uuid().transform((id) => id.toLowerCase())).max(100);
 
 const fields = {
@@ -28,7 +28,7 @@ const fields = {
   contentText: prose(MAX_CONTENT).nullable(),
   fromEmail: emailField.nullable(),
   fromName: line(100).nullable(),
-  replyTo: emailField.nullable().meta({ description: 'Where answers go, when not to `fromEmail`.' }),
+  replyTo: emailField.nullable().meta({ description: 'The address for replies, when not `fromEmail`.' }),
   topicIds: ids.nullable(),
   segmentIds: ids.nullable(),
   sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
@@ -50,14 +50,14 @@ export const createCampaignBody = strictBody({
 });
 export type CreateCampaignBody = z.output<typeof createCampaignBody>;
 
-/** JSON merge-patch (RFC 7396): what is absent stays. */
+/** JSON merge-patch (RFC 7396): absent fields stay. */
 export const patchCampaignBody = strictBody({
   ...z.object(fields).partial().shape,
   subject: leftOut(fields.subject),
 });
 export type PatchCampaignBody = z.output<typeof patchCampaignBody>;
 
-/** Whom a test mail goes to. */
+/** The recipients of a test mail. */
 export const testCampaignBody = strictBody({ emails: z.array(emailField).min(1).max(5) });
 
 export const campaignListQuery = pageQuery.extend({
@@ -83,8 +83,8 @@ export const campaignView = z
     segmentIds: z.array(z.uuid()).nullable(),
     estimatedRecipientCount: int64
       .nullable()
-      .meta({ description: 'Null until it is asked for, by the pre-send analysis, schedule or send.' }),
-    estimatedAt: timestamp.nullable().meta({ description: 'As of when that was counted.' }),
+      .meta({ description: 'Null until the pre-send analysis, schedule or send counts it.' }),
+    estimatedAt: timestamp.nullable().meta({ description: 'When `estimatedRecipientCount` was counted.' }),
     scheduledAt: timestamp.nullable(),
     completedAt: timestamp.nullable(),
     fromEmail: z.string().nullable(),
@@ -144,7 +144,7 @@ export function toDraft(body: CreateCampaignBody): CampaignDraft {
   };
 }
 
-/** Only what the body has; `null` clears. */
+/** The fields in the body; `null` clears. */
 export function toChanges(body: PatchCampaignBody): Partial<CampaignDraft> {
   const { subject, fromEmail, replyTo, topicIds, segmentIds, scheduledAt, ...plain } = body;
   return {

@@ -43,7 +43,8 @@ export class CampaignsController {
   @Operation({
     operationId: 'createCampaign',
     summary: 'Create a campaign',
-    description: 'Always a DRAFT: the strategy says what the author intends and never sends by itself.',
+    description:
+      'A new campaign is a DRAFT. `sendStrategy` records what the author intends and never sends by itself.',
     scope: 'campaigns:write',
     body: createCampaignBody,
     response: { status: 201, schema: campaignView, location: true },
@@ -74,9 +75,9 @@ export class CampaignsController {
     operationId: 'updateCampaign',
     summary: 'Change a campaign',
     description:
-      'While it is DRAFT, SCHEDULED or FAILED. JSON merge-patch: what is absent stays, null clears. A SCHEDULED one ' +
-      'stays scheduled and is checked at its time; without `scheduledAt` it is a DRAFT again. A change of content or ' +
-      'audience voids `preSendScore` and `preSendStatus`.',
+      'For a DRAFT, SCHEDULED or FAILED campaign. JSON merge-patch: absent fields stay, null clears a field. A ' +
+      'SCHEDULED campaign stays scheduled and is checked again at its time; clearing `scheduledAt` makes it a DRAFT. ' +
+      'A change of content or audience clears `preSendScore` and `preSendStatus`.',
     scope: 'campaigns:write',
     body: patchCampaignBody,
     response: { status: 200, schema: campaignView },
@@ -94,8 +95,7 @@ export class CampaignsController {
   @Operation({
     operationId: 'deleteCampaign',
     summary: 'Delete a campaign',
-    description:
-      'While it is DRAFT, SCHEDULED, FAILED or CANCELLED. Links in mails that went out keep working.',
+    description: 'For a DRAFT, SCHEDULED, FAILED or CANCELLED campaign. Links in sent mail keep working.',
     scope: 'campaigns:write',
     response: { status: 204 },
     problems: [409],

@@ -12,8 +12,8 @@ export class DeliveriesController {
   @Get()
   @Operation({
     operationId: 'listDeliveries',
-    summary: 'List who a campaign was written down for, and how each delivery stands',
-    description: 'The youngest subscriber first. Test mails are not among them.',
+    summary: 'List the deliveries of a campaign',
+    description: 'One for each recipient, the newest subscriber first, without test mails.',
     scope: 'reports:read',
     query: deliveryListQuery,
     response: { status: 200, schema: deliveryPage },

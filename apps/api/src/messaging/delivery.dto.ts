@@ -11,15 +11,15 @@ const deliveryView = z
     email: z.string().nullable().meta({ description: 'Null when the subscriber was erased.' }),
     status: z.enum(DELIVERY_STATES),
     reason: z.string().nullable().meta({
-      description: 'Why it was skipped or cancelled, or the class of the failure.',
+      description: 'Why the delivery was skipped or cancelled, or the class of the failure.',
       example: 'mailbox',
     }),
     attempts: z.int(),
-    lastError: z.string().nullable().meta({ description: 'What the next hop said last.' }),
+    lastError: z.string().nullable().meta({ description: 'The last answer of the next hop.' }),
     messageId: z.string(),
     possibleDuplicate: z
       .boolean()
-      .meta({ description: 'It was sent again though the first one may have arrived.' }),
+      .meta({ description: 'Whether it was sent again although the first one may have arrived.' }),
     nextAttemptAt: timestamp.nullable(),
     sentAt: timestamp.nullable().meta({ description: 'When the next hop accepted it.' }),
     finishedAt: timestamp.nullable(),

@@ -5,7 +5,6 @@ import { AutomationEntries, ExecutionsQuery } from '#messaging';
 import { ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
 import { enterAutomationBody, enteredView, executionPage, toExecutionView } from './automation.dto.js';
 
-/** People's ways through an automation. */
 @ApiController('automations/:automationId/executions', { tag: 'Automations' })
 export class ExecutionsController {
   constructor(
@@ -16,7 +15,7 @@ export class ExecutionsController {
   @Get()
   @Operation({
     operationId: 'listAutomationExecutions',
-    summary: 'List who went through an automation and how, the latest first',
+    summary: 'List the runs of an automation with their steps, latest first',
     scope: 'automations:read',
     query: pageQuery,
     response: { status: 200, schema: executionPage },
@@ -32,9 +31,9 @@ export class ExecutionsController {
   @Post()
   @Operation({
     operationId: 'enterAutomation',
-    summary: 'Let a subscriber into an automation that is ACTIVE',
+    summary: 'Enter a subscriber into an automation that is ACTIVE',
     description:
-      'Whatever its trigger is. Where `reEntry` does not let the subscriber in again, 409 `already-exists`.',
+      'Works with any trigger. 409 `already-exists` when `reEntry` does not allow the subscriber to enter again.',
     scope: 'automations:write',
     body: enterAutomationBody,
     response: { status: 202, schema: enteredView },

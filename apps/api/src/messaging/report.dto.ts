@@ -14,7 +14,7 @@ export const campaignStatisticsView = z
     campaignId: z.uuid(),
     status: z.enum(['COLLECTING', 'LIVE', 'COMPLETE', 'PARTIAL']).nullable(),
     totalSent: int64.meta({ description: 'Accepted by the next hop.' }),
-    totalDelivered: int64.meta({ description: 'Sent less bounced.' }),
+    totalDelivered: int64.meta({ description: 'Sent minus bounced.' }),
     totalBounced: int64,
     hardBounced: int64,
     softBounced: int64,
@@ -43,8 +43,11 @@ export const campaignReportView = z
     status: z.enum(['PENDING', 'GENERATING', 'GENERATED', 'FAILED']).nullable(),
     content: z.string().nullable().meta({ description: 'Markdown without HTML, links and images.' }),
     locale: z.string().nullable().meta({ example: 'en' }),
-    aiModelId: z.string().nullable().meta({ description: 'Who wrote it.', example: 'builtin/analyst-1' }),
-    version: z.int().min(1).meta({ description: '1 is the one that is made by itself.' }),
+    aiModelId: z
+      .string()
+      .nullable()
+      .meta({ description: 'The author of the report.', example: 'builtin/analyst-1' }),
+    version: z.int().min(1).meta({ description: 'Version 1 is generated automatically.' }),
     failureReason: z.string().nullable().meta({ example: 'credits depleted' }),
     generatedAt: timestamp.nullable(),
     createdAt: timestamp.nullable(),
@@ -73,14 +76,14 @@ export const exportQuery = z.object({
   rows: z
     .enum(['statistics', 'deliveries'])
     .default('statistics')
-    .meta({ description: '`deliveries`: one row a recipient instead of one for the campaign.' }),
+    .meta({ description: '`deliveries`: one row for each recipient instead of one for the campaign.' }),
 });
 
 export const timeline = z
   .array(
     z
       .object({
-        timestamp: timestamp.meta({ description: 'Where the bucket begins, aligned to UTC.' }),
+        timestamp: timestamp.meta({ description: 'The start of the bucket, aligned to UTC.' }),
         sent: int64,
         delivered: int64.meta({ description: 'Sent in this bucket and not bounced since.' }),
         opened: int64,

@@ -35,8 +35,9 @@ export class ReportsController {
   @Get()
   @Operation({
     operationId: 'getCampaignReport',
-    summary: 'Get the report on a campaign in words',
-    description: 'The latest version. 404 before the campaign was sent; it is written an hour later.',
+    summary: 'Get the written report on a campaign',
+    description:
+      'The latest version. It is generated an hour after the campaign was sent; 404 before the campaign was sent.',
     scope: 'reports:read',
     response: { status: 200, schema: campaignReportView },
   })
@@ -47,9 +48,9 @@ export class ReportsController {
   @Post()
   @Operation({
     operationId: 'requestCampaignReport',
-    summary: 'Have a new version of the report written',
+    summary: 'Generate a new version of the report',
     description:
-      'Written at once; it takes the place of a version that waits yet, and costs AI credits where a model writes. 409 ' +
+      'Starts at once and replaces a version that is still waiting. Costs AI credits when a model writes it. 409 ' +
       'before the campaign was sent.',
     scope: 'campaigns:write',
     response: { status: 202, schema: campaignReportView },
@@ -76,7 +77,7 @@ export class ReportsController {
     operationId: 'getCampaignTimeline',
     summary: 'Get a campaign’s numbers over time',
     description:
-      'From the first bucket with anything in it to the last, gaps filled with zeros; empty before sending. At most two ' +
+      'From the first bucket with events to the last, gaps filled with zeros; empty before sending. At most two ' +
       'days of minutes, 90 days of hours or three years of days.',
     scope: 'reports:read',
     query: timelineQuery,
@@ -95,8 +96,8 @@ export class ReportsController {
     operationId: 'exportCampaignReport',
     summary: 'Download a campaign’s numbers as CSV',
     description:
-      'One header and one row (RFC 4180), or with `rows=deliveries` one row a recipient. The worker makes the file; 503 ' +
-      'when none does in time.',
+      'One header and one row (RFC 4180), or with `rows=deliveries` one row for each recipient. The worker makes the ' +
+      'file; 503 when it is not ready in time.',
     scope: 'reports:read',
     query: exportQuery,
     response: { status: 200, contentType: CSV },

@@ -23,7 +23,7 @@ export class TestInboxController {
     operationId: 'listTestInboxMessages',
     summary: 'List mail of the test environment, newest first',
     description:
-      'Mail of the test environment never leaves: it is kept here for 30 days, the newest 10 000. Test keys only.',
+      'Mail of the test environment is never delivered: the newest 10 000 are kept here for 30 days. Test keys only.',
     scope: 'campaigns:read',
     query: testInboxListQuery,
     response: { status: 200, schema: testInboxPage },
@@ -40,7 +40,7 @@ export class TestInboxController {
   @Get(':id')
   @Operation({
     operationId: 'getTestInboxMessage',
-    summary: 'Open a mail of the test inbox',
+    summary: 'Get a mail of the test inbox',
     scope: 'campaigns:read',
     response: { status: 200, schema: openedTestInboxMessageView },
   })
@@ -51,7 +51,7 @@ export class TestInboxController {
   @Get(':id/raw')
   @Operation({
     operationId: 'getRawTestInboxMessage',
-    summary: 'Get a mail of the test inbox as it would have gone over the wire',
+    summary: 'Get the source of a mail of the test inbox',
     scope: 'campaigns:read',
     response: { status: 200, contentType: RAW },
   })
@@ -78,7 +78,7 @@ export class TestInboxController {
   }
 }
 
-/** What is no address finds nothing, which is the answer to the question. */
+/** Text that is not an address matches no mail. */
 function addressKey(to: string): string {
   const parsed = parseEmailAddress(to);
   return 'address' in parsed ? parsed.address.key : to.trim().toLowerCase();

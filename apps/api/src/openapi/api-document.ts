@@ -7,23 +7,23 @@ import { addCommonRules } from './common-rules.js';
 import type { OpenApiDocument } from './document.js';
 import { toOpenApiSchema } from './json-schema.js';
 
-const DESCRIPTION = `Email marketing as an API: subscribers, consent, campaigns and their reports. How to begin is in the
+const DESCRIPTION = `Email marketing as an API: subscribers, consent, campaigns and their reports. Start with the
 [guides](/docs).
 
-Every request needs an API key of a project, in \`X-API-Key\` or as \`Authorization: Bearer\`. A key opens one
+Every request needs an API key of a project, in \`X-API-Key\` or as \`Authorization: Bearer\`. A key belongs to one
 environment, live or test, and has scopes; each operation names the one that it needs. Errors are problems
-(RFC 9457) with \`Content-Type: application/problem+json\`. A key has 60 requests per minute unless its operator
-says otherwise; \`X-RateLimit-*\` tells where it stands.
+(RFC 9457) with \`Content-Type: application/problem+json\`. A key has 60 requests per minute unless the operator
+sets another limit; \`X-RateLimit-*\` reports the current window.
 
 The scopes are ${API_SCOPES.map((scope) => `\`${scope}\``).join(', ')}.`;
 
-/** The OpenAPI document of the running api, made from its controllers when it is asked for first. */
+/** The OpenAPI document of the running api, made from its controllers on the first request. */
 @Injectable()
 export class ApiDocument {
   #app: NestFastifyApplication | undefined;
   #document: OpenApiDocument | undefined;
 
-  /** Names the application to describe. */
+  /** Sets the application to describe. */
   describe(app: NestFastifyApplication): void {
     this.#app = app;
   }

@@ -14,11 +14,11 @@ import { TAGS } from './tags.js';
 const integerHeader = (description: string) => ({ description, required: true, schema: { type: 'integer' } });
 
 const HEADERS = {
-  'X-RateLimit-Limit': integerHeader('Requests that the key has per minute.'),
-  'X-RateLimit-Remaining': integerHeader('Requests left in the running window.'),
+  'X-RateLimit-Limit': integerHeader('The requests per minute that the key allows.'),
+  'X-RateLimit-Remaining': integerHeader('The requests left in the current window.'),
   'X-RateLimit-Reset': integerHeader('When the window ends, in Unix seconds.'),
   'X-Request-Id': {
-    description: 'Names the request in our log.',
+    description: 'The id of the request in the log.',
     required: true,
     schema: { type: 'string' },
   },
@@ -45,7 +45,7 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
-/** Adds to each operation what the contract says of all: problems, headers, security, idempotency. */
+/** Adds what all operations share: problems, headers, security, idempotency. */
 export function addCommonRules(document: OpenApiDocument): OpenApiDocument {
   const { components } = document;
   components.schemas['Problem'] = PROBLEM;
@@ -67,7 +67,7 @@ export function addCommonRules(document: OpenApiDocument): OpenApiDocument {
   return document;
 }
 
-/** What it does, and which scope it needs; a scope stands in `x-required-scope` for programs. */
+/** The description of an operation with the scope that it needs, which programs read from `x-required-scope`. */
 function descriptionOf({ summary = '', description, ...operation }: OperationEntry): string {
   const scope = operation['x-required-scope'] ?? null;
   const needs = scope === null ? 'Any valid key may do this.' : `The key needs the scope \`${scope}\`.`;
@@ -79,7 +79,7 @@ function tagsOf(document: OpenApiDocument): { name: string; description: string 
   return [...new Set(names)].map((name) => ({ name, description: TAGS[name] ?? `${name}.` }));
 }
 
-/** Answers of one problem alone are the same everywhere: they are written once. */
+/** Answers with a single problem are the same everywhere, so they are shared components. */
 function shareProblems(
   responses: OperationEntry['responses'],
   shared: NonNullable<OpenApiDocument['components']['responses']>,
@@ -127,7 +127,7 @@ function addHeaders(method: string, status: string, response: ResponseEntry): vo
   response.headers = { ...headers, ...response.headers };
 }
 
-/** Who has no valid key has no limit of a key, and without the store nobody's can be told. */
+/** Rate limit headers are optional with 429 and 503: without a valid key or the store there is no limit to report. */
 function headerOf(name: keyof typeof HEADERS, status: string): unknown {
   const mayBeUnknown = RETRY_STATUSES.has(status) && RATE_LIMIT_HEADERS.some((known) => known === name);
   return mayBeUnknown ? { ...HEADERS[name], required: false } : { $ref: `#/components/headers/${name}` };

@@ -38,7 +38,7 @@ export interface MediaType {
 }
 
 export interface ResponseEntry {
-  /** Where the rest of it stands. */
+  /** A reference to the full definition. */
   $ref?: string;
   description: string;
   headers?: Record<string, unknown>;

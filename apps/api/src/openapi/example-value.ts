@@ -3,7 +3,7 @@ import { EXAMPLE_VALUES } from './example-values.js';
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** Which fields of an object an example has. */
+/** The fields of an object that an example has. */
 export type Fields = 'required' | 'all';
 
 const BY_FORMAT: Readonly<Record<string, string>> = {
@@ -13,7 +13,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
   uri: 'https://example.com/',
 };
 
-/** A value that fits `schema`; `name` is the field's, where it is one. */
+/** A value that fits `schema`; `name` is the name of the field, if any. */
 export function exampleOf(schema: Schema, schemas: Schemas, fields: Fields = 'required', name = ''): unknown {
   const resolved = resolve(schema, schemas);
   if (resolved.example !== undefined) return resolved.example;

@@ -2,7 +2,7 @@ const ID = '019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90';
 const RULES = '{"version":1,"where":{"field":"custom.plan","op":"eq","value":"pro"}}';
 const CONTENT = '{"blocks":[{"type":"heading","level":1,"text":"Spring is here"}]}';
 
-/** What fields of that name hold in examples. A value that does not fit a field's schema is not used there. */
+/** Example values by field name. A value that does not fit the field's schema is not used. */
 export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   id: ID,
   email: 'ada@example.com',

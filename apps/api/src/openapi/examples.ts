@@ -11,7 +11,7 @@ import { sdkSample } from './sdk-sample.js';
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** Gives every body, answer and parameter of the document an example that fits it, and every operation a program. */
+/** Adds a valid example to every body, answer and parameter of the document, and a code sample to every operation. */
 export function addExamples(document: OpenApiDocument): void {
   const { schemas } = document.components;
   const used = usedProblems(document);
@@ -39,7 +39,7 @@ function addToBodies(content: Record<string, MediaType>, schemas: Schemas, field
   if (media?.schema !== undefined) media.example = exampleOf(media.schema, schemas, fields);
 }
 
-/** Only of paths: what a query asks for is up to the reader. */
+/** Adds examples to path parameters only. */
 function addToParameter(parameter: Parameter, schemas: Schemas): void {
   if (parameter.in !== 'path') return;
   parameter.example = exampleOf({ type: 'string', ...parameter.schema }, schemas, 'required', parameter.name);

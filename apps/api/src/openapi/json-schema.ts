@@ -2,10 +2,10 @@ import { z } from 'zod';
 
 type JsonSchema = Record<string, unknown>;
 
-/** Formats say more to a reader than the expressions that check them. */
+/** Formats that explain more to a reader than the patterns that check them. */
 const FORMATS_WITHOUT_PATTERN = new Set(['date-time', 'date', 'uuid']);
 
-/** A zod schema as JSON schema of OpenAPI 3.1; what has a `meta.id` becomes a component. */
+/** Converts a zod schema to the JSON schema of OpenAPI 3.1; a schema with a `meta.id` becomes a component. */
 export function toOpenApiSchema(
   schema: unknown,
   { schemaType }: { readonly schemaType: 'input' | 'output' },
@@ -21,7 +21,7 @@ export function toOpenApiSchema(
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       shorten(jsonSchema);
-      // zod leaves the default of a field that is transformed out.
+      // zod omits the default of a transformed field.
       if (zodSchema instanceof z.ZodDefault) jsonSchema.default = zodSchema.def.defaultValue;
       // Answers may get new properties at any time.
       if (schemaType === 'output' && jsonSchema.additionalProperties === false)

@@ -1,7 +1,7 @@
 import { PROBLEM_TYPES, type ProblemSlug } from '#platform/http';
 import type { OperationEntry } from './document.js';
 
-/** A query parameter that is not known is refused everywhere. */
+/** Every operation refuses unknown query parameters. */
 const ALWAYS: readonly ProblemSlug[] = [
   'validation-error',
   'unauthorized',
@@ -12,7 +12,7 @@ const ALWAYS: readonly ProblemSlug[] = [
 const WITH_BODY: readonly ProblemSlug[] = ['malformed-json', 'payload-too-large', 'unsupported-media-type'];
 const WITH_IDEMPOTENCY: readonly ProblemSlug[] = ['idempotency-in-flight', 'idempotency-key-reused'];
 
-/** The types of problems that an operation can answer with: what its shape implies and what it declares. */
+/** The problem types that an operation can answer with: those that its shape implies and those that it declares. */
 export function problemSlugs(path: string, method: string, operation: OperationEntry): ProblemSlug[] {
   const { parameters = [], requestBody, responses } = operation;
   const slugs = new Set<ProblemSlug>(ALWAYS);
@@ -28,7 +28,7 @@ export function problemSlugs(path: string, method: string, operation: OperationE
   return [...slugs].sort((one, other) => PROBLEM_TYPES[one].status - PROBLEM_TYPES[other].status);
 }
 
-/** Every domain problem of a status; those of the idempotency key come with POST alone. */
+/** All domain problems of a status, without those of idempotency keys, which only POST can have. */
 function slugsOf(status: number, asksForConfirmation: boolean): ProblemSlug[] {
   return (Object.keys(PROBLEM_TYPES) as ProblemSlug[]).filter((slug) => {
     if (slug === 'malformed-json' || slug.startsWith('idempotency-')) return false;

@@ -3,12 +3,12 @@ import { SHELL_STYLE } from './shell-style.js';
 
 export const HTML = 'text/html; charset=utf-8';
 
-/** What pages with our scripts may do: run and ask what this api serves, and nothing else. */
+/** Pages with our scripts may only load from and connect to this api. */
 export const SCRIPTED_PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/** What stands above every page about the API. */
+/** The header of every page about the API. */
 const TOP = html`<header class="top">
   <a class="home" href="/docs">Mailwright</a>
   <form action="/docs/search" role="search">
@@ -20,8 +20,8 @@ const TOP = html`<header class="top">
 </header>`;
 
 /**
- * A page about the API: complete in itself, but for one script, so that it works offline and under a strict policy. `style` comes on top
- * of what all of them share.
+ * A page about the API, self-contained except for one script, so that it works offline and under a strict policy.
+ * `style` adds to the style that all of these pages share.
  */
 export function pageShell(title: string, body: Html, style: Html | null = null): string {
   return html`<!doctype html>

@@ -17,7 +17,7 @@ export function problemPage(slug: ProblemSlug, { status, title, description, rem
   );
 }
 
-/** Text with code where it stands between backquotes. */
+/** Text with code between backquotes. */
 function withCode(text: string): Html {
   return html`${text.split('`').map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}`;
 }

@@ -1,6 +1,6 @@
 import { html } from '../public-pages/html.js';
 
-/** What stays is curl and Python's requests, beside the document's own samples in TypeScript. */
+/** Hides all samples but curl and Python's requests, beside the document's own in TypeScript. */
 const HIDDEN_CLIENTS = {
   ...Object.fromEntries(
     'c clojure csharp dart fsharp go http java js julia kotlin node objc ocaml php powershell r ruby rust swift'
@@ -11,7 +11,7 @@ const HIDDEN_CLIENTS = {
   python: ['aiohttp', 'httpx_async', 'httpx_sync', 'python3'],
 };
 
-/** The page that the renderer fills in. Nothing of it is loaded from elsewhere, and nothing is told to anybody. */
+/** The page that the renderer fills in. It loads nothing from other hosts and sends nothing to them. */
 const CONFIGURATION = {
   agent: { disabled: true },
   mcp: { disabled: true },

@@ -8,7 +8,7 @@ import { problemPage } from './problem-page.js';
 import { referencePage } from './reference-page.js';
 import { loadRenderer, type Renderer } from './renderer.js';
 
-/** What a developer reads about the API. */
+/** The API reference and the pages of problems. */
 @Controller()
 export class ReferenceController {
   #renderer: Promise<Renderer> | undefined;

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import fastify from 'fastify';
 
-/** The program that shows the reference in the browser. */
+/** The script that renders the reference in the browser. */
 export interface Renderer {
   /** Changes with its content. */
   readonly name: string;
@@ -14,8 +14,8 @@ export interface Renderer {
 const compress = promisify(gzip);
 
 /**
- * Scalar's API reference. Its package has the 4 MB as a string, which only a route of its Fastify plugin gives out:
- * asked for once, when somebody opens the reference.
+ * Scalar's API reference. Only a route of its Fastify plugin returns the 4 MB script of its package, so it is requested
+ * once, when somebody opens the reference.
  */
 export async function loadRenderer(): Promise<Renderer> {
   const { default: scalar } = await import('@scalar/fastify-api-reference');

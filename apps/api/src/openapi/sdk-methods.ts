@@ -1,4 +1,4 @@
-/** The SDK's method of each operation. */
+/** The SDK's method for each operation. */
 export const SDK_METHODS: Readonly<Record<string, string>> = {
   getProject: 'project',
   listTopics: 'topics.all',

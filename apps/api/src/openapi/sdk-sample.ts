@@ -1,7 +1,7 @@
 import type { OperationEntry } from './document.js';
 import { SDK_METHODS } from './sdk-methods.js';
 
-/** A program that calls the operation with the SDK; null for one that the SDK does not have. */
+/** A sample that calls the operation with the SDK; null when the SDK has no method for it. */
 export function sdkSample({ operationId, parameters = [], requestBody }: OperationEntry): string | null {
   const method = SDK_METHODS[operationId];
   if (method === undefined) return null;
@@ -20,7 +20,7 @@ const mailwright = new Mailwright({
 ${isList ? `for await (const item of ${call}) console.log(item);` : `console.log(await ${call});`}`;
 }
 
-/** JSON as one writes it in TypeScript. */
+/** JSON in the style of TypeScript. */
 function literal(value: unknown): string {
   return JSON.stringify(value, null, 2)
     .replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, '$1$2:')

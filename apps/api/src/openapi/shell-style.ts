@@ -1,6 +1,6 @@
 import { css } from '../public-pages/html.js';
 
-/** What all pages about the API look like. */
+/** The style of all pages about the API. */
 export const SHELL_STYLE = css`
   :root {
     color-scheme: light dark;

@@ -2,17 +2,17 @@ import { html, type Html } from './html.js';
 import { maskedAddress } from './masked-address.js';
 import { form, page, type Page, type PageSender, signs, topicList } from './page-layout.js';
 
-/** What a confirmation is about, as far as its pages show it. */
+/** The part of a confirmation that its pages show. */
 export interface ConfirmPageContent {
   readonly sender: PageSender;
   readonly email: string;
   readonly topicNames: readonly string[];
 }
 
-/** The form field, and its value, with which a page asks for another confirmation mail. */
+/** The form field and value that request another confirmation mail. */
 export const CONFIRM_ACTION = { field: 'action', resend: 'resend' } as const;
 
-/** Shows what will be confirmed, with the one button that does it. */
+/** Shows the topics to confirm, with a button that confirms them. */
 export function confirmPage({ sender, email, topicNames }: ConfirmPageContent): Page {
   return page({
     heading: 'Confirm your subscription',
@@ -56,7 +56,7 @@ export function alreadyConfirmedPage({ sender, email, topicNames }: ConfirmPageC
   });
 }
 
-/** 410: the link is no longer good, and how to get one that is. */
+/** 410: the link has expired; offers a new one. */
 export function expiredConfirmationPage({ sender, email, topicNames }: ConfirmPageContent): Page {
   return page({
     status: 410,
@@ -71,7 +71,7 @@ export function expiredConfirmationPage({ sender, email, topicNames }: ConfirmPa
   });
 }
 
-/** 404: a link of ours, for what was withdrawn, erased or stopped since. Of the reader it tells nothing. */
+/** 404: a valid link to something since revoked, erased or stopped. Reveals nothing about the reader. */
 export function goneConfirmationPage({ sender }: Pick<ConfirmPageContent, 'sender'>): Page {
   return page({
     status: 404,

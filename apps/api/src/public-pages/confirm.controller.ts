@@ -72,7 +72,7 @@ export class ConfirmController {
     if (state === 'gone') return sendPage(reply, goneConfirmationPage(content));
     if (formField(request, CONFIRM_ACTION.field) === CONFIRM_ACTION.resend)
       return sendPage(reply, await this.#resend(link, content));
-    // The link itself says until when it is good, whatever the request for confirmation says.
+    // The link has its own expiry, besides that of the confirmation request.
     if (state === 'open' && link.expired) return sendPage(reply, expiredConfirmationPage(content));
     sendPage(reply, await this.#confirm(link, content, request));
   }

@@ -1,6 +1,6 @@
 import { css } from './html.js';
 
-/** Pages with facts and figures: invoices and reports. */
+/** The style of invoices and reports. */
 export const documentStyle = css`
   main.wide {
     max-width: 46rem;

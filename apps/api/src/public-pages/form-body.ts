@@ -2,15 +2,15 @@ import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ProblemError } from '#platform/http';
 
-/** The pages with forms, as routes. Everywhere else a form is no body that we take. */
+/** The routes of pages with forms. No other route accepts form bodies. */
 const FORM_ROUTES: ReadonlySet<string | undefined> = new Set(['/c/:token', '/u/:token', '/p/:token']);
 const URL_ENCODED = 'application/x-www-form-urlencoded';
 const FORM_TYPES = [URL_ENCODED, 'multipart/form-data'];
 const MAX_FORM_BYTES = 8 * 1024;
 
 /**
- * Lets the public pages, and no other route, take forms of up to 8 KB. Call it once, after the HTTP kit has
- * registered its own parsers; for other routes nothing changes.
+ * Lets the public pages, and no other route, accept forms of up to 8 KB. Call it once, after the HTTP kit has
+ * registered its own parsers.
  */
 export function registerFormParsers(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (request, _reply, done) => {
@@ -25,7 +25,7 @@ export function registerFormParsers(fastify: FastifyInstance): void {
 }
 
 /**
- * Programs that post the one-click pair by hand send it as plain text, or without a type: nobody stays subscribed
+ * Some programs post the one-click form as plain text or without a type: accept it, so that nobody stays subscribed
  * because of a header.
  */
 function takeForForm({ headers }: FastifyRequest): void {
@@ -33,7 +33,7 @@ function takeForForm({ headers }: FastifyRequest): void {
   if (!FORM_TYPES.some((known) => known === type)) headers['content-type'] = URL_ENCODED;
 }
 
-/** The value of a text field of the request's form, null when there is none. */
+/** The value of a field of the request's form, or null. */
 export function formField(request: FastifyRequest, name: string): string | null {
   return request.body instanceof URLSearchParams ? request.body.get(name) : null;
 }
@@ -44,7 +44,7 @@ function hasNoBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }
 
-/** Leaves the connection open when it is too much, so that the refusal arrives. */
+/** Leaves the connection open when the body is too large, so that the client gets the refusal. */
 async function readAll(payload: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -57,8 +57,8 @@ async function readAll(payload: Readable): Promise<Buffer> {
 }
 
 /**
- * RFC 8058 §3.1 lets a mailbox provider post either type. A form that can't be read counts as one without
- * fields: nobody stays subscribed because of a boundary.
+ * RFC 8058 §3.1 lets mailbox providers post either type. An unreadable form counts as a form without fields, so that
+ * nobody stays subscribed because of a boundary.
  */
 async function fieldsOf(contentType: string, body: Buffer): Promise<URLSearchParams> {
   const fields = new URLSearchParams();

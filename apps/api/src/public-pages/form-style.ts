@@ -1,6 +1,6 @@
 import { css } from './html.js';
 
-/** Pages on which somebody decides: buttons, and the topics and choices beside them. */
+/** The style of pages with choices: buttons, topics and fields. */
 export const formStyle = css`
   .topics {
     margin: 0 0 1.5rem;

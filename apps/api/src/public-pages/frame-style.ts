@@ -1,6 +1,6 @@
 import { css } from './html.js';
 
-/** What all pages have: the sender above the card, headings and text in it, the footer below. */
+/** The style of all pages: the sender above the card, headings and text in it, the footer below. */
 export const frameStyle = css`
   * {
     box-sizing: border-box;

@@ -23,14 +23,14 @@ export class Html {
 export type HtmlValue = string | number | Html | null | readonly HtmlValue[];
 
 /**
- * A template whose values are all escaped, for text and for quoted attributes alike; nested templates and
- * lists of them are taken as they are, null is nothing. There is no way around it for a string.
+ * A template that escapes all values, for text and for quoted attributes. Nested templates and lists of them are
+ * inserted as they are, null as nothing. Strings are always escaped.
  */
 export function html(literals: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(literals, values);
 }
 
-/** A style sheet from our source alone: nothing can be put into it. */
+/** A style sheet from our source, without values. */
 export function css(literals: TemplateStringsArray): Html {
   return new Html(literals, []);
 }

@@ -13,7 +13,7 @@ import {
 } from './invoice-text.js';
 import { page, type Page, signs } from './page-layout.js';
 
-/** An invoice as a page; `pdfHref` leads to the same as PDF. */
+/** An invoice as a page; `pdfHref` links to its PDF. */
 export function invoicePage(invoice: Invoice, wording: InvoiceWording, now: Date, pdfHref: string): Page {
   const { seller, buyer, invoiceNumber } = invoice;
   return page({

@@ -26,7 +26,7 @@ const FONTS = join(projectRoot(), 'assets/fonts');
 
 /** An invoice as a PDF of A4 pages, with text that can be selected and searched. */
 export async function invoicePdf(invoice: Invoice, wording: InvoiceWording, now: Date): Promise<Buffer> {
-  // Loaded when the first invoice is asked for: 14 MB that most processes never need.
+  // Loaded with the first invoice: most processes never need these 14 MB.
   const { default: PdfDocument } = await import('pdfkit');
   const document = new PdfDocument({
     size: 'A4',
@@ -50,7 +50,7 @@ export async function invoicePdf(invoice: Invoice, wording: InvoiceWording, now:
   return buffer(document);
 }
 
-/** Puts an invoice's parts below each other. */
+/** Lays out the parts of an invoice from top to bottom. */
 class Sheet {
   readonly #right: number;
 
@@ -96,7 +96,7 @@ class Sheet {
     this.document.moveDown(1.5).font('regular').fontSize(10).fillColor(INK).text(text, MARGIN);
   }
 
-  /** Two texts under their names, side by side. */
+  /** Two labelled texts, side by side. */
   #besides(...columns: readonly { readonly name: string; readonly text: string }[]): void {
     const { document } = this;
     const width = (this.#right - MARGIN) / columns.length - GAP;

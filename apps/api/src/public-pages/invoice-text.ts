@@ -1,11 +1,11 @@
 import type { Invoice, InvoiceLine, InvoiceParty } from '#billing';
 import { formatMoney } from '#kernel';
 
-/** What the operator has settled about all invoices. */
+/** The operator's settings for all invoices. */
 export interface InvoiceWording {
-  /** What the tax is called: `VAT`. */
+  /** The name of the tax, such as `VAT`. */
   readonly taxName: string;
-  /** How to pay; null when nothing was said. */
+  /** How to pay; null when not configured. */
   readonly paymentNote: string | null;
 }
 
@@ -35,7 +35,7 @@ export function taxText({ taxRateBp }: Invoice, { taxName }: InvoiceWording): st
   return `${taxName} ${taxRateBp / 100} %`;
 }
 
-/** Where it stands, in a sentence. */
+/** The state of the invoice in a sentence. */
 export function standingOf(invoice: Invoice, now: Date): string {
   const amount = amountOf(invoice, invoice.amountCents);
   switch (invoice.status) {

@@ -13,7 +13,7 @@ import { PublicPage } from './public-page.decorator.js';
 
 const PDF = '.pdf';
 
-/** An invoice, for whoever has its link: as a page, and with `.pdf` behind the token as PDF. */
+/** Shows an invoice to anybody who has its link: as a page, or as a PDF when `.pdf` follows the token. */
 @PublicPage('i')
 export class InvoiceController {
   readonly #wording: InvoiceWording;

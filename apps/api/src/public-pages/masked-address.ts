@@ -1,8 +1,8 @@
 const characters = new Intl.Segmenter('en');
 
 /**
- * An address that its owner recognises and a bystander can't use: `jane@example.org` → `j•••@example.org`.
- * A local part of one character is hidden whole.
+ * Masks an address so that its owner recognises it and nobody else can use it: `jane@example.org` →
+ * `j•••@example.org`. A local part of one character is hidden completely.
  */
 export function maskedAddress(address: string): string {
   const at = address.lastIndexOf('@');

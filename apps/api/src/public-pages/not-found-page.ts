@@ -1,7 +1,7 @@
 import { html } from './html.js';
 import { page, type Page, signs } from './page-layout.js';
 
-/** 404 for a link that is forged, mangled or of something that is gone: all look the same. */
+/** 404 for a forged, mangled or outdated link: all look the same. */
 export const notFoundPage: Page = page({
   status: 404,
   heading: 'This link doesn’t work',
@@ -13,7 +13,7 @@ export const notFoundPage: Page = page({
   </p>`,
 });
 
-/** 429: far more was asked for from one address than readers would. */
+/** 429: one address made far more requests than a reader would. */
 export const tooManyPages: Page = page({
   status: 429,
   heading: 'Please wait a moment',
@@ -25,7 +25,7 @@ export const tooManyPages: Page = page({
   </p>`,
 });
 
-/** When we could not answer; `status` 500, or 503 when it is worth trying again soon. */
+/** A failure of ours; `status` 500, or 503 when trying again soon may help. */
 export function failurePage(status: 500 | 503): Page {
   return page({
     status,

@@ -8,7 +8,7 @@ import { PIXEL } from './pixel.js';
 import { PublicPage } from './public-page.decorator.js';
 import { trackedRequestOf } from './tracked-request.js';
 
-/** The image at the end of a mail by which it is seen that it was opened. */
+/** The tracking pixel at the end of a mail. */
 @PublicPage('o')
 @SkipThrottle()
 export class OpenPixelController {

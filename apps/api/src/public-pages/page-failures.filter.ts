@@ -10,7 +10,7 @@ import { sendPage } from './page-reply.js';
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** A reader gets a page even when something fails, where a client of the API would get a problem. */
+/** Answers failures with a page for readers, where the API answers with a problem. */
 @Catch()
 export class PageFailures implements ExceptionFilter {
   constructor(@Inject(LOGGER) private readonly logger: Logger) {}

@@ -1,14 +1,14 @@
 import { html, type Html } from './html.js';
 import { styleElement } from './page-style.js';
 
-/** Whose page it is, in the words that its mails use. */
+/** The sender of a page, named as in its mails. */
 export interface PageSender {
   readonly name: string;
   readonly postalAddress: string;
 }
 
 export interface Page {
-  /** The HTTP status that it is sent with. */
+  /** The HTTP status. */
   readonly status: number;
   readonly html: Html;
 }
@@ -17,14 +17,14 @@ interface PageContent {
   readonly status?: number;
   readonly heading: string;
   readonly sign: Html;
-  /** null where the page must not tell whose it is. */
+  /** null where the page must not reveal the sender. */
   readonly sender: PageSender | null;
   readonly body: Html;
-  /** For a page with a table. */
+  /** Wide, for a page with a table. */
   readonly wide?: boolean;
 }
 
-/** One card with a sign, a heading and a body: works without JavaScript, cookies or anything fetched. */
+/** A card with an icon, a heading and a body. Works without JavaScript, cookies or other requests. */
 export function page({ status = 200, heading, sign, sender, body, wide = false }: PageContent): Page {
   const title = sender === null ? heading : `${heading} – ${sender.name}`;
   return {
@@ -53,8 +53,8 @@ export function page({ status = 200, heading, sign, sender, body, wide = false }
 }
 
 /**
- * A form with its buttons. It has no `action`, so it posts to the page's own address, whatever a proxy put
- * before the path, and the token is not repeated in the page.
+ * A form with its buttons. Without `action` it posts to the page's own address, whatever prefix a proxy added to the
+ * path, and the page does not repeat the token.
  */
 export function form(...buttons: readonly Html[]): Html {
   return html`<form method="post">${buttons}</form>`;
@@ -83,7 +83,7 @@ const sign = (shape: Html): Html =>
     ${shape}
   </svg>`;
 
-/** What a page is about at a glance; never the only way to tell. */
+/** Icons that show what a page is about; the text always says it too. */
 export const signs = {
   letter: sign(html`<rect x="12" y="16" width="24" height="17" rx="2.5" /><path d="m13 18 11 8 11-8" />`),
   done: sign(html`<path d="m15.5 24.5 6 6 11.5-12.5" />`),

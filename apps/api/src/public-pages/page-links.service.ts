@@ -4,7 +4,7 @@ import { Clock, type ProjectScope } from '#kernel';
 import { type LinkKind, LinkTokens } from '#platform';
 import type { PageSender } from './page-layout.js';
 
-/** What a good token leads to. */
+/** The target of a valid token. */
 export interface PageLink {
   readonly scope: ProjectScope;
   /** The confirmation, delivery, subscriber, invoice or campaign that the link is about. */
@@ -13,7 +13,7 @@ export interface PageLink {
   readonly sender: PageSender;
 }
 
-/** Turns the token of a page's address into whose page it is. */
+/** Resolves the token of a page's address to its project and target. */
 @Injectable()
 export class PageLinks {
   constructor(
@@ -23,7 +23,7 @@ export class PageLinks {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** null when the token isn't ours, is of another kind, or its project is gone. Nothing is looked up before its MAC holds. */
+  /** null when the token is not ours, of another kind, or its project is gone. Verifies the MAC before any look-up. */
   async open(token: string, kind: LinkKind): Promise<PageLink | null> {
     const claims = this.tokens.verify(token, kind);
     if (claims === null) return null;

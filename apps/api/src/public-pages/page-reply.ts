@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { Page } from './page-layout.js';
 import { STYLE_SOURCE } from './page-style.js';
 
-/** A link's token is the right to use it: it must not stay in caches, search engines or another site's log. */
+/** Tokens authorise: keep them out of caches, search engines and the logs of other sites. */
 export const PRIVATE_HEADERS = {
   'cache-control': 'no-store',
   'referrer-policy': 'no-referrer',
@@ -13,8 +13,8 @@ export const PRIVATE_HEADERS = {
 const PAGE_POLICY = `default-src 'none'; style-src ${STYLE_SOURCE}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /**
- * A mail is somebody else's HTML: no scripts, forms or origin. Its links may open a tab of their own, as
- * most mails ask for (`target="_blank"`), which is then free of the sandbox.
+ * A mail is untrusted HTML: no scripts, forms or origin. Its links may open a new tab, as most mails ask for
+ * (`target="_blank"`), outside the sandbox.
  */
 const MAIL_POLICY =
   "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; img-src * data:; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
@@ -34,7 +34,7 @@ export function sendText(reply: FastifyReply, text: string): void {
   void reply.status(200).headers(PRIVATE_HEADERS).type('text/plain; charset=utf-8').send(text);
 }
 
-/** Leads on to another site. */
+/** Redirects to another site. */
 export function sendRedirect(reply: FastifyReply, url: string): void {
   void reply
     .status(302)
@@ -47,7 +47,7 @@ export function sendImage(reply: FastifyReply, image: Buffer, type: string): voi
   void reply.status(200).headers(PRIVATE_HEADERS).type(type).send(image);
 }
 
-/** Answers with a PDF that a browser shows, and saves under `name`. */
+/** Answers with a PDF that a browser shows and saves as `name`. */
 export function sendPdf(reply: FastifyReply, pdf: Buffer, name: string): void {
   void reply
     .status(200)

@@ -9,8 +9,8 @@ import { reportStyle } from './report-style.js';
 
 const parts = [pageColours, frameStyle, formStyle, documentStyle, printStyle, reportStyle];
 
-/** The one style sheet of all pages. Nothing stands between it and its tags, so that its hash holds. */
+/** The style sheet of all pages. No whitespace between it and its tags, so that its hash matches. */
 export const styleElement = new Html(['<style>', '</style>'], [parts]);
 
-/** What the pages' Content-Security-Policy lets in as style. */
+/** The style source of the pages' Content-Security-Policy. */
 export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(parts.join('')).digest('base64')}'`;

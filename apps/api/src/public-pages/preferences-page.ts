@@ -5,9 +5,9 @@ import { form, page, type Page, type PageSender, signs } from './page-layout.js'
 export interface PreferencesPageContent {
   readonly sender: PageSender;
   readonly email: string;
-  /** No mail at all goes to this address. */
+  /** Whether the address gets no mail at all. */
   readonly suppressed: boolean;
-  /** Until when all mail is held; null when it is not. */
+  /** When the pause of all mail ends; null when mail is not paused. */
   readonly pausedUntil: Date | null;
   readonly topics: readonly ShownTopic[];
 }
@@ -18,11 +18,11 @@ export interface ShownTopic {
   readonly description: string | null;
   /** null where consent was never given. */
   readonly status: 'SUBSCRIBED' | 'PENDING_CONFIRMATION' | 'UNSUBSCRIBED' | 'EXPIRED' | null;
-  /** Whether it can be subscribed to; any other can only be left. */
+  /** Whether people can subscribe to it, not only unsubscribe. */
   readonly isActive: boolean;
 }
 
-/** The form fields of the page. `scope=everything` asks, `confirm=everything` does it. */
+/** The form fields of the page. `scope=everything` asks for confirmation, `confirm=everything` unsubscribes. */
 export const PREFERENCES_FIELDS = {
   leave: 'leave',
   join: 'join',
@@ -43,8 +43,8 @@ const STATUS_WORDS = {
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
 
 /**
- * What the subscriber gets, to be chosen topic by topic; a pause, and a way out of everything. `saved`:
- * something was just changed. `pauseDays`: the pauses to choose from.
+ * The preference centre: choose topics, pause all mail, or unsubscribe from everything. `saved`: something was just
+ * changed. `pauseDays`: the pauses on offer.
  */
 export function preferencesPage(
   content: PreferencesPageContent,
@@ -61,7 +61,7 @@ export function preferencesPage(
   });
 }
 
-/** Asks once more before everything is left. */
+/** Asks for confirmation before unsubscribing from everything. */
 export function leaveEverythingPage({
   sender,
   email,
@@ -89,7 +89,7 @@ function introduction({ sender, email, suppressed, pausedUntil, topics }: Prefer
   return html`What ${from} sends to ${addressOf(email)}:`;
 }
 
-/** A pause that is on is told first. */
+/** A current pause comes first. */
 function choices(content: PreferencesPageContent, pauseDays: readonly number[]): HtmlValue {
   const topics = topicChoices(content.topics);
   return content.pausedUntil === null
@@ -120,7 +120,7 @@ function topicRow(topic: ShownTopic): Html {
   </li>`;
 }
 
-/** What waits for a confirmation can be confirmed here as well: this link came with a mail, too. */
+/** Pending consents can be confirmed here as well: this link came by mail too, so it proves the address. */
 function topicButtons({ topicKey, topicName, status, isActive }: ShownTopic): Html | null {
   const { join, leave } = PREFERENCES_FIELDS;
   const unsubscribe = html`<button class="second" name="${leave}" value="${topicKey}">

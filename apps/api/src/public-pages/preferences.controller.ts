@@ -11,7 +11,7 @@ import { EVERYTHING, leaveEverythingPage, PREFERENCES_FIELDS, preferencesPage } 
 import { PublicPage } from './public-page.decorator.js';
 import { visitorOf } from './visitor.js';
 
-/** Where a subscriber chooses topic by topic, pauses all mail, or leaves everything. */
+/** The preference centre: a subscriber chooses topics, pauses all mail, or unsubscribes from everything. */
 @PublicPage('p')
 export class PreferencesController {
   constructor(
@@ -43,7 +43,7 @@ export class PreferencesController {
     sendPage(reply, outcome === 'gone' ? { ...page, status: 404 } : page);
   }
 
-  /** `unchanged` when the form asks for nothing, or for what a suppression rules out. */
+  /** `unchanged` when the form requests nothing, or something that a suppression prevents. */
   async #change(
     { scope, id }: PageLink,
     { suppressed }: Preferences,
@@ -62,14 +62,14 @@ export class PreferencesController {
     return 'saved';
   }
 
-  /** That of nowhere when the subscriber was erased. */
+  /** The page of a broken link when the subscriber was erased. */
   async #page({ scope, id, sender }: PageLink, saved: boolean): Promise<Page> {
     const standing = await this.query.of(scope, id);
     return standing === null ? notFoundPage : preferencesPage({ sender, ...standing }, PAUSE_DAYS, saved);
   }
 }
 
-/** A topic that went since the page was shown: its reader is shown what there is now, since the link is right. */
+/** The topic was deleted after the page was shown: show the reader the current topics. */
 function goneOrThrow(error: unknown): 'gone' {
   if (error instanceof NotFoundError) return 'gone';
   throw error;

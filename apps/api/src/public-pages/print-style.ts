@@ -1,6 +1,6 @@
 import { css } from './html.js';
 
-/** On paper there is no card. To stand behind what it changes. */
+/** Removes the card when printing. Must follow the styles that it overrides. */
 export const printStyle = css`
   @media print {
     :root {

@@ -3,7 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { LimitClients } from '#platform/http';
 import { PageFailures } from './page-failures.filter.js';
 
-/** A controller of pages for people, without a key; each client may ask for PAGE_LIMIT_PER_MINUTE. */
+/** A controller of pages for people, without a key. Each client may request PAGE_LIMIT_PER_MINUTE pages. */
 export function PublicPage(path: string): ClassDecorator {
   return applyDecorators(
     Controller(path),

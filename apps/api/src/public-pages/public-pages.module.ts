@@ -13,7 +13,7 @@ import { ReportController } from './report.controller.js';
 import { TrackedLinkController } from './tracked-link.controller.js';
 import { UnsubscribeController } from './unsubscribe.controller.js';
 
-/** The pages that links in mails lead to, invoices and reports: for people, without a key, in HTML. */
+/** The HTML pages for people, without a key: those that mails link to, invoices and reports. */
 @Module({
   imports: [AccessModule, AudienceModule, BillingModule, MessagingModule],
   controllers: [

@@ -19,7 +19,7 @@ const MOST_ROWS = 200;
 
 const WORDS: Readonly<Record<Counted, string>> = { sent: 'Sent', opened: 'Opened', clicked: 'Clicked' };
 
-/** The course of a campaign: what was sent, and what people did, each with a scale of its own. */
+/** A campaign over time: mails sent, and opens and clicks, each with its own scale. */
 export function timelineFigure(timeline: Timeline, isTracked: boolean): Html {
   const panels: Panel[] = [{ id: 'chart-sent', title: 'Mails sent', series: ['sent'] }];
   if (isTracked) {
@@ -59,7 +59,7 @@ function seriesPaths(name: Counted, points: readonly Point[], most: number): Htm
     <path class="line ${name}" d="M0 ${stairs}" />`;
 }
 
-/** A step for each value: a count belongs to its whole hour, and one value alone is a line, too. */
+/** One step for each value: a count covers its whole hour, and a single value is still a line. */
 function stairsOf(heights: readonly number[]): string {
   const step = WIDTH / Math.max(1, heights.length);
   return heights
@@ -81,7 +81,7 @@ function descriptionOf(name: Counted, points: readonly Point[], interval: Timeli
   return `${WORDS[name]}: ${countText(total)} in all, most (${countText(peak[name])}) in the ${interval} from ${momentText(peak.timestamp, interval)}.`;
 }
 
-/** The same as numbers, without the rows in which nothing happened. */
+/** The chart as a table, without empty rows. */
 function tableOf({ interval, points }: Timeline, isTracked: boolean): Html {
   const series: Counted[] = isTracked ? ['sent', 'opened', 'clicked'] : ['sent'];
   const rows = points.filter((point) => series.some((name) => point[name] !== 0)).slice(0, MOST_ROWS);

@@ -9,16 +9,16 @@ import { countText, dateText, shareText, subjectText } from './report-text.js';
 interface FunnelStep {
   readonly name: string;
   readonly count: number;
-  /** What its share is of, and how many these are. */
+  /** The name and count of the whole that its share is of. */
   readonly of: readonly [name: string, count: number] | null;
 }
 
-/** The report's own headings are below those of the page. */
+/** Headings of the report are below those of the page. */
 const REPORT_LEVEL = 2;
-/** A language model may have written it: nobody vouches for where its links lead. */
+/** A language model may have written the report, so its links are not trusted. */
 const noLink = (): null => null;
 
-/** A campaign's report for whoever has its link: counts alone, nothing about a person. */
+/** A campaign's report for anybody who has its link: counts only, nothing about a person. */
 export function reportPage(overview: CampaignOverview, sender: PageSender): Page {
   const { name, subject, queuedAt, isTracked, statistics, timeline, links, providers } = overview;
   return page({
@@ -39,7 +39,7 @@ export function reportPage(overview: CampaignOverview, sender: PageSender): Page
   });
 }
 
-/** For a link that was good once. */
+/** For an expired link. */
 export const expiredReportPage: Page = page({
   status: 410,
   heading: 'This link has expired',
@@ -59,7 +59,7 @@ function quiet(text: string): Html {
   return html`<p class="quiet">${text}</p>`;
 }
 
-/** Of a campaign that goes on, what takes long to count is counted from time to time. */
+/** While a campaign goes on, slow counts are refreshed from time to time. */
 function brokenDown({ brokenDownAt }: CampaignOverview): Html[] {
   return brokenDownAt === null ? [] : [quiet(`Links and providers as of ${dateText(brokenDownAt)}.`)];
 }

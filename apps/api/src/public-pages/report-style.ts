@@ -1,6 +1,6 @@
 import { css } from './html.js';
 
-/** What only reports have: bars, charts, wide tables. */
+/** The style of reports: bars, charts, wide tables. */
 export const reportStyle = css`
   section {
     margin: 0 0 2rem;

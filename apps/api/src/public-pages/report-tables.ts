@@ -8,7 +8,7 @@ type Provider = CampaignOverview['providers'][number];
 const LONGEST_ADDRESS = 160;
 const USUAL_SCHEME = /^https:\/\//;
 
-/** Addresses are told, not linked: who reads a report shall not follow a link of the mail by mistake. */
+/** Shows addresses without linking them, so that nobody follows a link of the mail by mistake. */
 export function linksTable(links: Links, clickers: number): Html {
   return html`<table>
       <thead>
@@ -32,7 +32,7 @@ export function linksTable(links: Links, clickers: number): Html {
     <p class="quiet">Share of the ${countText(clickers)} mails in which a link was followed.</p>`;
 }
 
-/** On a phone each provider is a block of its own; the roles keep it a table for who listens to it. */
+/** On a phone each provider is a block of its own; the roles keep it a table for screen readers. */
 export function providersTable(providers: readonly Provider[], isTracked: boolean): Html {
   const columns = columnsOf(isTracked);
   return html`<table class="stacked" role="table">
@@ -80,7 +80,7 @@ function columnsOf(isTracked: boolean): Column[] {
   ];
 }
 
-/** Says where a long address may go on in the next line: after what separates its parts. */
+/** Allows line breaks in a long address after its separators. */
 function breakable(url: string): Html[] {
   return url
     .split(/(?<=[/?&=])(?!\/)/)

@@ -31,7 +31,7 @@ export function momentText(at: Date | undefined, interval: 'minute' | 'hour' | '
 const TAG = /\{\{-?([\s\S]*?)-?\}\}|\{%[\s\S]*?%\}/g;
 const DEFAULT = /\|\s*default:\s*(?:"([^"]*)"|'([^']*)')/;
 
-/** A subject as somebody would read it of whom nothing is known: `Hello {{ … | default: "you" }}` is `Hello you`. */
+/** A subject rendered for an unknown reader: `Hello {{ … | default: "you" }}` is `Hello you`. */
 export function subjectText(subject: string): string {
   return subject
     .replaceAll(TAG, (_, output: string | undefined) => {

@@ -7,7 +7,7 @@ import { sendPage } from './page-reply.js';
 import { PublicPage } from './public-page.decorator.js';
 import { expiredReportPage, reportPage } from './report-page.js';
 
-/** A campaign's report, for whoever has its link. */
+/** A campaign's report, for anybody who has its link. */
 @PublicPage('r')
 export class ReportController {
   constructor(

@@ -7,7 +7,7 @@ import { sendPage, sendRedirect } from './page-reply.js';
 import { PublicPage } from './public-page.decorator.js';
 import { trackedRequestOf } from './tracked-request.js';
 
-/** A link of a mail: leads on to the address that was signed for it, and to no other. */
+/** A tracked link of a mail: redirects to its signed target only. */
 @PublicPage('l')
 @SkipThrottle()
 export class TrackedLinkController {

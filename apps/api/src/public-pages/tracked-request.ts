@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { TrackedRequest } from '#messaging';
 
-/** Browsers say so when nobody asked to see it yet: Fetch Standard (Sec-Purpose), and what they sent before it. */
+/** The headers of prefetches: Sec-Purpose of the Fetch Standard, and its predecessors. */
 const PURPOSES = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'] as const;
 const AHEAD = /prefetch|preview/i;
 
-/** What of a request tells who opened a mail or followed its link. */
+/** The facts of a request that tell people from machines. */
 export function trackedRequestOf(method: string, headers: IncomingHttpHeaders): TrackedRequest {
   return {
     method,

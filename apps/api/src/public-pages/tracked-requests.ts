@@ -14,10 +14,10 @@ const TOKEN_LENGTH = 56;
 const FIXED_HEADERS = Object.entries(PRIVATE_HEADERS).flat();
 
 /**
- * Answers pixels and tracked links before Fastify sees them, as far as it can be done at once: they are the most
- * frequent requests by far, and have no body, no key and no rights to check. bench/tracking.ts at 5 000 clicks/s: half of
- * the CPU a click that they take through the controllers. What is forged, mangled or not at hand goes on to the controllers, which answer the same and more. Call it once, before
- * `listen`.
+ * Answers pixels and tracked links before Fastify sees them, when no look-up is needed: they are the most frequent
+ * requests by far, and have no body, key or scope to check. bench/tracking.ts at 5 000 clicks/s: half of the CPU a click
+ * that they take through the controllers. Forged, mangled and uncached links go to the controllers, which answer all of
+ * them. Call it once, before `listen`.
  */
 export function answerTrackedRequests(app: NestFastifyApplication): void {
   const links = app.get(TrackedLinks);
@@ -34,7 +34,7 @@ export function answerTrackedRequests(app: NestFastifyApplication): void {
   };
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    // When the process is about to end, Fastify's hooks end the connections with their answers.
+    // During shutdown, let Fastify's hooks close the connections with their answers.
     const reply = server.listening && !draining.isOn ? replyTo(request, links) : null;
     if (reply === null) {
       for (const listener of others) Reflect.apply(listener, server, [request, response]);
@@ -52,7 +52,7 @@ interface Reply {
   readonly route: 'link' | 'pixel';
   readonly status: 200 | 302;
   readonly headers: readonly string[];
-  /** A character is a byte: Node writes text together with the headers, and a buffer beside them. */
+  /** One character for each byte: Node writes text in one piece with the headers, but a buffer separately. */
   readonly body?: string;
 }
 
@@ -63,7 +63,7 @@ const PIXEL_REPLY: Reply = {
   body: PIXEL.toString('latin1'),
 };
 
-/** Null when it is not for here. */
+/** Null when a controller has to answer. */
 function replyTo(request: IncomingMessage, links: TrackedLinks): Reply | null {
   const { method, url = '' } = request;
   if (method !== 'GET' && method !== 'HEAD') return null;

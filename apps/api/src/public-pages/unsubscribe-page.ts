@@ -2,7 +2,7 @@ import { html, type Html } from './html.js';
 import { maskedAddress } from './masked-address.js';
 import { form, page, type Page, type PageSender, signs, topicList } from './page-layout.js';
 
-/** What a mail was about, as far as its unsubscribe pages show it. */
+/** The part of a mail that its unsubscribe pages show. */
 export interface UnsubscribePageContent {
   readonly sender: PageSender;
   /** null when the address has been erased. */
@@ -10,13 +10,13 @@ export interface UnsubscribePageContent {
   readonly topicNames: readonly string[];
 }
 
-/** The form field that says from what to unsubscribe: `topics` of the mail, or `everything`. */
+/** The form field with the choice: unsubscribe from the `topics` of the mail, or from `everything`. */
 export const UNSUBSCRIBE_FIELD = 'scope';
 
 /** Characters of topic names that three lines of a button on a phone can hold. */
 const MAX_BUTTON_WORDS = 50;
 
-/** Names what can be left and changes nothing by itself. */
+/** Shows the choices; changes nothing by itself. */
 export function unsubscribePage({ sender, address, topicNames }: UnsubscribePageContent): Page {
   const to = address === null ? null : html` to <b><bdi>${maskedAddress(address)}</bdi></b>`;
   const from = html`<b><bdi>${sender.name}</bdi></b>`;
@@ -72,7 +72,7 @@ function unsubscribeButton(weight: 'first' | 'second', reach: 'topics' | 'everyt
   return html`<button class="${weight}" name="${UNSUBSCRIBE_FIELD}" value="${reach}">${label}</button>`;
 }
 
-/** One name or two as they are; what would not fit on a button is listed above it anyway. */
+/** The names when they fit on a button, else how many: the page lists them above it. */
 function topicsInWords(names: readonly string[]): string {
   const words = names.join(' and ');
   if (names.length <= 2 && words.length <= MAX_BUTTON_WORDS) return words;

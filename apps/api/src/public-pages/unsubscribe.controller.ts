@@ -23,7 +23,7 @@ interface OpenedMail {
   readonly content: UnsubscribePageContent;
 }
 
-/** The unsubscribe link of a mail: for its reader a page, for a mailbox provider RFC 8058. It never expires. */
+/** The unsubscribe link of a mail: a page for its reader, one-click (RFC 8058) for mailbox providers. Never expires. */
 @PublicPage('u')
 export class UnsubscribeController {
   constructor(
@@ -44,8 +44,8 @@ export class UnsubscribeController {
   }
 
   /**
-   * A post without a choice of ours is a one-click (RFC 8058 §3.2), done at once without page or redirect. It is never
-   * refused: mailbox providers post for all of their users from few addresses.
+   * A post without a choice is a one-click (RFC 8058 §3.2): it unsubscribes at once, without page or redirect. It is not
+   * rate limited: mailbox providers post for all of their users from few addresses.
    */
   @Post(':token')
   @SkipThrottle()
@@ -68,7 +68,7 @@ export class UnsubscribeController {
     );
   }
 
-  /** What its reader gets no mail about any more, whichever way they left. */
+  /** What the reader is now unsubscribed from; null for neither. */
   async #leftAlready(
     { scope }: PageLink,
     { subscriberId, topics }: DescribedMail,

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 
 const MAX_USER_AGENT = 500;
 
-/** Who is at the page, as the consent record keeps it. */
+/** The visitor of a page, for the consent record. */
 export interface Visitor {
   readonly ipAddress: string;
   readonly userAgent: string | null;

@@ -17,10 +17,12 @@ const HEADINGS = ['TEMPLATE', 'TRIGGER', 'NEEDS', 'WHAT IT DOES'];
 
 export function addAutomationInstall(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('automation:install'))
-    .description('make a draft of an automation template, and the segment and custom fields that it needs')
-    .requiredOption('--template <name>', 'as automation:templates lists them')
-    .requiredOption('--topic <key>', 'the topic that its mails are for, e.g. APIT-1')
-    .option('--segment <key>', 'whom it is for, where the template’s own segment is not wanted')
+    .description(
+      'create a draft from an automation template, with the segment and custom fields that it needs',
+    )
+    .requiredOption('--template <name>', 'a template that automation:templates lists')
+    .requiredOption('--topic <key>', 'the topic of its mails, e.g. APIT-1')
+    .option('--segment <key>', 'a segment to use instead of the template’s own')
     .option('--json', 'print one line of JSON')
     .action(async ({ json, ...options }: Options) => {
       const made = await install(cli, options);
@@ -31,7 +33,7 @@ export function addAutomationInstall(program: Command, cli: CliContext): void {
 export function addAutomationTemplates(program: Command, cli: CliContext): void {
   program
     .command('automation:templates')
-    .description('list the automations that automation:install makes')
+    .description('list the templates that automation:install can use')
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: Pick<Options, 'json'>) => {
       const templates = await listed();

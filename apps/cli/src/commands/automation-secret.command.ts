@@ -11,7 +11,7 @@ interface Options {
 export function addAutomationSecret(program: Command, cli: CliContext): void {
   program
     .command('automation:secret')
-    .description('print the secret that the webhooks of a project’s automations are signed with')
+    .description('print the secret that signs the webhooks of a project’s automations')
     .requiredOption('--project <project>', 'e.g. ACME/APIT')
     .addOption(new Option('--env <env>', 'the environment').choices(['live', 'test']).makeOptionMandatory())
     .option('--json', 'print one line of JSON')

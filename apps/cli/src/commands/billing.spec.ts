@@ -96,9 +96,9 @@ describe('The operator’s billing commands', () => {
     [['--plan', 'gold'], 2, '--plan must be one of free, standard, pro'],
     [['--plan', 'standard', '--credits', '7'], 2, '--credits must be one of 500, 1000, 2500'],
     [['--plan', 'standard', '--currency', 'PLN'], 2, '--currency must be one of EUR, GBP, USD'],
-    [['--plan', 'standard', '--trial-days', '0'], 2, '--trial-days must be a whole number from 1 to 365'],
-    [['--plan', 'standard', '--cancel'], 2, '--cancel goes without another plan'],
-    [[], 2, 'Say what to set, e.g. --plan standard'],
+    [['--plan', 'standard', '--trial-days', '0'], 2, '--trial-days must be an integer from 1 to 365'],
+    [['--plan', 'standard', '--cancel'], 2, '--cancel cannot be combined with a change of plan'],
+    [[], 2, 'Name at least one option to set, e.g. --plan standard'],
   ])('refuse subscription:set %j', async (args, exitCode, message) => {
     const outcome = await run('subscription:set', '--tenant', 'ACME', ...args);
     expect(outcome.exitCode).toBe(exitCode);

@@ -11,7 +11,7 @@ interface Options extends EnvironmentOptions {
 
 export function addCampaignArchive(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('campaign:archive'))
-    .description('put a campaign away that was sent, cancelled or failed; it can only be looked at then')
+    .description('archive a sent, cancelled or failed campaign; it becomes read-only')
     .requiredOption('--campaign <key>', 'the campaign’s key, e.g. APIT-001')
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {

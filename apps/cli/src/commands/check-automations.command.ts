@@ -13,13 +13,13 @@ const HEADINGS = ['AUTOMATION', 'COUNTER', 'COUNTED', 'ACTUAL'];
 export function addCheckAutomations(program: Command, cli: CliContext): void {
   program
     .command('check:automations')
-    .description('hold all automations’ counters against the people who went through; 1 when they differ')
+    .description('compare all automations’ counters with their runs; exits with 1 when they differ')
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: Options) => {
       const found = await discrepancies(cli);
       if (found.length > 0)
         throw new OperatorError('discrepancies', `Counters differ.\n${table(HEADINGS, found.map(row))}`);
-      printResult(cli, json, { discrepancies: found }, () => 'All counters are what the rows say.');
+      printResult(cli, json, { discrepancies: found }, () => 'All counters are correct.');
     });
 }
 

@@ -10,15 +10,15 @@ interface Options {
 }
 
 interface Result extends CounterCheck {
-  /** How many counters were set right; 0 without `--repair`. */
+  /** How many counters were corrected; 0 without `--repair`. */
   readonly repaired: number;
 }
 
 export function addCheckCounters(program: Command, cli: CliContext): void {
   program
     .command('check:counters')
-    .description('count subscribers, consents and suppressions and compare with their counters')
-    .option('--repair', 'set the counters right')
+    .description('compare the counters of subscribers, consents and suppressions with their rows')
+    .option('--repair', 'correct wrong counters')
     .option('--json', 'print one line of JSON')
     .action(async ({ repair, json }: Options) => {
       const result = await check(cli, repair === true);
@@ -30,10 +30,10 @@ export function addCheckCounters(program: Command, cli: CliContext): void {
           wrong === 1 ? '1 counter is wrong.' : `${wrong} counters are wrong.`,
         );
       if (result.statusDifferences.length > 0) {
-        throw new OperatorError('statuses-differ', 'Some subscribers do not have the status that follows.');
+        throw new OperatorError('statuses-differ', 'Some subscribers have a wrong status.');
       }
       if (result.strayConsents.length > 0) {
-        throw new OperatorError('consents-stray', 'Some consents are of nobody, or to no topic.');
+        throw new OperatorError('consents-stray', 'Some consents belong to no subscriber or no topic.');
       }
     });
 }
@@ -56,7 +56,7 @@ async function check(cli: CliContext, repair: boolean): Promise<Result> {
 }
 
 function asText({ counters, differences, statusDifferences, strayConsents, repaired }: Result): string {
-  const parts = [`${counters} counters were compared with what they count.`];
+  const parts = [`${counters} counters were compared with their rows.`];
   if (differences.length > 0) {
     const rows = differences.map(({ environmentId, kind, key, state, counter, counted }) =>
       [environmentId, kind, key, state, counter, counted].map(String),

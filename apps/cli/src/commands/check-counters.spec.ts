@@ -52,7 +52,7 @@ describe('check:counters', () => {
     expect(repaired).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Repaired 1.') });
     expect(await run()).toMatchObject({
       exitCode: 0,
-      stdout: '3 counters were compared with what they count.\n',
+      stdout: '3 counters were compared with their rows.\n',
     });
   });
 

@@ -9,7 +9,7 @@ const HEADINGS = ['TENANT', 'WHAT', 'ROW', 'KEPT', 'ACTUAL'];
 export function addCheckCredits(program: Command, cli: CliContext): void {
   program
     .command('check:credits')
-    .description('add up the ledgers of AI credits and compare with the balances; 1 when they differ')
+    .description('compare the balances of AI credits with their ledgers; exits with 1 when they differ')
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { json?: true }) => {
       const [{ withServices }, { CreditCheckQuery }] = await Promise.all([
@@ -19,7 +19,7 @@ export function addCheckCredits(program: Command, cli: CliContext): void {
       const found = await withServices(cli.env, ({ get }) => get(CreditCheckQuery).discrepancies());
       if (found.length > 0)
         throw new OperatorError('discrepancies', `Credits differ.\n${table(HEADINGS, found.map(row))}`);
-      printResult(cli, json, { discrepancies: found }, () => 'All balances are what the ledgers add up to.');
+      printResult(cli, json, { discrepancies: found }, () => 'All balances match their ledgers.');
     });
 }
 

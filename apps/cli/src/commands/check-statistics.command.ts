@@ -13,13 +13,15 @@ const HEADINGS = ['CAMPAIGN', 'COUNTER', 'MINUTE', 'COUNTED', 'ACTUAL'];
 export function addCheckStatistics(program: Command, cli: CliContext): void {
   program
     .command('check:statistics')
-    .description('hold all campaigns’ counters against their deliveries and events; 1 when they differ')
+    .description(
+      'compare all campaigns’ counters with their deliveries and events; exits with 1 when they differ',
+    )
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: Options) => {
       const found = await discrepancies(cli);
       if (found.length > 0)
         throw new OperatorError('discrepancies', `Counters differ.\n${table(HEADINGS, found.map(row))}`);
-      printResult(cli, json, { discrepancies: found }, () => 'All counters are what the rows say.');
+      printResult(cli, json, { discrepancies: found }, () => 'All counters are correct.');
     });
 }
 

@@ -16,10 +16,10 @@ const OPTIONS = { credits: '--credits', description: '--description' };
 export function addCreditsGrant(program: Command, cli: CliContext): void {
   program
     .command('credits:grant')
-    .description('give a tenant AI credits that stay until they are used')
+    .description('grant a tenant AI credits that do not expire')
     .requiredOption('--tenant <key>', 'the tenant')
     .requiredOption('--credits <number>', 'how many')
-    .option('--description <text>', 'what the tenant reads in its list', 'Granted by the operator')
+    .option('--description <text>', 'the description in the tenant’s ledger', 'Granted by the operator')
     .option('--json', 'print one line of JSON')
     .action((options: Options) => book(cli, 'GRANT', options));
 }
@@ -27,10 +27,12 @@ export function addCreditsGrant(program: Command, cli: CliContext): void {
 export function addCreditsAdjust(program: Command, cli: CliContext): void {
   program
     .command('credits:adjust')
-    .description('correct a tenant’s AI credits; a negative number takes some, never more than there are')
+    .description(
+      'adjust a tenant’s AI credits; a negative number takes credits, at most as many as there are',
+    )
     .requiredOption('--tenant <key>', 'the tenant')
     .requiredOption('--credits <number>', 'how many, e.g. -20')
-    .requiredOption('--description <text>', 'why; the tenant reads it in its list')
+    .requiredOption('--description <text>', 'the reason, shown in the tenant’s ledger')
     .option('--json', 'print one line of JSON')
     .action((options: Options) => book(cli, 'ADJUSTMENT', options));
 }
@@ -55,6 +57,6 @@ function textOf(tenantKey: string, transaction: CreditTransaction | null): strin
 }
 
 function wholeNumber(text: string): number {
-  if (!/^-?\d{1,12}$/.test(text)) throw new UsageError('--credits must be a whole number');
+  if (!/^-?\d{1,12}$/.test(text)) throw new UsageError('--credits must be an integer');
   return Number(text);
 }

@@ -36,7 +36,7 @@ describe('The operator', () => {
     });
     expect(await run('credits:grant', '--tenant', 'ACME', '--credits', 'many')).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining('--credits must be a whole number'),
+      stderr: expect.stringContaining('--credits must be an integer'),
     });
     expect(await run('credits:grant', '--tenant', 'ACNE', '--credits', '1')).toMatchObject({
       exitCode: 1,

@@ -11,7 +11,7 @@ interface Options {
 export function addDemoSeed(program: Command, cli: CliContext): void {
   program
     .command('demo:seed')
-    .description('make the demo project with its topics and keys; what is there already stays')
+    .description('create what is missing of the demo project, its topics and keys')
     .option('--renew-keys', 'revoke the demo keys and show new ones')
     .option('--json', 'print one line of JSON')
     .action(async ({ renewKeys, json }: Options) => {
@@ -35,7 +35,7 @@ async function seed(cli: CliContext, renewKeys: boolean): Promise<DemoSeed> {
 }
 
 function demoText({ created, projectKey, testKey, liveKey, topics, liveTopics }: DemoSeed): string {
-  const hidden = 'shown when it was made; `mailwright demo:seed --renew-keys` makes a new one';
+  const hidden = 'shown only when it was created; `mailwright demo:seed --renew-keys` creates a new one';
   const listed = facts({
     'test key': testKey ?? hidden,
     'live key': liveKey ?? hidden,

@@ -9,7 +9,7 @@ interface Options extends EnvironmentOptions {
 
 export function addDomainResume(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('domain:resume'))
-    .description('let a suspended sending domain go on, as far as its DNS records are right')
+    .description('resume a suspended sending domain; its status then follows from its DNS records')
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const { status } = await withDomain(cli, options, async ({ control, domains, scope }) => {

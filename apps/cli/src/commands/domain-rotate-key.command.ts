@@ -10,7 +10,7 @@ interface Options extends EnvironmentOptions {
 
 export function addDomainRotateKey(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('domain:rotate-key'))
-    .description('make new DKIM keys; the old ones sign until the new records are found in DNS')
+    .description('create new DKIM keys; the old ones sign until the new records are found in DNS')
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const published = await withDomain(cli, options, async ({ control, domains, scope }) => {
@@ -29,5 +29,5 @@ export function addDomainRotateKey(program: Command, cli: CliContext): void {
 
 function asText(records: readonly DnsRecordView[]): string {
   const lines = records.map(({ host, expectedValue }) => `${host}  TXT\n  ${expectedValue}`);
-  return `Add to DNS; the keys change by themselves when this is found:\n\n${lines.join('\n\n')}`;
+  return `Add these records to DNS; the new keys are used as soon as they are found:\n\n${lines.join('\n\n')}`;
 }

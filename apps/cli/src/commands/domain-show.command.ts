@@ -13,7 +13,7 @@ const HEADINGS = ['RECORD', 'TYPE', 'HOST', 'STATUS', 'REASON OR NOTE'];
 
 export function addDomainShow(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('domain:show'))
-    .description('show a sending domain, and what was last seen of its DNS records')
+    .description('show a sending domain and the last check of its DNS records')
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const domain = await withDomain(cli, options, ({ domains, scope }) => domains.ofScope(scope));

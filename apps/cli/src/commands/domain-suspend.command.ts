@@ -11,18 +11,13 @@ interface Options extends EnvironmentOptions {
 
 export function addDomainSuspend(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('domain:suspend'))
-    .description('stop the mail of a sending domain; its owner can neither change nor remove it meanwhile')
-    .requiredOption('--reason <text>', 'why; the customer reads it')
+    .description('stop the mail of a sending domain; its owner cannot change or remove it meanwhile')
+    .requiredOption('--reason <text>', 'the reason, shown to the customer')
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const reason = options.reason.trim();
       if (reason === '') throw new UsageError('--reason must not be empty');
       await withDomain(cli, options, ({ control, scope }) => control.suspend(scope, reason));
-      printResult(
-        cli,
-        options.json,
-        { status: 'SUSPENDED' },
-        () => 'Suspended. No more of its mail is sent.',
-      );
+      printResult(cli, options.json, { status: 'SUSPENDED' }, () => 'Suspended. Its mail is no longer sent.');
     });
 }

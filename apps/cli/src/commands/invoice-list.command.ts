@@ -20,7 +20,7 @@ export function addInvoiceList(program: Command, cli: CliContext): void {
     .command('invoice:list')
     .description('list a tenant’s invoices, newest first')
     .requiredOption('--tenant <key>', 'whose invoices')
-    .option('--status <status>', 'only those that are draft, open, paid, uncollectible or void')
+    .option('--status <status>', 'only invoices that are draft, open, paid, uncollectible or void')
     .option('--json', 'print one line of JSON, with the addresses of the invoices’ pages')
     .action(async (options: Options) => {
       const status = statusOf(options.status);

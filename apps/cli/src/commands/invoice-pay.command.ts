@@ -10,7 +10,7 @@ interface Options {
 export function addInvoicePay(program: Command, cli: CliContext): void {
   program
     .command('invoice:pay')
-    .description('mark an invoice as paid; its subscription goes on')
+    .description('mark an invoice as paid; its subscription continues')
     .requiredOption('--invoice <number>', 'its number, e.g. ACME-2026-000001')
     .option('--json', 'print one line of JSON')
     .action(async ({ invoice, json }: Options) => {

@@ -10,7 +10,7 @@ interface Options {
 export function addInvoiceVoid(program: Command, cli: CliContext): void {
   program
     .command('invoice:void')
-    .description('withdraw an invoice that was a mistake; it keeps its number')
+    .description('void an invoice; it keeps its number')
     .requiredOption('--invoice <number>', 'its number, e.g. ACME-2026-000001')
     .option('--json', 'print one line of JSON')
     .action(async ({ invoice, json }: Options) => {

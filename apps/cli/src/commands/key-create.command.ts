@@ -28,12 +28,12 @@ const OPTIONS = {
 export function addKeyCreate(program: Command, cli: CliContext): void {
   program
     .command('key:create')
-    .description('make an API key and show it, this once')
+    .description('create an API key and show it once')
     .requiredOption('--project <project>', 'e.g. ACME/APIT, or APIT where only one tenant has it')
     .addOption(new Option('--env <env>', 'the environment').choices(['live', 'test']).makeOptionMandatory())
-    .requiredOption('--name <name>', 'who uses it')
-    .requiredOption('--scopes <scopes>', 'what it may do: scopes with commas between them, or all')
-    .option('--expires-in-days <days>', 'when it ends; default: never', wholeNumber)
+    .requiredOption('--name <name>', 'the user or program of the key')
+    .requiredOption('--scopes <scopes>', 'what it may do: scopes separated by commas, or all')
+    .option('--expires-in-days <days>', 'the days until it expires; default: never', wholeNumber)
     .option('--rate-limit <requests>', 'requests a minute; default: the installation’s', wholeNumber)
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
@@ -70,7 +70,7 @@ function keyText(result: {
   return `${facts(shown)}\n\nKeep the key now: it is stored nowhere and cannot be shown again.`;
 }
 
-/** `all`, or names of scopes with commas between them. */
+/** `all`, or names of scopes separated by commas. */
 function scopesOf(text: string): readonly ApiScope[] {
   if (text.trim() === 'all') return API_SCOPES;
   const names = text.split(',').map((name) => name.trim());
@@ -88,7 +88,7 @@ function knownScope(name: string): ApiScope {
 }
 
 function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a positive integer.');
   return Number(text);
 }
 

@@ -16,7 +16,7 @@ export function addKeyList(program: Command, cli: CliContext): void {
   program
     .command('key:list')
     .description('list API keys, newest first')
-    .option('--project <project>', 'only those of one project, e.g. ACME/APIT')
+    .option('--project <project>', 'only keys of this project, e.g. ACME/APIT')
     .option('--json', 'print one line of JSON')
     .action(async ({ project, json }: Options) => {
       const { withServices } = await import('../operator-services.js');

@@ -6,7 +6,7 @@ import { OperatorError } from '../failures.js';
 export function addKeyRevoke(program: Command, cli: CliContext): void {
   program
     .command('key:revoke')
-    .description('withdraw an API key for good; it is refused within five seconds')
+    .description('revoke an API key for good; it is refused within five seconds')
     .argument('<id>', 'the id that key:list shows')
     .option('--json', 'print one line of JSON')
     .action(async (id: string, { json }: { json?: true }) => {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { SealedSecrets } from '#platform';
 import { type CliContext, printResult } from '../cli-context.js';
 
-/** Secrets that are sealed anew in one transaction: a command that is stopped goes on where it was. */
+/** Secrets encrypted again in one transaction: an interrupted command continues where it stopped. */
 const BATCH = 100;
 
 export function addMasterKeyRotate(program: Command, cli: CliContext): void {

@@ -4,7 +4,7 @@ import { type CliContext, printResult } from '../cli-context.js';
 export function addMigrate(program: Command, cli: CliContext): void {
   program
     .command('migrate')
-    .description('bring the database to the schema of this version')
+    .description('migrate the database to the schema of this version')
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { json?: true }) => {
       const [{ migrate }, { configuration }] = await Promise.all([

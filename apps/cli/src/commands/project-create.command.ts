@@ -27,14 +27,14 @@ const OPTIONS = {
 export function addProjectCreate(program: Command, cli: CliContext): void {
   program
     .command('project:create')
-    .description('make a project with its live and its test environment')
+    .description('create a project with its live and test environments')
     .requiredOption('--tenant <key>', 'the tenant that it belongs to')
     .requiredOption('--key <key>', '2 to 8 capital letters and digits, e.g. APIT')
     .requiredOption('--name <name>', 'the name of the product or brand')
     .option('--description <text>', 'what it is')
-    .requiredOption('--sender-name <name>', 'the name in From, where a campaign has none')
-    .requiredOption('--postal-address <address>', 'stands in the footer of every mail')
-    .option('--from <email>', 'the address in From, where a campaign has none')
+    .requiredOption('--sender-name <name>', 'the name in From for campaigns without one')
+    .requiredOption('--postal-address <address>', 'the postal address in the footer of every mail')
+    .option('--from <email>', 'the address in From for campaigns without one')
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const { withServices } = await import('../operator-services.js');

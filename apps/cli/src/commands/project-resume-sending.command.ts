@@ -11,7 +11,7 @@ interface Options {
 export function addProjectResumeSending(program: Command, cli: CliContext): void {
   program
     .command('project:resume-sending')
-    .description('let a project send again that was stopped for its bounces or complaints')
+    .description('resume the sending of a project that was stopped for bounces or complaints')
     .requiredOption('--project <project>', 'e.g. ACME/APIT, or APIT where only one tenant has it')
     .option('--json', 'print one line of JSON')
     .action(async ({ project, json }: Options) => {

@@ -26,20 +26,23 @@ const OPTIONS = {
 export function addProjectSet(program: Command, cli: CliContext): void {
   program
     .command('project:set')
-    .description('change what is said about a project; what is not named stays')
+    .description('change a project; options left out stay')
     .requiredOption('--project <project>', 'e.g. ACME/APIT')
     .option('--name <name>', 'the name of the product or brand')
     .option('--description <text>', 'what it is; empty for none')
-    .option('--sender-name <name>', 'the name in From, where a campaign has none')
-    .option('--postal-address <address>', 'stands in the footer of every mail')
-    .option('--from <email>', 'the address in From, where a campaign has none; empty for none')
+    .option('--sender-name <name>', 'the name in From for campaigns without one')
+    .option('--postal-address <address>', 'the postal address in the footer of every mail')
+    .option('--from <email>', 'the address in From for campaigns without one; empty for none')
     .addOption(
-      new Option('--ai-segment-suggestions <switch>', 'what GET /project tells').choices(['on', 'off']),
+      new Option('--ai-segment-suggestions <switch>', 'the value that GET /project returns').choices([
+        'on',
+        'off',
+      ]),
     )
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const changes = changesOf(options);
-      if (Object.keys(changes).length === 0) throw new UsageError('Name at least one thing to change.');
+      if (Object.keys(changes).length === 0) throw new UsageError('Name at least one option to change.');
       const { withServices } = await import('../operator-services.js');
       const project = await withServices(cli.env, async ({ projects, projectList }) => {
         const found = findProject(await projectList.list(), options.project);

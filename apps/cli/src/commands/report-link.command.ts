@@ -16,9 +16,9 @@ const LONGEST_DAYS = 366;
 
 export function addReportLink(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('report:link'))
-    .description('print a link to a page with a campaign’s report; whoever has it can see the page')
+    .description('print a link to a campaign’s report; anybody who has it can see the report')
     .requiredOption('--campaign <key>', 'the campaign’s key, e.g. APIT-001')
-    .option('--days <days>', `how long it is good for, at most ${LONGEST_DAYS}`, daysOf, GOOD_FOR_DAYS)
+    .option('--days <days>', `the days that it is valid, at most ${LONGEST_DAYS}`, daysOf, GOOD_FOR_DAYS)
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const link = await linkTo(cli, options);
@@ -46,5 +46,5 @@ async function linkTo(cli: CliContext, options: Options): Promise<ReportLink> {
 function daysOf(text: string): number {
   const days = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (days >= 1 && days <= LONGEST_DAYS) return days;
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${LONGEST_DAYS}.`);
+  throw new InvalidArgumentError(`It must be an integer from 1 to ${LONGEST_DAYS}.`);
 }

@@ -12,12 +12,12 @@ interface Options extends SubscriberOptions {
 
 export function addSubscriberErase(program: Command, cli: CliContext): void {
   withSubscriberOptions(program.command('subscriber:erase'))
-    .description('erase a person for good; a suppressed address stays suppressed by a keyed hash of it')
-    .option('--yes', 'says that this is meant: there is no way back')
+    .description('erase a person for good; of a suppressed address a keyed hash stays')
+    .option('--yes', 'confirm: erasing cannot be undone')
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
       const address = addressOf(options);
-      if (options.yes !== true) throw new UsageError('Erasing cannot be undone. Say --yes if it is meant.');
+      if (options.yes !== true) throw new UsageError('Erasing cannot be undone. Confirm with --yes.');
       const [{ withServices }, { AudienceModule, consentProof, ErasureService }] = await Promise.all([
         import('../operator-services.js'),
         import('#audience'),

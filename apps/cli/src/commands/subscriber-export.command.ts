@@ -10,7 +10,7 @@ type PersonalData = AudiencePersonalData & MailPersonalData & { readonly webhook
 
 export function addSubscriberExport(program: Command, cli: CliContext): void {
   withSubscriberOptions(program.command('subscriber:export'))
-    .description('print everything that is held about a person, as JSON')
+    .description('print all stored data about a person as JSON')
     .option('--json', 'print it on one line')
     .action(async (options: SubscriberOptions & { readonly json?: true }) => {
       const data = await collect(cli, options);
@@ -42,7 +42,7 @@ async function collect(cli: CliContext, options: SubscriberOptions): Promise<Per
         subscriberId === null ? [] : await get(WebhookPersonalData).of(scope, subscriberId);
       const data = { ...audience, ...mail, webhookEvents };
       if (isNothing(data))
-        throw new OperatorError('unknown-subscriber', 'Nothing is held about this address.');
+        throw new OperatorError('unknown-subscriber', 'No data is stored about this address.');
       return data;
     },
     [AudienceModule, MailPersonalDataModule, WebhooksModule],

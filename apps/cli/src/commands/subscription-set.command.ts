@@ -38,23 +38,23 @@ const OUTCOMES: Readonly<Record<ChangeOutcome | 'cancelled' | 'kept', string>> =
   'at-period-end': 'The change comes when the period ends.',
   unchanged: 'The subscription goes on as it is.',
   cancelled: 'The subscription is cancelled.',
-  kept: 'The details are noted.',
+  kept: 'The details are saved.',
 };
 
 export function addSubscriptionSet(program: Command, cli: CliContext): void {
   program
     .command('subscription:set')
-    .description('change what a tenant has subscribed to: more at once, less when the period ends')
-    .requiredOption('--tenant <key>', 'whose subscription it is')
+    .description('change a tenant’s subscription: upgrades apply at once, downgrades when the period ends')
+    .requiredOption('--tenant <key>', 'the tenant’s key')
     .option('--plan <tier>', 'free, standard or pro')
     .option('--interval <interval>', 'monthly or yearly')
     .option('--currency <code>', 'ISO 4217, e.g. EUR')
-    .option('--credits <number>', 'AI credits a month, one of those that the plan is sold with')
+    .option('--credits <number>', 'AI credits a month, one of the plan’s variants')
     .option('--trial-days <days>', 'days before the first invoice')
-    .option('--cancel [when]', 'end it when the period ends, or `now`')
-    .option('--reason <text>', 'why it is cancelled')
-    .option('--provider <provider>', 'manual or stripe; what is paid through Stripe stays there')
-    .option('--buyer-name <name>', 'to whom invoices are made out, when not to the tenant')
+    .option('--cancel [when]', 'cancel when the period ends, or `now`')
+    .option('--reason <text>', 'the reason for cancelling')
+    .option('--provider <provider>', 'manual or stripe; a subscription paid through Stripe stays there')
+    .option('--buyer-name <name>', 'the buyer on invoices, when not the tenant')
     .option('--buyer-address <address>', 'the buyer’s postal address; | begins a new line')
     .option('--buyer-tax-id <id>', 'the buyer’s tax number')
     .option('--json', 'print one line of JSON')
@@ -102,7 +102,7 @@ async function apply(
 
 function wantedOf(options: Options): WantedSubscription {
   if (options.cancel !== undefined && options.cancel !== true && options.cancel !== 'now') {
-    throw new UsageError('--cancel takes nothing, or `now`');
+    throw new UsageError('--cancel must have no value, or `now`');
   }
   const wanted = {
     tier: oneOf(TIERS, '--plan', options.plan),
@@ -112,9 +112,10 @@ function wantedOf(options: Options): WantedSubscription {
     trialDays: wholeNumber('--trial-days', options.trialDays),
   };
   const isChange = Object.values(wanted).some((value) => value !== undefined);
-  if (isChange && options.cancel !== undefined) throw new UsageError('--cancel goes without another plan');
+  if (isChange && options.cancel !== undefined)
+    throw new UsageError('--cancel cannot be combined with a change of plan');
   if (!isChange && options.cancel === undefined && Object.keys(buyerOf(options)).length === 0) {
-    throw new UsageError('Say what to set, e.g. --plan standard');
+    throw new UsageError('Name at least one option to set, e.g. --plan standard');
   }
   return wanted;
 }
@@ -141,6 +142,6 @@ function oneOf<Value extends string>(
 
 function wholeNumber(option: string, given: string | undefined): number | undefined {
   if (given === undefined) return undefined;
-  if (!/^\d{1,9}$/.test(given)) throw new UsageError(`${option} must be a whole number`);
+  if (!/^\d{1,9}$/.test(given)) throw new UsageError(`${option} must be an integer`);
   return Number(given);
 }

@@ -14,8 +14,8 @@ interface Options {
 export function addSubscriptionShow(program: Command, cli: CliContext): void {
   program
     .command('subscription:show')
-    .description('show what a tenant has subscribed to')
-    .requiredOption('--tenant <key>', 'whose subscription it is')
+    .description('show a tenant’s subscription')
+    .requiredOption('--tenant <key>', 'the tenant’s key')
     .option('--json', 'print one line of JSON')
     .action(async ({ tenant, json }: Options) => {
       const { withServices } = await import('../operator-services.js');

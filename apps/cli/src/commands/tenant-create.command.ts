@@ -11,7 +11,7 @@ interface Options {
 export function addTenantCreate(program: Command, cli: CliContext): void {
   program
     .command('tenant:create')
-    .description('make a tenant, on the free plan')
+    .description('create a tenant on the free plan')
     .requiredOption('--key <key>', 'capital letters and digits, e.g. ACME')
     .requiredOption('--name <name>', 'the name of the organisation')
     .option('--json', 'print one line of JSON')

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ANNOUNCEMENT_TYPES, type AnnouncementType } from '#kernel';
+import { PUBLISHED_EVENT_TYPES, type PublishedEventType } from '#kernel';
 import { type CliContext, printResult } from '../cli-context.js';
 import { namingOptions, UsageError } from '../failures.js';
 import { nearest } from '../nearest.js';
@@ -16,7 +16,7 @@ interface Options extends EnvironmentOptions {
 
 export function addWebhookCreate(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('webhook:create'))
-    .description('tell a URL what happens in a project, and show the signing secret, this once')
+    .description('create a webhook endpoint for a project and show its signing secret once')
     .requiredOption('--url <url>', 'where to post')
     .option('--events <events>', 'which events, with commas between them, or all', 'all')
     .option('--description <text>', 'what it is for')
@@ -35,19 +35,19 @@ export function addWebhookCreate(program: Command, cli: CliContext): void {
     });
 }
 
-/** `all`, which is none in particular, or names of events with commas between them. */
-export function eventTypesOf(text: string): readonly AnnouncementType[] {
+/** `all` (an empty list), or names of events separated by commas. */
+export function eventTypesOf(text: string): readonly PublishedEventType[] {
   if (text.trim() === 'all') return [];
   const names = text.split(',').map((name) => name.trim());
   return names.filter((name) => name !== '').map(knownType);
 }
 
-function knownType(name: string): AnnouncementType {
-  const type = ANNOUNCEMENT_TYPES.find((candidate) => candidate === name);
+function knownType(name: string): PublishedEventType {
+  const type = PUBLISHED_EVENT_TYPES.find((candidate) => candidate === name);
   if (type !== undefined) return type;
-  const near = nearest(name, ANNOUNCEMENT_TYPES);
+  const near = nearest(name, PUBLISHED_EVENT_TYPES);
   const hint = near === null ? '' : ` Did you mean ${near}?`;
   throw new UsageError(
-    `--events: ${name} is not an event.${hint} The events are all, or some of:\n  ${ANNOUNCEMENT_TYPES.join('\n  ')}`,
+    `--events: ${name} is not an event.${hint} The events are all, or some of:\n  ${PUBLISHED_EVENT_TYPES.join('\n  ')}`,
   );
 }

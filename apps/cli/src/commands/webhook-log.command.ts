@@ -24,7 +24,7 @@ const HEADINGS = ['DELIVERY', 'CREATED', 'EVENT', 'STATE', 'TRIES', 'LAST ANSWER
 
 export function addWebhookLog(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('webhook:log'))
-    .description('show what a webhook endpoint was told, newest first')
+    .description('list the deliveries to a webhook endpoint, newest first')
     .requiredOption('--id <id>', 'which endpoint')
     .option('--limit <rows>', 'how many', wholeNumber, 50)
     .option('--json', 'print one line of JSON')
@@ -38,11 +38,11 @@ export function addWebhookLog(program: Command, cli: CliContext): void {
 
 export function addWebhookReplay(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('webhook:replay'))
-    .description('tell again: one delivery, or those of an endpoint since a moment that failed')
-    .option('--delivery <id>', 'one line of the log')
-    .option('--id <id>', 'an endpoint; with --since')
+    .description('replay one delivery, or the failed deliveries of an endpoint since a time')
+    .option('--delivery <id>', 'the delivery to replay')
+    .option('--id <id>', 'the endpoint; with --since')
     .option('--since <time>', 'ISO 8601, e.g. 2026-03-01T00:00:00Z', moment)
-    .option('--all', 'also those that were taken')
+    .option('--all', 'also successful deliveries')
     .option('--json', 'print one line of JSON')
     .action(async ({ delivery, id, since, all, json, ...options }: ReplayOptions) => {
       const which = replayOf({ delivery, id, since, all });
@@ -60,7 +60,7 @@ function replayOf({
   if (delivery !== undefined && id === undefined) return { deliveryId: delivery };
   if (delivery === undefined && id !== undefined && since !== undefined)
     return { endpointId: id, since, state: all === true ? ('ALL' as const) : ('FAILED' as const) };
-  throw new UsageError('Name either --delivery, or --id and --since.');
+  throw new UsageError('Name --delivery, or --id and --since.');
 }
 
 function cells(row: WebhookLogRow): string[] {
@@ -77,8 +77,7 @@ function cells(row: WebhookLogRow): string[] {
 }
 
 function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text))
-    throw new InvalidArgumentError('It must be a whole number from 1 to 9999.');
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new InvalidArgumentError('It must be an integer from 1 to 9999.');
   return Number(text);
 }
 

@@ -12,9 +12,9 @@ interface Options extends EnvironmentOptions {
 
 export function addWebhookRotateSecret(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('webhook:rotate-secret'))
-    .description('give a webhook endpoint a new signing secret, and show it, this once')
+    .description('create a new signing secret for a webhook endpoint and show it once')
     .requiredOption('--id <id>', 'which endpoint')
-    .option('--overlap-hours <hours>', 'how long the one before signs beside it', hours, 24)
+    .option('--overlap-hours <hours>', 'how long the previous secret signs as well', hours, 24)
     .option('--json', 'print one line of JSON')
     .action(async ({ id, overlapHours, json, ...options }: Options) => {
       const secret = await withWebhooks(cli, options, ({ scope, endpoints }) =>

@@ -3,14 +3,14 @@ import type { WebhookEndpoints, WebhookLog } from '#webhooks';
 import type { CliContext } from '../cli-context.js';
 import { type EnvironmentOptions, scopeOf } from '../environment-options.js';
 
-/** What the webhook commands work with. */
+/** The services of the webhook commands. */
 interface WebhookServices {
   readonly scope: ProjectScope;
   readonly endpoints: WebhookEndpoints;
   readonly log: WebhookLog;
 }
 
-/** Runs `work` with the webhooks of the project environment that the options name. */
+/** Runs `work` with the webhook services for the environment in the options. */
 export async function withWebhooks<T>(
   cli: CliContext,
   options: EnvironmentOptions,

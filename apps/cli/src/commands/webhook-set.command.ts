@@ -16,12 +16,12 @@ interface Options extends EnvironmentOptions {
 
 export function addWebhookSet(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('webhook:set'))
-    .description('change a webhook endpoint, switch it off or on again')
+    .description('change, disable or enable a webhook endpoint')
     .requiredOption('--id <id>', 'which endpoint')
     .option('--url <url>', 'where to post')
     .option('--events <events>', 'which events, with commas between them, or all')
     .option('--description <text>', 'what it is for')
-    .addOption(new Option('--status <status>', 'off or on').choices(['enabled', 'disabled']))
+    .addOption(new Option('--status <status>', 'enable or disable it').choices(['enabled', 'disabled']))
     .option('--json', 'print one line of JSON')
     .action(async ({ id, url, events, description, status, json, ...options }: Options) => {
       const patch = {
@@ -41,7 +41,7 @@ export function addWebhookSet(program: Command, cli: CliContext): void {
 
 export function addWebhookDelete(program: Command, cli: CliContext): void {
   withEnvironmentOptions(program.command('webhook:delete'))
-    .description('remove a webhook endpoint, with its log and what it still was to be told')
+    .description('remove a webhook endpoint with its log and pending deliveries')
     .requiredOption('--id <id>', 'which endpoint')
     .option('--json', 'print one line of JSON')
     .action(async ({ id, json, ...options }: Options) => {

@@ -5,10 +5,10 @@ import type { OperatorServices } from '../operator-services.js';
 import { type DemoTopics, demoTopics, type TopicServices } from './demo-topics.js';
 
 export interface DemoSeed {
-  /** Whether this run made anything that was missing. */
+  /** Whether this run created anything. */
   readonly created: boolean;
   readonly projectKey: string;
-  /** Null when it was made before: a key is shown only once. */
+  /** Null when it existed before: a key is shown only once. */
   readonly testKey: string | null;
   readonly liveKey: string | null;
   /** The topics of the test environment. */
@@ -32,8 +32,8 @@ const PROJECT = {
 const KEY_NAME = 'Demo key';
 
 /**
- * Makes what is missing of the demo data: a tenant on the free plan, a project, two topics in each
- * environment and a key for each. A run that was cut off is taken up by the next; two at once take turns.
+ * Creates what is missing of the demo data: a tenant on the free plan, a project, and two topics and a key in each
+ * environment. The next run completes an interrupted one; concurrent runs take turns.
  */
 export function seedDemo(
   services: OperatorServices,
@@ -44,7 +44,7 @@ export function seedDemo(
     const { project, created } = await demoProject(services);
     const test = await demoTopics(topicServices, project.test);
     const live = await demoTopics(topicServices, project.live);
-    // Last, so that as little as possible can fail between a key's making and its only showing.
+    // Last, so that little can fail between creating a key and showing it.
     const keys = await (options.renewKeys ? renewedKeys(services, project) : missingKeys(services, project));
     const anyKey = !options.renewKeys && (keys.testKey !== null || keys.liveKey !== null);
     return {
@@ -70,7 +70,7 @@ async function demoProject({ database, tenants, subscriptions, projects, project
   });
 }
 
-/** A key for each environment that never had one: what the operator revoked stays revoked. */
+/** Creates a key for each environment that never had one: revoked keys stay revoked. */
 async function missingKeys(services: OperatorServices, { id, test, live }: DemoProject): Promise<DemoKeys> {
   const known = await demoKeysOf(services, id);
   const make = async (scope: ProjectScope) =>
@@ -78,7 +78,7 @@ async function missingKeys(services: OperatorServices, { id, test, live }: DemoP
   return { testKey: await make(test), liveKey: await make(live) };
 }
 
-/** Two new keys in the place of all earlier ones, at one stroke. */
+/** Replaces all earlier keys by two new ones in one transaction. */
 async function renewedKeys(services: OperatorServices, { id, test, live }: DemoProject): Promise<DemoKeys> {
   return services.database.system(async () => {
     for (const key of await demoKeysOf(services, id)) await services.apiKeys.revoke(key.id);
@@ -96,7 +96,7 @@ async function makeKey({ apiKeys }: OperatorServices, scope: ProjectScope): Prom
   return (await apiKeys.create(scope, { name: KEY_NAME, scopes: API_SCOPES })).key;
 }
 
-/** The lock lives as long as its connection, so that nobody has to give it back after a crash. */
+/** The lock ends with its connection, so that a crash releases it. */
 async function oneAtATime<T>(database: Database, work: () => Promise<T>): Promise<T> {
   const client = await database.pool.connect();
   try {

@@ -26,7 +26,7 @@ const SINGLE_OPT_IN = {
 };
 const PAGE_SIZE = 100;
 
-/** Finds the two topics by name and makes the missing ones: both, or neither. */
+/** Finds the two topics by name and creates the missing ones in one transaction. */
 export function demoTopics(
   services: TopicServices,
   scope: ProjectScope,
@@ -40,7 +40,7 @@ export function demoTopics(
   });
 }
 
-/** Of topics with the same name, the oldest. */
+/** The oldest of topics with the same name. */
 async function topicKeysByName(
   topicList: TopicsQuery,
   scope: ProjectScope,

@@ -62,7 +62,7 @@ export const campaignSteps: readonly Step[] = [
   },
 ];
 
-/** Header names are looked up as they were written; the case of a header means nothing (RFC 5322 §1.2.2). */
+/** Looks up a header; names are case-insensitive (RFC 5322 §1.2.2). */
 function header(headers: unknown, name: string, wanted: Wanted): [string, unknown, Wanted] {
   const all = typeof headers === 'object' && headers !== null ? Object.entries(headers) : [];
   const found = all.find(([known]) => known.toLowerCase() === name.toLowerCase());

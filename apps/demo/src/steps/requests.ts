@@ -3,7 +3,7 @@ import type { ApiCall } from '../demo-request.js';
 import { Unmet } from '../expectation.js';
 import type { Topic } from '../story.js';
 
-/** For a step that waited for the worker in vain. */
+/** The hint after a step that waited for the worker in vain. */
 export const WORKER_HINT = 'Mail is sent by the worker. Does it run?';
 
 const UNFINISHED = ['QUEUED_FOR_SENDING', 'SENDING'];

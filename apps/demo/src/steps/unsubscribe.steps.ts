@@ -3,7 +3,7 @@ import type { Step } from '../step.js';
 import { consentPath, consentsOf, inboxOf } from './requests.js';
 import { ISSUES, sendingSteps } from './sending.steps.js';
 
-/** One click, and the next campaign comes without. */
+/** A one-click unsubscribe, and a campaign that skips the person. */
 export const unsubscribeSteps: readonly Step[] = [
   {
     name: 'Ada unsubscribes with the button of her mail program',
@@ -14,7 +14,7 @@ export const unsubscribeSteps: readonly Step[] = [
     }),
     check: (answer) => {
       expectAnswer(answer, 200);
-      // RFC 8058 §3.1: no redirect, and nothing that tells the reader apart.
+      // RFC 8058 §3.1: no redirect and no cookie.
       expectValues([['set-cookie', answer.headers.get('set-cookie'), null]]);
       return 'done at once: no question, no redirect, no cookie';
     },

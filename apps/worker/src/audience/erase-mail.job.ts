@@ -10,10 +10,10 @@ interface Erasure {
   readonly erasedAt: string;
 }
 
-/** By then no transaction runs any more that began before the erasure and may still have known the person. */
+/** By then every transaction has ended that began before the erasure and may have read the person. */
 const SETTLED_AFTER_MS = 2 * 60_000;
 
-/** Takes an erased person out of deliveries, their events and the test inbox: at once, and once more a little later. */
+/** Removes an erased person from deliveries, their events and the test inbox: at once, and again a little later. */
 @Injectable()
 export class EraseMail extends TransactionalJob<Erasure> {
   override readonly name = 'erase-mail';

@@ -3,7 +3,7 @@ import { ImportQueued, ImportRuns } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { cancel, done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
 
-/** With their waits, some hours: what does not work by then needs the client. */
+/** With the backoff these take some hours; an import that fails until then needs the client. */
 const TRIES = 20;
 
 /** Applies the rows of a queued import. */

@@ -8,7 +8,7 @@ interface Deletion {
   readonly apiKeyId: string | null;
 }
 
-/** Removes the consents to a deleted topic that the request did not. */
+/** Removes the remaining consents to a deleted topic. */
 @Injectable()
 export class RemoveTopicConsents extends ResumableJob<Deletion> {
   override readonly name = 'remove-topic-consents';

@@ -9,7 +9,7 @@ interface StartedMonth {
   readonly periodStart: string;
 }
 
-/** Gives a tenant the AI credits of the month that has begun. */
+/** Grants a tenant the AI credits of the new month. */
 @Injectable()
 export class GrantMonthlyCredits extends TransactionalJob<StartedMonth> {
   override readonly name = 'grant-monthly-credits';

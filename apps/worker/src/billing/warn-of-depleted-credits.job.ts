@@ -2,9 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { CreditsDepleted } from '#billing';
 import type { ProjectScope } from '#kernel';
-import { Announcer, done, type JobResult, LOGGER, TransactionalJob } from '#platform';
+import { Publisher, done, type JobResult, LOGGER, TransactionalJob } from '#platform';
 
-/** Tells the operator, who may sell or grant some, and the project's own programs that a tenant has run out of AI credits. */
+/** Warns the operator and the project's webhooks that a tenant has run out of AI credits. */
 @Injectable()
 export class WarnOfDepletedCredits extends TransactionalJob<{ tenantId: number }> {
   override readonly name = 'warn-of-depleted-credits';
@@ -13,14 +13,14 @@ export class WarnOfDepletedCredits extends TransactionalJob<{ tenantId: number }
 
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
   ) {
     super();
   }
 
   override async handle(scope: ProjectScope, { tenantId }: { tenantId: number }): Promise<JobResult> {
     this.logger.warn({ tenantId }, 'AI credits depleted');
-    await this.announcer.announce(scope, { type: 'credits.depleted', data: { balance: 0 } });
+    await this.publisher.publish(scope, { type: 'credits.depleted', data: { balance: 0 } });
     return done;
   }
 }

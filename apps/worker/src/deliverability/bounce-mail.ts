@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { SMTPServerDataStream } from 'smtp-server';
 
-/** More than this of a mail is not looked at, and not kept while it comes in. */
+/** The bytes of a mail that are read; the rest is dropped as it arrives. */
 const KEPT_BYTES = 256 * 1024;
 
-/** The beginning of a mail that comes in; or it is larger than the server allows, or its sender has gone before its end. */
+/** The beginning of an incoming mail; or the mail is too large for the server, or its client disconnected before its end. */
 export async function readMail(stream: SMTPServerDataStream): Promise<Buffer | 'too-big' | 'incomplete'> {
   const chunks: Buffer[] = [];
   let kept = 0;

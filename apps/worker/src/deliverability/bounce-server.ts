@@ -24,8 +24,8 @@ const MAX_RECIPIENTS = 10;
 const IDLE_MS = 60_000;
 
 /**
- * Where mail that could not be delivered comes back to (the MX of return paths). It takes mail for our own addresses
- * only, relays nothing, and says 250 when what the mail tells has been written down.
+ * Receives bounces (the MX of return paths). Accepts mail for our own addresses only, relays nothing, and answers 250
+ * when the report in the mail is stored.
  */
 @Injectable()
 export class BounceServer implements WorkerPart {
@@ -41,13 +41,13 @@ export class BounceServer implements WorkerPart {
     this.#limits = new ClientLimits(() => clock.now());
   }
 
-  /** Listens on `BOUNCE_PORT`; without one, there is no bounce server. `WorkerStartError` when it cannot. */
+  /** Listens on `BOUNCE_PORT`; without one, there is no bounce server. Throws `WorkerStartError` when it cannot. */
   async start(): Promise<void> {
     const { BOUNCE_PORT: port, HOST: host } = this.config;
     if (port === undefined) return;
     const server = new SMTPServer({ ...(await this.#options()), ...this.#handlers() });
     answerHalfClosed(server);
-    // Clients that break off, and without a listener the process would end.
+    // Clients disconnect; without a listener their errors would end the process.
     server.on('error', (error) => this.logger.debug({ error: describeError(error) }, 'bounce connection'));
     const listener = server.listen(port, host);
     await once(listener, 'listening').catch((error: unknown) => {
@@ -85,7 +85,7 @@ export class BounceServer implements WorkerPart {
       closeTimeout: this.config.SHUTDOWN_TIMEOUT_MS,
       authOptional: true,
       disabledCommands: certificate === null ? ['AUTH', 'STARTTLS'] : ['AUTH'],
-      // Our texts bring their own.
+      // Our texts have their own.
       hideENHANCEDSTATUSCODES: true,
       disableReverseLookup: true,
       logger: false,
@@ -119,7 +119,7 @@ export class BounceServer implements WorkerPart {
     };
   }
 
-  /** Ours are the addresses that we made; whoever guesses is sent away. */
+  /** Accepts the addresses that we generated; disconnects clients that guess. */
   #accept(address: string, { remoteAddress }: SMTPServerSession, done: Answer): void {
     if (this.returned.knows(address)) done();
     else if (this.#limits.allows('strangers', remoteAddress)) refuse(done, 550, '5.1.1 No such address here');
@@ -134,7 +134,7 @@ export class BounceServer implements WorkerPart {
       await this.returned.take({ ...envelopeOf(session), raw: mail });
       done(null, '2.0.0 Thank you');
     } catch (error) {
-      this.logger.error({ error: describeError(error) }, 'a report could not be written down');
+      this.logger.error({ error: describeError(error) }, 'a report could not be stored');
       refuse(done, 451, '4.3.0 Try again later');
     }
   }

@@ -3,7 +3,7 @@ import { DomainChecksService, DomainVerificationRequested } from '#deliverabilit
 import type { ProjectScope } from '#kernel';
 import { done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
 
-/** Looks at the DNS of a domain, which a client may be waiting for. */
+/** Checks the DNS of a domain; a client may be waiting for it. */
 @Injectable()
 export class CheckDomain extends ResumableJob<{ checkId: string }> {
   override readonly name = 'check-domain';

@@ -1,14 +1,14 @@
 const WINDOW_MS = 60_000;
 const MOST_CLIENTS = 10_000;
 
-/** What one client may do on the bounce server. */
+/** The limits of one client on the bounce server. */
 export const CLIENT_LIMITS = { connections: 20, mailsPerMinute: 600, strangersPerMinute: 50 } as const;
 
 type Kind = 'mails' | 'strangers';
 
 /**
- * Counts what each client does. A client is an IPv4 address or an IPv6 network of /64, which one machine has for itself
- * (RFC 6177 §2). Counts begin anew each minute.
+ * Counts the connections and commands of each client. A client is an IPv4 address or an IPv6 network of /64, which one
+ * machine has for itself (RFC 6177 §2). Counts restart each minute.
  */
 export class ClientLimits {
   /** The clients of open connections, by the connections' ids. */
@@ -31,7 +31,7 @@ export class ClientLimits {
     this.#connections.delete(connectionId);
   }
 
-  /** Counts one of a kind; false when that is more than a minute allows. */
+  /** Counts one event of a kind; false when it exceeds the limit per minute. */
   allows(kind: Kind, address: string): boolean {
     const now = this.now().getTime();
     if (now >= this.#windowEndsAt || this.#counts.size >= MOST_CLIENTS) {

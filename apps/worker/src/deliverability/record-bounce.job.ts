@@ -10,10 +10,10 @@ interface ReportedBounce {
   readonly isDistrust?: true;
 }
 
-/** A report may be faster than the note that its mail was accepted, or be of the first of two tries. */
+/** A report may arrive before its mail is recorded as accepted, or be about the first of two attempts. */
 const LOOK_AGAIN_MS = 5_000;
 
-/** Has a bounce count: in the delivery, in the statistics, for the address and for its destination. */
+/** Records a bounce: in the delivery, in the statistics, for the address and for its destination. */
 @Injectable()
 export class RecordBounce extends TransactionalJob<ReportedBounce> {
   override readonly name = 'record-bounce';

@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { DeliveryFeedback } from '#messaging';
 import { done, type JobResult, TransactionalJob } from '#platform';
 
-/** Has a complaint count: in the statistics and for the address. */
+/** Records a complaint: in the statistics and for the address. */
 @Injectable()
 export class RecordComplaint extends TransactionalJob<{ deliveryId: string }> {
   override readonly name = 'record-complaint';

@@ -1,7 +1,7 @@
-/** How smtp-server is told what to answer. */
+/** An error that tells smtp-server what to answer. */
 export type Answer = (error?: Error | null, reply?: string) => void;
 
-/** Refuses with a basic code, and a text that begins with the enhanced one. */
+/** Refuses with a basic code, and a text that starts with the enhanced code. */
 export function refuse(done: Answer, code: number, text: string): void {
   done(Object.assign(new Error(text), { responseCode: code }));
 }

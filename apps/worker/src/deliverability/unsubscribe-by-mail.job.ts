@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { MailPagesService } from '#messaging';
 import { done, type JobResult, TransactionalJob } from '#platform';
 
-/** Takes the reader of a mail off its topics, who has asked for it by a mail to its unsubscribe address. */
+/** Unsubscribes a reader from the topics of a mail, after a mail to its unsubscribe address. */
 @Injectable()
 export class UnsubscribeByMail extends TransactionalJob<{ deliveryId: string }> {
   override readonly name = 'unsubscribe-by-mail';
@@ -16,7 +16,7 @@ export class UnsubscribeByMail extends TransactionalJob<{ deliveryId: string }> 
   }
 
   override async handle(scope: ProjectScope, { deliveryId }: { deliveryId: string }): Promise<JobResult> {
-    // The client's address is that of a mail server, and says nothing of the person.
+    // The client's address is a mail server's and says nothing about the person.
     const by = { how: 'ONE_CLICK', ipAddress: null, userAgent: null } as const;
     await this.mails.unsubscribe(scope, deliveryId, 'topics', by);
     return done;

@@ -5,7 +5,7 @@ import { done, type JobContext, type JobResult, ResumableJob, snooze } from '#pl
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** Ends the open deliveries of a campaign that was cancelled or failed. */
+/** Cancels the open deliveries of a campaign that was cancelled or failed. */
 @Injectable()
 export class CloseCampaign extends ResumableJob<{ campaignId: string }> {
   override readonly name = 'close-campaign';

@@ -3,10 +3,10 @@ import type { ProjectScope } from '#kernel';
 import { CampaignBreakdownDue, CampaignBreakdowns } from '#messaging';
 import { cancel, done, type JobContext, type JobResult, ResumableJob } from '#platform';
 
-/** What has failed more often is due again by itself. */
+/** After this many failures the periodic task tries again. */
 const TRIES = 3;
 
-/** Counts the figures of a campaign by link and provider, so that nobody who looks waits for it. */
+/** Counts the figures of a campaign by link and provider in advance, so that readers do not wait for them. */
 @Injectable()
 export class CountBreakdown extends ResumableJob<{ campaignId: string }> {
   override readonly name = 'count-breakdown';

@@ -3,7 +3,7 @@ import type { ProjectScope } from '#kernel';
 import { CampaignDispatchService, CampaignQueued } from '#messaging';
 import { cancel, done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
 
-/** Writes down the recipients of a campaign that was queued. */
+/** Creates the deliveries of a queued campaign. */
 @Injectable()
 export class ExpandCampaign extends ResumableJob<{ campaignId: string }> {
   override readonly name = 'expand-campaign';

@@ -3,7 +3,7 @@ import type { ProjectScope } from '#kernel';
 import { DeliveriesExportMaker, DeliveriesExportRequested } from '#messaging';
 import { done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
 
-/** Makes the file with a row for each recipient, which a client reads while it is made. */
+/** Writes the file with a row for each recipient, while a client reads it. */
 @Injectable()
 export class ExportDeliveries extends ResumableJob<{ exportId: string }> {
   override readonly name = 'export-deliveries';

@@ -3,7 +3,7 @@ import type { ProjectScope } from '#kernel';
 import { ReportExportMaker, ReportExportRequested } from '#messaging';
 import { done, type JobResult, TransactionalJob } from '#platform';
 
-/** Makes the report file that a client waits for. */
+/** Writes the report file that a client is waiting for. */
 @Injectable()
 export class ExportReport extends TransactionalJob<{ exportId: string }> {
   override readonly name = 'export-report';

@@ -3,7 +3,7 @@ import type { ProjectScope } from '#kernel';
 import { CampaignRetried, CampaignRetryDeliveriesService } from '#messaging';
 import { done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
 
-/** Puts the deliveries of a campaign back that ended in a temporary failure. */
+/** Queues the deliveries of a campaign again that failed temporarily. */
 @Injectable()
 export class RetryFailedDeliveries extends ResumableJob<{ campaignId: string }> {
   override readonly name = 'retry-failed-deliveries';

@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { OptInDeliveriesService } from '#messaging';
 import { done, type JobResult, TransactionalJob } from '#platform';
 
-/** Puts the mail that asks for a confirmation among what is to be sent. */
+/** Queues a confirmation mail. */
 @Injectable()
 export class SendConfirmationMail extends TransactionalJob<{ confirmationId: string }> {
   override readonly name = 'send-confirmation-mail';

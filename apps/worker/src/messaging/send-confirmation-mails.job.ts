@@ -8,7 +8,7 @@ interface Requests {
   readonly confirmationIds: readonly string[];
 }
 
-/** The same as `SendConfirmationMail` for all of a list: all mails, or none and the list again. */
+/** Queues the confirmation mails of a list: all, or none and the list is retried. */
 @Injectable()
 export class SendConfirmationMails extends TransactionalJob<Requests> {
   override readonly name = 'send-confirmation-mails';

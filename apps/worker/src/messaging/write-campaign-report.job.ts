@@ -3,7 +3,7 @@ import type { ProjectScope } from '#kernel';
 import { CampaignReportRequested, ReportWritingService } from '#messaging';
 import { cancel, done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
 
-/** With their waits, about an hour. */
+/** With the backoff, about an hour. */
 const TRIES = 12;
 
 /** Writes a version of a campaign's report. */

@@ -9,10 +9,10 @@ interface Erasure {
   readonly erasedAt: string;
 }
 
-/** By then no post is under way any more that began before the erasure, and whose answer may repeat what it told. */
+/** By then every post has ended that began before the erasure, and whose answer may repeat personal data. */
 const SETTLED_AFTER_MS = 2 * 60_000;
 
-/** Takes an erased person out of what was, or is still to be, told to endpoints: at once, and once more a little later. */
+/** Removes an erased person from webhook events, delivered or pending: at once, and again a little later. */
 @Injectable()
 export class EraseWebhookEvents extends TransactionalJob<Erasure> {
   override readonly name = 'erase-webhook-events';

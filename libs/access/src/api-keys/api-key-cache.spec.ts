@@ -31,17 +31,17 @@ describe('What is remembered of keys', () => {
     expect(cache.get('c', 1)).toBe('c');
   });
 
-  it('never holds what was read before a change was announced', () => {
+  it('never holds what was read before the notification of a change', () => {
     const cache = new ApiKeyCache<string>(10, 1000);
-    for (const announce of [() => cache.forget('a'), () => cache.forgetAll()]) {
+    for (const notify of [() => cache.forget('a'), () => cache.forgetAll()]) {
       const reading = cache.beginReading('a', 0);
-      announce();
+      notify();
       cache.keep(reading, 'stale');
       expect(cache.get('a', 1)).toBeUndefined();
     }
   });
 
-  it('is forgotten at an announcement', () => {
+  it('is forgotten at a notification', () => {
     const cache = new ApiKeyCache<string>(10, 1000);
     keep(cache, 'a');
     keep(cache, 'b');

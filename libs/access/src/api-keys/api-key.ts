@@ -80,7 +80,7 @@ function apiKeyFaults(
   if (expiresAt != null && !(expiresAt > now)) faults['expiresAt'] = 'must be in the future';
   const limit = rateLimitPerMinute ?? 1;
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_RATE_LIMIT) {
-    faults['rateLimitPerMinute'] = `must be a whole number from 1 to ${MAX_RATE_LIMIT}`;
+    faults['rateLimitPerMinute'] = `must be an integer from 1 to ${MAX_RATE_LIMIT}`;
   }
   return faults;
 }

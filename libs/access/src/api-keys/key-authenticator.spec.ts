@@ -106,7 +106,7 @@ describe('An API key', () => {
     expect(await isAccepted(deaf, key)).toBe(false);
   });
 
-  it('that was revoked is refused within five seconds even where no announcement arrives', async () => {
+  it('that was revoked is refused within five seconds even where no notification arrives', async () => {
     const { id, key } = await makeKey();
     expect(await isAccepted(deaf, key)).toBe(true);
     await keys.revoke(id);
@@ -129,7 +129,7 @@ describe('An API key', () => {
     }
   });
 
-  it('that was revoked while the announcements were cut off is refused when they are back', async () => {
+  it('that was revoked while the notifications were cut off is refused when they are back', async () => {
     const { id, key } = await makeKey();
     deaf.onModuleInit();
     await notifications.start();
@@ -166,7 +166,7 @@ describe('An API key', () => {
         name: 'must not be blank',
         'scopes[1]': expect.stringContaining('must be one of subscribers:read, '),
         expiresAt: 'must be in the future',
-        rateLimitPerMinute: 'must be a whole number from 1 to 1000000',
+        rateLimitPerMinute: 'must be an integer from 1 to 1000000',
       },
     });
     await expect(keys.create(project.test, { name: 'None', scopes: [] })).rejects.toThrow(

@@ -21,7 +21,7 @@ interface KnownKey {
 }
 
 /**
- * Tells who calls. A key that was changed is looked up anew: at once where the announcement arrives,
+ * Tells who calls. A key that was changed is looked up anew: at once where the notification arrives,
  * and three seconds after the last look-up where it doesn't.
  *
  * Only keys that exist are remembered, so that guessed ones take up no memory.

@@ -153,8 +153,8 @@ describe('Tenants and their projects', () => {
   it('count the keys of both environments in one row of numbers', async () => {
     const made = await projects.create((await makeTenant()).id, newProject);
     const nextKey = async (scope: typeof made.live, kind: string) => {
-      const { rows } = await database.transaction(scope, ({ db }) =>
-        sql<{ key: string }>`select access.next_key(${kind}) as key`.execute(db),
+      const { rows } = await database.transaction(scope, () =>
+        sql<{ key: string }>`select access.next_key(${kind}) as key`.execute(database.tables()),
       );
       return rows[0]?.key;
     };

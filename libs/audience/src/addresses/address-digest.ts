@@ -5,8 +5,8 @@ const BLOCK_BYTES = 64;
 const KEY_BYTES = 32;
 
 /**
- * Digests of addresses for one environment: HMAC-SHA-256 with a key that follows from the master key and the
- * environment. Without the master key nobody can tell whose a digest is, nor find somebody by guessing.
+ * Digests of addresses for one environment: HMAC-SHA-256 with a key derived from the master key and the environment.
+ * Without the master key nobody can find the address of a digest, not even by guessing.
  */
 export class AddressDigest {
   readonly #key: Buffer;
@@ -16,12 +16,12 @@ export class AddressDigest {
     this.#key = Buffer.from(hkdfSync('sha256', masterKey, '', purpose, KEY_BYTES));
   }
 
-  /** Of an `EmailAddress.key`. */
+  /** The digest of an `EmailAddress.key`. */
   of(emailKey: string): Buffer {
     return createHmac('sha256', this.#key).update(emailKey, 'utf8').digest();
   }
 
-  /** What the two hashes of HMAC begin with (RFC 2104 §2), for a database that has only the hash. */
+  /** The padded keys of HMAC's two hashes (RFC 2104 §2), for a database that has only the hash. */
   get pads(): { readonly inner: Buffer; readonly outer: Buffer } {
     const padded = Buffer.alloc(BLOCK_BYTES);
     this.#key.copy(padded);

@@ -4,7 +4,7 @@ import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
 import { AddressDigest } from './address-digest.js';
 
-/** The keyed digests by which addresses are known that were erased. */
+/** Keyed digests, which recognise erased addresses. */
 @Injectable()
 export class AddressDigests {
   readonly #key: string;
@@ -13,12 +13,12 @@ export class AddressDigests {
     this.#key = ERASED_ADDRESS_KEY;
   }
 
-  /** Of an `EmailAddress.key`. */
+  /** The digest of an `EmailAddress.key`. */
   of({ environmentId }: ProjectScope, emailKey: string): Buffer {
     return new AddressDigest(this.#key, environmentId).of(emailKey);
   }
 
-  /** The same as SQL (bytea), of a text column of address keys, for work on many rows at once. */
+  /** The digest as SQL (bytea) of a text column of address keys, for sets of rows. */
   ofColumn({ environmentId }: ProjectScope, emailKey: RawBuilder<unknown>): RawBuilder<Buffer> {
     const { inner, outer } = new AddressDigest(this.#key, environmentId).pads;
     return sql<Buffer>`sha256(${outer}::bytea || sha256(${inner}::bytea || convert_to(${emailKey}, 'UTF8')))`;

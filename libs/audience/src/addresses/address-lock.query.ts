@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 
-/** What who decides about an address has alone, in the address space of advisory locks. */
+/** The class of advisory locks on addresses: whoever holds one alone decides about the address. */
 export function addressLock({ environmentId }: ProjectScope, emailKey: string): RawBuilder<number> {
   return sql<number>`hashtextextended(${`${environmentId}:${emailKey}`}, 0)`;
 }

@@ -9,7 +9,7 @@ export type ConsentActor =
   | 'EXPIRY'
   | 'AUTOMATION';
 
-/** What the consent record keeps beside a change, so that it can be shown to a regulator (GDPR Art. 7 (1)). */
+/** The proof of a change in the consent record, to show to a regulator (GDPR Art. 7 (1)). */
 export interface ConsentProof {
   readonly actor: ConsentActor;
   /** The API key, confirmation or delivery through which the actor acted. */
@@ -20,22 +20,22 @@ export interface ConsentProof {
   readonly userAgent: string | null;
   readonly consentText: string | null;
   readonly formVersion: string | null;
-  /** The Message-ID of the mail whose link was followed. */
+  /** The Message-ID of the mail with the link that the person used. */
   readonly messageId: string | null;
 }
 
-/** When consents change, and what the consent record keeps of it. */
+/** The time and proof of a change. */
 export interface ConsentOccasion {
   readonly at: Date;
   readonly proof: ConsentProof;
 }
 
-/** What an actor tells of a change; what it leaves out is recorded as unknown. */
+/** The proof as an actor gives it; missing parts are recorded as unknown. */
 export type ConsentDetails = {
   readonly [Field in Exclude<keyof ConsentProof, 'actor' | 'actorId'>]?: ConsentProof[Field] | undefined;
 };
 
-/** Completes what an actor tells. */
+/** Completes the proof of an actor. */
 export function consentProof(
   actor: ConsentActor,
   actorId: string | null,

@@ -1,21 +1,21 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { AnnouncementType, ProjectScope } from '#kernel';
-import { Announcer, Database } from '#platform';
+import type { PublishedEventType, ProjectScope } from '#kernel';
+import { Publisher, Database } from '#platform';
 import type { ConsentOutcome } from './consent.js';
 import type { ConsentActor, ConsentProof } from './consent-proof.js';
 
 type SubscriberOutcome = ConsentOutcome & { readonly subscriberId: string; readonly topicId: string };
 
-/** Who changes the consents of thousands at a time, of which nobody outside is told one by one. */
-const UNTOLD: ReadonlySet<ConsentActor> = new Set(['IMPORT', 'AUTOMATION']);
+/** These actors change the consents of thousands at a time: no event is published for each. */
+const UNPUBLISHED: ReadonlySet<ConsentActor> = new Set(['IMPORT', 'AUTOMATION']);
 
-/** Tells the world outside of changed consents, in the transaction that changes them. That one expired is not told. */
+/** Publishes changed consents, in the transaction that changes them. No event is published for an expired one. */
 @Injectable()
 export class ConsentPublisher {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
   ) {}
 
   async publish(
@@ -23,26 +23,26 @@ export class ConsentPublisher {
     outcomes: readonly SubscriberOutcome[],
     { actor }: Pick<ConsentProof, 'actor'>,
   ): Promise<void> {
-    if (UNTOLD.has(actor)) return;
+    if (UNPUBLISHED.has(actor)) return;
     const heard = outcomes.flatMap((outcome) => {
       const type = eventOf(outcome);
-      return type !== null && this.announcer.hears(scope, type) ? [{ ...outcome, type }] : [];
+      return type !== null && this.publisher.hasListeners(scope, type) ? [{ ...outcome, type }] : [];
     });
     if (heard.length === 0) return;
     const nameOf = await this.#names(scope, heard);
-    const announcements = heard.flatMap(({ subscriberId, topicId, type, consent }) => {
+    const events = heard.flatMap(({ subscriberId, topicId, type, consent }) => {
       const name = nameOf.get(`${subscriberId} ${topicId}`);
       if (name === undefined || consent === null) return [];
       const { status, grantedAt, confirmedAt, revokedAt } = consent;
       const data = { subscriberId, ...name, status, grantedAt, confirmedAt, revokedAt };
       return [{ type, subscriberId, data }];
     });
-    await this.announcer.announce(scope, ...announcements);
+    await this.publisher.publish(scope, ...events);
   }
 
   #names(scope: ProjectScope, outcomes: readonly SubscriberOutcome[]) {
     return this.database.transaction(scope, async () => {
-      // A template: a value a person would make a text for each number of them.
+      // A template: one parameter for each person would make a new statement for each number of people.
       const { rows } = await sql<{ key: string; email: string; topicKey: string }>`
         select b.id || ' ' || t.id as key, b.email, t.topic_key
         from unnest(${outcomes.map((one) => one.subscriberId)}::uuid[], ${outcomes.map((one) => one.topicId)}::uuid[])
@@ -55,7 +55,7 @@ export class ConsentPublisher {
   }
 }
 
-function eventOf({ isDone, from, consent }: ConsentOutcome): AnnouncementType | null {
+function eventOf({ isDone, from, consent }: ConsentOutcome): PublishedEventType | null {
   if (!isDone || consent === null || consent.status === from) return null;
   switch (consent.status) {
     case 'EXPIRED':

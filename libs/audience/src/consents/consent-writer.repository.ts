@@ -9,17 +9,17 @@ import { ConsentPublisher } from './consent-publisher.service.js';
 import { refreshedStatuses } from './subscriber-status.query.js';
 import { selected, written, type WrittenConsent } from './written-consents.query.js';
 
-/** Whose consents to which topics change, and how. */
+/** A change of consents: the subscribers, the topics and the action. */
 export type ConsentOrder = { readonly subscriberIds: readonly string[] } & (
   | { readonly action: 'grant' | 'offer' | 'join'; readonly topics: readonly ConsentTopic[] }
   | {
       readonly action: Exclude<ConsentAction, 'grant' | 'offer' | 'join'>;
-      /** Left out: all to which there is a consent. */
+      /** Default: all topics with a consent. */
       readonly topicIds?: readonly string[];
     }
 );
 
-/** What became of one person's consent to one topic. */
+/** The outcome for one person's consent to one topic. */
 export interface SubscriberOutcome extends ConsentOutcome {
   readonly subscriberId: string;
   readonly topicId: string;
@@ -29,8 +29,8 @@ type StoredConsent = Omit<WrittenConsent, 'from' | 'hasExpired'>;
 type Decision = SubscriberOutcome & { readonly stored: StoredConsent | null };
 
 /**
- * The one way in which consents change, one person's or those of thousands: with them the consent record, requests to
- * confirm and the mails that ask, and the subscribers' statuses. Whoever calls it holds the locks of the subscribers' rows.
+ * The only writer of consents, for one person or thousands. It also writes the consent record, confirmation requests and
+ * their mails, and the subscribers' statuses. Callers hold the locks of the subscribers' rows.
  */
 @Injectable()
 export class ConsentWriter {
@@ -45,7 +45,7 @@ export class ConsentWriter {
     return this.database.transaction(scope, () => this.#read(scope, [subscriberId]));
   }
 
-  /** What became of the consent of each person to each topic, done or not. */
+  /** Returns the outcome for each person and topic, changed or not. */
   change(
     scope: ProjectScope,
     order: ConsentOrder,
@@ -64,7 +64,7 @@ export class ConsentWriter {
     });
   }
 
-  /** Ends the consents of people of any projects that nobody confirmed in time. */
+  /** Expires consents, in any project, that were not confirmed in time. */
   expire(subscriberIds: readonly string[]): Promise<void> {
     return this.database.system(async () => {
       const at = this.clock.now();
@@ -79,7 +79,7 @@ export class ConsentWriter {
     });
   }
 
-  /** Revokes these people's consents to a topic, as the record tells, and removes them. Nobody outside is told. */
+  /** Revokes these people's consents to a topic in the consent record, and removes them. Publishes no events. */
   remove(
     scope: ProjectScope,
     subscriberIds: readonly string[],
@@ -95,7 +95,7 @@ export class ConsentWriter {
     });
   }
 
-  /** Derives the status anew, after the suppression of the address changed. */
+  /** Derives the status again after the suppression of the address changed. */
   async refreshStatus(scope: ProjectScope, subscriberId: string, at: Date): Promise<void> {
     await this.database.transaction(scope, () => this.#refreshStatuses([subscriberId], at));
   }
@@ -115,7 +115,7 @@ export class ConsentWriter {
     return rows;
   }
 
-  /** Returns the ids of the requests to confirm. */
+  /** Returns the ids of the confirmation requests. */
   async #write(
     rows: readonly WrittenConsent[],
     into: 'changed' | 'removed',
@@ -170,7 +170,7 @@ function peopleOf(rows: readonly WrittenConsent[]): readonly string[] {
   return [...new Set(rows.map(({ subscriberId }) => subscriberId))];
 }
 
-/** Sends the mails of requests to confirm. */
+/** Queues the mails of confirmation requests. */
 export async function requestMails(
   database: Database,
   scope: ProjectScope,

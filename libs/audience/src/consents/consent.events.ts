@@ -1,6 +1,6 @@
 import { defineEvent } from '#kernel';
 
-/** A confirmation mail is to be sent for the topics of one request. */
+/** A confirmation mail for the topics of one request has to be sent. */
 export const ConfirmationRequested = defineEvent<{ confirmationId: string }>(
   'audience.confirmation_requested.v1',
 );

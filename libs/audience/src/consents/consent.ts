@@ -1,26 +1,26 @@
 export const CONSENT_STATUSES = ['PENDING_CONFIRMATION', 'SUBSCRIBED', 'UNSUBSCRIBED', 'EXPIRED'] as const;
 export type ConsentStatus = (typeof CONSENT_STATUSES)[number];
 
-/** How long the link of a confirmation mail is good. */
+/** How long the link of a confirmation mail is valid. */
 export const CONFIRMATION_VALID_MS = 48 * 3_600_000;
 
 /** One subscriber's consent to one topic. */
 export interface Consent {
   readonly topicId: string;
   readonly status: ConsentStatus;
-  /** When it was given, whether or not it had to be confirmed. */
+  /** When consent was given, whether or not it needs confirmation. */
   readonly grantedAt: Date | null;
   /** When the owner of the address confirmed; null on single opt-in. */
   readonly confirmedAt: Date | null;
   /** The last revocation; null while subscribed. */
   readonly revokedAt: Date | null;
-  /** Until when it can be confirmed; null unless pending or expired. */
+  /** The end of the time for confirming; null unless pending or expired. */
   readonly tokenExpiresAt: Date | null;
-  /** Since when mail may be sent; null unless subscribed. */
+  /** When mail became allowed; null unless subscribed. */
   readonly subscribedAt: Date | null;
 }
 
-/** What a consent to a topic goes by. */
+/** The settings of a topic that consents depend on. */
 export interface ConsentTopic {
   readonly id: string;
   readonly doubleOptInEnabled: boolean;
@@ -38,24 +38,24 @@ const NEVER_GIVEN: Times = {
 };
 
 interface Rule {
-  /** From which status; null: it was never given. */
+  /** The previous status; null: never given. */
   readonly from: readonly (ConsentStatus | null)[];
   readonly to: (before: Times & { readonly status?: ConsentStatus }, at: Date, doubleOptIn: boolean) => State;
 }
 
-/** What can be done with a consent. One that waits for its confirmation has EXPIRED once its 48 hours are over. */
+/** The actions on a consent. A pending one is EXPIRED once its 48 hours are over. */
 const RULES = {
-  /** The person says yes, also after a no. */
+  /** The person consents, perhaps again after a revocation. */
   grant: { from: [null, 'UNSUBSCRIBED', 'EXPIRED'], to: granted },
   /** An import or an automation grants it; neither lifts a no. */
   offer: { from: [null, 'EXPIRED'], to: granted },
-  /** The person says yes by the link of a mail, which proves as much as that of a confirmation mail. */
+  /** The person consents by a link in a mail, which proves the address like the link of a confirmation mail. */
   join: { from: [null, 'UNSUBSCRIBED', 'EXPIRED', 'PENDING_CONFIRMATION'], to: joined },
   confirm: {
     from: ['PENDING_CONFIRMATION'],
     to: (before, at) => ({ ...subscribed(before, at), confirmedAt: at }),
   },
-  /** A new mail asks for the confirmation, with a link that is good for another 48 h. */
+  /** A new confirmation mail with a link that is valid for another 48 h. */
   askAgain: { from: ['PENDING_CONFIRMATION', 'EXPIRED'], to: pending },
   revoke: {
     from: ['PENDING_CONFIRMATION', 'SUBSCRIBED'],
@@ -67,47 +67,47 @@ const RULES = {
       subscribedAt: null,
     }),
   },
-  /** Nothing beyond what time does. */
+  /** Only expires what was not confirmed in time. */
   expire: { from: [], to: pending },
 } as const satisfies Record<string, Rule>;
 
 export type ConsentAction = keyof typeof RULES;
 
-/** What became of a consent. */
+/** The outcome of an action on a consent. */
 export interface ConsentOutcome {
-  /** Whether its time was over before anybody acted. */
+  /** Whether the consent expired before the action. */
   readonly hasExpired: boolean;
-  /** Whether the action was possible; else the consent stays as it was. */
+  /** Whether the action was possible; otherwise the consent did not change. */
   readonly isDone: boolean;
-  /** Where it stood when somebody acted, after its time was over. */
+  /** The status before the action, after any expiry. */
   readonly from: ConsentStatus | null;
-  /** As it stands now; null: it was never given. */
+  /** The consent now; null: never given. */
   readonly consent: Consent | null;
 }
 
-/** Does `action` with the consent to a topic; `before` is null when it was never given. */
+/** Applies `action` to the consent to a topic; `before` is null when consent was never given. */
 export function act(
   before: Consent | null,
   action: ConsentAction,
   { id, doubleOptInEnabled }: ConsentTopic,
   at: Date,
 ): ConsentOutcome {
-  const from = before === null ? null : statusAt(before, at);
+  const current = before === null ? null : { ...before, status: statusAt(before, at) };
+  const from = current?.status ?? null;
   const hasExpired = from !== (before?.status ?? null);
-  const current = before === null || from === null ? null : { ...before, status: from };
   const { from: possible, to }: Rule = RULES[action];
   if (!possible.includes(from)) return { hasExpired, isDone: false, from, consent: current };
   const consent = { ...to(current ?? NEVER_GIVEN, at, doubleOptInEnabled), topicId: id };
   return { hasExpired, isDone: true, from, consent };
 }
 
-/** Where it stands then: one that was not confirmed in time has expired, whether or not that was noted. */
+/** The status at a time: one not confirmed in time is expired, whether or not that is stored yet. */
 export function statusAt({ status, tokenExpiresAt }: Consent, at: Date): ConsentStatus {
   const isOver = status === 'PENDING_CONFIRMATION' && tokenExpiresAt !== null && tokenExpiresAt <= at;
   return isOver ? 'EXPIRED' : status;
 }
 
-/** Whether it was given and neither confirmed nor revoked since. */
+/** Whether the consent waits for its confirmation. */
 export function isUnconfirmed({ status }: Consent): boolean {
   return status === 'PENDING_CONFIRMATION' || status === 'EXPIRED';
 }

@@ -15,12 +15,12 @@ export interface ConsentPreference {
 
 export interface ConsentPreferences {
   readonly subscriberEmail: string;
-  /** On the suppression list, for whatever reason. */
+  /** Whether the address is suppressed, for any reason. */
   readonly globallySuppressed: boolean;
   readonly consents: readonly ConsentPreference[];
 }
 
-/** Reads what a subscriber consented to. */
+/** Reads the consents of a subscriber. */
 @Injectable()
 export class ConsentsQuery {
   constructor(@Inject(Database) private readonly database: Database) {}

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { STATUS_BY_CONSENT, STATUS_OF_SUPPRESSED, STATUS_WITHOUT_CONSENT } from './subscriber-status.js';
 
-/** `subscriberStatus` as SQL: of a suppression's reason; null where there is none. */
+/** `subscriberStatus` as SQL, from a suppression's reason; null without a suppression. */
 export function statusOfSuppressed(reason: RawBuilder<unknown>): RawBuilder<unknown> {
   const cases = Object.entries(STATUS_OF_SUPPRESSED).map(
     ([one, status]) => sql`when ${sql.lit(one)} then ${sql.lit(status)}`,
@@ -9,7 +9,7 @@ export function statusOfSuppressed(reason: RawBuilder<unknown>): RawBuilder<unkn
   return sql`case ${reason} ${sql.join(cases, sql` `)} end`;
 }
 
-/** The same of somebody's consents, all rows of a table called `c`: an aggregate. */
+/** `subscriberStatus` as an SQL aggregate over a person's consents, the rows of a table `c`. */
 export const statusByConsents: RawBuilder<unknown> = sql`case ${sql.join(
   STATUS_BY_CONSENT.map(
     ([consent, status]) => sql`when bool_or(c.status = ${sql.lit(consent)}) then ${sql.lit(status)}`,
@@ -26,8 +26,9 @@ const derived = sql`coalesce(
 )`;
 
 /**
- * An UPDATE that derives the statuses of these subscribers anew; those whose status stays are not touched. Said twice rather
- * than joined: while a project grows faster than its statistics, the planner joins by reading all subscribers.
+ * An UPDATE that derives the statuses of these subscribers again and writes only those that change. It repeats the
+ * condition instead of joining: while a project grows faster than its statistics, the planner would join by reading all
+ * subscribers.
  */
 export function refreshedStatuses(subscriberIds: readonly string[], at: Date): RawBuilder<unknown> {
   return sql`

@@ -13,23 +13,23 @@ export type SubscriberStatus = (typeof SUBSCRIBER_STATUSES)[number];
 export const SUPPRESSION_REASONS = ['GLOBAL_UNSUBSCRIBE', 'SPAM_COMPLAINT', 'HARD_BOUNCE'] as const;
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
-/** The status of a subscriber whose address is suppressed, by the reason. */
+/** The status of a subscriber with a suppressed address, by reason. */
 export const STATUS_OF_SUPPRESSED: Readonly<Record<SuppressionReason, SubscriberStatus>> = {
   GLOBAL_UNSUBSCRIBE: 'SUPPRESSED',
   SPAM_COMPLAINT: 'COMPLAINED',
   HARD_BOUNCE: 'BOUNCED',
 };
 
-/** The status of the others, by the first of these consents that one has. */
+/** The status of other subscribers, by the first of these consents that they have. */
 export const STATUS_BY_CONSENT: readonly (readonly [ConsentStatus, SubscriberStatus])[] = [
   ['SUBSCRIBED', 'ACTIVE'],
   ['PENDING_CONFIRMATION', 'PENDING_CONFIRMATION'],
 ];
 
-/** The status of those who have neither. */
+/** The status of subscribers with neither. */
 export const STATUS_WITHOUT_CONSENT: SubscriberStatus = 'UNSUBSCRIBED';
 
-/** What follows from the suppression of the address, if there is one, and from the consents. */
+/** Derives the status from the suppression of the address, if any, and from the consents. */
 export function subscriberStatus(
   suppression: SuppressionReason | null,
   consents: readonly ConsentStatus[],

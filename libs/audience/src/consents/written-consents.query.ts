@@ -3,11 +3,11 @@ import { act, type Consent, type ConsentOutcome, type ConsentStatus, type Consen
 import { type ConsentOccasion, consentProof, type ConsentProof } from './consent-proof.js';
 import { type SubscriberStatus, subscriberStatus } from './subscriber-status.js';
 
-/** A consent to be written, and where it stood before. */
+/** A consent to write, with its previous status. */
 export interface WrittenConsent extends Consent {
   readonly environmentId: number;
   readonly subscriberId: string;
-  /** Of the subscriber; null: as the subscriber's row says. */
+  /** The subscriber's; null: take it from the subscriber's row. */
   readonly subscriberStatus: SubscriberStatus | null;
   readonly subscriberCreatedAt: Date | null;
   readonly from: ConsentStatus | null;
@@ -39,7 +39,7 @@ const BEFORE: readonly Column[] = [
 const stored = names([...OF_SUBSCRIBER, ...OF_CONSENT]);
 
 const INTO = {
-  /** Consents that were never given, as those of new subscribers. */
+  /** First consents, such as those of new subscribers. */
   new: sql`insert into audience.consents (${stored}) select ${stored} from changed`,
   changed: sql`
     insert into audience.consents (${stored}) select ${stored} from changed
@@ -52,8 +52,8 @@ const INTO = {
 };
 
 /**
- * The rest of a WITH that writes consents, their changes into the consent record, and a request to confirm for each person
- * who has some to confirm. `changed` selects them; the ids of the requests are those of `asked`.
+ * The rest of a WITH that writes consents, their changes in the consent record, and a confirmation request for each
+ * person with pending ones. `changed` selects the consents; `asked` returns the ids of the requests.
  */
 export function written(
   changed: RawBuilder<unknown>,
@@ -61,7 +61,7 @@ export function written(
   { at, proof }: ConsentOccasion,
   isRepeat = false,
 ): RawBuilder<unknown> {
-  // What ran out before somebody acted is not that person's doing.
+  // An expiry before the action is not the actor's doing.
   const expiries = sql`
     select ${entry(sql`'PENDING_CONFIRMATION'`, sql`'EXPIRED'`, at, consentProof('EXPIRY', null))} where has_expired union all`;
   return sql`
@@ -99,7 +99,7 @@ export function selected(consents: readonly WrittenConsent[]): RawBuilder<unknow
   return sql`select * from ${table(consents, [...OF_SUBSCRIBER, ...OF_CONSENT, ...BEFORE])}`;
 }
 
-/** The same of all whom the WITH makes as `made` (`environment_id`, `id`, `status`, `created_at`), who all have the same ones. */
+/** The same first consents for all subscribers that the WITH makes as `made` (`environment_id`, `id`, `status`, `created_at`). */
 export function selectedForMade({ consents }: FirstConsents): RawBuilder<unknown> {
   return sql`
     select m.environment_id, m.id as subscriber_id, m.status as subscriber_status, m.created_at as subscriber_created_at, c.*,
@@ -119,11 +119,11 @@ function names(columns: readonly Column[]): RawBuilder<unknown> {
   return sql.raw(columns.map(([, column]) => column).join(', '));
 }
 
-/** What people start with who are new, and whose address is not suppressed. */
+/** The first consents and status of new subscribers whose address is not suppressed. */
 export interface FirstConsents {
   readonly outcomes: readonly (ConsentOutcome & { readonly topicId: string })[];
   readonly consents: readonly Consent[];
-  /** What the subscriber's status is then. */
+  /** The status that follows. */
   readonly status: SubscriberStatus;
 }
 

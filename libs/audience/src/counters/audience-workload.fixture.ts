@@ -13,7 +13,7 @@ import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import type { TopicView } from '../topics/topics.query.js';
 import { FoldCounters } from './fold-counters.task.js';
 
-/** An environment with topics, every other one double opt-in. */
+/** An environment with topics, alternately single and double opt-in. */
 export interface Place {
   readonly scope: ProjectScope;
   readonly topics: readonly TopicView[];
@@ -23,7 +23,7 @@ export const COMMON_KINDS = ['create', 'grant', 'confirm', 'revoke', 'suppress',
 export const RARE_KINDS = ['expire', 'erase', 'import', 'leave together', 'go together', 'fold'] as const;
 export const TOPICS = 4;
 
-/** Something that changes what is counted. */
+/** An operation that changes counters. */
 export interface Operation {
   readonly kind: (typeof COMMON_KINDS | typeof RARE_KINDS)[number];
   readonly person: number;
@@ -32,19 +32,19 @@ export interface Operation {
   readonly reason: SuppressionReason;
 }
 
-/** Does to the audience what clients, readers and imports do. */
+/** Changes the audience like clients, readers and imports. */
 export class AudienceWorkload {
   #imports = 0;
 
   constructor(private readonly audience: AudienceFixture) {}
 
-  /** The live and the test environment of a project of its own. */
+  /** The live and test environments of a new project. */
   async places(): Promise<readonly [Place, Place]> {
     const { live, test } = await this.audience.project();
     return [await this.#place(live), await this.#place(test)];
   }
 
-  /** Refusals are part of the game; anything else is not. */
+  /** Ignores refusals; any other error fails. */
   async act(at: Place, operation: Operation): Promise<void> {
     try {
       await this.#actions[operation.kind](at, operation);
@@ -94,8 +94,10 @@ export class AudienceWorkload {
     import: (at, operation) => this.#import(at, operation),
     'leave together': (at, operation) => this.#leaveTogether(at, operation),
     'go together': ({ scope }, { person }) =>
-      this.audience.database.transaction(scope, ({ db }) =>
-        sql`delete from audience.subscribers where email_key like ${`import-${person % 5}-%`}`.execute(db),
+      this.audience.database.transaction(scope, () =>
+        sql`delete from audience.subscribers where email_key like ${`import-${person % 5}-%`}`.execute(
+          this.audience.database.tables(),
+        ),
       ),
     fold: () => this.audience.get(FoldCounters).run(),
   };
@@ -117,36 +119,36 @@ export class AudienceWorkload {
     this.#imports += 1;
     const at = this.audience.clock.now();
     const like = `import-${person % 5}-${this.#imports}-`;
-    await this.audience.database.transaction(scope, async ({ db }) => {
+    await this.audience.database.transaction(scope, async () => {
       await sql`
         insert into audience.subscribers (id, environment_id, subscriber_key, email, email_key, source, status, created_at, updated_at)
         select platform.new_id(), ${scope.environmentId}, ${like} || n, ${like} || n || '@example.com',
           ${like} || n || '@example.com', 'IMPORT', 'ACTIVE', ${at}::timestamptz + n * interval '1 hour', ${at}
         from generate_series(1, 30) n
-      `.execute(db);
+      `.execute(this.audience.database.tables());
       await sql`
         insert into audience.consents (subscriber_id, topic_id, environment_id, status, granted_at, subscribed_at)
         select b.id, t.id, ${scope.environmentId}, t.status, ${at}, ${at} from audience.subscribers b
         cross join (values (${topics[0]!.id}::uuid, 'SUBSCRIBED'), (${topics[1]!.id}::uuid, 'PENDING_CONFIRMATION')) t(id, status)
         where b.email_key like ${`${like}%`}
-      `.execute(db);
+      `.execute(this.audience.database.tables());
     });
   }
 
-  /** Everyone leaves a topic, as when it is deleted. */
+  /** Removes everyone from a topic, as when it is deleted. */
   async #leaveTogether({ scope, topics }: Place, { topic }: Operation): Promise<void> {
-    await this.audience.database.transaction(scope, async ({ db }) => {
+    await this.audience.database.transaction(scope, async () => {
       const { rows } = await sql<{ id: string }>`
         select b.id from audience.subscribers b where b.id in (
           select subscriber_id from audience.consents where topic_id = ${topics[topic]!.id}
         ) order by b.id for update
-      `.execute(db);
+      `.execute(this.audience.database.tables());
       const ids = rows.map(({ id }) => id);
       await sql`
         update audience.consents set status = 'UNSUBSCRIBED', revoked_at = ${this.audience.clock.now()}
         where topic_id = ${topics[topic]!.id} and subscriber_id = any(${ids}::uuid[])
-      `.execute(db);
-      await refreshedStatuses(ids, this.audience.clock.now()).execute(db);
+      `.execute(this.audience.database.tables());
+      await refreshedStatuses(ids, this.audience.clock.now()).execute(this.audience.database.tables());
     });
   }
 }

@@ -4,7 +4,7 @@ import { Database } from '#platform';
 import { STATUS_WITHOUT_CONSENT } from '../consents/subscriber-status.js';
 import { statusByConsents, statusOfSuppressed } from '../consents/subscriber-status.query.js';
 
-/** A counter that is not what counting says. */
+/** A counter that differs from its rows. */
 export interface CounterDifference {
   readonly environmentId: number;
   readonly kind: 'SUBSCRIBERS' | 'SUPPRESSIONS' | 'SUBSCRIBED' | 'PENDING_CONFIRMATION';
@@ -16,7 +16,7 @@ export interface CounterDifference {
   readonly counted: number;
 }
 
-/** Subscribers whose status is not what follows from suppression and consents. */
+/** Subscribers whose status does not follow from suppression and consents. */
 export interface StatusDifference {
   readonly environmentId: number;
   readonly status: string;
@@ -24,7 +24,7 @@ export interface StatusDifference {
   readonly subscribers: number;
 }
 
-/** Consents of a subscriber or to a topic that is not there: no foreign key refuses them. */
+/** Consents without their subscriber or topic: no foreign key prevents them. */
 export interface StrayConsents {
   readonly environmentId: number;
   readonly missing: 'SUBSCRIBER' | 'TOPIC';
@@ -39,7 +39,7 @@ export interface CounterCheck {
   readonly strayConsents: readonly StrayConsents[];
 }
 
-/** Holds the counters against what they count, for the operator. Exact while others write: each reads one snapshot. */
+/** Compares the counters with their rows, for the operator. Exact under concurrent writes: each check reads one snapshot. */
 @Injectable()
 export class CounterCheckService {
   constructor(@Inject(Database) private readonly database: Database) {}
@@ -56,7 +56,7 @@ export class CounterCheckService {
     });
   }
 
-  /** Makes the counters what counting says; returns how many were wrong. */
+  /** Corrects the counters; returns how many were wrong. */
   repair(): Promise<number> {
     return this.database.system(async () => {
       const repaired = sql<{ repaired: number }>`select audience.repair_counters() as repaired`;
@@ -78,7 +78,7 @@ const compared = sql<CounterDifference>`
   order by environment_id, kind, key, state
 `;
 
-/** `subscriberStatus` of all at once. */
+/** `subscriberStatus` of all subscribers, as SQL. */
 const staleStatuses = sql<StatusDifference>`
   select d.environment_id, d.status, d.derived, count(*) as subscribers
   from (

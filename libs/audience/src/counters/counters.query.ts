@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import type { SubscriberStatus, SuppressionReason } from '../consents/subscriber-status.js';
 
-/** How many subscribers there are, or of one status: an SQL value of type bigint, to be read beside what it counts. */
+/** The number of subscribers, or of those with one status: an SQL value of type bigint. */
 export function subscriberCount(scope: ProjectScope, status?: SubscriberStatus): RawBuilder<number> {
   return sumOf(scope, sql`v.kind = 'SUBSCRIBERS'`, status);
 }
@@ -13,8 +13,8 @@ interface Moments {
 }
 
 /**
- * How many subscribers were created between two moments, excluding these, or of one status among them: whole days
- * by their counters, the days of the moments themselves by counting.
+ * The number of subscribers created between two times (exclusive), or of those with one status. Adds up the counters of
+ * whole days and counts the rows of the first and last day.
  */
 export function createdCount(
   scope: ProjectScope,
@@ -45,7 +45,7 @@ export function createdCount(
     ${last === undefined ? sql`` : sql`+ ${partOf(last, sql`b.created_at < ${createdBefore}`)}`})`;
 }
 
-/** How many subscribers changed since a moment, excluding it. */
+/** The number of subscribers changed after a time. */
 export function changedCount(scope: ProjectScope, updatedAfter: Date): RawBuilder<number> {
   const changed = (isWanted: RawBuilder<unknown>) =>
     sql`audience.subscribers b where b.environment_id = ${scope.environmentId} and ${isWanted}`;
@@ -56,9 +56,9 @@ export function changedCount(scope: ProjectScope, updatedAfter: Date): RawBuilde
   );
 }
 
-/** As many are counted in a millisecond or two. */
+/** Counting this many takes a millisecond or two. */
 const FEW = 10_000;
-/** In a twentieth of that: mostly one side of a moment has no more. */
+/** Counting this many takes a twentieth of that: mostly one side of a time has no more. */
 const HANDFUL = 500;
 
 /**
@@ -83,12 +83,12 @@ function countOrRest(
   )`;
 }
 
-/** How many addresses are suppressed, or for one reason; without those that were erased. */
+/** The number of suppressed addresses, or of those with one reason; without erased ones. */
 export function suppressionCount(scope: ProjectScope, reason?: SuppressionReason): RawBuilder<number> {
   return sumOf(scope, sql`v.kind = 'SUPPRESSIONS'`, reason);
 }
 
-/** How many are subscribed to a topic or have yet to confirm it, or those of one status among them. */
+/** The number of consents to a topic that are subscribed or pending, or of those with one status. */
 export function topicSubscriberCount(
   scope: ProjectScope,
   topicId: RawBuilder<unknown>,
@@ -97,7 +97,7 @@ export function topicSubscriberCount(
   return sumOf(scope, sql`${isConsent} and v.key = ${topicId}::text`, status);
 }
 
-/** A SELECT of the `subscribers` of a topic and those `active` among them: subscribed, and on no suppression list. */
+/** A SELECT of the counts `subscribers` of a topic and `active`: those who are subscribed and not suppressed. */
 export function topicCounts(scope: ProjectScope, topicId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select coalesce(sum(v.value), 0)::bigint as subscribers,
@@ -113,7 +113,7 @@ const isConsent = sql`v.kind in ('SUBSCRIBED', 'PENDING_CONFIRMATION')`;
 
 const DAY_MS = 86_400_000;
 
-/** The day in UTC, as `audience.day_of` names it. */
+/** The day in UTC, in the form of `audience.day_of`. */
 function dayOf(moment: Date): string {
   return moment.toISOString().slice(0, 10);
 }

@@ -162,7 +162,7 @@ describe('counters', () => {
     const [{ scope, topics }] = await workload.places();
     await audience.get(FoldCounters).run();
     const at = audience.clock.now();
-    await audience.database.transaction(scope, ({ db }) =>
+    await audience.database.transaction(scope, () =>
       sql`
         with people as (
           insert into audience.subscribers (id, environment_id, subscriber_key, email, email_key, source, status, created_at, updated_at)
@@ -172,7 +172,7 @@ describe('counters', () => {
         )
         insert into audience.consents (subscriber_id, topic_id, environment_id, status)
         select id, ${topics[0]!.id}, ${scope.environmentId}, 'SUBSCRIBED' from people
-      `.execute(db),
+      `.execute(audience.database.tables()),
     );
     const deltas = await audience.test.query<{ kind: string; delta: string }>(
       'select kind, delta from audience.counter_deltas order by kind',
@@ -187,7 +187,7 @@ describe('counters', () => {
   it('can neither be written for another environment nor be set by a request', async () => {
     const [{ scope }, other] = await workload.places();
     const write = (statement: ReturnType<typeof sql>) =>
-      audience.database.transaction(scope, ({ db }) => statement.execute(db));
+      audience.database.transaction(scope, () => statement.execute(audience.database.tables()));
     await expect(
       write(
         sql`insert into audience.counter_deltas values (${other.scope.environmentId}, 'SUBSCRIBERS', '', 'ACTIVE', 1)`,

@@ -4,7 +4,7 @@ import { Database, drain, PeriodicTask } from '#platform';
 
 const CHUNK = 20_000;
 
-/** Adds the deltas of counters to their rows, so that few are left to be summed up by who reads. */
+/** Adds the deltas of counters to their rows, so that readers have few to sum up. */
 @Injectable()
 export class FoldCounters extends PeriodicTask {
   override readonly name = 'fold-counters';
@@ -18,7 +18,7 @@ export class FoldCounters extends PeriodicTask {
     await drain(CHUNK, () => this.#fold());
   }
 
-  /** Returns how many deltas it took. */
+  /** Returns how many deltas it added. */
   #fold(): Promise<number> {
     return this.database.system(async () => {
       const folded = sql<{ folded: number }>`select audience.fold_counters(${CHUNK}) as folded`;

@@ -1,7 +1,7 @@
 import { type CustomField, type CustomFieldOption, hasOptions } from './custom-field.js';
 import { parseCustomFieldValue } from './custom-field-value.js';
 
-/** What is wrong with the options of a field and its default, by `options` and `defaultValue`. */
+/** The errors in the options and default of a field, by `options` and `defaultValue`. */
 export function configFaults(
   field: Pick<CustomField, 'type' | 'options' | 'defaultValue'>,
 ): Readonly<Record<string, string>> {
@@ -12,7 +12,7 @@ export function configFaults(
   return 'fault' in parsed ? { defaultValue: parsed.fault } : {};
 }
 
-/** The values of options that are not among those after a change. */
+/** The values of options that a change removes. */
 export function goneOptions(
   before: readonly CustomFieldOption[],
   after: readonly CustomFieldOption[],
@@ -21,7 +21,7 @@ export function goneOptions(
   return before.map(({ value }) => value).filter((value) => !kept.has(value));
 }
 
-/** What is wrong with how many options a type has, or null. */
+/** The error in the number of options for a type, or null. */
 export function optionsFault({ type, options }: Pick<CustomField, 'type' | 'options'>): string | null {
   if (hasOptions(type)) return options.length === 0 ? `must have at least 1 item for ${type}` : null;
   return options.length === 0 ? null : `must be empty for ${type}`;

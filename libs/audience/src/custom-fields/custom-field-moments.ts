@@ -1,7 +1,7 @@
 import type { ParsedValue } from './custom-field.js';
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
-/** RFC 3339 §5.6; the seconds may be left out, as ISO 8601 has it. */
+/** RFC 3339 §5.6 with optional seconds, as in ISO 8601. */
 const DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
@@ -11,12 +11,12 @@ export function parseDate(input: unknown): ParsedValue {
   return isDay(text) ? { value: text } : { fault: 'must be a date such as 2026-11-21' };
 }
 
-/** A point in time with its offset; kept in UTC to the millisecond. */
+/** A timestamp with its offset; stored in UTC with milliseconds. */
 export function parseDateTime(input: unknown): ParsedValue {
   const text = typeof input === 'string' ? input.trim() : '';
   const day = DATE_TIME.exec(text)?.[1];
   const moment = day !== undefined && isDay(day) ? new Date(text.toUpperCase()).toISOString() : '';
-  // Years of five or more digits, and those before Christ, would break the order of the texts.
+  // Years of five or more digits, and years BC, would break the text order.
   if (/^\d{4}-/.test(moment) && !moment.startsWith('0000')) return { value: moment };
   return { fault: 'must be a date and time in ISO 8601 with a time zone' };
 }

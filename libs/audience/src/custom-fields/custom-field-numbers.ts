@@ -1,19 +1,19 @@
 import type { ParsedValue } from './custom-field.js';
 
-/** IEEE 754 binary64 keeps every decimal of that many significant digits; so does every JSON parser (RFC 8259 §6). */
+/** IEEE 754 binary64, and so every JSON parser (RFC 8259 §6), keeps decimals with this many significant digits. */
 const MAX_DIGITS = 15;
 const BELOW = 10 ** MAX_DIGITS;
 
-/** A whole number that a JSON parser keeps: between ±(2^53 − 1). */
+/** A whole number that JSON parsers keep: between ±(2^53 − 1). */
 export function parseNumber(input: unknown): ParsedValue {
   const number = numberOf(input, /^[+-]?\d{1,400}$/);
-  if (number === null || !Number.isInteger(number)) return { fault: 'must be a whole number' };
+  if (number === null || !Number.isInteger(number)) return { fault: 'must be an integer' };
   if (!Number.isSafeInteger(number))
     return { fault: 'must be between -9007199254740991 and 9007199254740991' };
   return { value: withoutSign(number) };
 }
 
-/** A decimal number that a JSON parser keeps: at most 15 significant digits, at most 15 of them before the point. */
+/** A decimal number that JSON parsers keep: at most 15 significant digits, at most 15 before the point. */
 export function parseDecimal(input: unknown): ParsedValue {
   const number = numberOf(input, /^[+-]?\d{1,400}(?:\.\d{1,30})?$/);
   if (number === null) return { fault: 'must be a number' };
@@ -28,7 +28,7 @@ function numberOf(input: unknown, form: RegExp): number | null {
   return form.test(text) ? Number(text) : null;
 }
 
-/** Of `-0012.340`, `1e-7`: without leading zeros, trailing zeros and the exponent. */
+/** The significant digits of `-0012.340` or `1e-7`: without leading zeros, trailing zeros and exponent. */
 function significantDigits(text: string): number {
   const [mantissa = ''] = text.toLowerCase().split('e');
   return mantissa.replaceAll(/[^\d]/g, '').replace(/^0+/, '').replace(/0+$/, '').length;

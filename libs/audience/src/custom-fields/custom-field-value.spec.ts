@@ -66,7 +66,7 @@ const INVALID: readonly [CustomFieldType, readonly unknown[], string][] = [
   [
     'NUMBER',
     ['', ' ', '4.0', '1e3', '0x10', '٤', '4 1', 4.5, NaN, Infinity, true, [], {}],
-    'must be a whole number',
+    'must be an integer',
   ],
   [
     'NUMBER',
@@ -137,7 +137,7 @@ const INVALID: readonly [CustomFieldType, readonly unknown[], string][] = [
   ['PHONE', [4930123456], 'must be a string'],
   ['SELECT', ['', 'A', 'c', 'a '], 'must be one of a, b, R&D, Sales'],
   ['SELECT', [1, ['a']], 'must be a string'],
-  ['MULTI_SELECT', [['c'], 'a,c', ['a', 'A'], '["c"]'], 'must only have values of a, b, R&D, Sales'],
+  ['MULTI_SELECT', [['c'], 'a,c', ['a', 'A'], '["c"]'], 'must only contain values of a, b, R&D, Sales'],
   ['MULTI_SELECT', [1, {}, [1], '[1]', '["a"', '[', true], 'must be a list of strings'],
 ];
 

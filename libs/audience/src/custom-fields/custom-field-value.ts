@@ -12,7 +12,7 @@ type ValueParser = (input: unknown, definition: Pick<CustomFieldDefinition, 'opt
 
 const MAX_TEXT = 255;
 const MAX_LONG_TEXT = 10_000;
-/** What browsers and mail programs agree on for a URL. */
+/** The length of a URL that browsers and mail programs support. */
 const MAX_URL = 2_048;
 /** Options that a message lists. */
 const SHOWN_OPTIONS = 20;
@@ -23,7 +23,7 @@ const CONTROL_BUT_LAYOUT = /[^\P{Cc}\t\n\r]/u;
 
 /** ITU-T E.164 §6: a country code, which has no leading zero, and at most 15 digits in all. */
 const E164 = /^\+[1-9]\d{6,14}$/;
-/** ITU-T E.123 §7: what people write between the digits. */
+/** ITU-T E.123 §7: the separators that people write between digits. */
 const PHONE_LAYOUT = /[\s().\-/\u2010-\u2015]/gu;
 
 const PARSERS: Readonly<Record<CustomFieldType, ValueParser>> = {
@@ -42,8 +42,8 @@ const PARSERS: Readonly<Record<CustomFieldType, ValueParser>> = {
 };
 
 /**
- * A value of the field, from a string or the native JSON type; null, which clears, stays null.
- * Or what is wrong with it, in words for the caller.
+ * Reads a value of the field from a string or the native JSON type; null, which clears, stays null. Returns an error
+ * message when the value is not valid.
  */
 export function parseCustomFieldValue(
   definition: Pick<CustomFieldDefinition, 'type' | 'options'>,
@@ -78,7 +78,7 @@ function parseUrl(input: unknown): ParsedValue {
   if (typeof input !== 'string') return { fault: 'must be a string' };
   const text = input.trim();
   if (text.length > MAX_URL) return { fault: `must be at most ${MAX_URL} characters` };
-  // The WHATWG parser mends what is no URL of RFC 3986: blanks, backslashes, a missing //.
+  // The WHATWG parser repairs text that is not a URL by RFC 3986: blanks, backslashes, a missing //.
   const isUrl =
     /^https?:\/\/[^\s\\]+$/i.test(text) && !CONTROL.test(text) && text.isWellFormed() && URL.canParse(text);
   return isUrl ? { value: text } : { fault: 'must be an http or https URL' };
@@ -106,10 +106,12 @@ function parseMultiSelect(input: unknown, { options }: Pick<CustomFieldDefinitio
   }
   const wanted = new Set<string>(chosen);
   const value = options.map((option) => option.value).filter((option) => wanted.has(option));
-  return value.length === wanted.size ? { value } : { fault: `must only have values of ${listed(options)}` };
+  return value.length === wanted.size
+    ? { value }
+    : { fault: `must only contain values of ${listed(options)}` };
 }
 
-/** A list as text: one option, a JSON array, or values with a comma, semicolon or bar between them. */
+/** A list as text: one option, a JSON array, or values separated by comma, semicolon or bar. */
 function splitChoice(text: string, options: CustomFieldDefinition['options']): unknown {
   if (options.some(({ value }) => value === text)) return [text];
   const trimmed = text.trim();

@@ -39,7 +39,7 @@ describe('the custom fields of a subscriber', () => {
     const result = applyCustomFields(FIELDS, {}, changes, 'create');
     if (!('errors' in result)) throw new Error('They are wrong.');
     expect(Object.entries(result.errors)).toEqual([
-      ['age', 'must be a whole number'],
+      ['age', 'must be an integer'],
       ['old', 'is not a known field'],
       ['nope', 'is not a known field'],
       ['__proto__', 'is not a known field'],
@@ -73,7 +73,7 @@ describe('the custom fields of a subscriber', () => {
     const fits = { plan: 'p', notes: values.notes, more: 'x'.repeat(room - 1) };
     expect(applyCustomFields(FIELDS, {}, fits, 'create')).toEqual({ values: fits });
     expect(applyCustomFields(FIELDS, fits, { plan: 'é' }, 'update')).toEqual({
-      errors: { '': 'must be at most 16 KB in all' },
+      errors: { '': 'must be at most 16 KB in total' },
     });
     const archived = { ...fits, old: 'x'.repeat(16_384) };
     expect(applyCustomFields(FIELDS, archived, { plan: 'q' }, 'update')).toEqual({

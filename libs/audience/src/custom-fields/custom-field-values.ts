@@ -9,9 +9,9 @@ import {
 import { parseCustomFieldValue } from './custom-field-value.js';
 
 /**
- * The values of a subscriber after `changes` (strings or native JSON values; null clears), or all that is wrong
- * with them. `current` is kept where nothing changes it, values of archived fields included.
- * On `create` every required field must come; on `update` none may be cleared.
+ * Applies `changes` (strings or native JSON values; null clears) to the values of a subscriber, or returns all errors.
+ * Other values in `current` stay, including those of archived fields. `create` needs every required field; `update` must
+ * not clear one.
  */
 export function applyCustomFields(
   definitions: readonly CustomFieldDefinition[],
@@ -32,19 +32,19 @@ export function applyCustomFields(
     }
   }
   if (errors.size === 0 && Object.keys(changes).length > 0 && isTooMuch(values, known)) {
-    errors.set(WHOLE_SUBSCRIBER, 'must be at most 16 KB in all');
+    errors.set(WHOLE_SUBSCRIBER, 'must be at most 16 KB in total');
   }
   return errors.size > 0 ? { errors: Object.fromEntries(errors) } : { values: Object.fromEntries(values) };
 }
 
-/** The same errors by their path in a request: `customFields.plan`, `customFields`. */
+/** The errors by their path in a request: `customFields.plan`, `customFields`. */
 export function customFieldPaths(errors: CustomFieldErrors, root = 'customFields'): Record<string, string> {
   return Object.fromEntries(
     Object.entries(errors).map(([key, fault]) => [key === WHOLE_SUBSCRIBER ? root : `${root}.${key}`, fault]),
   );
 }
 
-/** What templates say where a subscriber has no value, by key, in the types of the fields. */
+/** The values that templates use for subscribers without one, by key, in the types of the fields. */
 export function templateDefaults(definitions: readonly CustomFieldDefinition[]): CustomFieldValues {
   return Object.fromEntries(
     definitions.flatMap((definition) => {
@@ -93,15 +93,15 @@ function applyOne(
   return null;
 }
 
-/** What says nothing where something is required. */
+/** Whether a value is empty, which a required field refuses. */
 function isBlank(value: CustomFieldValue | null): boolean {
   if (value === null) return true;
   return typeof value === 'string' ? value.trim() === '' : Array.isArray(value) && value.length === 0;
 }
 
-/** Of JSON, for a unit of a JavaScript string: an escape such as \u0000. */
+/** The most bytes of JSON for one unit of a JavaScript string: an escape such as \u0000. */
 const MOST_OCTETS = 6;
-/** Of JSON, for a number or truth value, and beside each key. */
+/** The most bytes of JSON for a number or boolean, and for the punctuation of a key. */
 const SMALL_VALUE = 32;
 
 function isTooMuch(

@@ -6,19 +6,19 @@ import type { AudienceTables } from '../audience-tables.js';
 import { CustomField, type CustomFieldDefinition, type CustomFieldSettings } from './custom-field.js';
 
 /**
- * The custom fields of a project, to change them in the open transaction. Two locks of the transaction keep values and definitions
- * together: who writes values shares one, who changes definitions has it alone.
+ * The custom fields of a project, for changes in the open transaction. An advisory lock keeps values and definitions
+ * consistent: writers of values share it, changes of definitions hold it exclusively.
  */
 @Injectable()
 export class CustomFieldRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** Until the transaction ends no field is made or changed by others, and no value written. */
+  /** Until the transaction ends, nobody else creates or changes fields or writes values. */
   async lockDefinitions(scope: ProjectScope): Promise<void> {
     await sql`select pg_advisory_xact_lock(${definitionsLock(scope)})`.execute(this.database.tables());
   }
 
-  /** Until the transaction ends no field is made or changed. */
+  /** Until the transaction ends, nobody creates or changes fields. */
   async shareDefinitions(scope: ProjectScope): Promise<void> {
     await sql`select pg_advisory_xact_lock_shared(${definitionsLock(scope)})`.execute(this.database.tables());
   }
@@ -31,13 +31,13 @@ export class CustomFieldRepository {
     return this.database.em.count(CustomField, { environmentId, status: 'ACTIVE' });
   }
 
-  /** Adds an active field; it takes the place of an archived one that had its key, under an id of its own. */
+  /** Adds an active field, under a new id. It replaces an archived field with the same key. */
   async put(
     { environmentId }: ProjectScope,
     { key, ...field }: CustomFieldSettings & Pick<CustomField, 'key' | 'type'>,
     at: Date,
   ): Promise<void> {
-    // As text: pg would make a PostgreSQL array of it.
+    // As text: pg would convert it to a PostgreSQL array.
     const options = sql<CustomField['options']>`${JSON.stringify(field.options)}::json`;
     const times = { createdAt: at, updatedAt: at, archivedAt: null };
     const row = { ...field, ...times, options, id: newId(), status: 'ACTIVE' as const };
@@ -50,8 +50,8 @@ export class CustomFieldRepository {
   }
 
   /**
-   * Those of the option values that some subscriber has. Counted, since for EXISTS the planner hopes to meet one soon
-   * and reads on through the table when there is none; the index knows at once.
+   * The option values that a subscriber has. Counts instead of EXISTS, for which the planner expects a match soon and
+   * reads the whole table when there is none; the index answers the count at once.
    */
   async optionsInUse(
     scope: ProjectScope,
@@ -70,7 +70,7 @@ export class CustomFieldRepository {
     return rows.map(({ value }) => value);
   }
 
-  /** Whether some subscriber has a value under the key. Reads the whole project when none has. */
+  /** Whether a subscriber has a value under the key. Reads the whole project when none has. */
   async hasValues(scope: ProjectScope, key: string): Promise<boolean> {
     const { rows } = await sql<{ found: boolean }>`
       select exists (
@@ -82,7 +82,7 @@ export class CustomFieldRepository {
   }
 }
 
-/** What who writes values shares and who changes definitions has alone, in the address space of advisory locks. */
+/** The class of the advisory lock that writers of values share and changes of definitions hold exclusively. */
 export function definitionsLock({ environmentId }: ProjectScope): RawBuilder<number> {
   return sql<number>`hashtextextended(${`custom-fields:${environmentId}`}, 0)`;
 }

@@ -6,7 +6,7 @@ import {
   type CustomFieldType,
 } from './custom-field.js';
 
-/** audience.custom_fields. A new field is written with SQL: it takes the place of an archived one that had its key. */
+/** audience.custom_fields. SQL inserts new fields, since they replace an archived field with the same key. */
 export const CustomFieldSchema = defineEntity({
   class: CustomField,
   tableName: 'custom_fields',

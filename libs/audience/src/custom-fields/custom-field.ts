@@ -20,13 +20,13 @@ export type CustomFieldType = (typeof CUSTOM_FIELD_TYPES)[number];
 export const CUSTOM_FIELD_STATUSES = ['ACTIVE', 'ARCHIVED'] as const;
 export type CustomFieldStatus = (typeof CUSTOM_FIELD_STATUSES)[number];
 
-/** One of the values of a SELECT or MULTI_SELECT, and what people read for it. */
+/** A value of a SELECT or MULTI_SELECT, with its label. */
 export interface CustomFieldOption {
   readonly value: string;
   readonly label: string;
 }
 
-/** What a project wants to know of its subscribers beside their name and phone. */
+/** A property of subscribers that a project defines. */
 export class CustomField {
   readonly id!: string;
   readonly environmentId!: number;
@@ -34,9 +34,9 @@ export class CustomField {
   readonly type!: CustomFieldType;
   displayName!: string;
   description!: string | null;
-  /** Whether a new subscriber must have a value, which cannot be cleared. */
+  /** Whether new subscribers must have a value, which then cannot be cleared. */
   isRequired!: boolean;
-  /** What templates say where a subscriber has no value; never written to the subscriber. */
+  /** The value that templates use for subscribers without one; never written to the subscriber. */
   defaultValue!: string | null;
   /** In their order; empty unless SELECT or MULTI_SELECT. */
   options!: readonly CustomFieldOption[];
@@ -53,7 +53,7 @@ export class CustomField {
     if (patched(this, SETTINGS, patch)) this.updatedAt = now;
   }
 
-  /** Again: nothing happens. */
+  /** Does nothing when it is archived already. */
   archive(now: Date): void {
     if (this.status === 'ARCHIVED') return;
     this.status = 'ARCHIVED';
@@ -64,10 +64,10 @@ export class CustomField {
 
 const SETTINGS = ['displayName', 'description', 'isRequired', 'defaultValue', 'options'] as const;
 
-/** What can change of a field: its key and its type stay. */
+/** The properties of a field that can change; key and type cannot. */
 export type CustomFieldSettings = Pick<CustomField, (typeof SETTINGS)[number]>;
 
-/** What is left out stays; the options are replaced as a whole. */
+/** Absent properties stay; options are replaced as a whole. */
 export type CustomFieldPatch = {
   readonly [Setting in keyof CustomFieldSettings]?: CustomFieldSettings[Setting] | undefined;
 };
@@ -77,14 +77,14 @@ export type CustomFieldView = Readonly<Omit<CustomField, 'environmentId' | 'chan
   readonly isSystem: boolean;
 };
 
-/** What a value is checked against. */
+/** The parts of a field that validate values. */
 export type CustomFieldDefinition = Pick<
   CustomFieldView,
   'key' | 'type' | 'displayName' | 'isRequired' | 'defaultValue' | 'options' | 'status'
 >;
 
 /**
- * A value as it is stored, in the JSON object `subscribers.custom_fields`, and returned:
+ * A value as stored in the JSON object `subscribers.custom_fields` and as returned:
  * - TEXT, LONG_TEXT, EMAIL, URL, PHONE, SELECT: a string;
  * - NUMBER: a whole number between ±(2^53 − 1); DECIMAL: a number of at most 15 significant digits, below 10^15;
  * - BOOLEAN: true or false;
@@ -95,12 +95,12 @@ export type CustomFieldDefinition = Pick<
 export type CustomFieldValue = string | number | boolean | readonly string[];
 export type CustomFieldValues = Readonly<Record<string, CustomFieldValue>>;
 
-/** Field key → what is wrong; `WHOLE_SUBSCRIBER` where it is no single field that is wrong. */
+/** Field key → error; `WHOLE_SUBSCRIBER` for errors that concern no single field. */
 export type CustomFieldErrors = Readonly<Record<string, string>>;
 export const WHOLE_SUBSCRIBER = '';
 
 export const MAX_ACTIVE_FIELDS = 100;
-/** Octets of a subscriber's values as UTF-8 JSON. */
+/** The most bytes of a subscriber's values as UTF-8 JSON. */
 export const MAX_VALUES_OCTETS = 16 * 1024;
 
 /** Whether a type has options. */
@@ -108,5 +108,5 @@ export function hasOptions(type: CustomFieldType): boolean {
   return type === 'SELECT' || type === 'MULTI_SELECT';
 }
 
-/** What a value was read as, or what is wrong with it, in words for the caller. */
+/** The value read, or the error message. */
 export type ParsedValue = { readonly value: CustomFieldValue } | { readonly fault: string };

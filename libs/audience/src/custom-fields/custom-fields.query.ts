@@ -14,7 +14,7 @@ const fieldsOf = (tables: Kysely<AudienceTables>, environmentId: number) =>
     .select(['status', 'createdAt', 'updatedAt', 'archivedAt', sql<boolean>`false`.as('isSystem')])
     .where('environmentId', '=', environmentId);
 
-/** Asked for whenever values are written. */
+/** Read whenever values are written. */
 const ACTIVE = new PreparedQuery((tables: Kysely<AudienceTables>, environmentId: number) =>
   fieldsOf(tables, environmentId)
     .modifyFront(prepared)
@@ -44,16 +44,16 @@ export class CustomFieldsQuery {
   }
 
   /**
-   * The project's active fields, oldest first, to read values by. Not from a cache: a field that one request made
-   * is known to the next on every instance.
+   * The project's active fields, oldest first, for reading values. Not cached: every instance must know a field right
+   * after the request that created it.
    */
   definitions(scope: ProjectScope): Promise<readonly CustomFieldDefinition[]> {
     return this.#active(scope);
   }
 
   /**
-   * The same, to write values by: until the transaction ends no field is made, changed or archived, so that a value
-   * cannot be written while its option goes. Call it in the transaction that writes.
+   * The same for writing values: until the transaction ends nobody creates, changes or archives a field, so that no value
+   * is written while its option is removed. Call it in the transaction that writes.
    */
   definitionsToWrite(scope: ProjectScope): Promise<readonly CustomFieldDefinition[]> {
     return this.database.transaction(scope, async () => {

@@ -13,10 +13,10 @@ import { configFaults, goneOptions } from './custom-field-config.js';
 import { CustomFieldsQuery } from './custom-fields.query.js';
 import { isReservedKey, systemFieldOf } from './system-fields.js';
 
-/** A new field: not required, without a default and without options, unless it says otherwise. */
+/** A new field; by default not required, without default value and options. */
 export type NewCustomField = Pick<CustomField, 'key' | 'type' | 'displayName'> & CustomFieldPatch;
 
-/** Makes custom fields, changes and archives them. Values that subscribers have always stay as they are. */
+/** Creates, changes and archives custom fields. Never changes the values of subscribers. */
 @Injectable()
 export class CustomFieldsService {
   constructor(
@@ -28,8 +28,8 @@ export class CustomFieldsService {
   ) {}
 
   /**
-   * An archived field's key may be used again; the values that subscribers kept then count again, so the new field
-   * must take them: its type is the same and no option in use is missing. Throws DomainValidationError.
+   * A new field may reuse the key of an archived one and takes over its values: the type must be the same and no option in
+   * use may be missing. Throws DomainValidationError.
    */
   create(scope: ProjectScope, input: NewCustomField): Promise<CustomFieldView> {
     const { key, type, displayName, description = null, isRequired = false } = input;
@@ -44,7 +44,7 @@ export class CustomFieldsService {
     });
   }
 
-  /** How it is presented. Throws NotFoundError, InvalidStateError. */
+  /** Changes how the field is presented. Throws NotFoundError, InvalidStateError. */
   updateDetails(
     scope: ProjectScope,
     key: string,
@@ -53,7 +53,7 @@ export class CustomFieldsService {
     return this.#change(scope, key, (field) => field.change(patch, this.clock.now()));
   }
 
-  /** Which values it has. Throws NotFoundError, DomainValidationError when an option in use would go, InvalidStateError. */
+  /** Changes options and default. Throws NotFoundError, InvalidStateError, and DomainValidationError to keep used options. */
   updateConfig(
     scope: ProjectScope,
     key: string,
@@ -67,7 +67,7 @@ export class CustomFieldsService {
     });
   }
 
-  /** Again: nothing happens. Throws NotFoundError, InvalidStateError. */
+  /** Does nothing when it is archived already. Throws NotFoundError, InvalidStateError. */
   async archive(scope: ProjectScope, key: string): Promise<void> {
     await this.#change(scope, key, (field) => field.archive(this.clock.now()));
   }
@@ -86,10 +86,10 @@ export class CustomFieldsService {
     });
   }
 
-  /** A field that the project has made. */
+  /** A field of the project, not of the system. */
   async #own(scope: ProjectScope, key: string): Promise<CustomField> {
     if (systemFieldOf(key) !== null) {
-      throw new InvalidStateError('A field of the system cannot be changed or archived.', 'SYSTEM', []);
+      throw new InvalidStateError('A system field cannot be changed or archived.', 'SYSTEM', []);
     }
     const field = key.includes('\u0000') ? null : await this.fields.find(scope, key);
     if (field === null) throw new NotFoundError();
@@ -102,7 +102,7 @@ export class CustomFieldsService {
   ): Promise<Readonly<Record<string, string>>> {
     if (isReservedKey(field.key)) return { key: 'is reserved' };
     const former = await this.fields.find(scope, field.key);
-    if (former?.status === 'ACTIVE') return { key: 'is the key of another field' };
+    if (former?.status === 'ACTIVE') return { key: 'is already used by another field' };
     if ((await this.fields.countActive(scope)) >= MAX_ACTIVE_FIELDS) {
       return { key: `would be more than ${MAX_ACTIVE_FIELDS} active fields` };
     }
@@ -119,7 +119,9 @@ export class CustomFieldsService {
   ): Promise<Readonly<Record<string, string>>> {
     const gone = goneOptions(before.options, after.options);
     const inUse = gone.length === 0 ? [] : await this.fields.optionsInUse(scope, before, gone);
-    return inUse.length === 0 ? {} : { options: `must keep ${inUse.join(', ')}, which subscribers have` };
+    return inUse.length === 0
+      ? {}
+      : { options: `must keep ${inUse.join(', ')}: subscribers have these values` };
   }
 }
 

@@ -83,7 +83,7 @@ describe('custom fields', () => {
     const scope = await audience.scope();
     await make(scope, 'plan');
     for (const [key, fault] of [
-      ['plan', 'is the key of another field'],
+      ['plan', 'is already used by another field'],
       ['email', 'is reserved'],
       ['first_name', 'is reserved'],
       ['constructor', 'is reserved'],
@@ -93,7 +93,7 @@ describe('custom fields', () => {
     }
     await expect(make(scope, 'plan', { type: 'NUMBER', defaultValue: 'many' })).rejects.toMatchObject({
       constructor: DomainValidationError,
-      errors: { key: 'is the key of another field', defaultValue: 'must be a whole number' },
+      errors: { key: 'is already used by another field', defaultValue: 'must be an integer' },
     });
     const odd = [
       [{ type: 'SELECT', options: choice('a'), defaultValue: 'b' }, { defaultValue: 'must be one of a' }],
@@ -172,10 +172,10 @@ describe('custom fields', () => {
     await make(scope, 'tags', { type: 'MULTI_SELECT', options: choice('a', 'b', 'c') });
     await subscribe(scope, { plan: 'pro', tags: ['c', 'a'] });
     await expect(service.updateConfig(scope, 'plan', { options: choice('team') })).rejects.toMatchObject({
-      errors: { options: 'must keep pro, which subscribers have' },
+      errors: { options: 'must keep pro: subscribers have these values' },
     });
     await expect(service.updateConfig(scope, 'tags', { options: choice('b') })).rejects.toMatchObject({
-      errors: { options: 'must keep a, c, which subscribers have' },
+      errors: { options: 'must keep a, c: subscribers have these values' },
     });
     expect((await service.updateConfig(scope, 'plan', { options: choice('pro') })).options).toEqual(
       choice('pro'),
@@ -243,7 +243,7 @@ describe('custom fields', () => {
     ).rejects.toMatchObject({
       errors: {
         'customFields.plan': 'is required',
-        'customFields.age': 'must be a whole number',
+        'customFields.age': 'must be an integer',
         'customFields.nope': 'is not a known field',
       },
     });
@@ -277,7 +277,7 @@ describe('custom fields', () => {
       errors: { type: 'must be SELECT: subscribers have values of an archived field with this key' },
     });
     await expect(make(scope, 'plan', { type: 'SELECT', options: choice('free') })).rejects.toMatchObject({
-      errors: { options: 'must keep pro, which subscribers have' },
+      errors: { options: 'must keep pro: subscribers have these values' },
     });
     const again = await make(scope, 'plan', { type: 'SELECT', options: choice('pro') });
     expect(again).toMatchObject({ status: 'ACTIVE', archivedAt: null, isRequired: false });
@@ -374,11 +374,11 @@ describe('custom fields', () => {
       await subscribe(scope, { plan: scope.environment });
     }
     const found = (scope: ProjectScope, plan: string) =>
-      audience.database.transaction(scope, async ({ db }) => {
-        const { rows } = await sql<{ environment_id: number }>`
+      audience.database.transaction(scope, async () => {
+        const { rows } = await sql<{ environmentId: number }>`
           select environment_id from audience.scoped_subscribers where custom_fields @> ${JSON.stringify({ plan })}::jsonb
-        `.execute(db);
-        return rows.map((row) => row.environment_id);
+        `.execute(audience.database.tables());
+        return rows.map((row) => row.environmentId);
       });
     expect(await found(live, 'LIVE')).toEqual([live.environmentId]);
     expect(await found(test, 'TEST')).toEqual([test.environmentId]);
@@ -392,15 +392,15 @@ describe('custom fields', () => {
       [test.environmentId],
     );
     await audience.test.query('analyze audience.subscribers');
-    const plan = await audience.database.transaction(test, async ({ db }) => {
+    const plan = await audience.database.transaction(test, async () => {
       const { rows } = await sql<Record<string, string>>`
         explain select from audience.scoped_subscribers where custom_fields @> '{"plan": "TEST"}'
-      `.execute(db);
+      `.execute(audience.database.tables());
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     });
     expect(plan).toContain('subscribers_of_custom_value');
-    const { rows } = await audience.database.system(({ db }) =>
-      sql`select from audience.scoped_subscribers`.execute(db),
+    const { rows } = await audience.database.system(() =>
+      sql`select from audience.scoped_subscribers`.execute(audience.database.tables()),
     );
     expect(rows).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CustomFieldDefinition } from './custom-field.js';
 
-/** The same for definitions by which every value is read alike, in whatever order they are. */
+/** A digest of definitions: equal for definitions that read all values alike, in any order. */
 export function definitionsDigest(definitions: readonly CustomFieldDefinition[]): string {
   const rules = definitions
     .map(({ key, type, isRequired, options, status }) => [

@@ -1,9 +1,9 @@
 import type { CustomFieldView } from './custom-field.js';
 
-/** When the service began to have them: they are the same in every project. */
+/** The creation time of system fields, which are the same in every project. */
 const SINCE = new Date('2026-11-21T00:00:00.000Z');
 
-/** What every subscriber has besides custom fields, listed with them for forms and imports to choose from. */
+/** The fields that every subscriber has, listed with custom fields so that forms and imports can use them. */
 export const SYSTEM_FIELDS: readonly CustomFieldView[] = [
   systemField('019aa2a0-0000-7000-8000-000000000001', 'email', 'EMAIL', 'E-mail address', true),
   systemField('019aa2a0-0000-7000-8000-000000000002', 'first_name', 'TEXT', 'First name', false),
@@ -11,14 +11,14 @@ export const SYSTEM_FIELDS: readonly CustomFieldView[] = [
   systemField('019aa2a0-0000-7000-8000-000000000004', 'phone', 'PHONE', 'Phone', false),
 ];
 
-/** Keys of the form of a custom field's that mean something else in programs which read the values. */
+/** Keys that would mean something else in programs that read the values. */
 const RESERVED_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 export function systemFieldOf(key: string): CustomFieldView | null {
   return SYSTEM_FIELDS.find((field) => field.key === key) ?? null;
 }
 
-/** Whether no custom field may have this key. */
+/** Whether the key is reserved. */
 export function isReservedKey(key: string): boolean {
   return systemFieldOf(key) !== null || RESERVED_KEYS.has(key);
 }

@@ -1,22 +1,22 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Announcer, Database, environmentOf, publish } from '#platform';
+import { Publisher, Database, environmentOf, publish } from '#platform';
 import { AddressDigests } from '../addresses/address-digests.service.js';
 import { SubscriberErased } from './erasure.events.js';
 
-/** Removes what the audience's tables hold about one person. */
+/** Removes one person from the audience's tables. */
 @Injectable()
 export class ErasureRepository {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(AddressDigests) private readonly digests: AddressDigests,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
   ) {}
 
   /**
-   * Removes the subscriber, and with the row its consents, requests to confirm and events; the consent record
-   * keeps that there were consents, and nothing of whose they were. Tells the others.
+   * Removes the subscriber with its consents, confirmation requests and events. The consent record stays, without
+   * anything that identifies the person. Publishes the erasure.
    */
   async remove(
     scope: ProjectScope,
@@ -32,8 +32,8 @@ export class ErasureRepository {
     const addressDigest = this.digests.of(scope, emailKey).toString('hex');
     const event = SubscriberErased({ subscriberId, addressDigest, erasedAt: at.toISOString() });
     await publish(this.database, scope, event);
-    // The id alone: who hears it has been told of the person before, or never was.
-    await this.announcer.announce(scope, { type: 'subscriber.deleted', data: { id: subscriberId } });
+    // Only the id: listeners know the person from earlier events, or not at all.
+    await this.publisher.publish(scope, { type: 'subscriber.deleted', data: { id: subscriberId } });
   }
 
   /**

@@ -6,7 +6,7 @@ import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import { ErasureRepository } from './erasure.repository.js';
 
-/** Forgets people (GDPR Art. 17). */
+/** Erases people (GDPR Art. 17). */
 @Injectable()
 export class ErasureService {
   constructor(
@@ -18,8 +18,8 @@ export class ErasureService {
   ) {}
 
   /**
-   * Erases the subscriber with this address: at once here, within seconds where `SubscriberErased` is heard.
-   * An address that is suppressed stays so, by its keyed digest alone. Throws NotFoundError.
+   * Erases the subscriber with this address: here at once, in other contexts within seconds (`SubscriberErased`). A
+   * suppressed address stays suppressed by its keyed digest. Throws NotFoundError.
    */
   erase(scope: ProjectScope, { key }: Pick<EmailAddress, 'key'>, by: ConsentProof): Promise<void> {
     return this.subscribers.whileAddressLocked(scope, key, async (subscriberId) => {

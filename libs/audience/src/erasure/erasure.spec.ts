@@ -185,11 +185,11 @@ describe('erasure', () => {
     }
     const keys = [...emails, 'nobody@example.com'].map((email) => address(email).key);
     const digests = audience.get(AddressDigests);
-    const rows = await audience.database.transaction(scope, async ({ db }) => {
+    const rows = await audience.database.transaction(scope, async () => {
       const result = await sql<{ digest: Buffer }>`
         select ${digests.ofColumn(scope, sql`k.key`)} as digest from unnest(${keys}::text[]) with ordinality k(key, place)
         order by k.place
-      `.execute(db);
+      `.execute(audience.database.tables());
       return result.rows;
     });
     expect(rows.map(({ digest }) => digest.toString('hex'))).toEqual(
@@ -222,8 +222,12 @@ describe('erasure', () => {
       sql`select audience.depersonalise_ledger(${id})`,
     ];
     for (const attempt of attempts) {
-      await expect(audience.database.transaction(scope, ({ db }) => attempt.execute(db))).rejects.toThrow();
-      await expect(audience.database.system(({ db }) => attempt.execute(db))).rejects.toThrow();
+      await expect(
+        audience.database.transaction(scope, () => attempt.execute(audience.database.tables())),
+      ).rejects.toThrow();
+      await expect(
+        audience.database.system(() => attempt.execute(audience.database.tables())),
+      ).rejects.toThrow();
     }
     expect(
       await audience.test.query('select ip_address from audience.consent_ledger where subscriber_id = $1', [

@@ -6,7 +6,7 @@ import { SuppressionsQuery, type SuppressionView } from '../suppressions/suppres
 
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** All that the audience holds about the owner of an address (GDPR Art. 15), as rows to be printed. */
+/** All data of the audience about the owner of an address (GDPR Art. 15), as rows to print. */
 export interface AudiencePersonalData {
   /** null when there is no such subscriber. */
   readonly subscriber: Readonly<Record<string, unknown>> | null;
@@ -17,11 +17,11 @@ export interface AudiencePersonalData {
   readonly confirmations: Rows;
   readonly events: Rows;
   readonly segments: Rows;
-  /** What imports found wrong with rows of this address. */
+  /** The errors of imported rows with this address. */
   readonly importErrors: Rows;
 }
 
-/** Reads what is held about one person. */
+/** Reads all data about one person. */
 @Injectable()
 export class PersonalDataQuery {
   constructor(
@@ -29,7 +29,7 @@ export class PersonalDataQuery {
     @Inject(SuppressionsQuery) private readonly suppressions: SuppressionsQuery,
   ) {}
 
-  /** Also of an address that is no subscriber's: it may be suppressed, or stand in an import's errors. */
+  /** The address need not be a subscriber's: it may be suppressed, or be in the errors of an import. */
   of(scope: ProjectScope, address: EmailAddress): Promise<AudiencePersonalData> {
     return this.database.transaction(scope, async () => {
       const suppression = await this.suppressions.of(scope, address);

@@ -11,7 +11,7 @@ import {
 import { Database, environmentOf } from '#platform';
 import { occurrenceFault, type ReportedEvent } from './subscriber-event.js';
 
-/** Keeps what subscribers did outside of mail, for segments and automations. */
+/** Stores events of subscribers that clients report, for segments and automations. */
 @Injectable()
 export class SubscriberEventsService {
   constructor(
@@ -29,7 +29,7 @@ export class SubscriberEventsService {
     const now = this.clock.now();
     const fault = occurredAt === undefined ? null : occurrenceFault(occurredAt, now);
     return this.database.transaction(scope, async () => {
-      // Held, so that an event of somebody who is erased at this moment is not left behind.
+      // Locked, so that no event stays behind when the person is erased at the same time.
       const { rows } = await sql<{ id: string }>`
         select id from audience.subscribers
         where environment_id = ${environmentOf(scope)} and email_key = ${key} for key share

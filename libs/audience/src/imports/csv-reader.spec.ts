@@ -55,7 +55,7 @@ describe('a CSV reader', () => {
   });
 
   it.each([
-    ['text behind a closing quote', '"x"y,2', 'has text behind a closing quote'],
+    ['text behind a closing quote', '"x"y,2', 'has text after a closing quote'],
     ['a cell of 200 000 characters', `${'x'.repeat(200_000)},2`, 'has a cell that is too long'],
     ['a quoted cell of 200 000 characters', `"${'x'.repeat(200_000)}",2`, 'has a cell that is too long'],
     ['two million cells', ','.repeat(2_000_000), 'has a cell that is too long'],
@@ -67,7 +67,7 @@ describe('a CSV reader', () => {
   });
 
   it('tells of a quote that nobody closes', () => {
-    expect(read('a,b\n1,"2\n3,4').at(-1)?.fault).toBe('has a quote that is not closed');
+    expect(read('a,b\n1,"2\n3,4').at(-1)?.fault).toBe('has an unclosed quote');
   });
 
   it('keeps no more of a cell than the longest may have', () => {

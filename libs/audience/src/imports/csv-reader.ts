@@ -1,15 +1,15 @@
 import { type CsvDelimiter, delimiterOf } from './csv-dialect.js';
 
-/** One record of a CSV file: its cells, or why they cannot be told. */
+/** One record of a CSV file: its cells, or the reason why it cannot be read. */
 export interface CsvRecord {
   readonly cells: readonly string[];
   readonly fault: string | null;
 }
 
-/** More than any field may have; what is longer is not kept. */
+/** More than any field may have; longer cells are not kept. */
 const MAX_CELL = 100_000;
 const MAX_RECORD = 1_000_000;
-/** Within so many characters the first line must end. */
+/** The most characters of the first line. */
 const MAX_HEAD = 1_000_000;
 
 const LINE_FEED = 10;
@@ -17,10 +17,10 @@ const CARRIAGE_RETURN = 13;
 const QUOTE = 34;
 
 const TOO_LONG = 'has a cell that is too long';
-const UNCLOSED = 'has a quote that is not closed';
-const AFTER_QUOTE = 'has text behind a closing quote';
+const UNCLOSED = 'has an unclosed quote';
+const AFTER_QUOTE = 'has text after a closing quote';
 
-/** Where in a cell the reader is; `closed`: behind a quote that ends the cell, or doubles in it. */
+/** The reader's position in a cell; `closed`: after a quote that ends the cell or is the first of a doubled one. */
 type Place = 'start' | 'plain' | 'quoted' | 'closed';
 
 /**
@@ -50,7 +50,7 @@ export class CsvReader {
     return this.#taken();
   }
 
-  /** The record that the end of the text ends, if there is one. */
+  /** The last record, if the text does not end with a line break. */
   end(): CsvRecord[] {
     if (this.#delimiter === null) this.#readHead('', true);
     if (this.#place === 'quoted') this.#fault ??= UNCLOSED;
@@ -87,7 +87,7 @@ export class CsvReader {
   #readEdge(text: string, at: number): number {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
-      // A second quote in a row stands for one in the text.
+      // A doubled quote is a quote in the text.
       if (this.#place === 'closed') this.#add('"');
       this.#place = 'quoted';
       this.#afterReturn = false;
@@ -119,7 +119,7 @@ export class CsvReader {
     return code === this.#delimiterCode || code === LINE_FEED || code === CARRIAGE_RETURN;
   }
 
-  /** Returns where to go on. */
+  /** Returns the next position. */
   #endCell(code: number, at: number): number {
     if (code === LINE_FEED && this.#afterReturn) {
       this.#afterReturn = false;

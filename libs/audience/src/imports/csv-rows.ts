@@ -30,7 +30,7 @@ export async function* csvRows(
   table.refuseEmpty();
 }
 
-/** Numbers the records behind the header and knows what their cells are. */
+/** Numbers the records after the header and knows the field of each column. */
 class CsvTable {
   #columns: readonly ColumnTarget[] | null = null;
   lastRow = 0;

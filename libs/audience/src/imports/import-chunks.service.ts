@@ -37,14 +37,14 @@ export class ImportChunks {
       if ('refusal' in terms) return terms.refusal;
       const made = await this.#makeSubscribers(scope, plan, range, terms, rows);
       const rest = made === rows ? null : await this.others.apply(scope, plan, range, terms, made);
-      if (made + (rest?.rows ?? 0) !== rows) throw new Error('Another worker went on with this import.');
+      if (made + (rest?.rows ?? 0) !== rows) throw new Error('Another worker continued this import.');
       const progress = { ...(rest?.progress ?? NONE), created: made + (rest?.progress.created ?? 0) };
       await this.imports.advance(scope, plan.id, progress, rest?.notes ?? []);
       return null;
     });
   }
 
-  /** Without reading a row, where none of them can be refused for what the others are. */
+  /** Creates new subscribers without reading rows, when no row can be refused because of others. */
   #makeSubscribers(
     scope: ProjectScope,
     { id }: Import,

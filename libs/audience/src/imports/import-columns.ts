@@ -2,7 +2,7 @@ import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 
 const SYSTEM_COLUMNS = ['email', 'firstName', 'lastName', 'phone'] as const;
 
-/** What the cells of a column are: `email`, `customFields.plan`; null: they are left out. */
+/** The field of a column: `email`, `customFields.plan`; null: the column is left out. */
 export type ColumnTarget = string | null;
 
 /** Column name → field name, or null for a column to leave out. */
@@ -12,18 +12,17 @@ type Errors = Readonly<Record<string, string>>;
 
 export interface ChosenColumns {
   readonly targets: readonly ColumnTarget[];
-  /** What can never be right. */
+  /** Errors that no project could accept. */
   readonly faults: Errors;
-  /** What this project does not know. */
+  /** Names that this project does not have. */
   readonly unknown: Errors;
 }
 
 const CUSTOM_PREFIX = 'customFields.';
 
 /**
- * What each named column holds. Names are those of the fields (`firstName`, also `first_name` or `First name`),
- * keys of custom fields with or without `customFields.`, and what `mapping` says of any name. `pathOf` names a
- * column in the errors.
+ * Finds the field of each column. A name is a field's (`firstName`, also `first_name` or `First name`), the key of a custom
+ * field with or without `customFields.`, or in `mapping`. `pathOf` names a column in the errors.
  */
 export function chooseColumns(
   names: readonly string[],
@@ -54,12 +53,12 @@ export function chooseColumns(
   return { targets, faults, unknown };
 }
 
-/** The custom field of a column, or null when it holds something else. */
+/** The custom field of a column, or null. */
 export function customFieldOf(target: string): string | null {
   return target.startsWith(CUSTOM_PREFIX) ? target.slice(CUSTOM_PREFIX.length) : null;
 }
 
-/** What a column of this name holds by itself, without a mapping; null: nothing that is known. */
+/** The field of a column without a mapping; null when the name is not known. */
 export function targetOf(name: string, customKeys: ReadonlySet<string>): ColumnTarget {
   const key = customFieldOf(name);
   if (key !== null) return customKeys.has(key) ? name : null;
@@ -68,7 +67,7 @@ export function targetOf(name: string, customKeys: ReadonlySet<string>): ColumnT
   return SYSTEM_COLUMNS.find((column) => column.toLowerCase() === plain) ?? null;
 }
 
-/** A name that may be anything, such as a whole line of a file without a header. */
+/** Shortens a name, which may be anything, such as a whole line of a file without a header. */
 function shown(name: string): string {
   const text = name.replaceAll(/\p{Cc}/gu, ' ').toWellFormed();
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;

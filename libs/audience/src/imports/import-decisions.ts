@@ -8,7 +8,7 @@ import type { GrantableTopic } from '../topics/topic.js';
 import type { FaultyRow, ReadRow } from './import-row.js';
 import { WHOLE_ROW } from './import.js';
 
-/** A subscriber who was there before. */
+/** An existing subscriber. */
 export interface KnownPerson extends SubscriberFields {
   readonly id: string;
 }
@@ -16,7 +16,7 @@ export interface KnownPerson extends SubscriberFields {
 type NewPerson = SubscriberFields & { readonly address: EmailAddress; readonly source: ReadRow };
 type UpdatedPerson = KnownPerson & { readonly source: ReadRow; readonly isChanged: boolean };
 
-/** What is to be done with some rows. */
+/** The decisions about some rows. */
 export class ImportDecisions {
   created: NewPerson[] = [];
   readonly updated: UpdatedPerson[] = [];
@@ -31,7 +31,7 @@ export class ImportDecisions {
     this.failed += 1;
   }
 
-  /** Leaves the row out; with a note when its owner could not know why. */
+  /** Skips the row; notes the reason when the client could not know it. */
   skip(row: ReadRow, errors: FaultyRow['errors'] | null): void {
     if (errors !== null) this.notes.push(noteOf(row, errors));
     this.skipped += 1;
@@ -52,7 +52,7 @@ export class ImportDecisions {
     this.updated.push({ ...next, source: row, isChanged: !isDeepStrictEqual(next, person) });
   }
 
-  /** Keeps to the number of new subscribers that the plan allows. */
+  /** Fails rows beyond the number of new subscribers that the plan allows. */
   refuseBeyond(room: number): void {
     for (const { source } of this.created.slice(room)) {
       this.fail(noteOf(source, { [WHOLE_ROW]: "is beyond the plan's limit of subscribers" }));
@@ -60,7 +60,7 @@ export class ImportDecisions {
     this.created = this.created.slice(0, room);
   }
 
-  /** Notes who took a consent back: it stays so. */
+  /** Notes that a revoked consent stays revoked. */
   noteRefusals(
     outcomes: readonly SubscriberOutcome[],
     topics: readonly GrantableTopic[],

@@ -4,7 +4,7 @@ import { applyCustomFields } from '../custom-fields/custom-field-values.js';
 import { type ColumnTarget, customFieldOf } from './import-columns.js';
 import { type CheckedRow, type StagedRow, type StagedSubscriber, WHOLE_ROW } from './import.js';
 
-/** What a row says of a person. A field that it says nothing of is absent; null clears. */
+/** The fields of a row. Fields that it does not have are absent; null clears. */
 export interface ReadRow {
   readonly row: number;
   readonly address: EmailAddress;
@@ -20,19 +20,19 @@ export interface FaultyRow {
   readonly errors: Readonly<Record<string, string>>;
 }
 
-/** What cells say, and all that is wrong with them. */
+/** The values of cells, and all errors in them. */
 interface ReadCells extends Omit<ReadRow, 'row' | 'address'> {
   readonly address: EmailAddress | null;
   readonly errors: Readonly<Record<string, string>>;
 }
 
-/** As the API takes them. */
+/** The same limits as in the API. */
 const MAX_LENGTH = { firstName: 50, lastName: 50, phone: 20 } as const;
 const CONTROL = /\p{Cc}/u;
-/** RFC 5321 §4.5.3.1.3: what is longer is no address, and nothing to show. */
+/** RFC 5321 §4.5.3.1.3: longer text is not an address and is not shown. */
 const SHOWN_ADDRESS = 254;
 
-/** Checks a row that just came: whose it is, and which subscriber it makes where nobody has the address. */
+/** Checks a new row: its address, and the subscriber to create when nobody has the address. */
 export function checkedRow(
   columns: readonly ColumnTarget[],
   definitions: readonly CustomFieldDefinition[],
@@ -44,7 +44,7 @@ export function checkedRow(
   return { row, emailKey, cells, fault: null, newSubscriber: newSubscriberOf(read, definitions) };
 }
 
-/** Reads the cells of a row; all that is wrong with it is told at once. */
+/** Reads the cells of a row, and reports all errors at once. */
 export function readRow(columns: readonly ColumnTarget[], staged: StagedRow): ReadRow | FaultyRow {
   const { row, emailKey, cells, fault } = staged;
   if (fault !== null)

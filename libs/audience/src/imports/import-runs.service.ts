@@ -5,12 +5,12 @@ import type { Import } from './import.js';
 import { ImportRepository } from './import.repository.js';
 import { type RowRange, rowRanges } from './row-ranges.js';
 
-/** Rows of one transaction. Each locks its address, and a default PostgreSQL has some 8 000 locks for everybody. */
+/** Rows in one transaction. Each locks its address, and PostgreSQL by default has some 8 000 locks in total. */
 const CHUNK_ROWS = 1_000;
-/** Chunks at once: more than two wait for each other in the indexes. */
+/** Chunks in parallel: more than two would wait for each other in the indexes. */
 const CHUNKS_AT_ONCE = 2;
 
-/** Works imports off, chunk by chunk. What a chunk changes and that its rows are done is one transaction. */
+/** Applies imports chunk by chunk. The changes of a chunk and the removal of its rows are one transaction. */
 @Injectable()
 export class ImportRuns {
   constructor(
@@ -19,7 +19,7 @@ export class ImportRuns {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Does the rows that are left, until the end or until `signal` is aborted. */
+  /** Applies the remaining rows, until the end or until `signal` is aborted. */
   async run(scope: ProjectScope, importId: string, signal: AbortSignal): Promise<void> {
     const begun = await this.imports.begin(scope, importId);
     if (begun === null) return;
@@ -29,7 +29,7 @@ export class ImportRuns {
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
     const loops = Array.from({ length: CHUNKS_AT_ONCE }, () => this.#applyChunks(scope, plan, ranges));
-    // All of them, so that none is at work when this ends.
+    // Wait for all, so that none is still running when this ends.
     const ended = await Promise.allSettled(loops);
     signal.removeEventListener('abort', stop);
     const refusals = ended.map((loop) => {

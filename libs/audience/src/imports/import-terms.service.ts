@@ -10,20 +10,20 @@ import { type GrantableTopic, grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 import type { Import } from './import.js';
 
-/** What rows are applied by: the project as it stays until the transaction ends. */
+/** The terms for applying rows: the state of the project, which stays until the transaction ends. */
 export interface ImportTerms {
   readonly topics: readonly GrantableTopic[];
-  /** What new subscribers consent to. */
+  /** The consents of new subscribers. */
   readonly first: FirstConsents;
   readonly definitions: readonly CustomFieldDefinition[];
-  /** Whether rows that came checked were checked by these definitions. */
+  /** Whether checked rows were checked with the current definitions. */
   readonly areAsChecked: boolean;
-  /** How many new subscribers the plan allows of as many as there are rows. */
+  /** How many new subscribers the plan allows, at most one for each row. */
   readonly room: number;
   readonly occasion: ConsentOccasion;
 }
 
-/** Finds out what the rows of a chunk are applied by. */
+/** Finds the terms for a chunk. */
 @Injectable()
 export class ImportTermsService {
   constructor(

@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Announcer, Database, publish } from '#platform';
+import { Publisher, Database, publish } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { ImportQueued } from './import.events.js';
 import type { FaultyRow } from './import-row.js';
@@ -10,20 +10,20 @@ import { Import, type ImportProgress } from './import.js';
 import type { RowRange } from './row-ranges.js';
 import { StagedRows } from './staged-rows.repository.js';
 
-/** Imports and what is noted of their rows. */
+/** Imports and the errors and notes about their rows. */
 @Injectable()
 export class ImportRepository {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(StagedRows) private readonly staged: StagedRows,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
   ) {}
 
   add(scope: ProjectScope, added: Import): Promise<void> {
     return this.database.transaction(scope, () => this.database.em.persist(added).flush());
   }
 
-  /** Hands it to the worker; false when it was taken for abandoned meanwhile. */
+  /** Queues the import for the worker; false when it was removed as abandoned meanwhile. */
   queue(scope: ProjectScope, importId: string, stored: Parameters<Import['queue']>[0]): Promise<boolean> {
     return this.database.transaction(scope, async () => {
       const found = await this.#lock(scope, importId, 'RECEIVING');
@@ -43,7 +43,7 @@ export class ImportRepository {
     });
   }
 
-  /** Counts what became of some rows, and notes what there is to say of them. */
+  /** Counts the outcomes of some rows, and stores their errors and notes. */
   advance(
     scope: ProjectScope,
     importId: string,
@@ -54,7 +54,7 @@ export class ImportRepository {
     return this.database.transaction(scope, async () => {
       const tables = this.database.tables<AudienceTables>();
       if (notes.length > 0) {
-        // A template: a row a value would make a text for each number of rows.
+        // A template: one parameter for each row would make a new statement for each number of rows.
         await sql`
           insert into audience.import_errors (import_id, environment_id, row_number, email, email_key, errors)
           select ${importId}, ${scope.environmentId}, n.row_number, n.email, n.email_key, n.errors::jsonb
@@ -63,7 +63,7 @@ export class ImportRepository {
             as n(row_number, email, email_key, errors)
         `.execute(tables);
       }
-      // Not by the entity: chunks that are applied at once add to the same counts.
+      // Not through the entity: parallel chunks add to the same counts.
       await tables
         .updateTable('audience.imports')
         .set((eb) => ({
@@ -79,8 +79,8 @@ export class ImportRepository {
   }
 
   /**
-   * What is to be done, and the first row that is not done, beyond the last when all are; null when it has ended. At the
-   * first time, of rows with the same address the last one counts, and the others are out.
+   * Returns the import with its first remaining row (after the last when none remains); null when it has ended. The first
+   * call removes rows whose address appears again in a later row.
    */
   begin(scope: ProjectScope, importId: string) {
     return this.database.transaction(scope, async () => {
@@ -91,12 +91,12 @@ export class ImportRepository {
     });
   }
 
-  /** Lets nobody else decide about the addresses in these rows until the transaction ends; how many rows they are. */
+  /** Locks the addresses in these rows until the transaction ends; returns the number of rows. */
   lockAddresses(scope: ProjectScope, importId: string, range: RowRange): Promise<number> {
     return this.staged.lockAddresses(scope, importId, range);
   }
 
-  /** Ends it, if it has not ended: COMPLETED, or FAILED for a reason, with what was not done left out. */
+  /** Ends the import unless it has ended: COMPLETED, or FAILED for a reason. Removes remaining rows. */
   end(scope: ProjectScope, importId: string, failureReason: string | null, at: Date): Promise<void> {
     return this.database.transaction(scope, async () => {
       const found = await this.#lock(scope, importId, 'QUEUED', 'IN_PROGRESS');
@@ -104,7 +104,7 @@ export class ImportRepository {
       if (found === null) return;
       found.end(failureReason, at);
       const { id, status, counts } = found;
-      await this.announcer.announce(scope, {
+      await this.publisher.publish(scope, {
         type: 'import.completed',
         data: { id, status, counts, failureReason },
       });

@@ -3,7 +3,7 @@ import type { ConsentProof } from '../consents/consent-proof.js';
 import type { ColumnTarget } from './import-columns.js';
 import { Import, type ImportConflict, type ImportStatus } from './import.js';
 
-/** audience.imports. Chunks of rows add to the counts with SQL. */
+/** audience.imports. SQL adds to the counts for each chunk of rows. */
 export const ImportSchema = defineEntity({
   class: Import,
   tableName: 'imports',

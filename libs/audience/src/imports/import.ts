@@ -5,24 +5,24 @@ import type { ColumnTarget } from './import-columns.js';
 export const IMPORT_STATUSES = ['QUEUED', 'IN_PROGRESS', 'COMPLETED', 'FAILED'] as const;
 export type ImportStatus = (typeof IMPORT_STATUSES)[number];
 
-/** What happens to a row whose address a subscriber has: it changes the subscriber, or nothing. */
+/** What to do with a row whose address belongs to a subscriber: update the subscriber, or skip the row. */
 export const IMPORT_CONFLICTS = ['UPSERT', 'SKIP'] as const;
 export type ImportConflict = (typeof IMPORT_CONFLICTS)[number];
 
-/** How many rows came, and what became of those that are done. */
+/** The number of rows, and the outcomes of those that are done. */
 export interface ImportCounts {
   readonly total: number;
-  /** Made a new subscriber. */
+  /** Created a subscriber. */
   readonly created: number;
-  /** Were applied to a subscriber who was there. */
+  /** Updated an existing subscriber. */
   readonly updated: number;
-  /** Were left out by rule: the address was there (SKIP), is suppressed, or comes again in a later row. */
+  /** Skipped: the address exists (SKIP), is suppressed, or appears again in a later row. */
   readonly skipped: number;
-  /** Had faults. */
+  /** Had errors. */
   readonly failed: number;
 }
 
-/** What became of some rows. */
+/** The outcomes of some rows. */
 export type ImportProgress = Omit<ImportCounts, 'total'>;
 
 /** An import as clients see it. */
@@ -30,11 +30,14 @@ export type ImportView = Readonly<
   Pick<Import, 'id' | 'counts' | 'failureReason' | 'createdAt' | 'completedAt'>
 > & { readonly status: ImportStatus };
 
-/** A file or list of subscribers on its way into a project. Nobody sees it while its rows are RECEIVING. */
+/** An import of subscribers. Clients cannot see it while it is RECEIVING its rows. */
 export class Import {
+  readonly onConflict: ImportConflict;
+  readonly topicKeys: readonly string[];
+  readonly proof: ConsentProof;
   status: ImportStatus | 'RECEIVING' = 'RECEIVING';
   readonly columns: readonly ColumnTarget[] = [];
-  /** Of the custom fields by which the rows were checked as they came; null: by none. */
+  /** The digest of the custom fields with which the rows were checked on arrival; null: not checked. */
   readonly definitionsDigest: string | null = null;
   readonly total: number = 0;
   readonly created: number = 0;
@@ -48,11 +51,13 @@ export class Import {
   constructor(
     readonly id: string,
     readonly environmentId: number,
-    readonly onConflict: ImportConflict,
-    readonly topicKeys: readonly string[],
-    readonly proof: ConsentProof,
+    order: Pick<Import, 'onConflict' | 'topicKeys' | 'proof'>,
     readonly createdAt: Date,
-  ) {}
+  ) {
+    this.onConflict = order.onConflict;
+    this.topicKeys = order.topicKeys;
+    this.proof = order.proof;
+  }
 
   get counts(): ImportCounts {
     const { total, created, updated, skipped, failed } = this;
@@ -64,7 +69,7 @@ export class Import {
     Object.assign(this, stored, { status: 'QUEUED' });
   }
 
-  /** Of its rows so many have the address of a later one, which counts. */
+  /** So many rows have the address of a later row and are skipped. */
   begin(repeated: number): void {
     this.status = 'IN_PROGRESS';
     this.skipped += repeated;
@@ -78,36 +83,36 @@ export class Import {
   }
 }
 
-/** What there is to say of one row. */
+/** The errors and notes about one row. */
 export interface ImportError {
   /** Counted from 1, without the header and empty lines. */
   readonly row: number;
   readonly email: string | null;
-  /** Column → what is wrong with it, or why it did nothing; `row` for the row as a whole. */
+  /** Column → the error, or why the row was skipped; `row` for the whole row. */
   readonly errors: Readonly<Record<string, string>>;
 }
 
-/** The subscriber whom a row makes of an address that is new. */
+/** The subscriber that a row creates when the address is new. */
 export interface StagedSubscriber extends SubscriberFields {
   readonly email: string;
 }
 
-/** A row as it waits for the worker. */
+/** A row that waits for the worker. */
 export interface StagedRow {
   readonly row: number;
-  /** What two spellings of one mailbox share; null where there is no valid address. */
+  /** The key that all spellings of an address share; null when the address is not valid. */
   readonly emailKey: string | null;
-  /** One value a column, as they came: text, or JSON values. Empty text is no value, null clears. */
+  /** One value for each column, as received: text, or JSON values. Empty text counts as no value, null clears. */
   readonly cells: readonly unknown[];
   /** Why the row cannot be read. */
   readonly fault: string | null;
 }
 
-/** A row as it came, and what checking it gave. */
+/** A received row with the result of checking it. */
 export interface CheckedRow extends StagedRow {
-  /** By the custom fields of that moment; null where the row makes none. */
+  /** Checked with the custom fields of that moment; null when the row creates no subscriber. */
   readonly newSubscriber: StagedSubscriber | null;
 }
 
-/** Where an error of a whole row stands in its `errors`. */
+/** The key in `errors` for an error of the whole row. */
 export const WHOLE_ROW = 'row';

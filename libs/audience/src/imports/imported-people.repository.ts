@@ -9,7 +9,7 @@ import { SuppressionRepository } from '../suppressions/suppression.repository.js
 import type { SubscriberFields } from '../subscribers/subscriber.js';
 import type { KnownPerson } from './import-decisions.js';
 
-/** Subscribers by the thousand, in the open transaction: each method is one statement. */
+/** Writes subscribers in sets, in the open transaction: each method is one statement. */
 @Injectable()
 export class ImportedPeople {
   constructor(
@@ -17,7 +17,7 @@ export class ImportedPeople {
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
   ) {}
 
-  /** Those of the addresses that are subscribers', by key, locked until the transaction ends. */
+  /** The subscribers with these addresses, by key, locked until the transaction ends. */
   async known(scope: ProjectScope, emailKeys: readonly string[]): Promise<ReadonlyMap<string, KnownPerson>> {
     // One look-up by the unique index for each: while the table grows from nothing, its statistics say that
     // reading all of it is cheap, which would make a large import quadratic.
@@ -42,7 +42,7 @@ export class ImportedPeople {
     return new Set(rows.map(({ key }) => key));
   }
 
-  /** Makes subscribers, whose addresses are locked and nobody's, with their first consents. */
+  /** Creates subscribers with their first consents. Their addresses are locked and belong to nobody. */
   async insert(
     scope: ProjectScope,
     people: readonly (SubscriberFields & { readonly address: EmailAddress })[],
@@ -72,7 +72,7 @@ export class ImportedPeople {
     await requestMails(this.database, scope, confirmationIds);
   }
 
-  /** Writes all fields of subscribers who are locked. */
+  /** Writes all fields of locked subscribers. */
   async update(scope: ProjectScope, people: readonly KnownPerson[], at: Date): Promise<void> {
     if (people.length === 0) return;
     await sql`

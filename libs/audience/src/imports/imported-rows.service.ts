@@ -9,14 +9,14 @@ import { ImportedPeople } from './imported-people.repository.js';
 import type { RowRange } from './row-ranges.js';
 import { StagedRows } from './staged-rows.repository.js';
 
-/** What became of some rows. */
+/** The outcomes of some rows. */
 export interface AppliedRows {
   readonly rows: number;
   readonly progress: ImportProgress;
   readonly notes: ImportDecisions['notes'];
 }
 
-/** Rows that have to be read: of people who are there or suppressed, with faults, or checked by other fields. */
+/** Applies rows that have to be read: of existing or suppressed people, with errors, or checked with other definitions. */
 @Injectable()
 export class ImportedRows {
   constructor(
@@ -25,7 +25,7 @@ export class ImportedRows {
     @Inject(ConsentWriter) private readonly consents: ConsentWriter,
   ) {}
 
-  /** In the open transaction: takes the rows of a range out that are left, and writes what follows from them. `made` were made of it before. */
+  /** Removes the remaining rows of a range, in the open transaction, and applies them. `made`: subscribers already created from it. */
   async apply(
     scope: ProjectScope,
     plan: Import,

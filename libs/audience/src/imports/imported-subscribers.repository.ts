@@ -8,7 +8,7 @@ import { type FirstConsents, selectedForMade, written } from '../consents/writte
 import { SuppressionRepository } from '../suppressions/suppression.repository.js';
 import type { RowRange } from './row-ranges.js';
 
-/** New subscribers straight from their rows: none is read but by the server. */
+/** Creates new subscribers from their rows inside the database, without reading the rows. */
 @Injectable()
 export class ImportedSubscribers {
   constructor(
@@ -17,9 +17,9 @@ export class ImportedSubscribers {
   ) {}
 
   /**
-   * In the open transaction, in which the addresses are locked: takes those rows of a range out, as done, that were found
-   * to make a subscriber and whose address is nobody's and not suppressed, and makes these with their consents, the consent
-   * record and requests to confirm. Returns how many they are.
+   * Removes, in the open transaction with the addresses locked, the rows of a range that are valid and whose address is
+   * new and not suppressed, and creates their subscribers with consents, consent record and confirmation requests. Returns
+   * their number.
    */
   async make(
     scope: ProjectScope,

@@ -29,7 +29,7 @@ export class ImportsQuery {
     });
   }
 
-  /** What there is to say of its rows, in their order. Throws NotFoundError. */
+  /** The errors and notes about its rows, in order. Throws NotFoundError. */
   errors(scope: ProjectScope, importId: string, { page, size }: PageRequest): Promise<Page<ImportError>> {
     return this.database.transaction(scope, async () => {
       await this.byId(scope, importId);

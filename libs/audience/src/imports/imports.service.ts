@@ -43,8 +43,8 @@ export class ImportsService {
   ) {}
 
   /**
-   * Stores all rows and queues the import. When that fails, or `signal` says that nobody waits for it any more,
-   * nothing of it stays. Throws DomainValidationError, ImportNotReadableError, UnavailableError.
+   * Stores all rows and queues the import. Removes everything again when that fails or `signal` is aborted. Throws
+   * DomainValidationError, ImportNotReadableError, UnavailableError.
    */
   async accept(
     scope: ProjectScope,
@@ -57,15 +57,15 @@ export class ImportsService {
     const createdAt = this.clock.now();
     const { topicKeys, onConflict, consent } = options;
     const proof = consentProof('IMPORT', importId, consent);
-    const keys = [...new Set(topicKeys)];
-    const added = new Import(importId, scope.environmentId, onConflict, keys, proof, createdAt);
+    const order = { onConflict, topicKeys: [...new Set(topicKeys)], proof };
+    const added = new Import(importId, scope.environmentId, order, createdAt);
     await this.imports.add(scope, added);
     try {
       const total = await this.#store(scope, importId, opened, signal);
       const counts = { ...added.counts, total };
       return { id: importId, status: 'QUEUED', counts, failureReason: null, createdAt, completedAt: null };
     } catch (error) {
-      // What cannot be removed now is removed as abandoned; the client must hear the first error.
+      // A failed removal is repeated by the task for abandoned imports; the client must get the first error.
       await this.imports.discard(scope, importId).catch(() => undefined);
       throw error;
     }
@@ -100,7 +100,7 @@ export class ImportsService {
       }
       await writer.flush();
     } finally {
-      // What is on its way to the database must be there before it can be removed.
+      // Wait for rows in transmission before removing them.
       await writer.abandon();
     }
     refuseAborted(signal);

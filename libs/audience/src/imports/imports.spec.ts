@@ -145,7 +145,7 @@ describe('an import', () => {
       expect(await errorsOf(ended)).toEqual([
         {
           archived: [1, { 'customFields.plan': 'is not a known field' }],
-          'made anew with another type': [1, { 'customFields.plan': 'must be a whole number' }],
+          'made anew with another type': [1, { 'customFields.plan': 'must be an integer' }],
           'made required': [2, { 'customFields.plan': 'is required' }],
         }[change],
       ]);
@@ -282,9 +282,9 @@ describe('an import', () => {
       [4, { firstName: 'must not contain control characters' }],
       [5, { row: 'has 3 cells instead of 4' }],
       [6, { row: 'has a cell that is too long' }],
-      [7, { 'customFields.age': 'must be a whole number' }],
+      [7, { 'customFields.age': 'must be an integer' }],
       [8, { 'customFields.age': 'is required' }],
-      [9, { row: 'has text behind a closing quote' }],
+      [9, { row: 'has text after a closing quote' }],
     ]);
     expect(await find('ken@example.com')).toMatchObject({ customFields: { age: 41 } });
   });
@@ -499,7 +499,9 @@ describe('an import', () => {
 
   it('lets the app add waiting rows to its own environment alone, and neither read nor change them there', async () => {
     const partition = (statement: string) =>
-      fixture.database.transaction(scope, ({ db }) => db.executeQuery(CompiledQuery.raw(statement)));
+      fixture.database.transaction(scope, () =>
+        fixture.database.tables().executeQuery(CompiledQuery.raw(statement)),
+      );
     await expect(
       partition(
         `insert into audience.import_rows_staged (import_id, row_number, environment_id, cells) values (platform.new_id(), 1, 1, '[]')`,

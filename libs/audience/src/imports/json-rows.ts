@@ -30,8 +30,8 @@ export function jsonRows(rows: readonly JsonRow[], rules: ColumnRules): ImportBa
 type FlatRow = Readonly<Record<string, unknown>>;
 
 /**
- * Rows are no table: one may say `firstName` where another says `first_name`. All get the name that came first, but
- * where a row has both.
+ * Rows may use different names for a field, such as `firstName` and `first_name`. All get the name that appears first,
+ * except in rows that have both.
  */
 function writtenAlike(rows: readonly FlatRow[], { mapping, definitions }: ColumnRules): readonly FlatRow[] {
   const keys = new Set(definitions.map(({ key }) => key));

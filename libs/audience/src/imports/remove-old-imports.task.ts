@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { before, type OldRows, RemoveOldRows } from '#platform';
 
-/** Longer than any request may take. */
+/** Longer than the longest request. */
 const ABANDONED_AFTER_MS = 60 * 60_000;
 const ERRORS_KEPT_MS = 30 * 24 * 60 * 60_000;
 
-/** Removes what no request and no worker will take up: rows of requests that died, and what was noted long ago. */
+/** Removes rows of requests that died, and old errors and notes. */
 @Injectable()
 export class RemoveOldImports extends RemoveOldRows {
   override readonly name = 'remove-old-imports';

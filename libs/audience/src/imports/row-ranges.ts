@@ -1,4 +1,4 @@
-/** Consecutive rows, the first and the last among them. */
+/** Consecutive rows, first and last included. */
 export interface RowRange {
   readonly first: number;
   readonly last: number;

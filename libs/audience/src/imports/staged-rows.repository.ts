@@ -9,7 +9,7 @@ import { STAGED_COLUMNS, StagingWriter } from './staging-writer.js';
 const COPY = `copy audience.import_rows_staged (${STAGED_COLUMNS}) from stdin`;
 
 /**
- * Rows between the request that brought them and the worker that applies them; all but `writer` in the open transaction
+ * Rows that a request has stored and the worker has not applied yet. All methods but `writer` run in the open transaction
  * of the import's project.
  */
 @Injectable()
@@ -24,7 +24,7 @@ export class StagedRows {
     return new StagingWriter((data) => this.database.copy(scope, COPY, data, { isDurable: false }), importId);
   }
 
-  /** The first row that is left, or null. */
+  /** The first remaining row, or null. */
   async firstRow(importId: string): Promise<number | null> {
     const { rows } = await sql<{ first: number | null }>`
       select min(row_number) as first from audience.import_rows where import_id = ${importId}
@@ -33,11 +33,11 @@ export class StagedRows {
   }
 
   /**
-   * Lets nobody else decide about the addresses in these rows until the transaction ends, as
-   * `addressLock` does for one. How many rows they are.
+   * Locks the addresses in these rows until the transaction ends, as `addressLock` does for one. Returns the number of
+   * rows.
    */
   async lockAddresses(scope: ProjectScope, importId: string, { first, last }: RowRange): Promise<number> {
-    // In one order, so that two imports wait for each other and not in a circle.
+    // In one order, so that two imports cannot deadlock.
     const { rows } = await sql<{ rows: number }>`
       select count(pg_advisory_xact_lock(hashtextextended(${`${scope.environmentId}:`}::text || r.email_key, 0))) as locked,
         count(*) as rows
@@ -49,7 +49,7 @@ export class StagedRows {
     return rows[0]!.rows;
   }
 
-  /** Takes the rows of a range out that are left, as done, in their order. */
+  /** Removes and returns the remaining rows of a range, in order. */
   async take(importId: string, { first, last }: RowRange): Promise<StagedRow[]> {
     const { rows } = await sql<StagedRow & { cells: string }>`
       delete from audience.import_rows where import_id = ${importId} and row_number between ${first} and ${last}
@@ -61,8 +61,8 @@ export class StagedRows {
   }
 
   /**
-   * Takes out the rows whose address comes again in a later one, and notes each: the last row counts. Returns how
-   * many they were.
+   * Removes the rows whose address appears again in a later row, with a note for each: the last row counts. Returns their
+   * number.
    */
   async setRepeatedAside(scope: ProjectScope, importId: string): Promise<number> {
     // The hash table of a million addresses need not go to disk. While the table grows from nothing, its statistics

@@ -1,6 +1,6 @@
 import type { CheckedRow } from './import.js';
 
-/** Bytes of one COPY: what a request holds of its rows, twice. */
+/** Bytes of one COPY. A request holds two buffers of this size. */
 const BATCH_BYTES = 512 * 1024;
 /** Of UTF-8, for a unit of a JavaScript string. */
 const MOST_BYTES = 3;
@@ -10,9 +10,9 @@ export const STAGED_COLUMNS =
   'import_id, row_number, email_key, cells, fault, email, first_name, last_name, phone, custom_fields';
 
 /**
- * Gathers rows and sends them in batches: while the database takes one, the next is gathered. When that is full
- * first, it waits, and so makes the client wait. The two buffers serve the whole file: new ones for each batch, and
- * rows kept as strings until then, would make Node's memory grow by far more than they hold.
+ * Buffers rows and sends them in batches: one buffer fills while the database receives the other. When both are full, the
+ * client waits. The two buffers serve the whole file: new buffers for each batch, or rows kept as strings, would take far
+ * more of Node's memory than their size.
  */
 export class StagingWriter {
   #gathered = Buffer.allocUnsafeSlow(BATCH_BYTES);
@@ -26,7 +26,7 @@ export class StagingWriter {
     private readonly importId: string,
   ) {}
 
-  /** How many rows it took. */
+  /** The number of rows written. */
   get rows(): number {
     return this.#rows;
   }
@@ -48,7 +48,7 @@ export class StagingWriter {
     await this.#settled();
   }
 
-  /** Resolves when the database is done with what it was sent, well or badly. */
+  /** Resolves when the database has finished with all sent rows, whether it succeeded or failed. */
   async abandon(): Promise<void> {
     await this.#sent;
   }
@@ -63,7 +63,7 @@ export class StagingWriter {
   /** When it resolves, what was sent before has arrived, and `data` is on its way. */
   async #send(data: Buffer): Promise<void> {
     await this.#settled();
-    // A failure is told to the next who asks; until then it must not count as unhandled.
+    // The next caller gets the failure; until then it must not count as an unhandled rejection.
     this.#sent = this.copy(data).then(
       () => null,
       (error: unknown) => ({ error }),

@@ -2,7 +2,7 @@ import { DomainValidationError, type ProjectScope } from '#kernel';
 
 export type AudienceFeature = 'customFields' | 'advancedSegments';
 
-/** What a tenant may use. Whoever knows its plan says so; without one everything may be used. */
+/** The features that a tenant's plan includes: a port of whoever knows plans. Without plans, all features are included. */
 export abstract class AudienceFeatures {
   abstract allows(scope: ProjectScope, feature: AudienceFeature): Promise<boolean>;
 }

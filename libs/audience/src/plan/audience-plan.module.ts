@@ -2,7 +2,7 @@ import { type DynamicModule, Global, Module, type Type } from '@nestjs/common';
 import { AudienceFeatures } from './audience-features.js';
 import { SubscriberLimit } from './subscriber-limit.js';
 
-/** Who answers for tenants' plans. */
+/** The services that know tenants' plans. */
 interface PlanPorts {
   readonly subscriberLimit: Type<SubscriberLimit>;
   readonly features: Type<AudienceFeatures>;
@@ -12,7 +12,7 @@ interface PlanPorts {
 @Global()
 @Module({})
 export class AudiencePlanModule {
-  /** By services that a module exports: whoever puts the contexts together knows both, and they not each other. */
+  /** Takes services that another module exports: the contexts do not know each other. */
   static by(module: Type, { subscriberLimit, features }: PlanPorts): DynamicModule {
     return {
       module: AudiencePlanModule,

@@ -8,7 +8,7 @@ import { Database } from '#platform';
 export class LiveSubscribersQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** In the live environments of all projects of the scope's tenant; from the counters, not by counting rows. */
+  /** In the live environments of all the tenant's projects. Reads the counters instead of counting rows. */
   ofTenant(scope: ProjectScope): Promise<number> {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<{ count: number }>`

@@ -10,9 +10,8 @@ interface Reservation {
 }
 
 /**
- * Keeps a tenant within its plan's number of subscribers, exactly, however many are made at once. Far from the
- * limit they are made side by side; near it one transaction at a time counts and adds. The test environment
- * has no limit.
+ * Enforces the plan's limit of subscribers exactly, under any concurrency. Far from the limit, transactions run in
+ * parallel; near it, they count and add one at a time. The test environment has no limit.
  */
 @Injectable()
 export class SubscriberLimitService {
@@ -21,7 +20,7 @@ export class SubscriberLimitService {
     @Optional() @Inject(SubscriberLimit) private readonly limit: SubscriberLimit | undefined,
   ) {}
 
-  /** Lets one more be made in the caller's transaction. Throws DomainValidationError. */
+  /** Reserves one more in the caller's transaction. Throws DomainValidationError. */
   async admit(scope: ProjectScope): Promise<void> {
     const { granted, max } = await this.#reserve(scope, 1);
     if (granted === 0) {
@@ -30,8 +29,8 @@ export class SubscriberLimitService {
   }
 
   /**
-   * How many of `wanted` may be made in the caller's transaction; others near the limit wait until it ends. Take
-   * the locks of addresses before.
+   * Returns how many of `wanted` the caller's transaction may create; near the limit others wait until it ends. Lock
+   * addresses first.
    */
   async reserve(scope: ProjectScope, wanted: number): Promise<number> {
     return (await this.#reserve(scope, wanted)).granted;

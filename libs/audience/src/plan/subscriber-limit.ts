@@ -1,19 +1,19 @@
 import type { ProjectScope } from '#kernel';
 
-/** The limit of subscribers of a tenant's plan. Whoever knows the plan says it; without one there is no limit. */
+/** The limit of subscribers in a tenant's plan: a port of whoever knows plans. Without plans there is no limit. */
 export abstract class SubscriberLimit {
   /** For the live environments of all the tenant's projects together; −1 is unlimited. */
   abstract max(scope: ProjectScope): Promise<number>;
 }
 
-/** What a limit says when there is none. */
+/** The value for no limit. */
 export const UNLIMITED = -1;
 
 /**
- * Up to this far from the limit new subscribers don't wait for each other: more than there are transactions at one
- * moment, and so more than can be on their way past a count.
+ * At this distance from the limit new subscribers do not wait for each other: it exceeds the number of concurrent
+ * transactions, which a count does not see.
  */
 export const ROOM_FOR_ALL = 1_000;
 
-/** The same for whoever makes thousands at a time: some tens of such transactions, and those who make one beside them. */
+/** The distance for callers that create thousands at a time: room for some tens of such transactions. */
 export const ROOM_FOR_IMPORTS = 50_000;

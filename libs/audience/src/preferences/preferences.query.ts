@@ -4,7 +4,7 @@ import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { Preferences, TopicPreference } from './preferences.js';
 
-/** Reads what a subscriber can decide about. */
+/** Reads the preferences of a subscriber. */
 @Injectable()
 export class PreferencesQuery {
   constructor(

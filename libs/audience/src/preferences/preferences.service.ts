@@ -9,8 +9,7 @@ import { TopicRepository } from '../topics/topic.repository.js';
 import { type PauseDays, pauseEnd } from './preferences.js';
 
 /**
- * What the reader of a mail decides by its link to the preferences. For a subscriber who was erased nothing
- * happens.
+ * Changes preferences for the reader of a mail, by the link in it. Does nothing for an erased subscriber.
  */
 @Injectable()
 export class PreferencesService {
@@ -23,8 +22,8 @@ export class PreferencesService {
   ) {}
 
   /**
-   * Gives consent to an active topic, confirmed by the link itself; not to a suppressed address, which only the
-   * operator lifts. Throws NotFoundError without such a topic, and for a private one that does not wait for it.
+   * Grants consent to an active topic, confirmed by the link itself. Does nothing for a suppressed address. Throws
+   * NotFoundError for an unknown topic, and for a private one without a pending consent.
    */
   async join(
     scope: ProjectScope,
@@ -44,27 +43,38 @@ export class PreferencesService {
     });
   }
 
-  /** Takes the consent to a topic back. Throws NotFoundError without such a topic. */
+  /** Revokes the consent to a topic. Throws NotFoundError for an unknown topic. */
   async leave(
     scope: ProjectScope,
     subscriberId: string,
     topicKey: string,
     proof: ConsentProof,
   ): Promise<void> {
-    await this.subscribers.whileHeld(scope, subscriberId, async () => {
-      const topic = (await this.topics.named(scope, [topicKey])).get(topicKey);
-      if (topic === undefined) throw new NotFoundError();
-      const order = { subscriberIds: [subscriberId], action: 'revoke', topicIds: [topic.id] } as const;
-      await this.consents.change(scope, order, proof);
+    const topic = (await this.topics.named(scope, [topicKey])).get(topicKey);
+    if (topic === undefined) throw new NotFoundError();
+    await this.leaveTopics(scope, subscriberId, [topic.id], proof);
+  }
+
+  /** Takes the consents to these topics back; returns how many changed. */
+  leaveTopics(
+    scope: ProjectScope,
+    subscriberId: string,
+    topicIds: readonly string[],
+    proof: ConsentProof,
+  ): Promise<number> {
+    return this.subscribers.whileHeld(scope, subscriberId, async () => {
+      const order = { subscriberIds: [subscriberId], action: 'revoke', topicIds } as const;
+      const outcomes = await this.consents.change(scope, order, proof);
+      return outcomes.filter(({ isDone }) => isDone).length;
     });
   }
 
-  /** Takes all consents back and suppresses the address. */
+  /** Revokes all consents and suppresses the address. */
   async leaveEverything(scope: ProjectScope, subscriberId: string, proof: ConsentProof): Promise<void> {
     await this.suppressions.suppressSubscriber(scope, subscriberId, 'GLOBAL_UNSUBSCRIBE', proof);
   }
 
-  /** Holds all mail for so many days from now; consents stay. */
+  /** Pauses all mail for so many days from now; consents stay. */
   pause(scope: ProjectScope, subscriberId: string, days: PauseDays): Promise<void> {
     return this.subscribers.pause(scope, subscriberId, pauseEnd(days, this.clock.now()));
   }

@@ -1,17 +1,17 @@
 import type { ConsentStatus } from '../consents/consent.js';
 
-/** For how many days all mail can be paused. */
+/** The numbers of days for which all mail can be paused. */
 export const PAUSE_DAYS = [7, 30, 90] as const;
 export type PauseDays = (typeof PAUSE_DAYS)[number];
 
-/** What its reader may get from a project, topic by topic. */
+/** The preferences of a subscriber: the topics of the project with their consents. */
 export interface Preferences {
   readonly email: string;
-  /** No mail at all goes to this address, and nothing here changes that. */
+  /** Whether the address is suppressed, which preferences cannot change. */
   readonly suppressed: boolean;
-  /** Until when all mail is held; null when it is not. */
+  /** When the pause of all mail ends; null when mail is not paused. */
   readonly pausedUntil: Date | null;
-  /** The active topics by name, and among them those others that the reader could still get mail about. */
+  /** By name: the active topics, and others that the reader may still get mail about. */
   readonly topics: readonly TopicPreference[];
 }
 
@@ -21,7 +21,7 @@ export interface TopicPreference {
   readonly description: string | null;
   /** null where consent was never given. */
   readonly status: ConsentStatus | null;
-  /** Whether it takes new consents. */
+  /** Whether it accepts new consents. */
   readonly isActive: boolean;
 }
 

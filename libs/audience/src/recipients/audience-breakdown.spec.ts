@@ -119,10 +119,12 @@ describe('the breakdown of an audience', () => {
   ): Promise<string[]> {
     const frozen = chosen.segmentIds.length === 0 ? undefined : newId();
     if (frozen !== undefined) await query.freeze(scope, frozen, chosen, now);
-    return audience.database.transaction(scope, async ({ db }) => {
+    return audience.database.transaction(scope, async () => {
       const walked = query.audience(scope, chosen.topicIds, now, { frozen, size: 100_000 });
       const { rows } = await sql<{ id: string }>`
-        with ${walked} select a.subscriber_id as id from audience a order by a.subscriber_id`.execute(db);
+        with ${walked} select a.subscriber_id as id from audience a order by a.subscriber_id`.execute(
+        audience.database.tables(),
+      );
       return rows.map(({ id }) => id);
     });
   }
@@ -162,8 +164,8 @@ async function settle(audience: AudienceFixture, scope: ProjectScope, { people, 
   const byList = await audience.get(SegmentsService).create(scope, { name: 'By hand', type: 'STATIC' });
   const segmentId = { rule: byRule.id, list: byList.id };
   const ids: string[] = [];
-  for (const [number, one] of people.entries())
-    ids.push(await insertPerson(audience, scope, number, one, known, byList.id));
+  for (const numbered of people.entries())
+    ids.push(await insertPerson(audience, scope, numbered, known, byList.id));
   return {
     ids,
     topicIds: topics.map((topic) => known[topic]!.id),
@@ -174,8 +176,7 @@ async function settle(audience: AudienceFixture, scope: ProjectScope, { people, 
 async function insertPerson(
   audience: AudienceFixture,
   { environmentId }: ProjectScope,
-  number: number,
-  { domain, consents, suppression, pausedFor, isApi, isListed }: Person,
+  [number, { domain, consents, suppression, pausedFor, isApi, isListed }]: readonly [number, Person],
   topics: readonly { readonly id: string }[],
   listId: string,
 ): Promise<string> {

@@ -71,7 +71,7 @@ interface OrderedWalk {
   readonly size: number;
 }
 
-/** What leads the walk: the frozen audience, else the one topic, else everybody. */
+/** The table to page through: the frozen audience, else the one topic, else all subscribers. */
 function walked(
   environment: RawBuilder<unknown>,
   topicIds: readonly string[],

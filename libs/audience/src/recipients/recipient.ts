@@ -1,6 +1,6 @@
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
 
-/** Who a claimed mail goes to, with what its merge tags need. */
+/** The recipient of a claimed mail, with the values for its merge tags. */
 export interface Recipient {
   readonly subscriberId: string;
   readonly email: string;
@@ -11,19 +11,19 @@ export interface Recipient {
   readonly customFields: CustomFieldValues;
   /** Those of the asked topics that the person is subscribed to, by name. */
   readonly topicNames: readonly string[];
-  /** Why no mail may go now; the first that applies. */
+  /** The first reason why no mail may be sent now, or null. */
   readonly obstacle: 'suppressed' | 'unsubscribed' | 'paused' | null;
 }
 
-/** Who a campaign would reach, each person counted once: `matched` is the sum of the others. */
+/** The people whom a campaign would reach or not, each counted once: `matched` is the sum of the others. */
 export interface AudienceBreakdown {
-  /** Asked for mail to a topic, whether they confirmed it or not. */
+  /** Signed up for a topic, confirmed or not. */
   readonly matched: number;
   readonly unconfirmed: number;
-  /** On the suppression list by their own wish or by complaint. */
+  /** Suppressed by request or complaint. */
   readonly suppressed: number;
   readonly bounced: number;
-  /** Held back for now: they paused all mail. */
+  /** Paused all mail. */
   readonly capped: number;
   readonly willReceive: number;
 }
@@ -35,18 +35,18 @@ export interface AudienceSurvey {
   readonly recipientsByDomain: ReadonlyMap<string, number>;
 }
 
-/** Whom a mail is for: the topics, and the segments if any are named. */
+/** The audience of a mail: topics, and segments if any are named. */
 export interface ChosenAudience {
   readonly topicIds: readonly string[];
   readonly segmentIds: readonly string[];
 }
 
-/** How an audience is walked. */
+/** A page of an audience. */
 export interface AudienceWalk {
-  /** The last of the subscribers that were seen. */
+  /** The last subscriber of the page before. */
   readonly after?: string | undefined;
   /** The id of a frozen audience. */
   readonly frozen?: string | undefined;
-  /** How many are looked at. */
+  /** How many subscribers to look at. */
   readonly size: number;
 }

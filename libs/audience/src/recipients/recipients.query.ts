@@ -17,7 +17,7 @@ import {
 } from './recipient-sets.query.js';
 import { activeValues } from '../subscribers/subscriber-columns.query.js';
 
-/** Who gets mail to topics: subscribed to at least one, not suppressed, not paused. */
+/** The recipients of topics: subscribed to at least one, not suppressed, not paused. */
 @Injectable()
 export class RecipientsQuery {
   constructor(
@@ -52,8 +52,8 @@ export class RecipientsQuery {
   }
 
   /**
-   * Writes down who the audience is, under the id of who will walk it: rules would be evaluated for each chunk
-   * anew, and could change in between. For one moment it is done once.
+   * Stores the audience of this moment under the id of its reader: otherwise each chunk would evaluate the rules again, and
+   * they could change in between.
    */
   freeze(scope: ProjectScope, id: string, chosen: ChosenAudience, asOf: Date): Promise<void> {
     return this.database.transaction(scope, async () => {
@@ -77,7 +77,7 @@ export class RecipientsQuery {
     });
   }
 
-  /** Forgets a frozen audience. */
+  /** Deletes a frozen audience. */
   thaw(scope: ProjectScope, id: string): Promise<void> {
     return this.database.transaction(scope, async () => {
       await sql`
@@ -119,7 +119,7 @@ export class RecipientsQuery {
   ): Promise<AudienceSurvey> {
     return this.database.transaction(scope, async () => {
       const { people, areChosen } = await this.#people(scope, segmentIds, asOf);
-      // Each of them would aggregate all consents for itself.
+      // Otherwise each process would aggregate all consents for itself.
       if (topicIds.length > 1) await sql`set local max_parallel_workers_per_gather = 0`.execute(this.#db);
       const { rows } = await standings(
         sql`${people} on ${areChosen}`,
@@ -154,7 +154,7 @@ export class RecipientsQuery {
     )`;
   }
 
-  /** The recipients among these subscribers, by id; one that is missing was erased. */
+  /** The recipients among these subscribers, by id; missing ones were erased. */
   lookUp(
     scope: ProjectScope,
     topicIds: readonly string[],

@@ -26,10 +26,12 @@ describe('recipients', () => {
     const found: string[] = [];
     for (let after: string | undefined; ;) {
       const step = query.audience(scope, topicIds, asOf, { after, size: 2 });
-      const { rows } = await audience.database.transaction(scope, ({ db }) =>
+      const { rows } = await audience.database.transaction(scope, () =>
         sql<Step>`
           with ${step} select (select coalesce(jsonb_agg(a order by a.subscriber_id), '[]') from audience a) as found,
-            (select subscriber_id from walked order by 1 desc limit 1) as last`.execute(db),
+            (select subscriber_id from walked order by 1 desc limit 1) as last`.execute(
+          audience.database.tables(),
+        ),
       );
       const last = rows[0]?.last ?? null;
       if (last === null) return found;
@@ -173,10 +175,12 @@ describe('recipients', () => {
     for (const topicIds of [[news.id], [news.id, offers.id], []]) {
       const found = await query.lookUp(scope, topicIds, ids, now);
       const condition = query.mayReceive(sql`i.id`, sql`${topicIds}::uuid[]`, now);
-      const wanted = await audience.database.transaction(scope, async ({ db }) => {
+      const wanted = await audience.database.transaction(scope, async () => {
         const { rows } = await sql<{
           id: string;
-        }>`select i.id from unnest(${ids}::uuid[]) i(id) where ${condition}`.execute(db);
+        }>`select i.id from unnest(${ids}::uuid[]) i(id) where ${condition}`.execute(
+          audience.database.tables(),
+        );
         return rows.map(({ id }) => id);
       });
       const unhindered = ids.filter((id) => found.get(id)?.obstacle === null);

@@ -2,27 +2,27 @@ import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import type { MailActivity, MailFilter } from './segment-rules.js';
 
-/** What somebody knows of mails and what people do with them. */
+/** A source of mail activity. */
 export interface MailActivitySource {
   /**
-   * A complete SELECT of `subscriber_id uuid, occurred_at timestamptz`, a row for each time that it happened with
-   * a mail that the filter lets through, whose ids are not null.
+   * A complete SELECT of `subscriber_id uuid, occurred_at timestamptz` with a row for each matching event. The ids are
+   * not null.
    */
   rows(scope: ProjectScope, type: MailActivity, mails: MailFilter): RawBuilder<unknown>;
-  /** The ids of those of the keys that are campaigns. */
+  /** The ids of the campaigns with these keys. */
   campaignIds(scope: ProjectScope, campaignKeys: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
-/** Where rules on mail get their events from: registered by who sends, since the audience knows no other context. */
+/** The source of mail events for rules. The sending context registers it, since the audience knows no other context. */
 export class ActivityCatalogue implements MailActivitySource {
   #source: MailActivitySource | null = null;
 
   register(source: MailActivitySource): void {
-    if (this.#source !== null) throw new Error('The mail activity has a source already.');
+    if (this.#source !== null) throw new Error('A source of mail activity is already registered.');
     this.#source = source;
   }
 
-  /** No rows while nobody sends. */
+  /** Selects no rows without a source. */
   rows(scope: ProjectScope, type: MailActivity, mails: MailFilter): RawBuilder<unknown> {
     return (
       this.#source?.rows(scope, type, mails) ??

@@ -5,7 +5,7 @@ import { Database, forEachApart, PeriodicTask } from '#platform';
 import { UsageCatalogue } from '../usage/usage-catalogue.js';
 import { SegmentEvaluations } from './segment-evaluations.service.js';
 
-/** With a turn a minute, no evaluation of a segment in use is older than five minutes. */
+/** Running every minute, it keeps evaluations of segments in use younger than five minutes. */
 const EVERY_MS = 60_000;
 const FRESH_MS = 200_000;
 
@@ -14,7 +14,7 @@ interface StaleSegment extends ProjectScope {
   readonly isDue: boolean;
 }
 
-/** Evaluates the dynamic segments of all projects that are due: their rules changed, or something uses them. */
+/** Evaluates dynamic segments of all projects that are due: their rules changed, or something uses them. */
 @Injectable()
 export class EvaluateSegments extends PeriodicTask {
   override readonly name = 'evaluate-segments';

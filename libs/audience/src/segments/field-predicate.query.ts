@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { anniversaryDays, daysOf, momentsOf, type Span } from './rule-dates.js';
 import type { DateTest, FieldCondition, FieldTest, NumberBound, RuleField } from './segment-rules.js';
 
-/** More options than that are looked for in the text of the value instead of one by one. */
+/** With more options than this, the text of the value is searched instead of comparing one by one. */
 const MAX_CONTAINMENTS = 4;
 
 const COLUMNS = {

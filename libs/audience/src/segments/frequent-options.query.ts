@@ -5,13 +5,13 @@ import { hasOneOf } from './field-predicate.query.js';
 import type { FieldTest, RuleNode } from './segment-rules.js';
 import { isLargeProject } from './set-plans.query.js';
 
-/** Of the table, drawn at random: some 2 000 people, a millisecond or two. */
+/** The size of the random sample: some 2 000 people, a millisecond or two. */
 const PAGES = 100;
 const PAGE_BYTES = 8192;
-/** From one in so many people on, their rows tell sooner than the index who has one of several options. */
+/** When at least one in so many people matches, reading rows is faster than the index. */
 const FREQUENT_SHARE = 8;
 
-/** Tests of a rule for several options that many people have. */
+/** The tests of rules for several options that many people have. */
 export type FrequentOptions = ReadonlySet<FieldTest>;
 
 interface OptionTest {
@@ -20,9 +20,9 @@ interface OptionTest {
 }
 
 /**
- * Which of the rules’ conditions on several options hold for many of a large project, by a sample: a bitmap of the index
- * is made by one process, the rows can be read by several. None in a small project beside a large one, whose rows would
- * have to be read with its own.
+ * Finds, by a sample, the rules’ conditions on several options that match many people of a large project: one process
+ * builds the index's bitmap, but several can read the rows. Finds none in a small project beside a large one, whose rows
+ * would have to be read too.
  */
 export async function frequentOptions(
   database: Database,
@@ -48,7 +48,7 @@ function isFrequent({ custom, test }: OptionTest): RawBuilder<boolean> {
   return sql<boolean>`count(*) filter (where ${hasOneOf(custom, test.values)}) * ${FREQUENT_SHARE}::bigint > count(*)`;
 }
 
-/** Those for one of several options of a custom field. For one alone the index makes one bitmap, which is quick. */
+/** The tests for several options of a custom field. For one option the index needs one bitmap, which is quick. */
 function optionTests(node: RuleNode): readonly OptionTest[] {
   switch (node.kind) {
     case 'and':

@@ -32,11 +32,11 @@ describe('a rule for one of several options', () => {
       ['team', '3'],
     ]) {
       const predicate = await predicateOf(scope, options);
-      const { rows } = await audience.database.transaction(scope, ({ db }) =>
+      const { rows } = await audience.database.transaction(scope, () =>
         sql<{
           plan: string;
         }>`select distinct custom_fields ->> 'plan' as plan from audience.scoped_subscribers b
-          where ${predicate}`.execute(db),
+          where ${predicate}`.execute(audience.database.tables()),
       );
       expect(rows).toEqual([{ plan: options[0] }]);
     }

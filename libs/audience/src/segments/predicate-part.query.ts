@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { containsAll } from './field-predicate.query.js';
 
-/** A part of a predicate before it is written down. */
+/** A part of a predicate before it is rendered as SQL. */
 export type Part =
   | { readonly part: 'constant'; readonly value: boolean }
   /** Of the subscriber's own row. */
@@ -14,7 +14,7 @@ export type Part =
 
 const NEVER: Part = { part: 'constant', value: false };
 
-/** Holds when all of them do. */
+/** A part that holds when all of these hold. */
 export function allOf(parts: readonly Part[]): Part {
   const open = parts
     .flatMap((part) => (part.part === 'all' ? part.parts : [part]))
@@ -24,7 +24,7 @@ export function allOf(parts: readonly Part[]): Part {
   return only(all) ?? (all.length === 0 ? { part: 'constant', value: true } : { part: 'all', parts: all });
 }
 
-/** What the custom fields must contain, together; of two values of one field the second stays by itself. */
+/** Merges what the custom fields must contain; the second of two values for one field stays separate. */
 function joinedContainments(parts: readonly Part[]): readonly Part[] {
   const joined: Record<string, unknown> = {};
   const others = parts.filter((part) => {
@@ -36,7 +36,7 @@ function joinedContainments(parts: readonly Part[]): readonly Part[] {
   return Object.keys(joined).length === 0 ? others : [{ part: 'contains', values: joined }, ...others];
 }
 
-/** Those that are among the rows of one SELECT or another are among the rows of both together. */
+/** Merges alternatives: a subscriber in one SELECT or another is in their union. */
 export function anyOf(parts: readonly Part[]): Part {
   const open = parts
     .flatMap((part) => (part.part === 'any' ? part.parts : [part]))
@@ -68,7 +68,7 @@ export function written(part: Part): RawBuilder<boolean> {
     }
     case 'all':
     case 'any': {
-      // What the row itself answers comes first.
+      // Conditions on the row itself come first.
       const inOrder = [...part.parts].sort((one, other) => rank(one) - rank(other));
       return sql`(${sql.join(inOrder.map(written), part.part === 'all' ? sql` and ` : sql` or `)})`;
     }

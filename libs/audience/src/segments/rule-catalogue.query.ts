@@ -16,7 +16,7 @@ import {
 } from './rule-reader.js';
 import { knownSegments, type SegmentLinks } from './segment-graph.js';
 
-/** Looks up what rules name. */
+/** Looks up the topics, segments, fields and campaigns that rules name. */
 @Injectable()
 export class RuleCatalogueQuery {
   constructor(
@@ -25,8 +25,8 @@ export class RuleCatalogueQuery {
   ) {}
 
   /**
-   * Rules of a text against what the project has, with the topics that they name; or every fault by its path. `self` is the
-   * segment that they are for, null for a new one or none; see `readRules` for the rest.
+   * Reads rules from text with the catalogue of the project, and returns them with the topics that they name, or every error
+   * by its path. `self` is the segment with these rules, null for a new one or none; see `readRules`.
    */
   async read(
     scope: ProjectScope,
@@ -40,14 +40,14 @@ export class RuleCatalogueQuery {
     return 'errors' in result ? result : { ...result, topicIds: [...catalogue.topics.values()] };
   }
 
-  /** All that is there of what the rules of `self` name; `self` is null for rules of no segment yet. */
+  /** Looks up everything that the rules of `self` name; `self` is null for rules without a segment. */
   async find(scope: ProjectScope, references: RuleReferences, self: string | null): Promise<RuleCatalogue> {
     const segments =
       references.segmentKeys.size === 0 ? new Map<string, KnownSegment>() : await this.#segments(scope, self);
     return { ...(await this.findStored(scope, references)), segments };
   }
 
-  /** The same without segments, which the caller knows. */
+  /** The same without segments, which the caller already has. */
   async findStored(
     scope: ProjectScope,
     references: RuleReferences,
@@ -103,7 +103,7 @@ export class RuleCatalogueQuery {
   }
 }
 
-/** PostgreSQL has no text with a NUL. */
+/** PostgreSQL text cannot contain NUL. */
 function anyOf(keys: readonly string[]): RawBuilder<string> {
   return sql`any(${keys.filter((key) => !key.includes('\u0000') && key.isWellFormed())}::text[])`;
 }

@@ -1,6 +1,6 @@
 import type { CustomFieldOption, CustomFieldStatus, CustomFieldType } from '../custom-fields/custom-field.js';
 
-/** What a project has of that which rules name. */
+/** The parts of a project that rules can name. */
 export interface RuleCatalogue {
   /** Ids by key. */
   readonly topics: ReadonlyMap<string, string>;
@@ -17,10 +17,10 @@ export interface KnownField {
 
 export interface KnownSegment {
   readonly id: string;
-  /** It is the segment that the rules are for, or names it, directly or through others. */
+  /** Whether it is the segment with these rules, or names that segment, directly or through others. */
   readonly leadsBack: boolean;
-  /** Conditions of its rules and of those of the segments that it names. */
+  /** The number of conditions in its rules and in those of the segments that it names. */
   readonly conditions: number;
-  /** How long the longest chain of segments is that begins with it; 1 when it names none. */
+  /** The length of the longest chain of segments from here; 1 when it names none. */
   readonly chain: number;
 }

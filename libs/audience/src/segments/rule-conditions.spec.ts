@@ -66,7 +66,7 @@ describe('a rule of a segment', () => {
     [
       'too long a chain',
       segment('ACME-4'),
-      { '.segmentKey': 'is at the end of more than 5 segments that name one another' },
+      { '.segmentKey': 'must not nest segments more than 5 levels deep' },
     ],
     ['no membership', { segment: { segmentKey: 'ACME-1' } }, { '.member': 'is required' }],
     ['a text for membership', segment('ACME-1', 'yes'), { '.member': 'must be true or false' }],
@@ -130,6 +130,11 @@ describe('a rule of an event', () => {
     });
   });
 
+  it('looks at what happened before a moment of any year', () => {
+    const before = '1969-12-31T00:00:00Z';
+    expect(read(event({ type: 'OPENED' }, { before })).where).toMatchObject({ before: new Date(before) });
+  });
+
   it.each(['SENT', 'DELIVERED', 'OPENED', 'CLICKED', 'BOUNCED', 'COMPLAINED', 'UNSUBSCRIBED'])(
     'means any mail that was %s when it says no more',
     (type) => {
@@ -169,7 +174,7 @@ describe('a rule of an event', () => {
   });
 
   const opened = { type: 'OPENED' };
-  const custom = 'is not used with CUSTOM';
+  const custom = 'must not be used with CUSTOM';
   it.each<[string, unknown, Record<string, string>]>([
     ['no object', { event: 'OPENED', count: { op: 'eq', value: 1 } }, { '.event': 'must be an object' }],
     [
@@ -188,11 +193,11 @@ describe('a rule of an event', () => {
       },
     ],
     ['a member that there is not', event({ ...opened, to: 1 }), { '.event.to': 'is not a known field' }],
-    ['a name of a mail', event({ ...opened, name: 'x' }), { '.event.name': 'is only used with CUSTOM' }],
+    ['a name of a mail', event({ ...opened, name: 'x' }), { '.event.name': 'must only be used with CUSTOM' }],
     [
       'a link that is not clicked',
       event({ ...opened, url: 'x' }),
-      { '.event.url': 'is only used with CLICKED' },
+      { '.event.url': 'must only be used with CLICKED' },
     ],
     ['a link that is no text', event({ type: 'CLICKED', url: 7 }), { '.event.url': 'must be a string' }],
     [
@@ -223,23 +228,23 @@ describe('a rule of an event', () => {
       {
         '.count.per': 'is not a known field',
         '.count.op': 'must be one of gte, lte, eq',
-        '.count.value': 'must be a whole number from 0 to 1000000',
+        '.count.value': 'must be an integer from 0 to 1000000',
       },
     ],
     [
       'half a time',
       { event: opened, count: { op: 'gte', value: 0.5 } },
-      { '.count.value': 'must be a whole number from 0 to 1000000' },
+      { '.count.value': 'must be an integer from 0 to 1000000' },
     ],
     [
       'less than nothing',
       { event: opened, count: { op: 'gte', value: -1 } },
-      { '.count.value': 'must be a whole number from 0 to 1000000' },
+      { '.count.value': 'must be an integer from 0 to 1000000' },
     ],
     [
       'two kinds of windows',
       event(opened, { within: 'P1D', before: '2026-01-01T00:00:00Z' }),
-      { '.within': 'is not used together with after or before' },
+      { '.within': 'must not be used together with after or before' },
     ],
     [
       'an empty window',

@@ -15,7 +15,7 @@ import {
 export interface RuleReading {
   readonly catalogue: RuleCatalogue;
   readonly faults: RuleFaults;
-  /** Rules that were accepted before: what they name may be gone since, and is then nobody's. */
+  /** Whether the rules were accepted before: what they name may be deleted since, and then matches nobody. */
   readonly stored: boolean;
 }
 
@@ -61,10 +61,7 @@ export function readSegment(
   const known = catalogue.segments.get(String(member(segment, 'segmentKey')));
   if (known?.leadsBack === true) faults.add(`${inner}.segmentKey`, 'would make the segment depend on itself');
   else if (known !== undefined && known.chain > MAX_NESTED_SEGMENTS && !reading.stored) {
-    faults.add(
-      `${inner}.segmentKey`,
-      `is at the end of more than ${MAX_NESTED_SEGMENTS} segments that name one another`,
-    );
+    faults.add(`${inner}.segmentKey`, `must not nest segments more than ${MAX_NESTED_SEGMENTS} levels deep`);
   }
   const isMember = member(segment, 'member');
   if (typeof isMember !== 'boolean') {
@@ -83,7 +80,7 @@ export function readEvent(condition: JsonObject, path: string, reading: RuleRead
   const after = optional(condition, 'after', (value) => readMoment(value, `${path}.after`, faults));
   const before = optional(condition, 'before', (value) => readMoment(value, `${path}.before`, faults));
   if (within !== null && (after !== null || before !== null)) {
-    faults.add(`${path}.within`, 'is not used together with after or before');
+    faults.add(`${path}.within`, 'must not be used together with after or before');
   }
   if (after !== null && before !== null && after >= before)
     faults.add(`${path}.before`, 'must be later than after');
@@ -98,7 +95,7 @@ function readSubject(condition: JsonObject, path: string, reading: RuleReading):
   const type = faults.oneOf(member(event, 'type'), [...MAIL_ACTIVITIES, 'CUSTOM'], `${path}.type`);
   if (type === null) return null;
   if (type !== 'CUSTOM') return readMails(type, event, path, reading);
-  refuse(event, ['campaignKey', 'topicKey', 'url'], path, 'is not used with CUSTOM', faults);
+  refuse(event, ['campaignKey', 'topicKey', 'url'], path, 'must not be used with CUSTOM', faults);
   const name = optional(event, 'name', (value) => faults.string(value, `${path}.name`));
   if (name !== null && !EVENT_NAME.test(name))
     return faults.add(`${path}.name`, 'does not have the form of an event name');
@@ -112,8 +109,8 @@ function readMails(
   reading: RuleReading,
 ): EventSubject | null {
   const { faults, catalogue } = reading;
-  refuse(event, ['name'], path, 'is only used with CUSTOM', faults);
-  if (type !== 'CLICKED') refuse(event, ['url'], path, 'is only used with CLICKED', faults);
+  refuse(event, ['name'], path, 'must only be used with CUSTOM', faults);
+  if (type !== 'CLICKED') refuse(event, ['url'], path, 'must only be used with CLICKED', faults);
   const campaigns = { known: catalogue.campaigns, what: 'campaign' };
   const topics = { known: catalogue.topics, what: 'topic' };
   const campaignId = isGiven(event, 'campaignKey')
@@ -140,12 +137,12 @@ function readCount(condition: JsonObject, path: string, faults: RuleFaults): Eve
   const op = faults.oneOf(member(count, 'op'), ['gte', 'lte', 'eq'] as const, `${path}.op`);
   const value = faults.number(member(count, 'value'), `${path}.value`);
   if (value !== null && !(Number.isInteger(value) && value >= 0 && value <= MAX_COUNT)) {
-    return faults.add(`${path}.value`, `must be a whole number from 0 to ${MAX_COUNT}`);
+    return faults.add(`${path}.value`, `must be an integer from 0 to ${MAX_COUNT}`);
   }
   return op === null || value === null ? null : { op, value };
 }
 
-/** The id behind a key; null when it is gone from stored rules, undefined with a fault. */
+/** The id of a key; null when stored rules name something deleted, undefined with an error. */
 function readKey(
   object: JsonObject,
   name: string,

@@ -4,20 +4,20 @@ import type { DateTest, DayOrMoment } from './segment-rules.js';
 const DAY_MS = 86_400_000;
 const DAYS_OF_YEAR = 366;
 
-/** From when to when; what is null is open. Days of a calendar and moments are bounded alike. */
+/** A range of days or of times; null is open. */
 export interface Span<Bound> {
   readonly from: { readonly value: Bound; readonly inclusive: boolean } | null;
   readonly to: { readonly value: Bound; readonly inclusive: boolean } | null;
 }
 
-/** The day of a moment in UTC, `YYYY-MM-DD`. */
+/** The day of a time in UTC, `YYYY-MM-DD`. */
 export function dayOf(moment: Date): string {
   return moment.toISOString().slice(0, 10);
 }
 
 /**
- * The days that a test of DATE values is for. A day counts as a whole: `inLast` is from the day on which the
- * window begins until today, `inNext` from today until the day on which it ends. Not for `anniversaryInNext`.
+ * The days that match a test of DATE values. Days count as a whole: `inLast` is from the day on which the window begins
+ * until today, `inNext` from today until the day on which it ends. Not for `anniversaryInNext`.
  */
 export function daysOf(test: DateTest, now: Date): Span<string> {
   if (test.test === 'calendar')
@@ -33,8 +33,8 @@ function around(is: 'before' | 'after' | 'on', day: string): Span<string> {
 }
 
 /**
- * The moments that a test of DATETIME values is for. A moment is before or after a day when it is before its
- * beginning or after its end, in UTC. Not for `anniversaryInNext`.
+ * The times that match a test of DATETIME values. A time is before or after a day when it is before its beginning or after
+ * its end, in UTC. Not for `anniversaryInNext`.
  */
 export function momentsOf(test: DateTest, now: Date): Span<Date> {
   if (test.test === 'calendar') return momentsAround(test.is, test.than);
@@ -62,8 +62,8 @@ function window(
 }
 
 /**
- * The days of the year, `MM-DD`, from today until the day on which the window ends: whose anniversary it is, in
- * whatever year it began. Of 29 February it is 28 February where the year has no other. Null: all of them.
+ * The days of the year, `MM-DD`, from today until the day on which the window ends, for anniversaries of any year. In
+ * other than leap years, 28 February stands for 29 February. Null: all days.
  */
 export function anniversaryDays(duration: RuleDuration, now: Date): readonly string[] | null {
   const last = dayOf(after(now, duration));
@@ -71,7 +71,7 @@ export function anniversaryDays(duration: RuleDuration, now: Date): readonly str
   for (let moment = now; dayOf(moment) <= last; moment = new Date(moment.getTime() + DAY_MS)) {
     const day = dayOf(moment).slice(5);
     days.add(day);
-    if (day === '02-28' && dayOf(new Date(moment.getTime() + DAY_MS)).endsWith('03-01')) days.add('02-29');
+    if (dayOf(new Date(moment.getTime() + DAY_MS)).endsWith('03-01')) days.add('02-29');
     if (days.size === DAYS_OF_YEAR) return null;
   }
   return [...days];

@@ -1,4 +1,4 @@
-/** How far the rules look: a duration of ISO 8601. Years and months are those of the calendar. */
+/** An ISO 8601 duration in rules. Years and months are calendar years and months. */
 export interface RuleDuration {
   readonly months: number;
   readonly days: number;
@@ -23,21 +23,21 @@ export function parseDuration(
   const milliseconds = ((hours * 60 + minutes) * 60 + seconds) * 1_000;
   const total = years * 365 + months * 30 + weeks * 7 + days + milliseconds / DAY_MS;
   if (total > MAX_DAYS) return { fault: `must be at most P${MAX_DAYS}D` };
-  if (total === 0) return { fault: 'must be longer than nothing' };
+  if (total === 0) return { fault: 'must be longer than zero' };
   return { duration: { months: years * 12 + months, days: weeks * 7 + days, milliseconds } };
 }
 
-/** The moment that lies so far before, in UTC. */
+/** Subtracts a duration, in UTC. */
 export function before(moment: Date, duration: RuleDuration): Date {
   return shifted(moment, duration, -1);
 }
 
-/** The moment that lies so far after, in UTC. */
+/** Adds a duration, in UTC. */
 export function after(moment: Date, duration: RuleDuration): Date {
   return shifted(moment, duration, 1);
 }
 
-/** Months first, to the last day where the month is too short (31 March less a month: 28 February), then the rest. */
+/** Adds months first, clamped to the last day of the month (31 March less a month: 28 February), then the rest. */
 function shifted(moment: Date, { months, days, milliseconds }: RuleDuration, sign: 1 | -1): Date {
   const result = new Date(moment);
   const day = result.getUTCDate();

@@ -1,7 +1,7 @@
-/** A JSON object whose members are not known yet. */
+/** A JSON object with unknown members. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a rule, by the path of the part; of several faults of one part the first. */
+/** The errors in rules, by path; the first one for each path. */
 export class RuleFaults {
   readonly #byPath = new Map<string, string>();
 
@@ -18,7 +18,7 @@ export class RuleFaults {
     return Object.fromEntries(this.#byPath);
   }
 
-  /** The object, or null with a fault. */
+  /** The object; null after adding an error. */
   object(value: unknown, path: string): JsonObject | null {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
     return this.add(path, value === undefined ? 'is required' : 'must be an object');
@@ -35,7 +35,7 @@ export class RuleFaults {
     return this.add(path, value === undefined ? 'is required' : 'must be a number');
   }
 
-  /** At least one item, each read by `item`; null when any is not right. */
+  /** A list of at least one item, each read by `item`; null when one is not valid. */
   list<Item>(
     value: unknown,
     path: string,
@@ -53,7 +53,7 @@ export class RuleFaults {
     return this.add(path, value === undefined ? 'is required' : `must be one of ${choices.join(', ')}`);
   }
 
-  /** Refuses members that the grammar does not have. */
+  /** Refuses unknown members. */
   onlyMembers(object: JsonObject, known: readonly string[], path: string): void {
     for (const name of Object.keys(object)) {
       if (!known.includes(name)) this.add(`${path}.${name}`, 'is not a known field');
@@ -61,7 +61,7 @@ export class RuleFaults {
   }
 }
 
-/** The member itself, never one of the prototype. */
+/** The object's own member, never one of its prototype. */
 export function member(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }

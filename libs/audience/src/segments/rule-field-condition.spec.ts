@@ -7,6 +7,8 @@ describe('a rule of a field', () => {
 
   it.each<[string, string, unknown, object, boolean]>([
     ['firstName', 'eq', 'Ada', text('equal', 'ada'), false],
+    ['firstName', 'eq', ' Ada@BÜCHER.example', text('equal', ' ada@bücher.example'), false],
+    ['custom.work', 'eq', 'Ada@BÜCHER.example', text('equal', 'ada@bücher.example'), false],
     ['lastName', 'neq', 'Ada', text('equal', 'ada'), true],
     ['phone', 'in', ['A', 'B'], text('equal', 'a', 'b'), false],
     ['custom.note', 'notIn', ['A'], text('equal', 'a'), true],
@@ -17,6 +19,7 @@ describe('a rule of a field', () => {
     ['email', 'eq', ' Ada@BÜCHER.example ', text('equal', 'ada@xn--bcher-kva.example'), false],
     ['email', 'eq', 'Ada', text('equal', 'ada'), false],
     ['email', 'startsWith', ' Ada', text('beginning', ' ada'), false],
+    ['email', 'contains', 'BÜCHER.ex', text('containing', 'bücher.ex'), false],
     ['email', 'contains', 'ÜN', text('containing', 'ün'), false],
     ['email', 'endsWith', 'BÜCHER.example', text('ending', 'xn--bcher-kva.example'), false],
     ['email', 'endsWith', '@BÜCHER.example', text('ending', '@xn--bcher-kva.example'), false],
@@ -156,7 +159,7 @@ describe('a rule of a field', () => {
     [
       'a value for a mere question',
       field('email', 'exists', false),
-      { '.value': 'is not used with exists and notExists' },
+      { '.value': 'must not be used with exists and notExists' },
     ],
     [
       'a moment for a day',

@@ -75,10 +75,10 @@ function readTest(named: NamedField, op: string, given: GivenValue): FieldTest |
   }
 }
 
-/** There is nothing to compare with; `false` would say the opposite of what was meant. */
+/** Refuses a value: `exists` compares with nothing, and `false` would mean the opposite. */
 function readExists(of: ValueKind, { value, path, faults }: GivenValue): FieldTest | null {
   if (value === undefined || value === null || value === true) return { test: 'exists', of };
-  return faults.add(path, 'is not used with exists and notExists');
+  return faults.add(path, 'must not be used with exists and notExists');
 }
 
 const TEXT_TESTS = {
@@ -103,7 +103,7 @@ function readText({ field }: NamedField, op: string, { value, path, faults }: Gi
 }
 
 /**
- * A part of an address as it is in the address's key: lower-cased, a whole domain as A-labels. So
+ * Converts a part of an address to the form of the address's key: lower case, a whole domain as A-labels. So
  * `endsWith "@bücher.example"` finds addresses in either spelling.
  */
 function emailKeyPart(text: string, is: (typeof TEXT_TESTS)[keyof typeof TEXT_TESTS]): string {
@@ -150,7 +150,7 @@ function readChoice(named: NamedField, op: string, { value, path, faults }: Give
   return { test: 'choices', match: op === 'containsAll' ? 'all' : 'any', values };
 }
 
-/** The option that is meant, as it is stored; where several differ in case alone, the very one before others. */
+/** Finds an option ignoring case, and prefers an exact match among options that differ in case only. */
 function readOption(
   { options, closed }: NamedField,
   value: unknown,
@@ -158,7 +158,7 @@ function readOption(
   faults: RuleFaults,
 ): string | null {
   const text = faults.string(value, path);
-  if (text === null || options === null || options.includes(text)) return text;
+  if (text === null || options.includes(text)) return text;
   const key = folded(text);
   const found = options.find((option) => folded(option) === key);
   if (found === undefined && closed) return faults.add(path, `must be one of ${options.join(', ')}`);

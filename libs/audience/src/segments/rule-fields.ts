@@ -4,12 +4,12 @@ import type { RuleCatalogue } from './rule-catalogue.js';
 import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
 import type { RuleField, ValueKind } from './segment-rules.js';
 
-/** A field that a rule may name, with what its values are. */
+/** A field that rules can name, with the kind of its values. */
 export interface NamedField {
   readonly field: RuleField;
   readonly kind: ValueKind;
-  /** What the values may be; null: anything. With `closed` no other is accepted. */
-  readonly options: readonly string[] | null;
+  /** The possible values of a choice. With `closed`, rules cannot name others. */
+  readonly options: readonly string[];
   readonly closed: boolean;
 }
 
@@ -18,11 +18,11 @@ const CUSTOM = 'custom.';
 
 const COLUMNS: ReadonlyMap<string, NamedField> = new Map<string, NamedField>([
   ...(['email', 'firstName', 'lastName', 'phone'] as const).map(
-    (column) => [column, { field: { column }, kind: 'text', options: null, closed: false }] as const,
+    (column) => [column, { field: { column }, kind: 'text', options: [], closed: false }] as const,
   ),
   ['status', { field: { column: 'status' }, kind: 'choice', options: SUBSCRIBER_STATUSES, closed: true }],
   ['source', { field: { column: 'source' }, kind: 'choice', options: SOURCES, closed: true }],
-  ['createdAt', { field: { column: 'createdAt' }, kind: 'moment', options: null, closed: false }],
+  ['createdAt', { field: { column: 'createdAt' }, kind: 'moment', options: [], closed: false }],
 ]);
 
 const KINDS: Readonly<Record<CustomFieldType, ValueKind>> = {
@@ -40,7 +40,7 @@ const KINDS: Readonly<Record<CustomFieldType, ValueKind>> = {
   MULTI_SELECT: 'choices',
 };
 
-/** The field that `condition.field` names; null with a fault. */
+/** The field that `condition.field` names; null after adding an error. */
 export function readField(
   condition: JsonObject,
   path: string,
@@ -52,17 +52,15 @@ export function readField(
   if (name === null) return null;
   const column = COLUMNS.get(name);
   if (column !== undefined) return column;
-  const custom = name.startsWith(CUSTOM) ? name.slice(CUSTOM.length) : null;
+  const custom = customKeyOf(name);
   const known = custom === null ? undefined : catalogue.customFields.get(custom);
   if (custom === null || known === undefined) return faults.add(`${path}.field`, 'is not a known field');
   if (known.status === 'ARCHIVED' && !stored) return faults.add(`${path}.field`, 'is an archived field');
-  const kind = KINDS[known.type];
-  const hasOptions = kind === 'choice' || kind === 'choices';
-  const options = hasOptions ? known.options.map(({ value }) => value) : null;
-  return { field: { custom }, kind, options, closed: false };
+  const options = known.options.map(({ value }) => value);
+  return { field: { custom }, kind: KINDS[known.type], options, closed: false };
 }
 
-/** The key of the custom field that a name is of, or null. */
-export function customKeyOf(name: unknown): string | null {
-  return typeof name === 'string' && name.startsWith(CUSTOM) ? name.slice(CUSTOM.length) : null;
+/** The key of the custom field with this name, or null. */
+export function customKeyOf(name: string): string | null {
+  return name.startsWith(CUSTOM) ? name.slice(CUSTOM.length) : null;
 }

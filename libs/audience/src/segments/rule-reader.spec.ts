@@ -190,11 +190,14 @@ describe('rules', () => {
     const nested = (levels: number): unknown => (levels === 0 ? EMAIL : { not: nested(levels - 1) });
     expect(errorsOf(nested(5))).toEqual({});
     expect(errorsOf(nested(6))).toEqual({
-      'rules.where.not.not.not.not.not': 'is nested deeper than 5 levels',
+      'rules.where.not.not.not.not.not': 'must not be nested deeper than 5 levels',
     });
     expect(errorsOf(nested(3_000))).toEqual({
-      'rules.where.not.not.not.not.not': 'is nested deeper than 5 levels',
+      'rules.where.not.not.not.not.not': 'must not be nested deeper than 5 levels',
     });
+    const lists = (levels: number): unknown => (levels === 0 ? EMAIL : { and: [lists(levels - 1)] });
+    expect(errorsOf(lists(5))).toEqual({});
+    expect(Object.values(errorsOf(lists(6)))).toEqual(['must not be nested deeper than 5 levels']);
   });
 
   it('have fifty conditions and no more', () => {

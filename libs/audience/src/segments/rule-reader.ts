@@ -11,7 +11,7 @@ import {
   type RuleNode,
 } from './segment-rules.js';
 
-/** Where a request has the rules: what the paths of faults begin with. */
+/** The path of the rules in a request, with which the paths of errors begin. */
 export const RULES = 'rules';
 
 const KINDS = ['and', 'or', 'not', 'field', 'consent', 'segment', 'event'] as const;
@@ -19,14 +19,14 @@ type Kind = (typeof KINDS)[number];
 
 export type RuleErrors = Readonly<Record<string, string>>;
 
-/** Rules that can be evaluated, and what they name. */
+/** Valid rules, with what they name. */
 export interface ReadRules {
   readonly where: RuleNode;
   readonly conditionCount: number;
   readonly segmentIds: readonly string[];
 }
 
-/** The keys that rules name, right or wrong: what a `RuleCatalogue` has to be asked for. */
+/** The keys that rules name, valid or not, which a `RuleCatalogue` has to look up. */
 export interface RuleReferences {
   readonly topicKeys: ReadonlySet<string>;
   readonly campaignKeys: ReadonlySet<string>;
@@ -34,7 +34,7 @@ export interface RuleReferences {
   readonly customFields: ReadonlySet<string>;
 }
 
-/** The JSON that a string holds, or what is wrong with it. `root` begins the paths. */
+/** Parses JSON, or returns the errors, whose paths begin with `root`. */
 export function parseRuleText(
   text: string,
   root = RULES,
@@ -48,7 +48,7 @@ export function parseRuleText(
   }
 }
 
-/** The keys in rules, however deep and well-formed or not; bounded by the size of the text. */
+/** Finds the keys in rules at any depth, well-formed or not; bounded by the size of the text. */
 export function referencesIn(json: unknown): RuleReferences {
   const found = {
     topicKey: new Set<string>(),
@@ -75,13 +75,13 @@ export function referencesIn(json: unknown): RuleReferences {
 }
 
 export interface RuleReadingOptions {
-  /** The rules were accepted before, and what they name may be gone since. */
+  /** Whether the rules were accepted before: what they name may be deleted since. */
   readonly stored?: boolean;
-  /** What the paths of faults begin with. */
+  /** The beginning of the paths of errors. */
   readonly root?: string;
 }
 
-/** Reads `{"version":1,"where":node}` against what the project has: the rules, or every fault by its path. */
+/** Reads `{"version":1,"where":node}` with the catalogue of the project: the rules, or every error by its path. */
 export function readRules(
   json: unknown,
   catalogue: RuleCatalogue,
@@ -117,7 +117,8 @@ class NodeReader {
     if (kind === undefined || kinds.length > 1)
       return faults.add(path, `must have one of ${KINDS.join(', ')}`);
     if (kind !== 'and' && kind !== 'or' && kind !== 'not') return this.#condition(kind, node, path);
-    if (depth === MAX_RULE_DEPTH) return faults.add(path, `is nested deeper than ${MAX_RULE_DEPTH} levels`);
+    if (depth === MAX_RULE_DEPTH)
+      return faults.add(path, `must not be nested deeper than ${MAX_RULE_DEPTH} levels`);
     faults.onlyMembers(node, [kind], path);
     const inner = `${path}.${kind}`;
     if (kind === 'not') {

@@ -4,7 +4,7 @@ import { parseDuration } from './rule-duration.js';
 import type { RuleFaults } from './rule-faults.js';
 import type { DayOrMoment } from './segment-rules.js';
 
-/** A duration; null with a fault. */
+/** A duration; null after adding an error. */
 export function readDuration(value: unknown, path: string, faults: RuleFaults): RuleDuration | null {
   const text = faults.string(value, path);
   if (text === null) return null;
@@ -12,7 +12,7 @@ export function readDuration(value: unknown, path: string, faults: RuleFaults): 
   return 'fault' in parsed ? faults.add(path, parsed.fault) : parsed.duration;
 }
 
-/** A timestamp with its offset; null with a fault. */
+/** A timestamp with its offset; null after adding an error. */
 export function readMoment(value: unknown, path: string, faults: RuleFaults): Date | null {
   const text = faults.string(value, path);
   if (text === null) return null;
@@ -20,7 +20,7 @@ export function readMoment(value: unknown, path: string, faults: RuleFaults): Da
   return 'fault' in parsed ? faults.add(path, parsed.fault) : new Date(String(parsed.value));
 }
 
-/** A day, or where moments are compared also a timestamp; null with a fault. */
+/** A day, or for DATETIME also a timestamp; null after adding an error. */
 export function readDayOrMoment(
   value: unknown,
   path: string,

@@ -8,7 +8,7 @@ const known = (type: CustomFieldType, ...values: readonly string[]): KnownField 
   status: 'ACTIVE',
   options: options(...values),
 });
-/** What the rules of the specs may name. */
+/** The catalogue of the specs. */
 export const CATALOGUE: RuleCatalogue = {
   topics: new Map([['ACME-1', 'topic']]),
   campaigns: new Map([['ACME-001', 'campaign']]),
@@ -36,13 +36,13 @@ export const CATALOGUE: RuleCatalogue = {
   ]),
 };
 
-/** Rules whose first node this is, as they are read. */
+/** Reads rules with this root node. */
 export function read(where: unknown, reading: Parameters<typeof readRules>[2] = {}) {
   const result = readRules({ version: 1, where }, CATALOGUE, reading);
   if ('errors' in result) throw new Error(JSON.stringify(result.errors));
   return result.rules;
 }
-/** What is wrong with rules whose first node this is. */
+/** The errors in rules with this root node. */
 export function errorsOf(where: unknown, reading: Parameters<typeof readRules>[2] = {}) {
   const result = readRules({ version: 1, where }, CATALOGUE, reading);
   return 'errors' in result ? result.errors : {};
@@ -51,7 +51,7 @@ export function errorsOf(where: unknown, reading: Parameters<typeof readRules>[2
 export const field = (name: string, op: string, value?: unknown) => ({ field: name, op, value });
 export const EMAIL = field('email', 'exists');
 
-/** Faults by their path below `path`, as `errorsOf` tells them. */
+/** Errors by their path below `path`, in the form of `errorsOf`. */
 export function faultsBelow(path: string, faults: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(faults).map(([below, fault]) => [`${path}${below}`, fault]));
 }

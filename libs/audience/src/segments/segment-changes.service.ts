@@ -7,14 +7,14 @@ import { type NewSegment, Segment, type SegmentPatch } from './segment.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 import { SegmentRepository } from './segment.repository.js';
 
-/** A segment as it was written. */
+/** A written segment. */
 export interface WrittenSegment {
   readonly id: string;
-  /** They are to be evaluated. */
+  /** Whether its rules have to be evaluated. */
   readonly hasNewRules: boolean;
 }
 
-/** Writes segments with rules that were read, and so make sense. */
+/** Writes segments after reading their rules. */
 @Injectable()
 export class SegmentChanges {
   constructor(
@@ -42,7 +42,7 @@ export class SegmentChanges {
   /** Throws NotFoundError, InUseError, DomainValidationError. */
   update(scope: ProjectScope, idOrKey: string, patch: SegmentPatch): Promise<WrittenSegment> {
     return this.database.transaction(scope, async () => {
-      // Before the segment's own lock, as everywhere.
+      // Locked before the segment, as everywhere.
       if (patch.rules !== undefined) await this.segments.lockLinks(scope);
       const segment = await this.segments.lock(scope, idOrKey);
       if (segment === null) throw new NotFoundError();

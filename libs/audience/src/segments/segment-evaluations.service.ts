@@ -8,14 +8,14 @@ import { SegmentPredicates } from './segment-predicates.service.js';
 import { SegmentRepository, segmentsOf } from './segment.repository.js';
 import { endSets, prepareForRules } from './set-plans.query.js';
 
-/** What a client that waits for an evaluation is willing to wait. */
+/** How long a request waits for an evaluation. */
 const PATIENCE_MS = 8_000;
 /** PostgreSQL's query_canceled. */
 const CANCELED = '57014';
 
 /**
- * Compares who is in a dynamic segment with who was, in one statement however large it is, and writes down who
- * entered and who left. The first evaluation has nothing to compare with, so nobody entered by it.
+ * Compares the members of a dynamic segment with the previous ones, in one statement of any size, and records who entered
+ * and who left. The first evaluation has nothing to compare with, so it records no entries.
  */
 @Injectable()
 export class SegmentEvaluations {
@@ -31,7 +31,7 @@ export class SegmentEvaluations {
     return this.#evaluate(scope, segmentId, null);
   }
 
-  /** The same for one who waits; false when it would take too long, and the worker has to do it. */
+  /** The same for a waiting request; false when it would take too long, and the worker has to do it. */
   async evaluateQuickly(scope: ProjectScope, segmentId: string): Promise<boolean> {
     try {
       await this.#evaluate(scope, segmentId, PATIENCE_MS);
@@ -43,7 +43,7 @@ export class SegmentEvaluations {
     }
   }
 
-  /** The worker's next turn does it, and not only when it has become too old; whoever evaluates it now need not be asked. */
+  /** Marks the segment as due for the worker's next run, unless somebody is evaluating it. */
   #askFor(scope: ProjectScope, segmentId: string): Promise<unknown> {
     return this.database.transaction(scope, () => {
       const tables = this.database.tables<AudienceTables>();

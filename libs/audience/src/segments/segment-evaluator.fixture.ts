@@ -13,7 +13,7 @@ import type {
 } from './segment-rules.js';
 import { folded } from './text-folding.js';
 
-/** All that rules can ask of one subscriber. */
+/** Everything about a subscriber that rules can use. */
 export interface SubscriberFacts {
   readonly emailKey: string;
   readonly firstName: string | null;
@@ -32,7 +32,7 @@ export interface SubscriberFacts {
 export interface ConsentFact {
   readonly topicId: string;
   readonly status: ConsentStatus;
-  /** When it came to its status. */
+  /** When it got its status. */
   readonly since: Date | null;
 }
 
@@ -131,7 +131,7 @@ function columnValue(
   return text === null ? null : folded(text);
 }
 
-/** Null also for a value of another type, which is left from a former field of the key. */
+/** Also null for a value of another type, left by a former field with this key. */
 function customValue(key: string, test: FieldTest, { customFields }: SubscriberFacts): Value | null {
   const value = Object.hasOwn(customFields, key) ? customFields[key] : null;
   switch (kindOf(test)) {

@@ -10,8 +10,8 @@ export interface SegmentLinks {
 }
 
 /**
- * What rules may know of the segments that they could name. `self` is the segment that the rules are for, null for
- * a new one. The links have no cycle, since none is ever accepted.
+ * The segments that rules can name, with their links. `self` is the segment with the rules, null for a new one. The links
+ * have no cycle, since cycles are refused.
  */
 export function knownSegments(
   segments: readonly SegmentLinks[],

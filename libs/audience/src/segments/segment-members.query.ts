@@ -13,7 +13,7 @@ export interface SegmentMember {
   readonly email: string;
   readonly firstName: string | null;
   readonly lastName: string | null;
-  /** When it was added, or was first found to be in. */
+  /** When the subscriber was added, or first matched the rules. */
   readonly addedAt: Date;
 }
 
@@ -23,10 +23,10 @@ export interface SegmentPreview {
 }
 
 const SAMPLE = 5;
-/** Below what a request may take: nobody would be there for an answer that comes later. */
+/** Shorter than the time limit of a request. */
 const PREVIEW_MS = '25000';
 
-/** Reads who is in a segment, or would be. */
+/** Reads the members of segments, and previews rules. */
 @Injectable()
 export class SegmentMembersQuery {
   constructor(
@@ -38,8 +38,8 @@ export class SegmentMembersQuery {
   ) {}
 
   /**
-   * The latest addition first. The first page of a dynamic segment is of this moment: it is evaluated for it, if
-   * that is quick; the pages behind are of the same evaluation. Throws NotFoundError.
+   * Latest additions first. The first page of a dynamic segment evaluates it, if that is quick; further pages show the same
+   * evaluation. Throws NotFoundError.
    */
   async page(
     scope: ProjectScope,
@@ -67,7 +67,7 @@ export class SegmentMembersQuery {
     });
   }
 
-  /** How many the rules hold for now, and the newest few of them. Throws DomainValidationError. */
+  /** Counts the subscribers who match rules now, with the newest few of them. Throws DomainValidationError. */
   preview(scope: ProjectScope, rules: string): Promise<SegmentPreview> {
     return this.database.transaction(scope, async () => {
       const now = this.clock.now();

@@ -13,7 +13,7 @@ export interface NamedSubscribers {
 
 type Change = 'ENTERED' | 'LEFT';
 
-/** Puts people into static segments and takes them out. */
+/** Adds people to static segments and removes them. */
 @Injectable()
 export class SegmentMembersService {
   constructor(
@@ -23,12 +23,12 @@ export class SegmentMembersService {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Who is in already stays as it is. Throws NotFoundError, DomainValidationError. */
+  /** Existing members do not change. Throws NotFoundError, DomainValidationError. */
   add(scope: ProjectScope, idOrKey: string, people: NamedSubscribers): Promise<void> {
     return this.#change(scope, idOrKey, people, 'ENTERED');
   }
 
-  /** Who is not in stays out. Throws NotFoundError, DomainValidationError. */
+  /** Ignores people who are not members. Throws NotFoundError, DomainValidationError. */
   remove(scope: ProjectScope, idOrKey: string, people: NamedSubscribers): Promise<void> {
     return this.#change(scope, idOrKey, people, 'LEFT');
   }
@@ -37,14 +37,14 @@ export class SegmentMembersService {
     return this.database.transaction(scope, async () => {
       const { id, type } = await this.query.get(scope, idOrKey);
       if (type === 'DYNAMIC') throw notByHand(people);
-      // Their locks come before the segment's, as when a subscriber is erased, whose memberships go with it.
+      // Locked before the segment, as when a subscriber is erased with its memberships.
       const subscriberIds = await this.#lockSubscribers(scope, people);
       if ((await this.segments.lock(scope, id)) === null) throw new NotFoundError();
       await this.#write(scope, id, subscriberIds, change);
     });
   }
 
-  /** Throws DomainValidationError for those who are not known. */
+  /** Throws DomainValidationError for unknown subscribers. */
   async #lockSubscribers(
     scope: ProjectScope,
     { subscriberIds = [], emails = [] }: NamedSubscribers,
@@ -63,7 +63,7 @@ export class SegmentMembersService {
     return rows.map(({ id }) => id);
   }
 
-  /** The change, the count and who entered or left, in one statement. */
+  /** Writes members, count, and entries or exits, in one statement. */
   async #write(
     { environmentId }: ProjectScope,
     segmentId: string,

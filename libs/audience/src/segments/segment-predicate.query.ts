@@ -14,28 +14,28 @@ import type {
   SegmentCondition,
 } from './segment-rules.js';
 
-/** A segment that rules name, as it is now. */
+/** A segment that rules name. */
 export type ResolvedSegment =
   | { readonly type: 'STATIC' }
-  /** Null: its rules can no longer be read. */
+  /** Null: its rules are no longer valid. */
   | { readonly type: 'DYNAMIC'; readonly where: RuleNode | null };
 
 export interface PredicateContext {
   readonly scope: ProjectScope;
-  /** The moment that durations are counted from. */
+  /** The time from which durations count. */
   readonly now: Date;
-  /** By id: all that the rules name, directly or through others. */
+  /** By id: all segments that the rules name, directly or through others. */
   readonly segments: ReadonlyMap<string, ResolvedSegment>;
   readonly activity: Pick<MailActivitySource, 'rows'>;
   readonly frequent: FrequentOptions;
 }
 
 /**
- * One condition on `b`, a row of audience.scoped_subscribers or audience.subscribers, for a count, a page or an
- * INSERT … SELECT. It is true for who is in, false or null for who is not, and every value in it is a parameter.
+ * Compiles rules to one condition on `b`, a row of audience.scoped_subscribers or audience.subscribers, for a count, a page
+ * or an INSERT … SELECT. It is true for members, false or null for others, and every value in it is a parameter.
  *
- * Negations are moved to the conditions, and what asks other tables becomes EXISTS: where all must hold, the
- * planner joins it; under an OR it builds a hash of it once, or probes an index where that would be too large.
+ * Negations are moved to the conditions, and conditions on other tables become EXISTS: under an AND the planner joins
+ * them; under an OR it hashes them once, or probes an index when the hash would be too large.
  */
 export function segmentPredicate(where: RuleNode, context: PredicateContext): RawBuilder<boolean> {
   return written(partOf(where, context, false));
@@ -68,7 +68,7 @@ function fieldPart(condition: FieldCondition, { now, frequent }: PredicateContex
     : { part: 'contains', values };
 }
 
-/** Since when a consent has its status. */
+/** The time at which a consent got its status. */
 const SINCE = sql`case c.status when 'SUBSCRIBED' then c.subscribed_at when 'PENDING_CONFIRMATION' then c.granted_at
   when 'UNSUBSCRIBED' then c.revoked_at else c.token_expires_at end`;
 
@@ -114,7 +114,7 @@ function eventPart(
   if (events === null) return { part: 'constant', value: holdsForNone(op, value) !== negated };
   if (op === 'gte' && value === 0) return { part: 'constant', value: !negated };
   if (op === 'gte') return { part: 'among', rows: counted(events, value, null), negated };
-  // At most, and exactly none: not more often than that.
+  // "At most" and "exactly none": negate "more often than that".
   if (op === 'lte' || value === 0)
     return { part: 'among', rows: counted(events, value + 1, null), negated: !negated };
   return { part: 'among', rows: counted(events, value, value), negated };
@@ -124,14 +124,14 @@ function holdsForNone(op: EventCondition['count']['op'], value: number): boolean
   return op === 'lte' || value === 0;
 }
 
-/** Who has at least and at most so many of the events. */
+/** Selects subscribers with at least and at most so many of the events. */
 function counted(events: RawBuilder<unknown>, least: number, most: number | null): RawBuilder<unknown> {
   if (least === 1 && most === null) return events;
   return sql`select e.subscriber_id from (${events}) e group by e.subscriber_id
     having count(*) ${most === null ? sql`>=` : sql`=`} ${least}::bigint`;
 }
 
-/** A row of `subscriber_id` for each event of the window; null when there can be none. */
+/** Selects `subscriber_id` for each event in the window; null when there can be none. */
 function eventRows(
   condition: Omit<EventCondition, 'count'>,
   context: PredicateContext,

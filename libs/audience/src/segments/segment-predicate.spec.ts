@@ -62,11 +62,13 @@ describe('rules in SQL', () => {
     await fc.assert(
       fc.asyncProperty(ruleNodes(known), async (where) => {
         const rules = JSON.stringify({ version: 1, where });
-        const found = await audience.database.transaction(scope, async ({ db }) => {
+        const found = await audience.database.transaction(scope, async () => {
           const read = await predicates.read(scope, rules, null);
           const predicate = await predicates.ofRules(scope, read, NOW);
           const { rows } = await sql<{ id: string }>`
-            select b.id from audience.scoped_subscribers b where ${predicate} order by b.id`.execute(db);
+            select b.id from audience.scoped_subscribers b where ${predicate} order by b.id`.execute(
+            audience.database.tables(),
+          );
           return { read, ids: rows.map(({ id }) => id) };
         });
         const expected = [...people].flatMap(([id, facts]) =>

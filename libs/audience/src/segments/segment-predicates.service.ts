@@ -16,7 +16,7 @@ interface StoredSegment {
   readonly rules: string | null;
 }
 
-/** Makes conditions in SQL of rules and segments. */
+/** Compiles rules and segments to SQL conditions. */
 @Injectable()
 export class SegmentPredicates {
   constructor(
@@ -25,19 +25,19 @@ export class SegmentPredicates {
     @Inject(ActivityCatalogue) private readonly activity: ActivityCatalogue,
   ) {}
 
-  /** Reads the rules of the segment `self`, null for one that is new. Throws DomainValidationError with every fault. */
+  /** Reads the rules of the segment `self`, null for a new one. Throws DomainValidationError with every error. */
   async read(scope: ProjectScope, text: string, self: string | null): Promise<ReadRules> {
     const result = await this.catalogue.read(scope, text, { self });
     if ('errors' in result) throw new DomainValidationError(result.errors);
     return result.rules;
   }
 
-  /** Who of everybody the rules hold for at `now`: a condition on `b`, see `segmentPredicate`. */
+  /** The condition on `b` that the rules hold at `now`, for all subscribers: see `segmentPredicate`. */
   ofRules(scope: ProjectScope, { where, segmentIds }: ReadRules, now: Date): Promise<RawBuilder<boolean>> {
     return this.#ofEverybody(scope, where, segmentIds, now);
   }
 
-  /** The same condition for a statement that names the people whom it asks of. */
+  /** The same condition for a statement about given people. */
   async ofRulesForFew(
     scope: ProjectScope,
     { where, segmentIds }: ReadRules,
@@ -48,8 +48,8 @@ export class SegmentPredicates {
   }
 
   /**
-   * Who is in at least one of the segments at `now`: nobody is in one that is gone, or whose rules name what has
-   * become something else.
+   * The condition to be in at least one of the segments at `now`. Nobody is in a deleted segment, or in one whose rules are
+   * no longer valid.
    */
   async anyOf(scope: ProjectScope, segmentIds: readonly string[], now: Date): Promise<RawBuilder<boolean>> {
     const nodes = segmentIds.map((segmentId): RuleNode => ({ kind: 'segment', segmentId, member: true }));
@@ -70,7 +70,7 @@ export class SegmentPredicates {
     return segmentPredicate(where, { scope, now, segments, activity: this.activity, frequent });
   }
 
-  /** The segments and all that they name, directly or through others. */
+  /** The segments with all segments that they name, directly or through others. */
   async #resolve(scope: ProjectScope, ids: readonly string[]): Promise<ReadonlyMap<string, ResolvedSegment>> {
     if (ids.length === 0) return new Map();
     const stored = await this.#load(scope, ids);
@@ -113,7 +113,7 @@ export class SegmentPredicates {
   }
 }
 
-/** Rules that lead to unreadable ones hold for nobody either: under a negation those would let everybody in. */
+/** Rules that name a segment with invalid rules match nobody: under a negation it would match everybody. */
 function resolved(
   id: string,
   read: ReadonlyMap<string, ReadRules | 'STATIC' | 'UNREADABLE'>,

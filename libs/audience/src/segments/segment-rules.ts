@@ -5,11 +5,11 @@ import type { RuleDuration } from './rule-duration.js';
 export const MAX_RULE_DEPTH = 5;
 export const MAX_RULE_CONDITIONS = 50;
 export const MAX_RULE_OCTETS = 32 * 1024;
-/** Conditions of a segment together with those of all segments that it names, and how long such a chain may be. */
+/** The most conditions of a segment with those of all segments that it names, and the longest chain of such segments. */
 export const MAX_NESTED_CONDITIONS = 500;
 export const MAX_NESTED_SEGMENTS = 5;
 
-/** What a rule says of one subscriber: true or false, never unknown. */
+/** A rule about one subscriber: true or false, never unknown. */
 export type RuleNode =
   | { readonly kind: 'and' | 'or'; readonly nodes: readonly RuleNode[] }
   | { readonly kind: 'not'; readonly node: RuleNode }
@@ -21,14 +21,14 @@ export type RuleNode =
 export type TextColumn = 'email' | 'firstName' | 'lastName' | 'phone';
 export type ChoiceColumn = 'status' | 'source';
 
-/** Where a value comes from: a column of the subscriber, or a custom field by its key. */
+/** The source of a value: a column of the subscriber, or the key of a custom field. */
 export type RuleField =
   | { readonly column: TextColumn | ChoiceColumn | 'createdAt' }
   | { readonly custom: string };
 
 /**
- * A test of one value. No test holds for a missing value; `negated` turns the outcome round, so that a missing
- * value matches `neq`, `notIn`, `notContains`, `containsNone`, `notExists` and `notInLast`, and nothing else.
+ * A test of one value. No test holds for a missing value; `negated` inverts the result, so that a missing value matches
+ * only `neq`, `notIn`, `notContains`, `containsNone`, `notExists` and `notInLast`.
  */
 export interface FieldCondition {
   readonly kind: 'field';
@@ -37,7 +37,7 @@ export interface FieldCondition {
   readonly negated: boolean;
 }
 
-/** What the values of a field are. */
+/** The kind of a field's values. */
 export type ValueKind = 'text' | 'number' | 'boolean' | 'date' | 'moment' | 'choice' | 'choices';
 
 export type FieldTest =
@@ -50,7 +50,7 @@ export type FieldTest =
     }
   | { readonly test: 'number'; readonly from: NumberBound | null; readonly to: NumberBound | null }
   | { readonly test: 'boolean'; readonly value: boolean }
-  /** `values` are options as they are stored. */
+  /** `values` are options as stored. */
   | { readonly test: 'choice'; readonly values: readonly string[] }
   | { readonly test: 'choices'; readonly match: 'any' | 'all'; readonly values: readonly string[] }
   | DateTest;
@@ -60,7 +60,7 @@ export interface NumberBound {
   readonly inclusive: boolean;
 }
 
-/** `of` tells days from moments; `on` a moment is its day in UTC. */
+/** `of`: days or times; `on` compares a time by its day in UTC. */
 export type DateTest =
   | {
       readonly test: 'calendar';
@@ -75,13 +75,13 @@ export type DateTest =
       readonly duration: RuleDuration;
     };
 
-/** A day `YYYY-MM-DD`, which as a whole is before, after or on; or a moment. */
+/** A time, or a day `YYYY-MM-DD`, which counts as a whole. */
 export type DayOrMoment = { readonly day: string } | { readonly moment: Date };
 
-/** Has one of the statuses, and, with `within`, came to it that lately. No consent has no status. */
+/** The consent has one of the statuses, with `within` since that recently. Without a consent there is no status. */
 export interface ConsentCondition {
   readonly kind: 'consent';
-  /** Null: of a topic that is gone, which nobody consents to. */
+  /** Null: a deleted topic, which matches nobody. */
   readonly topicId: string | null;
   readonly statuses: readonly ConsentStatus[];
   readonly within: RuleDuration | null;
@@ -89,12 +89,12 @@ export interface ConsentCondition {
 
 export interface SegmentCondition {
   readonly kind: 'segment';
-  /** Null: a segment that is gone, which nobody is in. */
+  /** Null: a deleted segment, which matches nobody. */
   readonly segmentId: string | null;
   readonly member: boolean;
 }
 
-/** What mail does and what people do with it. */
+/** The types of mail events. */
 export const MAIL_ACTIVITIES = [
   'SENT',
   'DELIVERED',
@@ -106,7 +106,7 @@ export const MAIL_ACTIVITIES = [
 ] as const;
 export type MailActivity = (typeof MAIL_ACTIVITIES)[number];
 
-/** Which of the mails are meant; what is absent is any. Null: one that is gone, so none. */
+/** A filter of mails; absent matches any. Null: deleted, so it matches none. */
 export interface MailFilter {
   readonly campaignId?: string | null;
   readonly topicId?: string | null;
@@ -116,10 +116,10 @@ export interface MailFilter {
 
 export type EventSubject =
   | { readonly type: MailActivity; readonly mails: MailFilter }
-  /** Without a name: the project's own events of all names. */
+  /** The project's own events; without a name, all of them. */
   | { readonly type: 'CUSTOM'; readonly name: string | null };
 
-/** How often something happened in a window. */
+/** The number of events in a window. */
 export interface EventCondition {
   readonly kind: 'event';
   readonly event: EventSubject;

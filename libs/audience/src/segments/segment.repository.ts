@@ -5,7 +5,7 @@ import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { isSegmentKey, Segment } from './segment.js';
 
-/** What the rules of a segment come to. */
+/** What the rules of a segment name. */
 export interface RuleLinks {
   readonly conditionCount: number;
   readonly segmentIds: readonly string[];
@@ -15,7 +15,7 @@ export function segmentsOf(tables: Kysely<AudienceTables>, { environmentId }: Pr
   return tables.selectFrom('audience.segments').where('environmentId', '=', environmentId);
 }
 
-/** The one of this id or key; null when none can be meant. */
+/** The condition for this id or key; null when it can be neither. */
 export function segmentOf(tables: Kysely<AudienceTables>, scope: ProjectScope, idOrKey: string) {
   const isId = isUuid(idOrKey);
   if (!isId && !isSegmentKey(idOrKey)) return null;
@@ -27,7 +27,7 @@ export function segmentOf(tables: Kysely<AudienceTables>, scope: ProjectScope, i
 export class SegmentRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** Lets only one transaction at a time decide which segments name which: two could else close a cycle together. */
+  /** Serialises transactions that change which segments name which: two at once could form a cycle. */
   async lockLinks({ environmentId }: ProjectScope): Promise<void> {
     await sql`select pg_advisory_xact_lock(hashtextextended(${`segments:${environmentId}`}, 0))`.execute(
       this.#tables,
@@ -35,8 +35,8 @@ export class SegmentRepository {
   }
 
   /**
-   * The segment, kept from change by others until the transaction ends, which may refer to it meanwhile: the unit of work
-   * knows no such lock. Null when there is none.
+   * Finds a segment and locks it against changes by others until the transaction ends, but not against references. The
+   * unit of work has no such lock. Null when there is none.
    */
   async lock(scope: ProjectScope, idOrKey: string): Promise<Segment | null> {
     const row = await segmentOf(this.#tables, scope, idOrKey)
@@ -46,7 +46,7 @@ export class SegmentRepository {
     return row === undefined ? null : this.database.em.map(Segment, row, { mapped: true });
   }
 
-  /** Writes a segment, and what its rules come to if they are new. */
+  /** Writes a segment, and what its rules name if they are new. */
   async save(segment: Segment, links: RuleLinks | null): Promise<void> {
     segment.conditionCount = links?.conditionCount ?? segment.conditionCount;
     await this.database.em.persist(segment).flush();
@@ -68,7 +68,7 @@ export class SegmentRepository {
     await this.database.em.remove(segment).flush();
   }
 
-  /** Those of the ids that other segments name. */
+  /** The segments among these ids that others name. */
   async namedByOthers({ environmentId }: ProjectScope, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#tables
       .selectFrom('audience.segment_references')

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
 import { Segment, type SegmentStatus, type SegmentType } from './segment.js';
 
-/** audience.segments. Members who are added and removed one by one are counted by the statement that writes them. */
+/** audience.segments. The statement that adds or removes members of a static segment also updates their count. */
 export const SegmentSchema = defineEntity({
   class: Segment,
   tableName: 'segments',

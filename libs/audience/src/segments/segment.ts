@@ -9,7 +9,7 @@ export type SegmentStatus = (typeof SEGMENT_STATUSES)[number];
 
 const FIELDS = ['name', 'description', 'status', 'rules'] as const;
 
-/** What changes; a field that is left out stays. */
+/** Changes; absent fields stay. */
 export type SegmentPatch = {
   readonly [Field in (typeof FIELDS)[number]]?: Segment[Field] | undefined;
 };
@@ -22,7 +22,7 @@ export interface NewSegment {
   readonly rules?: string | null | undefined;
 }
 
-/** A group of subscribers: a list of them, or those for whom its rules hold. */
+/** A group of subscribers: a list, or those who match its rules. */
 export class Segment {
   readonly id: string;
   readonly environmentId: number;
@@ -30,14 +30,14 @@ export class Segment {
   name: string;
   description: string | null;
   readonly type: SegmentType;
-  /** The JSON as it was given; null on a STATIC one. */
+  /** The JSON as received; null on a STATIC one. */
   rules: string | null;
   status: SegmentStatus = 'ACTIVE';
   /** Of its own rules. */
   conditionCount = 0;
-  /** Of a DYNAMIC one as of its last evaluation, null before the first. */
+  /** For a DYNAMIC one as of its last evaluation; null before the first. */
   memberCount: number | null;
-  /** It has rules that were not evaluated yet. */
+  /** Whether its rules were not evaluated yet. */
   isDue: boolean;
   evaluatedAt: Date | null = null;
   readonly createdAt: Date;
@@ -61,7 +61,7 @@ export class Segment {
     this.updatedAt = now;
   }
 
-  /** Returns whether its rules are new: those are evaluated. Throws DomainValidationError. */
+  /** Returns whether its rules are new and have to be evaluated. Throws DomainValidationError. */
   change(patch: SegmentPatch, now: Date): boolean {
     if (patch.rules !== undefined) refuseRules(this.type, patch.rules);
     const { rules } = this;
@@ -71,7 +71,7 @@ export class Segment {
     return true;
   }
 
-  /** So many were in it at this moment. */
+  /** Sets the number of members at a time. */
   evaluate(memberCount: number, now: Date): void {
     this.memberCount = memberCount;
     this.evaluatedAt = now;
@@ -79,14 +79,14 @@ export class Segment {
   }
 }
 
-/** What a segment is without being told. */
+/** The default type of a segment. */
 export function typeBy(rules: string | null): SegmentType {
   return rules === null ? 'STATIC' : 'DYNAMIC';
 }
 
 const SEGMENT_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 
-/** Whether a segment can have this key at all: what can't is not looked up. */
+/** Whether the text can be the key of a segment; other text is not looked up. */
 export function isSegmentKey(text: string): boolean {
   return SEGMENT_KEY.test(text);
 }
@@ -97,6 +97,6 @@ export function refuseRules(type: SegmentType, rules: string | null): void {
   const fault =
     rules === null
       ? 'is required for a DYNAMIC segment'
-      : 'is not for a STATIC segment, whose members are added and removed';
+      : 'must be absent for a STATIC segment, whose members are added and removed';
   throw new DomainValidationError({ rules: fault });
 }

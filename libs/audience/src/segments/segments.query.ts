@@ -60,7 +60,7 @@ export class SegmentsQuery {
     return segment;
   }
 
-  /** Those of the ids that are segments of this project, in no order. */
+  /** The segments of this project among these ids, in no order. */
   async named(scope: ProjectScope, segmentIds: readonly string[]): Promise<readonly NamedSegment[]> {
     if (segmentIds.length === 0) return [];
     return this.database.transaction(scope, () =>

@@ -6,7 +6,7 @@ import { SegmentChanges, type WrittenSegment } from './segment-changes.service.j
 import { SegmentEvaluations } from './segment-evaluations.service.js';
 import { SegmentsQuery, type SegmentView } from './segments.query.js';
 
-/** Makes segments and changes them. Rules are evaluated as soon as they are accepted. */
+/** Creates and changes segments. Evaluates rules as soon as they are accepted. */
 @Injectable()
 export class SegmentsService {
   constructor(

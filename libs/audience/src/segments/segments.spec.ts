@@ -343,11 +343,11 @@ describe('segments', () => {
     await rename(scope, 'Cleo', 'Cleo');
     await recipients.freeze(scope, walkId, chosen, now);
     const walked = async () => {
-      return audience.database.transaction(scope, async ({ db }) => {
+      return audience.database.transaction(scope, async () => {
         const walk = recipients.audience(scope, chosen.topicIds, now, { frozen: walkId, size: 10 });
         const { rows } = await sql<{
           address: string;
-        }>`with ${walk} select address from audience order by address`.execute(db);
+        }>`with ${walk} select address from audience order by address`.execute(audience.database.tables());
         return rows.map((row) => row.address.split('@')[0]);
       });
     };

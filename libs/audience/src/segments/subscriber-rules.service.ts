@@ -7,12 +7,12 @@ import type { RuleErrors } from './rule-reader.js';
 import { makeRoomForSets } from './set-plans.query.js';
 import { SegmentPredicates } from './segment-predicates.service.js';
 
-/** What rules come to: what is wrong with them, or the segments and topics that they name. */
+/** The errors in rules, or the segments and topics that they name. */
 export type JudgedRules =
   | { readonly errors: RuleErrors }
   | { readonly segmentIds: readonly string[]; readonly topicIds: readonly string[] };
 
-/** Rules of others than segments, in the same grammar. */
+/** Rules outside segments, in the same grammar. */
 @Injectable()
 export class SubscriberRules {
   constructor(
@@ -21,7 +21,7 @@ export class SubscriberRules {
     @Inject(SegmentPredicates) private readonly predicates: SegmentPredicates,
   ) {}
 
-  /** Every fault by its path, which begins with `root`. */
+  /** Checks rules. Every error has its path, which begins with `root`. */
   async judge(scope: ProjectScope, text: string, root: string): Promise<JudgedRules> {
     const result = await this.catalogue.read(scope, text, { root });
     if ('errors' in result) return result;
@@ -29,8 +29,8 @@ export class SubscriberRules {
   }
 
   /**
-   * Those of the subscribers for whom the rules, which were judged before, hold at `now`. Where they no longer make
-   * sense they hold for nobody.
+   * The subscribers among these who match the rules, which were checked before, at `now`. Rules that are no longer valid
+   * match nobody.
    */
   async holdingFor(
     scope: ProjectScope,

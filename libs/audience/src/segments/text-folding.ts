@@ -1,4 +1,4 @@
-/** Letters that CaseFolding.txt folds otherwise than to upper and then to lower case. */
+/** Letters that CaseFolding.txt does not fold by converting to upper and then to lower case. */
 const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ['\u0130', '\u0130'], // İ and ı belong to i and I in Turkish alone
   ['\u0131', '\u0131'],
@@ -10,7 +10,7 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
 const CHEROKEE = /\p{Script=Cherokee}/u;
 
 /**
- * Text as it is compared: Unicode's simple case folding (Unicode §5.18, CaseFolding.txt, status C and S), character
+ * Folds text for comparison: Unicode's simple case folding (Unicode §5.18, CaseFolding.txt, status C and S), character
  * by character. So ς and σ are one letter, ẞ and ß too, ß is not ss, accents count, and nothing depends on the
  * neighbours or the language. `audience.folded` is the same in SQL.
  */
@@ -27,7 +27,7 @@ function foldedCharacter(character: string): string {
   return CHEROKEE.test(character) ? upper : oneOr(upper.toLowerCase(), upper);
 }
 
-/** A mapping to several characters, as ß to SS, is not a simple one: the character stays. */
+/** A mapping to several characters, such as ß to SS, is not simple: the character stays. */
 function oneOr(mapped: string, character: string): string {
   const length = (mapped.codePointAt(0) ?? 0) > 0xffff ? 2 : 1;
   return mapped.length === length ? mapped : character;

@@ -4,7 +4,7 @@ import { before, type OldRows, RemoveOldRows } from '#platform';
 
 const KEPT_MS = 7 * 24 * 3_600_000;
 
-/** Removes what nobody waits for any more: old entries and exits, and audiences of walks that were given up. */
+/** Removes old entries and exits, and abandoned frozen audiences. */
 @Injectable()
 export class TrimSegmentHistory extends RemoveOldRows {
   override readonly name = 'trim-segment-history';

@@ -8,7 +8,7 @@ import { SuppressionRepository } from '../suppressions/suppression.repository.js
 import { grantFault } from '../topics/topic.js';
 import { TopicRepository } from '../topics/topic.repository.js';
 
-/** What became of each person; who is missing was erased. */
+/** The outcome for each person; missing people were erased. */
 export type ConsentOutcomes = ReadonlyMap<
   string,
   'changed' | 'unchanged' | 'refused' | 'suppressed' | 'no-topic'
@@ -19,7 +19,7 @@ interface LockedPerson {
   readonly suppressed: boolean;
 }
 
-/** Consents that an automation grants and takes back, for many people at once. */
+/** Grants and revokes consents for automations, for many people at once. */
 @Injectable()
 export class AutomatedConsents {
   constructor(
@@ -30,8 +30,8 @@ export class AutomatedConsents {
   ) {}
 
   /**
-   * Grants consent as the topic demands it: on double opt-in the person has to confirm it. What somebody took back
-   * stays so (`refused`): only people lift their own "no".
+   * Grants consent by the rules of the topic: on double opt-in the person has to confirm it. A revoked consent stays
+   * revoked (`refused`): only the person can grant it again.
    */
   subscribe(
     scope: ProjectScope,
@@ -56,7 +56,7 @@ export class AutomatedConsents {
     });
   }
 
-  /** Takes consents back that stand or wait for their confirmation. */
+  /** Revokes consents that are subscribed or pending. */
   unsubscribe(
     scope: ProjectScope,
     subscriberIds: readonly string[],

@@ -8,7 +8,7 @@ import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { repeatsCountSince, secondsUntilRepeat } from './confirmation.js';
 import { ResendTooSoonError } from './sign-up.errors.js';
 
-/** Confirmation mails that are sent again. Whoever asks for one holds the lock of the subscriber's row. */
+/** Repeats confirmation mails. Callers hold the lock of the subscriber's row. */
 @Injectable()
 export class ConfirmationRepeats {
   constructor(
@@ -17,7 +17,7 @@ export class ConfirmationRepeats {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** Throws NotFoundError for a consent that was never given, InvalidStateError for one that does not wait for its confirmation. */
+  /** Throws NotFoundError for a consent that was never given, InvalidStateError for one that is not pending. */
   async refuseUnlessPending(scope: ProjectScope, subscriberId: string, topicId: string): Promise<void> {
     const consents = await this.consents.ofSubscriber(scope, subscriberId);
     const consent = consents.find((one) => one.topicId === topicId);
@@ -28,7 +28,7 @@ export class ConfirmationRepeats {
     throw new InvalidStateError(why, status, ['PENDING_CONFIRMATION']);
   }
 
-  /** Sends another mail for those of the consents that were not confirmed; false when there are none. Throws ResendTooSoonError. */
+  /** Sends another mail for the unconfirmed consents; false when there are none. Throws ResendTooSoonError. */
   async send(
     scope: ProjectScope,
     subscriberId: string,
@@ -44,7 +44,7 @@ export class ConfirmationRepeats {
     return (await this.consents.change(scope, order, proof)).some(({ isDone }) => isDone);
   }
 
-  /** When the mails of the last 24 h that asked again were asked for, by topic id. */
+  /** The times of repeats in the last 24 h, by topic id. */
   async #times(
     scope: ProjectScope,
     subscriberId: string,

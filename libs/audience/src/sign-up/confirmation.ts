@@ -1,6 +1,6 @@
 import { type Consent, isUnconfirmed } from '../consents/consent.js';
 
-/** One request to confirm: a mail whose link covers the topics of one grant. */
+/** A confirmation request: a mail whose link covers the topics of one grant. */
 export interface Confirmation {
   readonly confirmationId: string;
   readonly subscriberId: string;
@@ -11,7 +11,7 @@ export interface Confirmation {
 
 export type ConfirmationState = 'open' | 'confirmed' | 'expired' | 'gone';
 
-/** Its consents as they stand, without those that were revoked and granted anew since: they have a request of their own. */
+/** Its current consents, without those granted again since, which have their own request. */
 export function coveredBy(confirmation: Confirmation, consents: readonly Consent[]): readonly Consent[] {
   const { topicIds, createdAt } = confirmation;
   return consents.filter(
@@ -20,8 +20,8 @@ export function coveredBy(confirmation: Confirmation, consents: readonly Consent
 }
 
 /**
- * What the link does now. `consents` are the covered ones. It works once: when none of them waits any more it
- * is confirmed while one of them stands, else gone.
+ * The state of the link, given the `consents` that it covers. It works once: when none is pending any more, it is confirmed
+ * while one of them is subscribed, else gone.
  */
 export function confirmationState(
   { expiresAt }: Confirmation,
@@ -38,14 +38,14 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 const REPEATS_A_DAY = 5;
 
-/** How far back repeats count. */
+/** The period in which repeats count. */
 export function repeatsCountSince(now: Date): Date {
   return new Date(now.getTime() - DAY_MS);
 }
 
 /**
- * Seconds until one consent's confirmation mail may be repeated, 0 when it may now: at most once a minute and
- * five times a day. `repeats` are the times of its repeats; the first mail is none.
+ * Seconds until the confirmation mail of a consent may be repeated, 0 for now: at most once a minute and five times a day.
+ * `repeats` are the times of its repeats, without the first mail.
  */
 export function secondsUntilRepeat(repeats: readonly Date[], now: Date): number {
   const latest = repeats.map((at) => at.getTime()).sort((a, b) => b - a);

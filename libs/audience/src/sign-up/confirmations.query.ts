@@ -7,7 +7,7 @@ import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { TopicsQuery } from '../topics/topics.query.js';
 import { type Confirmation, confirmationState, type ConfirmationState, coveredBy } from './confirmation.js';
 
-/** What a confirmation mail says, and to whom. */
+/** The recipient and content of a confirmation mail. */
 export interface ConfirmationMail {
   readonly confirmationId: string;
   readonly subscriberId: string;
@@ -19,7 +19,7 @@ export interface ConfirmationMail {
   readonly expiresAt: Date;
 }
 
-/** A request to confirm as it stands now. */
+/** A confirmation request in its current state. */
 export interface ConfirmationStanding {
   readonly confirmation: Confirmation;
   readonly subscriber: {
@@ -28,13 +28,13 @@ export interface ConfirmationStanding {
     readonly firstName: string | null;
   };
   readonly state: ConfirmationState;
-  /** The consents that it is about. */
+  /** The consents that it covers. */
   readonly consents: readonly Consent[];
 }
 
 type Row = Confirmation & ConfirmationStanding['subscriber'] & { readonly suppressedKey: string | null };
 
-/** Reads requests to confirm. */
+/** Reads confirmation requests. */
 @Injectable()
 export class ConfirmationsQuery {
   constructor(
@@ -44,7 +44,7 @@ export class ConfirmationsQuery {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** What to send for a request; null when it is used, expired, nothing is pending any more, or the address is suppressed. */
+  /** The mail of a request; null when it was used, has expired, covers nothing pending, or the address is suppressed. */
   async forMail(scope: ProjectScope, confirmationId: string): Promise<ConfirmationMail | null> {
     const standing = await this.standing(scope, confirmationId);
     if (standing?.state !== 'open') return null;
@@ -54,7 +54,7 @@ export class ConfirmationsQuery {
     return { confirmationId, subscriberId, ...subscriber, topicNames, expiresAt };
   }
 
-  /** null when there is no such request; that of a suppressed address is gone. */
+  /** null when there is no such request, or its address is suppressed. */
   standing(scope: ProjectScope, confirmationId: string): Promise<ConfirmationStanding | null> {
     return this.database.transaction(scope, async () => {
       const row = await this.#find(scope, confirmationId);

@@ -10,7 +10,7 @@ import { ConfirmationsQuery, type ConfirmationStanding } from './confirmations.q
 import { ResendTooSoonError } from './sign-up.errors.js';
 
 export interface ConfirmationDescription {
-  /** `gone`: no such request, or nothing that it could confirm. */
+  /** `gone`: no such request, or nothing to confirm. */
   readonly state: ConfirmationState;
   readonly email: string;
   readonly topicNames: string[];
@@ -19,11 +19,11 @@ export interface ConfirmationDescription {
 export interface ConfirmingPerson {
   readonly ipAddress: string;
   readonly userAgent: string | null;
-  /** The Message-ID of the mail whose link was followed, where it is known. */
+  /** The Message-ID of the mail with the link, if known. */
   readonly messageId?: string | null;
 }
 
-/** What the owner of an address does with the link of a confirmation mail. */
+/** Confirms consents by the link of a confirmation mail. */
 @Injectable()
 export class ConfirmationsService {
   constructor(
@@ -33,7 +33,7 @@ export class ConfirmationsService {
     @Inject(ConfirmationRepeats) private readonly repeats: ConfirmationRepeats,
   ) {}
 
-  /** What the link's page shows. Changes nothing. */
+  /** Reads what the link's page shows. Changes nothing. */
   async describe(scope: ProjectScope, confirmationId: string): Promise<ConfirmationDescription> {
     const standing = await this.query.standing(scope, confirmationId);
     if (standing === null || standing.state === 'gone') return { state: 'gone', email: '', topicNames: [] };
@@ -44,7 +44,7 @@ export class ConfirmationsService {
     return { state, email: subscriber.email, topicNames: await this.query.topicNames(scope, shown) };
   }
 
-  /** Confirms the topics that wait for it. */
+  /** Confirms the pending topics. */
   confirm(
     scope: ProjectScope,
     confirmationId: string,
@@ -63,8 +63,8 @@ export class ConfirmationsService {
   }
 
   /**
-   * Sends a new mail in the place of an expired one, for those of its topics that were neither confirmed nor
-   * revoked since; within the limits of a resend.
+   * Replaces an expired mail by a new one for the topics that were neither confirmed nor revoked since, within the limits of
+   * a resend.
    */
   async requestAnother(
     scope: ProjectScope,
@@ -84,7 +84,7 @@ export class ConfirmationsService {
     }
   }
 
-  /** Decides about a request as it stands while nobody else changes its subscriber. */
+  /** Runs `work` with the current state of a request, with its subscriber locked. */
   async #whileHeld<T>(
     scope: ProjectScope,
     confirmationId: string,

@@ -13,7 +13,6 @@ import { type SuppressionReason, subscriberStatus } from '../consents/subscriber
 import { consentProof } from '../consents/consent-proof.js';
 import { ConsentsService } from './consents.service.js';
 import { ExpireConfirmations } from './expire-confirmations.task.js';
-import { UnsubscribesService } from '../preferences/unsubscribes.service.js';
 
 /** Sequences of operations, each on a few people of its own. */
 const RUNS = fc.runs(25);
@@ -128,11 +127,12 @@ describe('consents that many change at once', () => {
       case 'leaveEverything':
         return preferences.leaveEverything(scope, subscriberId, PROOF);
       case 'oneClick':
-        return audience.get(UnsubscribesService).revokeTopics(scope, subscriberId, [topicId], {
-          ...reader,
-          actor: 'ONE_CLICK',
-          deliveryId: newId(),
-        });
+        return preferences.leaveTopics(
+          scope,
+          subscriberId,
+          [topicId],
+          consentProof('ONE_CLICK', newId(), reader),
+        );
       case 'suppress':
         return audience.get(SuppressionsService).suppress(scope, address(email), reason, PROOF);
       case 'lift':

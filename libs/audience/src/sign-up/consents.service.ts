@@ -10,7 +10,7 @@ import { TopicRepository } from '../topics/topic.repository.js';
 import { ConfirmationRepeats } from './confirmation-repeats.service.js';
 import { ConsentExistsError } from './sign-up.errors.js';
 
-/** A consent as it stands after it was granted. */
+/** A consent after it was granted. */
 export interface GrantedConsent {
   readonly topicKey: string;
   readonly status: ConsentStatus;
@@ -20,7 +20,7 @@ export interface GrantedConsent {
   readonly tokenExpiresAt: Date | null;
 }
 
-/** What a client does with one subscriber's consent to one topic. */
+/** Grants, revokes and repeats one subscriber's consent to one topic for a client. */
 @Injectable()
 export class ConsentsService {
   constructor(
@@ -53,7 +53,7 @@ export class ConsentsService {
     });
   }
 
-  /** Takes the consent back; nothing happens when there is none. Throws NotFoundError for an unknown subscriber or topic. */
+  /** Revokes the consent, if there is one. Throws NotFoundError for an unknown subscriber or topic. */
   async revoke(
     scope: ProjectScope,
     address: EmailAddress,

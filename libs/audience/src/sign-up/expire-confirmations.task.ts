@@ -6,7 +6,7 @@ import { ConsentWriter } from '../consents/consent-writer.repository.js';
 
 const CHUNK = 1_000;
 
-/** Consents that nobody confirmed in time become EXPIRED, in all projects. */
+/** Sets consents that were not confirmed in time to EXPIRED, in all projects. */
 @Injectable()
 export class ExpireConfirmations extends PeriodicTask {
   override readonly name = 'expire-confirmations';
@@ -20,13 +20,13 @@ export class ExpireConfirmations extends PeriodicTask {
     super();
   }
 
-  /** Subscribers whose consents change at this moment are left for the next turn. */
+  /** Skips subscribers whose consents are being changed; the next run takes them. */
   override async run(): Promise<void> {
     const now = this.clock.now();
     await drain(CHUNK, () => this.#expireChunk(now));
   }
 
-  /** Returns how many subscribers it took; fewer than `CHUNK` at the end. */
+  /** Returns the number of subscribers processed; fewer than `CHUNK` at the end. */
   #expireChunk(now: Date): Promise<number> {
     return this.database.system(async () => {
       const { rows } = await sql<{ id: string }>`

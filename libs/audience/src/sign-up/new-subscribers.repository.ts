@@ -19,26 +19,26 @@ export interface NewSubscriber extends SubscriberFields {
   readonly source: SubscriberSource;
 }
 
-/** Who signs up: an address, and what is to be written with it. */
+/** A sign-up: an address and the fields to write with it. */
 export interface SignUp {
   readonly emailKey: string;
   readonly topicKeys: readonly string[];
   readonly writesCustomFields: boolean;
 }
 
-/** What a sign-up is decided by, as it stays until the transaction ends. */
+/** The facts that decide about a sign-up, locked until the transaction ends. */
 export interface SignUpTerms {
   readonly isSubscriber: boolean;
   readonly isSuppressed: boolean;
-  /** Those of the keys that are topics, in the order of their ids. */
+  /** The topics with these keys, in the order of their ids. */
   readonly topics: readonly GrantableTopic[];
-  /** The project's active custom fields, oldest first; kept from change where values are written. */
+  /** The project's active custom fields, oldest first; locked when values are written. */
   readonly definitions: readonly CustomFieldDefinition[];
 }
 
 /**
- * New subscribers one by one, in few round trips: a lock, a look at all that matters, and one statement
- * that writes the subscriber, the consents and their record.
+ * Signs up subscribers one by one, in few round trips: a lock, one query for all facts, and one statement that writes the
+ * subscriber, the consents and their record.
  */
 @Injectable()
 export class NewSubscribers {
@@ -56,7 +56,7 @@ export class NewSubscribers {
           ? sql`${locks}, pg_advisory_xact_lock_shared(${definitionsLock(scope)})`
           : locks
       ).execute(this.database.tables());
-      // A statement of its own: it sees what those did who had the locks before.
+      // A separate statement, so that it sees the changes of those who held the locks before.
       return work(await this.#terms(scope, signUp));
     });
   }
@@ -88,8 +88,8 @@ export class NewSubscribers {
   }
 
   /**
-   * In the open transaction: makes a subscriber with the first consents, the consent record and the mail that asks to
-   * confirm those that need it.
+   * Creates, in the open transaction, a subscriber with the first consents, the consent record and the confirmation mail,
+   * if needed.
    */
   async insert(
     scope: ProjectScope,

@@ -10,7 +10,7 @@ export class SubscriberExistsError extends DomainError {
   }
 }
 
-/** The consent stands already, or waits for its confirmation. */
+/** The consent exists already, or is pending. */
 export class ConsentExistsError extends DomainError {
   override readonly code = 'already-exists';
 

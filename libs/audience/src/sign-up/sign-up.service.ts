@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type EmailAddress, newId, type ProjectScope } from '#kernel';
-import { Announcer } from '#platform';
+import { Publisher } from '#platform';
 import { ConsentPublisher } from '../consents/consent-publisher.service.js';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import { firstConsents } from '../consents/written-consents.query.js';
@@ -27,7 +27,7 @@ export class SignUpService {
     @Inject(NewSubscribers) private readonly newSubscribers: NewSubscribers,
     @Inject(SubscriberLimitService) private readonly limit: SubscriberLimitService,
     @Inject(ConsentPublisher) private readonly consents: ConsentPublisher,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -57,8 +57,8 @@ export class SignUpService {
     const first = firstConsents(topics, at);
     const subscriber = await this.newSubscribers.insert(scope, person, first, { at, proof });
     const { id: subscriberId } = subscriber;
-    // Before the consents: who hears of those shall know whose they are.
-    await this.announcer.announce(scope, {
+    // Before the consents, so that listeners know the subscriber first.
+    await this.publisher.publish(scope, {
       type: 'subscriber.created',
       subscriberId,
       data: { ...subscriber },
@@ -72,7 +72,7 @@ export class SignUpService {
   }
 }
 
-/** The custom fields; throws DomainValidationError with all that is wrong with these or the topics. */
+/** Reads the custom fields. Throws DomainValidationError with all errors in them and in the topics. */
 function checkedFields(
   { topicKeys, customFields = {} }: NewSubscriberInput,
   { topics, definitions }: SignUpTerms,

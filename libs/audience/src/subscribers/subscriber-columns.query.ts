@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-/** The values of active fields of a table called `b`: those of archived ones stay in the row, unseen. */
+/** The values of active fields of a table `b`, without those of archived fields, which stay in the row. */
 export const activeValues = sql`case when b.custom_fields = '{}' then b.custom_fields else b.custom_fields - array(
   select f.key from audience.custom_fields f where f.environment_id = b.environment_id and f.status = 'ARCHIVED'
 ) end`;

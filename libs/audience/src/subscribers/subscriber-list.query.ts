@@ -13,23 +13,22 @@ import { everyoneFound, searched } from './subscriber-search.query.js';
 
 export interface SubscriberFilter {
   readonly status?: SubscriberStatus | undefined;
-  /** Subscribed to this topic, or asked to confirm it. */
+  /** Whose consent to this topic is subscribed or pending. */
   readonly topicKey?: string | undefined;
-  /** How the address, the first or the last name begins, in upper or lower case. */
+  /** The beginning of the address, first name or last name, case-insensitive. */
   readonly q?: string | undefined;
-  /** Excluding the moment itself, as the others. */
+  /** Exclusive, like the others. */
   readonly createdAfter?: Date | undefined;
   readonly createdBefore?: Date | undefined;
   readonly updatedAfter?: Date | undefined;
 }
 
-/** Up to here a page is found from the beginning of the list, whatever the list's length. */
+/** Up to this offset a page is read from the beginning of the list. */
 const NEAR = 2_000;
 
 /**
- * The rest of a WITH: `n`, one row with the `total` of what matches, and `p`, the `id`s on the page in no order.
- * Both read indexes alone, where they hold what is asked for: the rows that OFFSET passes are too many to be
- * looked up.
+ * The rest of a WITH: `n`, one row with the `total` of matches, and `p`, the `id`s on the page in no order. Both read only
+ * indexes, when these have all columns: OFFSET skips too many rows to look them up.
  */
 export function listed(
   scope: ProjectScope,
@@ -48,13 +47,13 @@ export function listed(
   `;
 }
 
-/** Asks of each property by its name: what is passed as a filter may have more, as a whole query string has. */
+/** Checks each property by name: a filter may have more, such as a whole query string. */
 function isSearchAlone(filter: SubscriberFilter): boolean {
   const { status, topicKey, createdAfter, createdBefore, updatedAfter } = filter;
   return [status, topicKey, createdAfter, createdBefore, updatedAfter].every((value) => value === undefined);
 }
 
-/** From the counters where they know it, else by counting a range of an index. */
+/** Reads the counters when they have the total, else counts a range of an index. */
 function total(scope: ProjectScope, filter: SubscriberFilter): RawBuilder<number> {
   const { status, topicKey, createdAfter, createdBefore, updatedAfter } = filter;
   const isDated = createdAfter !== undefined || createdBefore !== undefined;
@@ -70,7 +69,7 @@ function total(scope: ProjectScope, filter: SubscriberFilter): RawBuilder<number
     : subscriberCount(scope, status);
 }
 
-/** In the order of an index. A page far from the beginning is looked for from the end that is nearer. */
+/** Reads a page in the order of an index, from the nearer end of the list. */
 function walk(
   scope: ProjectScope,
   filter: SubscriberFilter,
@@ -82,7 +81,7 @@ function walk(
   const forward = sql`order by ${createdAt} desc, ${id} desc limit ${size} offset ${before}`;
   if (before <= NEAR) return sql`select ${id} as id from ${rows} ${forward}`;
   const after = sql`n.total - ${before + size}`;
-  // The outer LIMIT says nothing new but to the planner, who takes one of a computed number for a tenth of the list.
+  // The outer LIMIT is for the planner only, which estimates a computed LIMIT as a tenth of the list.
   return sql`
     select id from (
       (select ${id} as id from ${rows} and ${before} <= (select ${after} from n) ${forward})
@@ -137,8 +136,8 @@ function topicId(scope: ProjectScope, topicKey: string): RawBuilder<unknown> {
 }
 
 /**
- * Those who are found by `q`, for whom the other conditions hold too; their rows only for conditions on these. Each is
- * looked up, by an OFFSET that keeps the planner from joining: who is found was compared with everybody in the topic.
+ * The matches of `q` that meet the other conditions; reads rows only for conditions on them. An OFFSET keeps the planner
+ * from joining, so that each match is looked up: a join compared the matches with everybody in the topic.
  */
 function found(scope: ProjectScope, filter: SubscriberFilter, q: string): RawBuilder<unknown> {
   const { status, topicKey, updatedAfter } = filter;

@@ -1,21 +1,21 @@
 import { type RawBuilder, sql } from 'kysely';
 import { hostName, type PageRequest, type ProjectScope } from '#kernel';
 
-/** More than this are not sorted for the first page: among so many it is soon found by walking the list. */
+/** With more matches than this, the first page is soon found by reading the list instead of sorting the matches. */
 const MANY = 20_000;
-/** So far the list is walked at most. */
+/** The most rows of the list to read. */
 const WALK = 5_000;
 
-/** Where what is searched for begins, by the column of `b` that has it and the index that finds it. */
+/** The searched columns of `b`, with the index for each. */
 interface Place {
   readonly place: 'address' | 'first name' | 'last name';
   readonly begins: RawBuilder<boolean>;
 }
 
 /**
- * The rest of a WITH: `n`, one row with the `total` of whose address or name begins with `q`, and `p`, the `id`s on
- * the page in no order. Each place is counted in its index alone. Who is found in two would count twice: they are among
- * the two places that fewer are found in, and only of those the rows are read.
+ * The rest of a WITH: `n`, one row with the `total` of subscribers whose address or name begins with `q`, and `p`, the `id`s
+ * on the page in no order. Each column is counted in its index. Subscribers found in two columns would count twice: they
+ * are among the matches of the two columns with fewer matches, and only these rows are read.
  */
 export function searched(scope: ProjectScope, q: string, { page, size }: PageRequest): RawBuilder<unknown> {
   const places = placesOf(q);
@@ -50,12 +50,12 @@ export function searched(scope: ProjectScope, q: string, { page, size }: PageReq
   `;
 }
 
-/** Everyone whose address or name begins so, once, as `id` and `created_at`. */
+/** Each match once, as `id` and `created_at`. */
 export function everyoneFound(scope: ProjectScope, q: string): RawBuilder<unknown> {
   return foundIn(scope, placesOf(q));
 }
 
-/** Where many are found, those among the newest of all. */
+/** With many matches: those among the newest subscribers. */
 function walked(scope: ProjectScope, places: readonly Place[], size: number): RawBuilder<unknown> {
   return sql`w as materialized (
     select b.id from (
@@ -81,7 +81,7 @@ function subscribers({ environmentId }: ProjectScope): RawBuilder<unknown> {
   return sql`audience.subscribers b where b.environment_id = ${environmentId}`;
 }
 
-/** No text of these columns sorts behind a prefix followed by this character, and before the next prefix. */
+/** No text of these columns with a given prefix sorts after the prefix followed by this character. */
 const LAST_CHARACTER = '\u{10ffff}';
 
 function placesOf(q: string): readonly Place[] {
@@ -101,7 +101,7 @@ function placesOf(q: string): readonly Place[] {
   ];
 }
 
-/** How the key of an address begins that begins with `q`: a whole international domain becomes its A-labels. */
+/** The beginning of the keys of addresses that begin with `q`: a whole international domain becomes its A-labels. */
 function addressPrefix(q: string): string {
   const at = q.lastIndexOf('@');
   const domain = at === -1 ? null : hostName(q.slice(at + 1));
@@ -109,8 +109,8 @@ function addressPrefix(q: string): string {
 }
 
 /**
- * How the key of an address begins whose domain is written up to somewhere in an international label, null when it has
- * none: of a label that is not whole the A-label cannot be told (RFC 5891 §4.4), but only that it is one.
+ * The beginning of the keys of addresses whose domain is cut inside an international label; null without such a label. The
+ * A-label of an incomplete label is unknown (RFC 5891 §4.4), except for its prefix.
  */
 function internationalStem(q: string): string | null {
   const at = q.lastIndexOf('@');

@@ -8,14 +8,14 @@ import type { AudienceTables } from '../audience-tables.js';
 import { Subscriber } from './subscriber.js';
 
 /**
- * The subscribers of a project, to change them. The lock of a subscriber's row also stands for its consents
- * and confirmations: who changes those takes it first.
+ * The subscribers of a project, for changes. The lock of a subscriber's row also protects its consents and confirmations:
+ * changes of those take it first.
  */
 @Injectable()
 export class SubscriberRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** Runs `work` in a transaction that has the subscriber locked, and writes what it changed. Throws NotFoundError. */
+  /** Runs `work` in a transaction with the subscriber locked, and writes its changes. Throws NotFoundError. */
   edit<T>(scope: ProjectScope, emailKey: string, work: (subscriber: Subscriber) => Promise<T>): Promise<T> {
     return this.database.transaction(scope, async () => {
       // `environmentOf` says why the planner must not know it.
@@ -29,7 +29,7 @@ export class SubscriberRepository {
     });
   }
 
-  /** Holds mail until then, or no longer; nothing else of the subscriber changes. */
+  /** Pauses mail until then, or ends the pause; changes nothing else of the subscriber. */
   pause(scope: ProjectScope, subscriberId: string, until: Date | null): Promise<void> {
     return this.database.transaction(scope, async () => {
       await this.database
@@ -57,9 +57,9 @@ export class SubscriberRepository {
   }
 
   /**
-   * Runs `work` in a transaction that alone decides about the address, which may have no row yet, and has its subscriber
-   * locked, if it has one: else a subscriber could be made at the moment in which the address is suppressed. Who needs both
-   * locks takes them in this order.
+   * Runs `work` in a transaction with the address locked, which may have no row yet, and then its subscriber, if any.
+   * Otherwise a subscriber could be created while the address is being suppressed. Callers that need both locks take them
+   * in this order.
    */
   whileAddressLocked<T>(
     scope: ProjectScope,
@@ -73,7 +73,7 @@ export class SubscriberRepository {
     });
   }
 
-  /** Runs `work` in a transaction that has the subscriber locked, if there is one. */
+  /** Runs `work` in a transaction with the subscriber locked, if there is one. */
   whileHeld<T>(scope: ProjectScope, subscriberId: string, work: () => Promise<T>): Promise<T> {
     return this.database.transaction(scope, async () => {
       await this.database
@@ -88,7 +88,7 @@ export class SubscriberRepository {
     });
   }
 
-  /** Runs `work` in a transaction that has the subscriber locked. Throws NotFoundError. */
+  /** Runs `work` in a transaction with the subscriber locked. Throws NotFoundError. */
   whileLocked<T>(
     scope: ProjectScope,
     emailKey: string,

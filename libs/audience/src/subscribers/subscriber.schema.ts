@@ -3,7 +3,7 @@ import type { SubscriberStatus } from '../consents/subscriber-status.js';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
 import { Subscriber, type SubscriberSource } from './subscriber.js';
 
-/** audience.subscribers, but for the keys by which names are searched: PostgreSQL generates these. */
+/** audience.subscribers, without the search keys of names, which PostgreSQL generates. */
 export const SubscriberSchema = defineEntity({
   class: Subscriber,
   tableName: 'subscribers',

@@ -9,15 +9,15 @@ export type SubscriberView = Readonly<
   Omit<Subscriber, 'environmentId' | 'emailKey' | 'archivedKeys' | 'pausedUntil' | 'edit' | 'toView'>
 >;
 
-/** What a client may change. */
+/** The fields that a client may change. */
 export type SubscriberFields = Pick<SubscriberView, 'firstName' | 'lastName' | 'phone' | 'customFields'>;
 
-/** What a client may change; a field that is left out stays, null clears it. The same holds for each custom field. */
+/** A client's changes: absent fields stay, null clears. The same applies to each custom field. */
 export type SubscriberPatch = {
   readonly [Field in Exclude<keyof SubscriberFields, 'customFields'>]?: SubscriberFields[Field] | undefined;
 } & { readonly customFields?: Readonly<Record<string, unknown>> | undefined };
 
-/** A person of one project, known by an address. Sign-ups and imports write new ones with SQL. */
+/** A person in one project, identified by an address. Sign-ups and imports insert with SQL. */
 export class Subscriber {
   readonly id!: string;
   readonly environmentId!: number;
@@ -31,16 +31,16 @@ export class Subscriber {
   readonly source!: SubscriberSource;
   /** Derived from suppression and consents, never written by a client. */
   readonly status!: SubscriberStatus;
-  /** With the values of archived fields. */
+  /** Includes the values of archived fields. */
   customFields!: CustomFieldValues;
   /** The keys of the project's archived fields. */
   readonly archivedKeys!: readonly string[];
-  /** No mail goes out before; null: mail is not paused. */
+  /** The end of the pause; null: mail is not paused. */
   pausedUntil!: Date | null;
   readonly createdAt!: Date;
   updatedAt!: Date;
 
-  /** Changes what the patch gives, and the custom fields to these; false when all of that is so already. */
+  /** Applies the patch and sets the custom fields; false when nothing changes. */
   edit(
     { firstName = this.firstName, lastName = this.lastName, phone = this.phone }: SubscriberPatch,
     customFields: CustomFieldValues,

@@ -43,7 +43,7 @@ export class SubscribersQuery {
 
   /** Throws NotFoundError. */
   async byAddress(scope: ProjectScope, address: EmailAddress): Promise<SubscriberView> {
-    // The most frequent question of all: a transaction would ask three times.
+    // The most frequent query: a transaction would take three round trips.
     const [subscriber] = await this.database.statement(
       scope,
       sql<SubscriberView>`

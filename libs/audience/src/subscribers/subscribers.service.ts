@@ -1,19 +1,19 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type EmailAddress, type ProjectScope } from '#kernel';
-import { Announcer } from '#platform';
+import { Publisher } from '#platform';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
 import { CustomFieldsQuery } from '../custom-fields/custom-fields.query.js';
 import type { SubscriberPatch, SubscriberView } from './subscriber.js';
 import { SubscriberRepository } from './subscriber.repository.js';
 
-/** Changes what is known of subscribers. */
+/** Changes subscribers. */
 @Injectable()
 export class SubscribersService {
   constructor(
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
     @Inject(CustomFieldsQuery) private readonly definitions: CustomFieldsQuery,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -24,7 +24,7 @@ export class SubscribersService {
       const isChanged = subscriber.edit(patch, customFields, this.clock.now());
       const data = subscriber.toView();
       if (isChanged)
-        await this.announcer.announce(scope, { type: 'subscriber.updated', subscriberId: data.id, data });
+        await this.publisher.publish(scope, { type: 'subscriber.updated', subscriberId: data.id, data });
       return data;
     });
   }

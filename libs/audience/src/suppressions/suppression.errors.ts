@@ -1,6 +1,6 @@
 import { DomainError } from '#kernel';
 
-/** The address is on the suppression list, which only its own removal lifts. */
+/** The address is suppressed until it is removed from the suppression list. */
 export class SuppressedError extends DomainError {
   override readonly code = 'suppressed';
 
@@ -9,7 +9,7 @@ export class SuppressedError extends DomainError {
   }
 }
 
-/** Mail to the address would be allowed again, and the caller did not say that this is meant. */
+/** Removing the suppression needs a confirmation by the caller. */
 export class UnsuppressUnconfirmedError extends DomainError {
   override readonly code = 'confirmation-required';
 

@@ -7,7 +7,7 @@ import { AddressDigests } from '../addresses/address-digests.service.js';
 import type { SuppressionReason } from '../consents/subscriber-status.js';
 import { type StandingSuppression, Suppression, type SuppressionDetails } from './suppression.js';
 
-/** The suppression list of a project. Addresses that were erased are in it by their keyed digest. */
+/** The suppression list of a project. It has erased addresses by their keyed digest. */
 @Injectable()
 export class SuppressionRepository {
   constructor(
@@ -59,8 +59,8 @@ export class SuppressionRepository {
   }
 
   /**
-   * Adds the address unless it is there: what stands first, stays. Returns what stands, and whether it is this. Whoever
-   * calls it has the address's lock.
+   * Adds the address unless it is suppressed already. Returns the standing suppression, and whether it is new. Callers hold
+   * the lock of the address.
    */
   async add(
     scope: ProjectScope,
@@ -91,7 +91,7 @@ export class SuppressionRepository {
     return known.numDeletedRows + erased.numDeletedRows > 0n;
   }
 
-  /** Keeps the suppression, if there is one, and forgets the address. */
+  /** Keeps the suppression, if there is one, by the digest of the address only. */
   async forgetAddress(scope: ProjectScope, emailKey: string, at: Date): Promise<void> {
     const digest = this.digests.of(scope, emailKey);
     await sql`

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/postgresql';
 import type { SuppressionReason } from '../consents/subscriber-status.js';
 import { Suppression } from './suppression.js';
 
-/** audience.suppressions. Those of erased addresses are rows of another table, which SQL alone writes. */
+/** audience.suppressions. Erased addresses are in another table, which only SQL writes. */
 export const SuppressionSchema = defineEntity({
   class: Suppression,
   tableName: 'suppressions',

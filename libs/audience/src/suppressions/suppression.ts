@@ -24,8 +24,8 @@ export class Suppression {
   }
 }
 
-/** What is told of a suppression. */
+/** The public view of a suppression. */
 export type SuppressionDetails = Pick<Suppression, 'email' | 'reason' | 'suppressedAt'>;
 
-/** The same as it is stored: of an address that was erased only a keyed digest is left. */
+/** A stored suppression: of an erased address only a keyed digest is left. */
 export type StandingSuppression = Omit<SuppressionDetails, 'email'> & { readonly email: string | null };

@@ -27,7 +27,7 @@ export class SuppressionsQuery {
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
   ) {}
 
-  /** How an address stands, erased or not; one that is not on the list is not suppressed. */
+  /** Whether an address is suppressed, including erased addresses. */
   async of(scope: ProjectScope, address: EmailAddress): Promise<SuppressionView> {
     const suppression = await this.suppressions.find(scope, address.key);
     if (suppression === null)
@@ -35,7 +35,7 @@ export class SuppressionsQuery {
     return toView({ ...suppression, email: suppression.email ?? address.value });
   }
 
-  /** Newest first; without the addresses that were erased, of which there is nothing to show. */
+  /** Newest first, without erased addresses. */
   page(
     scope: ProjectScope,
     { reason }: SuppressionFilter,

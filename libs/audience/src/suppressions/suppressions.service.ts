@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type EmailAddress, type ProjectScope } from '#kernel';
-import { Announcer } from '#platform';
+import { Publisher } from '#platform';
 import type { ConsentProof } from '../consents/consent-proof.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
@@ -9,20 +9,20 @@ import type { SuppressionReason } from '../consents/subscriber-status.js';
 import type { SuppressionDetails } from './suppression.js';
 import { SuppressionRepository } from './suppression.repository.js';
 
-/** Keeps addresses from getting mail, and lets them again. */
+/** Adds addresses to the suppression list and removes them. */
 @Injectable()
 export class SuppressionsService {
   constructor(
     @Inject(SuppressionRepository) private readonly suppressions: SuppressionRepository,
     @Inject(SubscriberRepository) private readonly subscribers: SubscriberRepository,
     @Inject(ConsentWriter) private readonly consents: ConsentWriter,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /**
-   * Suppresses an address, a subscriber's or not, and returns what stands: the first reason and time win.
-   * GLOBAL_UNSUBSCRIBE also takes back all consents, whatever reason stands.
+   * Suppresses an address, a subscriber's or not, and returns the standing suppression: the first reason and time win.
+   * GLOBAL_UNSUBSCRIBE also revokes all consents, even if another reason stands.
    */
   suppress(
     scope: ProjectScope,
@@ -34,7 +34,7 @@ export class SuppressionsService {
       const now = this.clock.now();
       const { isNew, ...standing } = await this.suppressions.add(scope, address, reason, now);
       if (isNew)
-        await this.announcer.announce(scope, { type: 'suppression.added', subscriberId, data: standing });
+        await this.publisher.publish(scope, { type: 'suppression.added', subscriberId, data: standing });
       if (subscriberId === null) return standing;
       if (reason === 'GLOBAL_UNSUBSCRIBE')
         await this.consents.change(scope, { subscriberIds: [subscriberId], action: 'revoke' }, by);
@@ -43,7 +43,7 @@ export class SuppressionsService {
     });
   }
 
-  /** Suppresses the address of a subscriber; null when there is no such subscriber, or no longer. */
+  /** Suppresses the address of a subscriber; null when there is no such subscriber. */
   async suppressSubscriber(
     scope: ProjectScope,
     subscriberId: string,
@@ -53,17 +53,17 @@ export class SuppressionsService {
     const address = await this.subscribers.addressOf(scope, subscriberId);
     if (address === null) return null;
     return this.subscribers.whileAddressLocked(scope, address.key, (ownerId) =>
-      // Who was erased between these lines is not put on the list again.
+      // A subscriber erased meanwhile is not suppressed by address again.
       ownerId === subscriberId ? this.suppress(scope, address, reason, by) : Promise.resolve(null),
     );
   }
 
-  /** Takes the address from the list, if it is there. Consents stay as they are. */
+  /** Removes the address from the list, if it is there. Consents do not change. */
   lift(scope: ProjectScope, emailKey: string): Promise<void> {
     return this.subscribers.whileAddressLocked(scope, emailKey, async (subscriberId) => {
       const wasThere = await this.suppressions.remove(scope, emailKey);
       if (!wasThere) return;
-      await this.announcer.announce(scope, {
+      await this.publisher.publish(scope, {
         type: 'suppression.removed',
         subscriberId,
         data: { email: emailKey },

@@ -3,7 +3,7 @@ import { newId } from '#kernel';
 import { address, AudienceFixture, PROOF } from '../audience.fixture.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import { consentProof } from '../consents/consent-proof.js';
-import { UnsubscribesService } from '../preferences/unsubscribes.service.js';
+import { PreferencesService } from '../preferences/preferences.service.js';
 import { SuppressionsQuery } from './suppressions.query.js';
 import { SuppressionsService } from './suppressions.service.js';
 
@@ -135,21 +135,18 @@ describe('suppressions', () => {
   });
 
   describe('the unsubscribe link of a mail', () => {
-    const by = {
-      actor: 'ONE_CLICK',
+    const by = consentProof('ONE_CLICK', newId(), {
       ipAddress: '198.51.100.3',
-      userAgent: null,
-      deliveryId: newId(),
       messageId: '<d@example.com>',
-    } as const;
+    });
 
     it('revokes the topics of that mail only, once', async () => {
       const scope = await audience.scope();
       const [news, offers] = [await audience.topic(scope), await audience.topic(scope)];
       const ada = await audience.subscribe(scope, ADA, news, offers);
-      const unsubscribes = audience.get(UnsubscribesService);
+      const preferences = audience.get(PreferencesService);
       const results = await Promise.all(
-        [1, 2].map(() => unsubscribes.revokeTopics(scope, ada.id, [news.id, newId()], by)),
+        [1, 2].map(() => preferences.leaveTopics(scope, ada.id, [news.id, newId()], by)),
       );
       expect(results.sort((a, b) => a - b)).toEqual([0, 1]);
       const consents = await audience.consentsOf(scope, ADA);
@@ -161,11 +158,9 @@ describe('suppressions', () => {
         "select actor, actor_id, message_id from audience.consent_ledger where subscriber_id = $1 and to_status = 'UNSUBSCRIBED'",
         [ada.id],
       );
-      expect(recorded).toEqual([
-        { actor: 'ONE_CLICK', actor_id: by.deliveryId, message_id: '<d@example.com>' },
-      ]);
+      expect(recorded).toEqual([{ actor: 'ONE_CLICK', actor_id: by.actorId, message_id: '<d@example.com>' }]);
       const stranger = await audience.scope();
-      expect(await unsubscribes.revokeTopics(stranger, ada.id, [offers.id], by)).toBe(0);
+      expect(await preferences.leaveTopics(stranger, ada.id, [offers.id], by)).toBe(0);
     });
 
     it('can leave everything: all consents go and the address is suppressed', async () => {
@@ -176,8 +171,10 @@ describe('suppressions', () => {
         await audience.topic(scope),
         await audience.topic(scope),
       );
-      await audience.get(UnsubscribesService).everything(scope, ada.id, { ...by, actor: 'SUBSCRIBER_PAGE' });
-      await audience.get(UnsubscribesService).everything(scope, newId(), by);
+      await audience
+        .get(PreferencesService)
+        .leaveEverything(scope, ada.id, { ...by, actor: 'SUBSCRIBER_PAGE' });
+      await audience.get(PreferencesService).leaveEverything(scope, newId(), by);
       expect(await audience.statusOf(scope, ADA)).toBe('SUPPRESSED');
       expect(await query.of(scope, address(ADA))).toMatchObject({
         email: 'Ada@example.com',

@@ -11,8 +11,8 @@ import { TopicRepository } from './topic.repository.js';
 const CHUNK = 1_000;
 
 /**
- * Deletes topics. The topic is gone at once; its consents go with it, a chunk a transaction: the first with the
- * request, the others by whoever hears `TopicDeleted`. The consent record stays and tells of the end of each.
+ * Deletes topics. The topic is gone at once; its consents are removed in chunks, one transaction each: the first by the
+ * request, the others by the job for `TopicDeleted`. The consent record stays and includes each revocation.
  */
 @Injectable()
 export class TopicDeletionService {
@@ -35,7 +35,7 @@ export class TopicDeletionService {
       await publish(this.database, scope, TopicDeleted({ topicId: topic.id, apiKeyId }));
       return topic.id;
     });
-    // Not before the topic's own lock is given back: who grants consent takes the subscriber's first.
+    // After releasing the lock of the topic: granting consent locks the subscriber first.
     await this.removeConsents(scope, { topicId, apiKeyId });
   }
 

@@ -6,7 +6,7 @@ import type { AudienceTables } from '../audience-tables.js';
 import { nextKey } from '../next-key.query.js';
 import { type GrantableTopic, isTopicKey, type NewTopic, Topic } from './topic.js';
 
-/** Locked in one order, so that nobody waits for somebody who waits for them. */
+/** Locks in one order, which prevents deadlocks. */
 const NAMED = new PreparedQuery(
   (tables: Kysely<AudienceTables>, environmentId: number, topicKeys: readonly string[]) =>
     tables
@@ -19,7 +19,7 @@ const NAMED = new PreparedQuery(
       .forKeyShare(),
 );
 
-/** The topics of a project, to change them or to grant consent to them. One that was deleted is not there. */
+/** The topics of a project, for changing them or granting consent. Does not find deleted ones. */
 @Injectable()
 export class TopicRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
@@ -34,8 +34,8 @@ export class TopicRepository {
   }
 
   /**
-   * The topic of this key, kept from change by others until the transaction ends; null when there is none. Who
-   * is about to delete it also waits for all who are granting consent to it. The unit of work knows no lock but that one.
+   * Finds a topic by key and locks it against changes by others until the transaction ends; null when there is none. For
+   * deletion the lock also waits for transactions that grant consent; the unit of work has only that lock.
    */
   async lock(
     { environmentId }: ProjectScope,
@@ -54,7 +54,7 @@ export class TopicRepository {
     return row === undefined ? null : this.database.em.map(Topic, row, { mapped: true });
   }
 
-  /** Those of the keys that are topics, by key; none of them is deleted before the transaction ends. */
+  /** The topics with these keys, by key, locked against deletion until the transaction ends. */
   async named(
     scope: ProjectScope,
     topicKeys: readonly string[],

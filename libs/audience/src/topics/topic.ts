@@ -6,7 +6,7 @@ export type TopicStatus = (typeof TOPIC_STATUSES)[number];
 export const TOPIC_PRIORITIES = ['URGENT', 'HIGH', 'MEDIUM', 'LOW'] as const;
 export type TopicPriority = (typeof TOPIC_PRIORITIES)[number];
 
-/** Whether the preference centre offers it to everybody, or shows it to those alone who are in it. */
+/** Whether the preference centre shows it to everybody, or to its subscribers only. */
 export const TOPIC_VISIBILITIES = ['PUBLIC', 'PRIVATE'] as const;
 export type TopicVisibility = (typeof TOPIC_VISIBILITIES)[number];
 
@@ -20,13 +20,13 @@ const FIELDS = [
   'doubleOptInEnabled',
 ] as const;
 
-/** What the author of a topic decides. */
+/** The settings of a topic. */
 export type TopicFields = Pick<Topic, (typeof FIELDS)[number]>;
 
-/** A new topic: ACTIVE, PUBLIC and double opt-in, unless it says otherwise. */
+/** A new topic; by default ACTIVE, PUBLIC and double opt-in. */
 export type NewTopic = Pick<TopicFields, 'name'> & TopicPatch;
 
-/** What changes; a field that is left out stays. */
+/** Changes; absent fields stay. */
 export type TopicPatch = { readonly [Field in keyof TopicFields]?: TopicFields[Field] | undefined };
 
 /** What people subscribe to. */
@@ -40,11 +40,11 @@ export class Topic {
   visibility: TopicVisibility = 'PUBLIC';
   priority: TopicPriority | null = null;
   icon: string | null = null;
-  /** Whether a new consent waits for the owner of the address to confirm it. */
+  /** Whether the owner of the address has to confirm a new consent. */
   doubleOptInEnabled = true;
   readonly createdAt: Date;
   updatedAt: Date;
-  /** From then on it is not there for anybody. */
+  /** When it was deleted; from then on nobody can find it. */
   deletedAt: Date | null = null;
 
   constructor(
@@ -71,24 +71,24 @@ export class Topic {
   }
 }
 
-/** What a consent to it is granted by. */
+/** The parts of a topic that granting consent needs. */
 export type GrantableTopic = Pick<Topic, 'id' | 'topicKey' | 'status' | 'visibility' | 'doubleOptInEnabled'>;
 
 const TOPIC_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 
-/** Whether a topic can have this key at all: what can't is not looked up. */
+/** Whether the text can be the key of a topic; other text is not looked up. */
 export function isTopicKey(text: string): boolean {
   return TOPIC_KEY.test(text);
 }
 
-/** Why consent cannot be granted to what was found under a key, or null when it can. */
+/** Why consent to the topic found under a key cannot be granted, or null when it can. */
 export function grantFault(topic: Pick<Topic, 'status'> | undefined): string | null {
   if (topic === undefined) return 'is not a known topic';
   if (topic.status === 'ACTIVE') return null;
   return topic.status === 'ARCHIVED' ? 'is an archived topic' : 'is an inactive topic';
 }
 
-/** What keeps consent from being granted to these keys, by their place in `topicKeys`; `topics` are those found. */
+/** The errors of granting consent to these keys, by their index in `topicKeys`; `topics` are those found. */
 export function topicKeyFaults(
   topics: readonly Pick<Topic, 'topicKey' | 'status'>[],
   topicKeys: readonly string[],

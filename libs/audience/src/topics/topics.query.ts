@@ -8,9 +8,9 @@ import { topicCounts } from '../counters/counters.query.js';
 import { isTopicKey, type Topic, type TopicFields, type TopicStatus } from './topic.js';
 
 export interface TopicView extends TopicFields, Pick<Topic, 'id' | 'topicKey' | 'createdAt' | 'updatedAt'> {
-  /** Everyone whose consent is subscribed or pending. */
+  /** The number of subscribed and pending consents. */
   readonly subscriberCount: number;
-  /** Everyone who is subscribed and on no suppression list. */
+  /** The number of people who are subscribed and not suppressed. */
   readonly activeSubscriberCount: number;
 }
 
@@ -20,7 +20,7 @@ export interface TopicFilter {
 
 export type NamedTopic = Pick<Topic, 'id' | 'topicKey' | 'name' | 'status'>;
 
-/** Reads topics with their counts. One that was deleted is not there. */
+/** Reads topics with their counts. Does not find deleted ones. */
 @Injectable()
 export class TopicsQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
@@ -64,13 +64,13 @@ export class TopicsQuery {
     });
   }
 
-  /** Those of the ids that are topics of this project, in no order. */
+  /** The topics of this project among these ids, in no order. */
   async named(scope: ProjectScope, topicIds: readonly string[]): Promise<readonly NamedTopic[]> {
     if (topicIds.length === 0) return [];
     return this.database.transaction(scope, () => this.#named(scope, topicIds).execute());
   }
 
-  /** The same for who is about to use them: none is deleted before the transaction ends. */
+  /** The same, locked against deletion until the transaction ends, for callers that will refer to them. */
   async held(scope: ProjectScope, topicIds: readonly string[]): Promise<readonly NamedTopic[]> {
     if (topicIds.length === 0) return [];
     return this.database.transaction(scope, () =>
@@ -92,7 +92,7 @@ function topicsOf(tables: Kysely<AudienceTables>, { environmentId }: ProjectScop
     .where('deletedAt', 'is', null);
 }
 
-/** Counted laterally, a topic of the page at a time. */
+/** Counts laterally, for each topic of the page. */
 function viewsOf(scope: ProjectScope, wanted: RawBuilder<unknown>): RawBuilder<TopicView> {
   return sql<TopicView>`
     select w.id, w.topic_key, w.name, w.description, w.status, w.visibility, w.priority, w.icon,

@@ -6,7 +6,7 @@ import type { NewTopic, TopicPatch } from './topic.js';
 import { TopicRepository } from './topic.repository.js';
 import { TopicsQuery, type TopicView } from './topics.query.js';
 
-/** Makes topics and changes them. A change concerns consents that are granted after it. */
+/** Creates and changes topics. A change applies to consents granted after it. */
 @Injectable()
 export class TopicsService {
   constructor(

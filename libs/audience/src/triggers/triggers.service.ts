@@ -5,18 +5,18 @@ import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import type { AwaitedTrigger } from './awaited-trigger.js';
 
-/** NOTIFY channel on which it is told that something was noted. */
+/** NOTIFY channel for newly recorded triggers. */
 export const TRIGGERS_CHANNEL = 'mailwright_signals';
 
 /**
- * Notes for those who wait what happens to subscribers: a row for each waiter and each time, written by the statement
- * that makes it happen (triggers do it), so that nothing is missed or told twice. A waiter has an id of its own.
+ * Records triggers for waiters, such as automations: a row for each waiter and occurrence, written by database triggers in
+ * the statement that causes it, so that none is missed or recorded twice. A waiter has its own id.
  */
 @Injectable()
 export class Triggers {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** From when the open transaction commits, this is noted, and nothing else. What was noted before stays. */
+  /** Records these triggers, and no others, from the commit of the open transaction. Recorded ones stay. */
   watch(
     { environmentId }: ProjectScope,
     watcherId: string,
@@ -30,7 +30,7 @@ export class Triggers {
       .execute();
   }
 
-  /** Nothing more is noted; what was noted stays. */
+  /** Stops recording; recorded triggers stay. */
   rest({ environmentId }: ProjectScope, watcherId: string): Promise<unknown> {
     return this.database
       .tables<AudienceTables>()
@@ -41,7 +41,7 @@ export class Triggers {
       .execute();
   }
 
-  /** What was noted goes, too. */
+  /** Stops recording and deletes recorded triggers. */
   forget({ environmentId }: ProjectScope, watcherId: string): Promise<unknown> {
     return this.database
       .tables<AudienceTables>()
@@ -57,8 +57,8 @@ export class Triggers {
   }
 
   /**
-   * Of all projects: the waiters that something was noted for. For the system's transactions. By an OFFSET, which keeps
-   * the planner from joining, one row is looked for and not all are read.
+   * The waiters of all projects with recorded triggers, for the system's transactions. An OFFSET keeps the planner from
+   * joining, so that it looks up one row instead of reading all.
    */
   pending(): RawBuilder<unknown> {
     return sql`select w.watcher_id from audience.signal_watches w
@@ -66,7 +66,8 @@ export class Triggers {
   }
 
   /**
-   * A DELETE that returns `id bigint, subscriber_id uuid, data jsonb`: the oldest of what was noted, each once. Whoever puts it in a WITH takes it with the transaction.
+   * A DELETE that returns the oldest recorded triggers, each once, as `id bigint, subscriber_id uuid, data jsonb`. In a WITH
+   * it takes them in the caller's transaction.
    */
   taking(scope: ProjectScope, watcherId: string, limit: number): RawBuilder<unknown> {
     return sql`

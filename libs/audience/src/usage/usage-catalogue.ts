@@ -1,10 +1,10 @@
 import type { ProjectScope } from '#kernel';
 import { InUseError } from './usage.errors.js';
 
-/** What others may hold on to, so that it cannot be deleted meanwhile. */
+/** The kinds of things that other contexts use, which then cannot be deleted. */
 export type UsedKind = 'topic' | 'segment';
 
-/** Those of the ids that are used now; joins the caller's transaction. */
+/** The used ids among these; joins the caller's transaction. */
 export type FindUsed = (scope: ProjectScope, ids: readonly string[]) => Promise<ReadonlySet<string>>;
 
 interface User {
@@ -15,32 +15,32 @@ interface User {
 }
 
 /**
- * Who uses topics and segments, asked before one is deleted. The contexts that use them register here when
- * they start, since the audience knows no other context.
+ * The users of topics and segments, asked before one is deleted. Contexts register at start, since the audience knows no
+ * other context.
  */
 export class UsageCatalogue {
   readonly #users: User[] = [];
 
   /**
-   * `inWords` goes on behind “is used by”: `a scheduled or sending campaign`. `needsActive`: what it uses must not be made
-   * inactive or archived either.
+   * `inWords` follows “is used by”: `a scheduled or sending campaign`. `needsActive`: what it uses must also not become
+   * inactive or archived.
    */
   register(kind: UsedKind, inWords: string, findUsed: FindUsed, { needsActive = false } = {}): void {
     this.#users.push({ kind, inWords, findUsed, needsActive });
   }
 
-  /** Refuses to delete what somebody uses. Throws InUseError. */
+  /** Throws InUseError when the id is used. */
   refuseIfUsed(kind: UsedKind, scope: ProjectScope, id: string): Promise<void> {
     return this.#refuse(kind, scope, id, this.#of(kind));
   }
 
-  /** Refuses to turn off what somebody needs to be active. Throws InUseError. */
+  /** Throws InUseError when a user needs the id to be active. */
   refuseIfNeeded(kind: UsedKind, scope: ProjectScope, id: string): Promise<void> {
     const needing = this.#of(kind).filter(({ needsActive }) => needsActive);
     return this.#refuse(kind, scope, id, needing);
   }
 
-  /** Those of the ids that anybody uses. */
+  /** The used ids among these. */
   async usedAmong(kind: UsedKind, scope: ProjectScope, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const used = new Set<string>();
     if (ids.length === 0) return used;

@@ -1,6 +1,6 @@
 import { DomainError } from '#kernel';
 
-/** It cannot go while others refer to it. */
+/** It cannot be deleted while something uses it. */
 export class InUseError extends DomainError {
   override readonly code = 'in-use';
 

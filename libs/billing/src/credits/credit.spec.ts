@@ -13,7 +13,7 @@ describe('credits that are added', () => {
 
   it.each([0, 1.5, Number.NaN, MOST + 1, -MOST - 1])('are never %d', (credits) => {
     expect(faultsOf({ type: 'ADJUSTMENT', credits })).toEqual({
-      credits: 'must be a whole number other than 0, at most 1000000000',
+      credits: 'must be an integer other than 0, at most 1000000000',
     });
   });
 

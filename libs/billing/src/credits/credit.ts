@@ -61,7 +61,7 @@ const MOST_CREDITS = 1_000_000_000;
 export function additionFaults({ type, credits, description }: CreditAddition): Record<string, string> {
   const faults: Record<string, string> = {};
   if (!Number.isSafeInteger(credits) || credits === 0 || Math.abs(credits) > MOST_CREDITS) {
-    faults['credits'] = `must be a whole number other than 0, at most ${MOST_CREDITS}`;
+    faults['credits'] = `must be an integer other than 0, at most ${MOST_CREDITS}`;
   } else if (credits < 0 && type !== 'ADJUSTMENT') {
     faults['credits'] = 'must be more than 0';
   }

@@ -1,11 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Stripe } from 'stripe';
-import { Database } from '#platform';
 import { InvoiceRepository } from '../invoices/invoice.repository.js';
 import { settle } from '../subscriptions/invoice-payments.service.js';
 import { SubscriptionAccounts } from '../subscriptions/subscription-accounts.service.js';
 import type { OpenSubscription } from '../subscriptions/subscription-effects.service.js';
-import { SubscriptionRepository } from '../subscriptions/subscription.repository.js';
 import { STRIPE } from './stripe-client.provider.js';
 import { type OutsideInvoice, StripeInvoices } from './stripe-invoices.repository.js';
 import {
@@ -28,9 +26,7 @@ export type SyncOutcome = 'done' | 'unknown';
 export class StripeSync {
   constructor(
     @Inject(STRIPE) private readonly stripe: Stripe | null,
-    @Inject(Database) private readonly database: Database,
     @Inject(SubscriptionAccounts) private readonly accounts: SubscriptionAccounts,
-    @Inject(SubscriptionRepository) private readonly subscriptions: SubscriptionRepository,
     @Inject(InvoiceRepository) private readonly invoices: InvoiceRepository,
     @Inject(StripeInvoices) private readonly copies: StripeInvoices,
   ) {}
@@ -61,10 +57,9 @@ export class StripeSync {
     work: (stripe: Stripe, open: OpenSubscription) => Promise<void>,
   ): Promise<SyncOutcome> {
     const { stripe } = this;
-    const tenantId = await this.database.system(() => this.subscriptions.tenantOfExternal(subscriptionId));
-    if (tenantId === null || stripe === null) return 'unknown';
-    await this.accounts.change(tenantId, (open) => work(stripe, open));
-    return 'done';
+    if (stripe === null) return 'unknown';
+    const isOurs = await this.accounts.changeExternal(subscriptionId, (open) => work(stripe, open));
+    return isOurs ? 'done' : 'unknown';
   }
 }
 

@@ -31,6 +31,15 @@ export class SubscriptionAccounts {
     return this.database.system(async () => this.#run(await this.#lock(tenantId), work));
   }
 
+  /** Runs `work` on the subscription that a payment provider calls so; false when it is none of ours. */
+  changeExternal(externalId: string, work: (open: OpenSubscription) => Promise<void>): Promise<boolean> {
+    return this.database.system(async () => {
+      const tenantId = await this.subscriptions.tenantOfExternal(externalId);
+      if (tenantId !== null) await this.change(tenantId, work);
+      return tenantId !== null;
+    });
+  }
+
   /** Has the month told of that waits for the tenant's first project, once that is there. */
   expectProject(tenantId: number): Promise<void> {
     return this.database.system(() => this.subscriptions.lookForProject(tenantId, this.clock.now()));

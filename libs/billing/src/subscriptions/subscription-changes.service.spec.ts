@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { DomainValidationError, InvalidStateError } from '#kernel';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DomainValidationError, InvalidStateError, ManualClock } from '#kernel';
 import { createProject, type TestProject } from '#testing/fixtures';
 import { type BillingFixture, startBilling } from '../billing.fixture.js';
 import { InvoicePayments } from './invoice-payments.service.js';
@@ -9,6 +9,7 @@ import { SubscriptionChanges } from './subscription-changes.service.js';
 import { SubscriptionsQuery } from './subscriptions.query.js';
 import { SubscriptionsService } from './subscriptions.service.js';
 
+const START = new Date('2026-01-31T10:00:00.000Z');
 const DAY_MS = 86_400_000;
 const EVERY_ROUND = { page: 0, size: 100 };
 
@@ -20,7 +21,7 @@ describe('The operator and time', () => {
   let project: TestProject;
 
   beforeAll(async () => {
-    billing = await startBilling(new Date('2026-01-31T10:00:00.000Z'), { INVOICE_TAX_RATE: '23' });
+    billing = await startBilling(START, { INVOICE_TAX_RATE: '23' });
     changes = billing.get(SubscriptionChanges);
     payments = billing.get(InvoicePayments);
     invoices = billing.get(InvoicesQuery);
@@ -28,8 +29,15 @@ describe('The operator and time', () => {
   afterAll(() => billing.close());
 
   beforeEach(async () => {
+    billing.clock = new ManualClock(START);
     project = await createProject(billing.test);
-    await billing.test.query('delete from platform.outbox');
+  });
+  afterEach(async () => {
+    expect(await wrongInvoices()).toEqual([]);
+    await billing.test.query(`
+      truncate billing.subscriptions, billing.invoices, platform.outbox cascade;
+      update billing.plan_versions set retired_at = now() where version > 1;
+      update billing.plan_versions set retired_at = null where version = 1`);
   });
 
   const advance = () => billing.get(AdvanceSubscriptions).run();
@@ -47,6 +55,14 @@ describe('The operator and time', () => {
     );
     return rows.map(({ payload }) => [payload.periodStart.slice(0, 10), payload.aiCredits]);
   };
+  /** Those that are not the sum of their lines and their tax, to the cent. */
+  const wrongInvoices = () =>
+    billing.test.query(
+      `select i.* from billing.invoices i
+       cross join lateral (select sum(amount_cents) from billing.invoice_lines where invoice_id = i.id) l
+       where (i.subtotal_cents = l.sum and i.amount_cents = l.sum + i.tax_cents
+         and abs(i.tax_cents - l.sum * i.tax_rate_bp / 10000.0) <= 0.5) is not true`,
+    );
   const { live } = { live: () => project.live.tenantId };
 
   it('begin a subscription with an invoice that names its tenant, its tax and what it is for', async () => {
@@ -242,16 +258,5 @@ describe('The operator and time', () => {
       [live()],
     );
     expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 16 }, (_, index) => index + 1));
-  });
-
-  it('leave every invoice the sum of its lines and its tax, to the cent', async () => {
-    const [faults] = await billing.test.query<{ invoices: number; wrong: number }>(
-      `select count(*)::int as invoices, count(*) filter (where i.subtotal_cents <> l.sum or i.amount_cents <> l.sum + i.tax_cents
-         or abs(i.tax_cents - l.sum * i.tax_rate_bp / 10000.0) > 0.5)::int as wrong
-       from billing.invoices i
-       cross join lateral (select sum(amount_cents) from billing.invoice_lines where invoice_id = i.id) l`,
-    );
-    expect(faults?.wrong).toBe(0);
-    expect(faults?.invoices).toBeGreaterThan(20);
   });
 });

@@ -113,7 +113,7 @@ function refuseFaults({ trialDays }: WantedSubscription): void {
     (Number.isInteger(trialDays) && trialDays > 0 && trialDays <= MAX_TRIAL_DAYS)
   )
     return;
-  throw new DomainValidationError({ trialDays: `must be a whole number from 1 to ${MAX_TRIAL_DAYS}` });
+  throw new DomainValidationError({ trialDays: `must be an integer from 1 to ${MAX_TRIAL_DAYS}` });
 }
 
 function faultsOf(

@@ -27,6 +27,8 @@ export interface CurrentSubscription {
   /** Periods are anniversaries of this moment. */
   readonly anchoredAt: Date;
   readonly currentPeriod: BillingPeriod;
+  /** The month by which its use is counted. */
+  readonly currentMonth: BillingPeriod;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }

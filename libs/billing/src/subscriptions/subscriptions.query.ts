@@ -9,7 +9,7 @@ import { subscribed } from './subscribed.query.js';
 import { allowsSending } from './subscription-status.js';
 import type { CurrentSubscription } from './subscription.js';
 
-type SubscriptionRow = Omit<CurrentSubscription, 'isSendingAllowed' | 'currentPeriod'> & {
+type SubscriptionRow = Omit<CurrentSubscription, 'isSendingAllowed' | 'currentPeriod' | 'currentMonth'> & {
   readonly periodStart: Date | null;
   readonly periodEnd: Date | null;
 };
@@ -54,5 +54,6 @@ function complete({ periodStart, periodEnd, ...row }: SubscriptionRow, now: Date
     currentPeriod: isStored
       ? { start: periodStart, end: periodEnd }
       : billingPeriod(row.anchoredAt, now, row.billingInterval),
+    currentMonth: billingPeriod(row.anchoredAt, now),
   };
 }

@@ -1,9 +1,8 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { Clock, NotFoundError, type ProjectScope } from '#kernel';
+import { NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { BillingTables } from '../billing-tables.js';
 import { CreditsQuery } from '../credits/credits.query.js';
-import { billingPeriod } from '../subscriptions/billing-period.js';
 import { SubscriptionsQuery } from '../subscriptions/subscriptions.query.js';
 import { EmailQuota } from './email-quota.service.js';
 import type { UsageSummary } from './usage.js';
@@ -16,7 +15,6 @@ export class UsageQuery {
     @Inject(Database) private readonly database: Database,
     @Inject(SubscriptionsQuery) private readonly subscriptions: SubscriptionsQuery,
     @Inject(EmailQuota) private readonly emails: EmailQuota,
-    @Inject(Clock) private readonly clock: Clock,
     @Optional() @Inject(SubscriberCount) private readonly subscribers: SubscriberCount | undefined,
     @Inject(CreditsQuery) private readonly credits: CreditsQuery,
   ) {}
@@ -26,8 +24,8 @@ export class UsageQuery {
     return this.database.transaction(scope, async () => {
       const subscription = await this.subscriptions.ofTenant(scope);
       if (subscription === null) throw new NotFoundError();
-      const { limits, aiCredits, anchoredAt } = subscription;
-      const { start } = billingPeriod(anchoredAt, this.clock.now());
+      const { limits, aiCredits, currentMonth } = subscription;
+      const { start } = currentMonth;
       const { campaigns, projects } = await this.#counted(scope, start);
       return {
         subscribers: {

@@ -50,10 +50,10 @@ describe('the bounce table', () => {
     expect(RULES_OVER_CODES.map((rule) => rule.class)).not.toContain('hard');
   });
 
-  it.each(BOUNCE_TABLE)(
+  it.each(BOUNCE_TABLE.flatMap(({ sample, text }) => (text === undefined ? [] : { sample, text })))(
     'asks of a text at most its length times some when it looks for "$sample"',
     ({ text }) => {
-      if (text !== undefined) expect(stepsPerPlace(text)).toBeLessThanOrEqual(MOST_STEPS);
+      expect(stepsPerPlace(text)).toBeLessThanOrEqual(MOST_STEPS);
     },
   );
 

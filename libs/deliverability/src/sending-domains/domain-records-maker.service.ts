@@ -1,31 +1,41 @@
 import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
+import { DkimKeyMaker } from '../dkim/dkim-key-maker.service.js';
+import type { NewDkimKey } from '../dkim/dkim-key-pair.js';
 import type { NewDnsRecord, RecordPurpose } from '../dns/dns-record.js';
 
 const TOKEN_BYTES = 20;
 
-/** Says what the owner of a new domain, or of a new name, has to publish. */
+/** What the owner of a domain publishes. */
+interface PublishedByOwner {
+  /** The host below the name that undeliverable mail returns to: so SPF aligns (RFC 9989 §4.4.2). */
+  readonly returnPathHost: string;
+  /** What proves the domain and brings its bounces back: all but the records of its keys. */
+  readonly records: readonly NewDnsRecord[];
+  readonly keys: readonly NewDkimKey[];
+}
+
+/** Makes what the owner of a new domain, or of a new name, has to publish. */
 @Injectable()
 export class DomainRecordsMaker {
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    @Inject(DkimKeyMaker) private readonly keys: DkimKeyMaker,
+  ) {}
 
-  /** The host below the name that undeliverable mail returns to: so SPF aligns (RFC 9989 §4.4.2). */
-  returnPathHostOf(domainName: string): string {
-    return `${this.config.RETURN_PATH_LABEL}.${domainName}`;
-  }
-
-  /** What proves the domain and brings its bounces back: all but the records of its keys. */
-  recordsOf(domainName: string): NewDnsRecord[] {
-    const { BOUNCE_HOST, SPF_INCLUDE } = this.config;
+  async make(scope: ProjectScope, domainName: string): Promise<PublishedByOwner> {
+    const { BOUNCE_HOST, RETURN_PATH_LABEL, SPF_INCLUDE } = this.config;
     const token = randomBytes(TOKEN_BYTES).toString('hex');
-    const returnPathHost = this.returnPathHostOf(domainName);
-    return [
+    const returnPathHost = `${RETURN_PATH_LABEL}.${domainName}`;
+    const records: NewDnsRecord[] = [
       txt('OWNERSHIP', `_mailwright.${domainName}`, `mailwright-verification=${token}`),
       txt('SPF', returnPathHost, `v=spf1 include:${SPF_INCLUDE} ~all`),
       { purpose: 'MX', recordType: 'MX', host: returnPathHost, expectedValue: `10 ${BOUNCE_HOST}` },
       txt('DMARC', `_dmarc.${domainName}`, 'v=DMARC1; p=none'),
     ];
+    return { returnPathHost, records, keys: await this.keys.make(scope) };
   }
 }
 

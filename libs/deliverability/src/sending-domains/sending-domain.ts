@@ -1,9 +1,9 @@
 import { InvalidStateError, type ProjectScope } from '#kernel';
-import { dkimRecord } from '../dkim/dkim-key.js';
-import { DkimKeyPair, type DkimKeyState, type NewDkimKey } from '../dkim/dkim-key-pair.js';
+import type { NewDkimKey } from '../dkim/dkim-key-pair.js';
 import { DnsRecord, type NewDnsRecord } from '../dns/dns-record.js';
 import { failed, type RecordVerdict } from '../dns/record-verdict.js';
 import { DAILY_MS, nextEarlyCheck, VERIFICATION_PERIOD_MS } from './check-schedule.js';
+import { hasNextKeys, isSignatureKnown, recordsOfKeys, switchKeys } from './domain-keys.js';
 import { healthScore } from './health-score.js';
 import {
   isStopped,
@@ -75,16 +75,15 @@ export class SendingDomain {
 
   /** Says what its owner publishes from now on; `keys` sign at once. It has its id by then. */
   publish(records: readonly NewDnsRecord[], keys: readonly NewDkimKey[], now: Date): void {
-    this.records = records.map((record) => new DnsRecord(this, record));
-    this.addKeys(keys, 'ACTIVE', now);
+    const others = records.map((record) => new DnsRecord(this, record));
+    this.records = [...others, ...recordsOfKeys(this, keys, 'ACTIVE', now)];
   }
 
   /** Adds keys, which sign once their records have been found in DNS. Throws `InvalidStateError`. */
   rotateKeys(keys: readonly NewDkimKey[], now: Date): void {
     this.refuseUnless(isVerified, 'Only a verified domain changes its keys.');
-    if (this.comingKeys.length > 0)
-      this.refuseUnless(() => false, 'New keys wait for their records already.');
-    this.addKeys(keys, 'NEXT', now);
+    if (hasNextKeys(this.records)) this.refuseUnless(() => false, 'New keys wait for their records already.');
+    this.records.push(...recordsOfKeys(this, keys, 'NEXT', now));
     this.checksStartedAt = now;
     this.nextCheckAt = nextEarlyCheck(now, now);
     this.updatedAt = now;
@@ -127,7 +126,7 @@ export class SendingDomain {
       const verdict = verdicts.get(record.id);
       if (verdict !== undefined) record.see(isAnothers ? asAnothers(record, verdict) : verdict, now);
     }
-    this.switchKeys(now);
+    switchKeys(this.records, now);
     this.healthScore = healthScore(this.records);
     this.lastCheckedAt = now;
     this.verificationAttempts += 1;
@@ -138,31 +137,11 @@ export class SendingDomain {
     else this.beforeVerification(now);
     // New keys wait for their records: those are looked for as often as those of a new domain.
     const early = nextEarlyCheck(this.checksStartedAt, now);
-    if (this.comingKeys.length > 0 && this.nextCheckAt > early) this.nextCheckAt = early;
+    if (hasNextKeys(this.records) && this.nextCheckAt > early) this.nextCheckAt = early;
   }
 
   private get inForce(): DnsRecord[] {
     return this.records.filter(({ isInForce }) => isInForce);
-  }
-
-  private get comingKeys(): DnsRecord[] {
-    return this.records.filter(({ key }) => key?.state === 'NEXT');
-  }
-
-  private addKeys(keys: readonly NewDkimKey[], state: DkimKeyState, now: Date): void {
-    for (const made of keys) {
-      const { selector, algorithm, publicKey } = made;
-      const host = `${selector}._domainkey.${this.domainName}`;
-      const expectedValue = dkimRecord(algorithm, publicKey);
-      const wanted = { purpose: 'DKIM', recordType: 'TXT', host, expectedValue } as const;
-      this.records.push(new DnsRecord(this, wanted, new DkimKeyPair(this, made, state, now)));
-    }
-  }
-
-  /** Once new keys have all been found in DNS, they sign, and those that signed do no more. */
-  private switchKeys(now: Date): void {
-    if (this.comingKeys.length === 0 || !this.comingKeys.every(({ isRight }) => isRight)) return;
-    for (const { key } of this.requiredRecords) key?.switch(now);
   }
 
   private beforeVerification(now: Date): void {
@@ -182,7 +161,7 @@ export class SendingDomain {
 
   private afterVerification(now: Date): void {
     if (this.inForce.every(({ status }) => status === 'VERIFIED')) return this.activate();
-    this.sendingAllowed = this.mayStillSend(now);
+    this.sendingAllowed = isSignatureKnown(this.records, now) ?? this.sendingAllowed;
     if (!this.inForce.some((record) => record.isBroken(now))) return;
     if (this.status !== 'DEGRADED') {
       this.status = 'DEGRADED';
@@ -192,13 +171,6 @@ export class SendingDomain {
       this.sendingAllowed = false;
       this.nextCheckAt = null;
     }
-  }
-
-  /** Few receivers know Ed25519 (RFC 8463): without the RSA key, a mail counts as not signed. */
-  private mayStillSend(now: Date): boolean {
-    const rsa = this.inForce.filter(({ key }) => key?.algorithm === 'rsa-sha256');
-    if (rsa.some(({ isUnknown }) => isUnknown)) return this.sendingAllowed;
-    return !rsa.some((record) => record.isBroken(now));
   }
 
   private activate(): void {

@@ -1,13 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { DkimKeyMaker } from '../dkim/dkim-key-maker.service.js';
 import { DomainRecordsMaker } from './domain-records-maker.service.js';
 import { parseDomainName } from './domain-name.js';
-import { DomainPlan } from './domain-plan.js';
-import { DomainUsage } from './domain-usage.js';
+import { SendingDomainRules } from './sending-domain-rules.service.js';
 import { SendingDomain } from './sending-domain.js';
-import { SendingDomainExistsError, SendingDomainInUseError } from './sending-domain.errors.js';
+import { SendingDomainExistsError } from './sending-domain.errors.js';
 import { SendingDomainRepository } from './sending-domain.repository.js';
 
 /** Sets a project's sending domain up, changes and removes it. */
@@ -17,9 +15,7 @@ export class SendingDomainsService {
     @Inject(Database) private readonly database: Database,
     @Inject(SendingDomainRepository) private readonly domains: SendingDomainRepository,
     @Inject(DomainRecordsMaker) private readonly maker: DomainRecordsMaker,
-    @Inject(DkimKeyMaker) private readonly keyMaker: DkimKeyMaker,
-    @Inject(DomainUsage) private readonly usage: DomainUsage,
-    @Inject(DomainPlan) private readonly plan: DomainPlan,
+    @Inject(SendingDomainRules) private readonly rules: SendingDomainRules,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -29,15 +25,15 @@ export class SendingDomainsService {
    */
   async create(scope: ProjectScope, domainName: string): Promise<void> {
     const name = parsed(domainName);
-    await this.#refuseUnlessIncluded(scope);
+    await this.rules.refuseUnlessIncluded(scope);
     if ((await this.domains.find(scope)) !== null) throw new SendingDomainExistsError('one-each');
-    const keys = await this.keyMaker.make(scope);
+    const { returnPathHost, records, keys } = await this.maker.make(scope, name);
     await this.database.transaction(scope, async () => {
-      await this.#refuseTaken(name);
+      await this.rules.refuseTaken(name);
       const now = this.clock.now();
-      const domain = new SendingDomain(scope, name, this.maker.returnPathHostOf(name), now);
+      const domain = new SendingDomain(scope, name, returnPathHost, now);
       await this.domains.add(domain);
-      domain.publish(this.maker.recordsOf(name), keys, now);
+      domain.publish(records, keys, now);
       this.domains.addRecords(domain);
     });
   }
@@ -52,15 +48,15 @@ export class SendingDomainsService {
     if (current === null) throw new NotFoundError();
     const name = parsed(domainName);
     if (current.domainName === name) return;
-    await this.#refuseUnlessIncluded(scope);
-    const keys = await this.keyMaker.make(scope);
+    await this.rules.refuseUnlessIncluded(scope);
+    const { returnPathHost, records, keys } = await this.maker.make(scope, name);
     await this.database.transaction(scope, async () => {
       const domain = await this.#lockFree(scope);
-      await this.#refuseTaken(name);
+      await this.rules.refuseTaken(name);
       const now = this.clock.now();
       this.domains.removeRecords(domain);
-      domain.rename(name, this.maker.returnPathHostOf(name), now);
-      domain.publish(this.maker.recordsOf(name), keys, now);
+      domain.rename(name, returnPathHost, now);
+      domain.publish(records, keys, now);
       this.domains.addRecords(domain);
     });
   }
@@ -76,17 +72,8 @@ export class SendingDomainsService {
     const domain = await this.domains.lock(scope);
     if (domain === null) throw new NotFoundError();
     domain.refuseIfStopped();
-    if (await this.usage.isSending(scope)) throw new SendingDomainInUseError();
+    await this.rules.refuseWhileSending(scope);
     return domain;
-  }
-
-  async #refuseUnlessIncluded(scope: ProjectScope): Promise<void> {
-    if (await this.plan.includesDomain(scope)) return;
-    throw new DomainValidationError({ plan: 'the plan does not include a sending domain' });
-  }
-
-  async #refuseTaken(domainName: string): Promise<void> {
-    if (await this.domains.isVerifiedElsewhere(domainName)) throw new SendingDomainExistsError('taken');
   }
 }
 

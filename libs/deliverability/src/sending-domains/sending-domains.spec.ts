@@ -1,11 +1,20 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { DomainValidationError, InvalidStateError, NotFoundError, type ProjectScope } from '#kernel';
+import {
+  DomainValidationError,
+  InvalidStateError,
+  NotFoundError,
+  type ProjectScope,
+  UnavailableError,
+} from '#kernel';
+import { eventually } from '#testing/eventually';
 import { publishRecords } from '#testing/published-records';
+import { letTimeGo, passTime, stopTime, waitingTimers } from '#testing/time-limits';
 import { DAY, DeliverabilityFixture } from '../deliverability.fixture.js';
 import { SealedDkimKeys } from '../dkim/sealed-dkim-keys.query.js';
 import { DomainCheckRequests } from './domain-check-requests.query.js';
 import { DomainControlService } from './domain-control.service.js';
+import { DomainVerificationService } from './domain-verification.service.js';
 import { RemoveOldDomainData } from './remove-old-domain-data.task.js';
 import { SendingDomainExistsError, SendingDomainInUseError } from './sending-domain.errors.js';
 import { SendingDomainsQuery } from './sending-domains.query.js';
@@ -93,6 +102,22 @@ describe('A sending domain', () => {
     const publicKey = createPublicKey({ key: spki, format: 'der', type: 'spki' });
     expect(publicKey.asymmetricKeyDetails?.modulusLength).toBe(2048);
     expect(verify('sha256', Buffer.from('mail'), publicKey, signature)).toBe(true);
+  });
+
+  it('tells a client who waits after 15 seconds that no worker has looked at it', async () => {
+    const { live } = await fixture.project();
+    await create(live, 'unseen.example');
+    stopTime();
+    try {
+      const refused = expect(fixture.get(DomainVerificationService).verify(live)).rejects.toThrow(
+        UnavailableError,
+      );
+      await eventually('the client waits', () => waitingTimers().includes(250));
+      passTime(15_001);
+      await refused;
+    } finally {
+      letTimeGo();
+    }
   });
 
   it('has a lower score while its DMARC policy fails mail from hosts below it', async () => {

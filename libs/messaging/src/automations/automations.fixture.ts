@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { consentProof, SignUpService, TopicsService, type TopicView } from '#audience';
 import { type EmailAddress, type Environment, parseEmailAddress, type ProjectScope } from '#kernel';
-import type { Announcer } from '#platform';
+import type { Publisher } from '#platform';
 import { prepareProject } from '#testing/system';
 import { MessagingFixture } from '../messaging.fixture.js';
 import type { AutomationFields } from './automation.js';
@@ -73,9 +73,9 @@ export class AutomationsFixture {
   static async open(
     variables: Readonly<Record<string, string>> = {},
     environment: Environment = 'TEST',
-    announcer?: Type<Announcer>,
+    publisher?: Type<Publisher>,
   ): Promise<AutomationsFixture> {
-    const messaging = await MessagingFixture.open(variables, announcer);
+    const messaging = await MessagingFixture.open(variables, publisher);
     const isLive = environment === 'LIVE';
     const scope = isLive ? await messaging.scope() : (await prepareProject(messaging.test, '')).test;
     const topic = await messaging

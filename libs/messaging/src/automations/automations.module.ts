@@ -38,6 +38,7 @@ import { AutomationSecretsModule } from './webhooks/automation-secrets.module.js
 import { WebhookCaller } from './webhooks/webhook-caller.service.js';
 import { WebhookCalls } from './webhooks/webhook-calls.service.js';
 import { WebhookClient } from './webhooks/webhook-client.service.js';
+import { WebhookMessages } from './webhooks/webhook-messages.service.js';
 import { WebhookHosts } from './editing/webhook-hosts.service.js';
 
 /** For API and worker: editing automations, letting subscribers in, reading their runs. */
@@ -104,6 +105,7 @@ export class AutomationsModule {}
     WebhookCaller,
     WebhookCalls,
     WebhookClient,
+    WebhookMessages,
   ],
   exports: [AutomationRunner, AutomationSteps, WebhookCaller],
 })

@@ -20,6 +20,18 @@ export interface CampaignDraft {
   readonly scheduledAt: Date | null;
 }
 
+/** All that an estimate of the recipients depends on, to compare. */
+export function audienceParts({ topicIds, segmentIds }: CampaignDraft): string {
+  return JSON.stringify([topicIds, segmentIds]);
+}
+
+/** All that an analysis looks at, to compare. */
+export function analysedParts(draft: CampaignDraft): string {
+  const { subject, previewText, contentJson, contentText, fromEmail, fromName } = draft;
+  const content = [subject, previewText, contentJson, contentText, fromEmail, fromName];
+  return JSON.stringify([...content, audienceParts(draft)]);
+}
+
 /** What to do with a mail that was handed over without a final reply: send it once more, or leave it at that. */
 export type AmbiguousPolicy = 'RESEND' | 'HOLD';
 

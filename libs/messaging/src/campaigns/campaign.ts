@@ -1,13 +1,15 @@
 import { InvalidStateError, UnavailableError } from '#kernel';
-import type {
-  AmbiguousPolicy,
-  CampaignDraft,
-  CampaignIdentity,
-  PreSendStatus,
-  PreSendVerdict,
-  Queueing,
-  SendStrategy,
-  UnboundEmails,
+import {
+  type AmbiguousPolicy,
+  analysedParts,
+  audienceParts,
+  type CampaignDraft,
+  type CampaignIdentity,
+  type PreSendStatus,
+  type PreSendVerdict,
+  type Queueing,
+  type SendStrategy,
+  type UnboundEmails,
 } from './campaign-draft.js';
 import { ScheduleMissingError } from './campaign.errors.js';
 import {
@@ -27,17 +29,6 @@ export {
 } from './campaign-draft.js';
 export { CAMPAIGN_STATUSES, type CampaignStatus } from './campaign-status.js';
 
-/** What an analysis looks at. */
-const ANALYSED = [
-  'subject',
-  'previewText',
-  'contentJson',
-  'contentText',
-  'fromEmail',
-  'fromName',
-  'topicIds',
-  'segmentIds',
-] as const;
 /** How long the worker takes at most to notice that a campaign was stopped, and to end its deliveries, seconds. */
 const NOTICED_SECONDS = 1;
 const CLOSED_SECONDS = 60;
@@ -118,17 +109,16 @@ export class Campaign {
     this.refuseUnlessAllowed('change');
     const { topicIds, segmentIds, ...plain } = changes;
     if (Object.keys(changes).length === 0) return;
-    const before = this.analysedParts();
-    const audienceBefore = this.audience();
+    const [partsBefore, audienceBefore] = [analysedParts(this), audienceParts(this)];
     Object.assign(this, plain);
     if (topicIds !== undefined) this.topicIds = distinct(topicIds);
     if (segmentIds !== undefined) this.segmentIds = distinct(segmentIds);
     if (this.status === 'SCHEDULED' && this.scheduledAt === null) this.status = 'DRAFT';
-    if (this.analysedParts() !== before) {
+    if (analysedParts(this) !== partsBefore) {
       this.preSendScore = null;
       this.preSendStatus = null;
     }
-    if (this.audience() !== audienceBefore) {
+    if (audienceParts(this) !== audienceBefore) {
       this.estimatedRecipientCount = null;
       this.estimatedAt = null;
     }
@@ -247,14 +237,6 @@ export class Campaign {
   private estimate(recipients: number, now: Date): void {
     this.estimatedRecipientCount = recipients;
     this.estimatedAt = now;
-  }
-
-  private audience(): string {
-    return JSON.stringify([this.topicIds, this.segmentIds]);
-  }
-
-  private analysedParts(): string {
-    return JSON.stringify(ANALYSED.map((part) => this[part]));
   }
 }
 

@@ -39,8 +39,8 @@ describe('the time of a database', () => {
       server.advance(moves);
       const now = server.now();
       expect(await told(moved)).toEqual([{ now, later: new Date(now.getTime() + 1_500) }]);
-      const { rows } = await moved.system(({ db }) =>
-        sql<{ now: Date }>`select ${present} as now`.execute(db),
+      const { rows } = await moved.system(() =>
+        sql<{ now: Date }>`select ${present} as now`.execute(moved.tables()),
       );
       expect(rows).toEqual([{ now }]);
     }

@@ -53,7 +53,7 @@ describe('The configuration', () => {
   });
 
   it.each([
-    ['PORT', '80.5', 'PORT must be a whole number'],
+    ['PORT', '80.5', 'PORT must be an integer'],
     ['PORT', 'x', 'PORT must be a number'],
     ['PORT', '99999', 'PORT must be at most 65535'],
     ['SHUTDOWN_TIMEOUT_MS', '-1', 'SHUTDOWN_TIMEOUT_MS must be at least 100'],

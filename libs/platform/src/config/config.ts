@@ -54,7 +54,7 @@ export function loadConfig(
 function describe(issue: z.core.$ZodIssue, given: Readonly<Record<string, string | undefined>>): string {
   if (issue.code === 'invalid_type') {
     const missing = given[issue.path.join('.')] === undefined;
-    return missing ? 'is required' : `must be a ${issue.expected === 'int' ? 'whole ' : ''}number`;
+    return missing ? 'is required' : issue.expected === 'int' ? 'must be an integer' : 'must be a number';
   }
   if (issue.code === 'invalid_value') return `must be one of ${issue.values.map(String).join(', ')}`;
   if (issue.code === 'too_small' && issue.origin !== 'string') return `must be at least ${issue.minimum}`;

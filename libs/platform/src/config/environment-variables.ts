@@ -230,6 +230,10 @@ export const environmentVariables = z.object({
     .enum(['json', 'pretty'])
     .optional()
     .meta({ description: 'Default: json in production, pretty elsewhere.' }),
+  REQUEST_TIMEOUT_MS: count(1_000, 600_000).default(30_000).meta({
+    description:
+      'How long the api works on a request before it answers 503; on one statement for the database, two thirds of that.',
+  }),
   SHUTDOWN_TIMEOUT_MS: count(100, 600_000)
     .default(3_000)
     .meta({ description: 'How long work in flight may take to finish on SIGTERM before it is handed back.' }),

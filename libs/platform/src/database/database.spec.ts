@@ -64,10 +64,10 @@ describe('Database', () => {
   });
 
   const topicIn = (environmentId: number) =>
-    database.transaction(scopeOf(environmentId), ({ db }) =>
+    database.transaction(scopeOf(environmentId), () =>
       sql`insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
         values (gen_random_uuid(), ${environmentId}, 'T-1', 'News', 'ACTIVE', true, now(), now())`.execute(
-        db,
+        database.tables(),
       ),
     );
   const countTopics = sql<{ count: number }>`select count(*) from audience.topics`;
@@ -75,7 +75,7 @@ describe('Database', () => {
   it('shows a scope only its own rows, even to a query that forgot to ask for them', async () => {
     await topicIn(11);
     await topicIn(12);
-    const { rows } = await database.transaction(scopeOf(11), ({ db }) => countTopics.execute(db));
+    const { rows } = await database.transaction(scopeOf(11), () => countTopics.execute(database.tables()));
     expect(rows).toEqual([{ count: 1 }]);
   });
 
@@ -101,7 +101,7 @@ describe('Database', () => {
   it('shows no rows without a scope and all of them to the system', async () => {
     await topicIn(21);
     expect((await countTopics.execute(database.unscoped)).rows).toEqual([{ count: 0 }]);
-    const { rows } = await database.system(({ db }) => countTopics.execute(db));
+    const { rows } = await database.system(() => countTopics.execute(database.tables()));
     expect(rows[0]?.count).toBeGreaterThan(0);
     expect((await countTopics.execute(database.unscoped)).rows).toEqual([{ count: 0 }]);
   });
@@ -114,10 +114,12 @@ describe('Database', () => {
       entities: [],
     });
     const topics = (environmentId: number) =>
-      single.transaction(scopeOf(environmentId), async ({ db }) => {
+      single.transaction(scopeOf(environmentId), async () => {
         const keys = await sql<{ id: number }>`${prepared} select environment_id as id from audience.topics
-          where topic_key = ${'T-1'}`.execute(db);
-        const kept = await sql<{ count: number }>`select count(*) from pg_prepared_statements`.execute(db);
+          where topic_key = ${'T-1'}`.execute(single.tables());
+        const kept = await sql<{ count: number }>`select count(*) from pg_prepared_statements`.execute(
+          single.tables(),
+        );
         return { found: keys.rows.map(({ id }) => id), kept: kept.rows[0]?.count };
       });
     try {
@@ -165,9 +167,11 @@ describe('Database', () => {
   });
 
   it('refuses to write into another scope', async () => {
-    const attempt = database.transaction(scopeOf(31), ({ db }) =>
+    const attempt = database.transaction(scopeOf(31), () =>
       sql`insert into audience.topics (id, environment_id, topic_key, name, status, double_opt_in_enabled, created_at, updated_at)
-        values (gen_random_uuid(), 32, 'T-1', 'News', 'ACTIVE', true, now(), now())`.execute(db),
+        values (gen_random_uuid(), 32, 'T-1', 'News', 'ACTIVE', true, now(), now())`.execute(
+        database.tables(),
+      ),
     );
     await expect(attempt).rejects.toThrow(/row-level security/);
   });
@@ -179,7 +183,7 @@ describe('Database', () => {
         throw new Error('undone');
       }),
     ).rejects.toThrow('undone');
-    const { rows } = await database.transaction(scopeOf(41), ({ db }) => countTopics.execute(db));
+    const { rows } = await database.transaction(scopeOf(41), () => countTopics.execute(database.tables()));
     expect(rows).toEqual([{ count: 0 }]);
     await expect(database.transaction(scopeOf(41), () => topicIn(42))).rejects.toThrow(/another scope/);
   });
@@ -256,9 +260,9 @@ describe('Database', () => {
       sql`update audience.consent_ledger set source = 'x'`,
       sql`delete from audience.consent_ledger`,
     ]) {
-      await expect(database.transaction(scopeOf(51), ({ db }) => statement.execute(db))).rejects.toThrow(
-        /permission denied/,
-      );
+      await expect(
+        database.transaction(scopeOf(51), () => statement.execute(database.tables())),
+      ).rejects.toThrow(/permission denied/);
     }
   });
 
@@ -281,15 +285,15 @@ describe('Database', () => {
     const works = () =>
       Promise.all(
         Array.from({ length: SIZE }, () =>
-          small.transaction(scopeOf(61), ({ db }) => countTopics.execute(db)),
+          small.transaction(scopeOf(61), () => countTopics.execute(small.tables())),
         ),
       );
 
     it('in the middle of a transaction makes room for another one', async () => {
       for (let times = 0; times <= SIZE; times += 1) {
-        const attempt = small.transaction(scopeOf(61), async ({ db }) => {
+        const attempt = small.transaction(scopeOf(61), async () => {
           await cut();
-          await countTopics.execute(db);
+          await countTopics.execute(small.tables());
         });
         await expect(attempt).rejects.toThrow();
       }

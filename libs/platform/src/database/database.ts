@@ -12,14 +12,8 @@ import { ScopedPostgresDialect, transactionPreamble } from './scoped-dialect.js'
 import { checkPool } from './session.js';
 import { camelCaseColumns } from './tables.js';
 
-/** SQL bound to one transaction, without types: `Database.tables` has them. */
-export type Sql = Kysely<unknown>;
-
-/** One open transaction, as those get it who hand it on; `Database.em` and `Database.tables` need no handing on. */
-export interface Transaction {
-  readonly em: EntityManager;
-  readonly db: Sql;
-}
+/** SQL without types: `Database.tables` has them. */
+type Sql = Kysely<unknown>;
 
 export interface DatabaseOptions extends PoolOptions {
   readonly entities: readonly EntitySchema[];
@@ -27,8 +21,10 @@ export interface DatabaseOptions extends PoolOptions {
   readonly clock?: Clock | undefined;
 }
 
-interface OpenTransaction extends Transaction {
+interface OpenTransaction {
   readonly scope: ProjectScope | 'system';
+  readonly em: EntityManager;
+  readonly sql: Sql;
   /** Once they are asked for. */
   tables?: Sql;
 }
@@ -91,12 +87,12 @@ export class Database {
   }
 
   /** Runs `work` in one transaction that sees only the rows of `scope`; commits when it resolves. */
-  transaction<T>(scope: ProjectScope, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  transaction<T>(scope: ProjectScope, work: () => Promise<T>): Promise<T> {
     return this.#run(scope, work);
   }
 
   /** Runs `work` in one transaction that sees all projects' rows. For workers and operators only. */
-  system<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  system<T>(work: () => Promise<T>): Promise<T> {
     return this.#run('system', work);
   }
 
@@ -108,7 +104,7 @@ export class Database {
   /** SQL of the open transaction, on the tables of one or several contexts (`Tables`). Throws outside of a transaction. */
   tables<DB>(): Kysely<DB> {
     const open = this.#open();
-    open.tables ??= open.db.withPlugin(camelCaseColumns);
+    open.tables ??= open.sql.withPlugin(camelCaseColumns);
     return open.tables as Kysely<DB>;
   }
 
@@ -195,19 +191,18 @@ export class Database {
     return open;
   }
 
-  async #run<T>(scope: ProjectScope | 'system', work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async #run<T>(scope: ProjectScope | 'system', work: () => Promise<T>): Promise<T> {
     const open = this.#current.getStore();
     if (open !== undefined) {
       if (!sameScope(open.scope, scope)) throw new Error('A transaction of another scope is open.');
-      return work(open);
+      return work();
     }
     const em = this.#orm.em.fork({ clear: true, useContext: false });
     return transactionPreamble.run(`${preambleOf(scope)}${clockPreamble(this.clock)}`, () =>
       em.transactional((inner) => {
-        const db = inner.getTransactionContext<Sql>();
-        if (db === undefined) throw new Error('The transaction did not start.');
-        const tx: OpenTransaction = { em: inner, db, scope };
-        return this.#current.run(tx, () => work(tx));
+        const sql = inner.getTransactionContext<Sql>();
+        if (sql === undefined) throw new Error('The transaction did not start.');
+        return this.#current.run({ em: inner, sql, scope }, work);
       }),
     );
   }

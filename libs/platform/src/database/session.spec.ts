@@ -47,7 +47,7 @@ describe('A connection of the programs', () => {
     const user = `select current_user as "user"`;
     await database.pool.query('reset role');
     const scope = { tenantId: 1, projectId: 1, environmentId: 1, environment: 'TEST' } as const;
-    expect(await database.transaction(scope, ({ em }) => em.execute(user))).toEqual([
+    expect(await database.transaction(scope, () => database.em.execute(user))).toEqual([
       { user: 'mailwright_app' },
     ]);
     await database.close();

@@ -68,9 +68,9 @@ const providers = [
   },
   {
     provide: Deadline,
-    useFactory: (problems: ProblemFilter, idempotency: IdempotencyGuard) =>
-      new Deadline(problems, idempotency),
-    inject: [ProblemFilter, IdempotencyGuard],
+    useFactory: (problems: ProblemFilter, idempotency: IdempotencyGuard, config: Config) =>
+      new Deadline(problems, idempotency, config.REQUEST_TIMEOUT_MS),
+    inject: [ProblemFilter, IdempotencyGuard, CONFIG],
   },
   {
     provide: Operations,

@@ -159,7 +159,7 @@ describe('What a path and a query may look like', () => {
   });
 
   it('is a 400 with a page or size that is none', async () => {
-    const whole = 'must be a whole number';
+    const whole = 'must be an integer';
     for (const [query, errors] of [
       ['size=0', { size: 'must be at least 1' }],
       ['size=-1', { size: 'must be at least 1' }],

@@ -98,9 +98,9 @@ export class JobRunner {
       const result =
         job instanceof ResumableJob
           ? await this.#runResumable(job, leased, context)
-          : await this.database.transaction(leased.scope, async (tx) => {
-              const ended = await job.handle(leased.scope, leased.payload, tx, context);
-              await tx.em.flush();
+          : await this.database.transaction(leased.scope, async () => {
+              const ended = await job.handle(leased.scope, leased.payload, context);
+              await this.database.em.flush();
               await finishJob(this.database, leased, ended);
               return ended;
             });

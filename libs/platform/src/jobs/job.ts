@@ -1,5 +1,4 @@
 import type { DomainEvent, EventType, ProjectScope } from '#kernel';
-import type { Transaction } from '../database/database.js';
 
 /** Kinds of work that must not starve each other. */
 export const QUEUES = [
@@ -48,19 +47,14 @@ interface Handler<Payload extends object> {
 }
 
 /**
- * A short job. Its effects and the mark that it is done commit in the one transaction that it is given,
+ * A short job. Its effects and the mark that it is done commit in the one transaction that is open while it runs,
  * so however often the queue delivers it, it happens once.
  */
 export abstract class TransactionalJob<Payload extends object = object> implements Handler<Payload> {
   abstract readonly name: string;
   abstract readonly queue: QueueName;
   abstract readonly on: Pick<EventType<Payload>, 'eventName'>;
-  abstract handle(
-    scope: ProjectScope,
-    payload: Payload,
-    tx: Transaction,
-    context: JobContext,
-  ): Promise<JobResult>;
+  abstract handle(scope: ProjectScope, payload: Payload, context: JobContext): Promise<JobResult>;
 }
 
 /**

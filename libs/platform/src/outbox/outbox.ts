@@ -1,22 +1,21 @@
 import { sql } from 'kysely';
 import { type DomainEvent, newId, type ProjectScope } from '#kernel';
-import { Database, type Sql } from '../database/database.js';
+import type { Database } from '../database/database.js';
 
 /**
  * Writes events beside the rows they tell of, in the open transaction of a database: both are kept, or neither.
  * The relay hands each to its handlers, at least once; the handlers' inbox makes it once.
  */
 export async function publish(
-  transaction: Database | Sql,
+  database: Database,
   scope: ProjectScope,
   ...events: readonly DomainEvent[]
 ): Promise<void> {
   if (events.length === 0) return;
-  const db = transaction instanceof Database ? transaction.tables() : transaction;
   const rows = events.map((event) => ({ id: newId(), event_name: event.name, payload: event.payload }));
   await sql`
     insert into platform.outbox (id, environment_id, event_name, payload)
     select e.id, ${scope.environmentId}, e.event_name, e.payload
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as e(id uuid, event_name text, payload jsonb)
-  `.execute(db);
+  `.execute(database.tables());
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
-import { notifyWorkers } from '../events/webhook-announcer.service.js';
+import { notifyWorkers } from '../events/webhook-publisher.service.js';
 import type { WebhookTables } from '../webhook-tables.js';
 
 /** One event on its way to one endpoint. */

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import type { AnnouncementType } from '#kernel';
+import type { PublishedEventType } from '#kernel';
 import { Endpoint, type EndpointStatus } from './endpoint.js';
 
 /** webhooks.endpoints */
@@ -13,7 +13,7 @@ export const EndpointSchema = defineEntity({
     projectId: p.bigint('number'),
     url: p.text(),
     description: p.text().nullable(),
-    eventTypes: p.array().columnType('text[]').$type<AnnouncementType[]>(),
+    eventTypes: p.array().columnType('text[]').$type<PublishedEventType[]>(),
     secret: p.text(),
     previousSecret: p.text().nullable(),
     previousSecretUntil: p.datetime(3).nullable(),

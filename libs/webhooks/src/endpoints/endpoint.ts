@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { AnnouncementType, ProjectScope } from '#kernel';
+import type { PublishedEventType, ProjectScope } from '#kernel';
 
 export type EndpointStatus = 'ENABLED' | 'DISABLED';
 
@@ -7,7 +7,7 @@ export interface NewEndpoint {
   readonly url: string;
   readonly description: string | null;
   /** Empty: all. */
-  readonly eventTypes: readonly AnnouncementType[];
+  readonly eventTypes: readonly PublishedEventType[];
 }
 
 export type EndpointPatch = Partial<NewEndpoint & { readonly status: EndpointStatus }>;
@@ -24,7 +24,7 @@ export class Endpoint {
   url: string;
   description: string | null;
   /** Empty: all. */
-  eventTypes: AnnouncementType[];
+  eventTypes: PublishedEventType[];
   /** Sealed, as the one before, which signs beside it until its end. */
   secret: string;
   previousSecret: string | null = null;

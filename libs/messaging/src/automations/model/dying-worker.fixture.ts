@@ -10,7 +10,8 @@ type Query = (...parameters: unknown[]) => Promise<unknown>;
  * the server, so that it undoes what is not committed. To the server that is a process that was killed.
  */
 export class DyingWorker {
-  readonly #known = new WeakSet<pg.PoolClient>();
+  /** Of each connection, when it is lost. */
+  readonly #ends = new WeakMap<pg.PoolClient, Promise<void>>();
   /** Statements until it dies; null as long as it is to live. */
   #left: number | null = null;
   #moment: Moment = 'before';
@@ -40,8 +41,8 @@ export class DyingWorker {
   }
 
   #watch(client: pg.PoolClient): void {
-    if (this.#known.has(client)) return;
-    this.#known.add(client);
+    if (this.#ends.has(client)) return;
+    this.#ends.set(client, new Promise((resolve) => client.once('end', resolve)));
     const query = client.query.bind(client) as Query;
     Object.assign(client, { query: (...parameters: unknown[]) => this.#run(client, query, parameters) });
   }
@@ -54,6 +55,8 @@ export class DyingWorker {
     const isDone = this.#left === 0 && this.#moment === 'after';
     if (isDone) await query(...parameters);
     await this.cut((client as pg.PoolClient & { readonly processID: number }).processID);
+    // Only asked for by then: on a busy machine the pool would give it to somebody who lives.
+    await this.#ends.get(client);
     if (isDone) throw new Error('Connection terminated unexpectedly');
     return query(...parameters);
   }

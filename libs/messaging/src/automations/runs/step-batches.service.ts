@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RecipientsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { Announcer, Database } from '#platform';
+import { Publisher, Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
 import { holdSteps } from './run-locks.query.js';
 import { RunRepository } from './run.repository.js';
@@ -11,7 +11,7 @@ import { VersionPlans } from './version-plans.service.js';
 const OUTCOMES = { COMPLETED: 'completed', CONVERTED: 'converted' } as const;
 type Outcome = (typeof OUTCOMES)[keyof typeof OUTCOMES];
 
-/** Claims and saves step batches in the open transaction, and announces which runs completed. */
+/** Claims and saves step batches in the open transaction, and publishes which runs completed. */
 @Injectable()
 export class StepBatches {
   constructor(
@@ -19,7 +19,7 @@ export class StepBatches {
     @Inject(VersionPlans) private readonly plans: VersionPlans,
     @Inject(RunRepository) private readonly runs: RunRepository,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(Announcer) private readonly announcer: Announcer,
+    @Inject(Publisher) private readonly publisher: Publisher,
   ) {}
 
   /** Null when no run of the version is due, or its automation is not ACTIVE. */
@@ -38,11 +38,11 @@ export class StepBatches {
         status === 'COMPLETED' || status === 'CONVERTED' ? [[id, OUTCOMES[status]] as const] : [],
       ),
     );
-    if (outcomes.size > 0 && this.announcer.hears(plan.scope, 'automation.completed'))
-      await this.#announce(batch, outcomes);
+    if (outcomes.size > 0 && this.publisher.hasListeners(plan.scope, 'automation.completed'))
+      await this.#publish(batch, outcomes);
   }
 
-  async #announce({ plan, now }: StepBatch, outcomes: ReadonlyMap<string, Outcome>): Promise<void> {
+  async #publish({ plan, now }: StepBatch, outcomes: ReadonlyMap<string, Outcome>): Promise<void> {
     const { scope, automationId, automationKey } = plan;
     const runs = await this.database
       .tables<MessagingTables>()
@@ -53,12 +53,12 @@ export class StepBatches {
       .execute();
     const ids = runs.flatMap(({ subscriberId }) => subscriberId ?? []);
     const people = await this.recipients.lookUp(scope, [], ids, now);
-    const announcements = runs.map(({ id, subscriberId, enteredAt }) => {
+    const events = runs.map(({ id, subscriberId, enteredAt }) => {
       const email = people.get(subscriberId ?? '')?.email ?? null;
       const outcome = outcomes.get(id);
       const data = { automationKey, automationId, subscriberId, email, outcome, enteredAt, completedAt: now };
       return { type: 'automation.completed', subscriberId, data } as const;
     });
-    await this.announcer.announce(scope, ...announcements);
+    await this.publisher.publish(scope, ...events);
   }
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { CustomFieldsService } from '#audience';
-import { Announcer } from '#platform';
-import { WebhookAnnouncer } from '#webhooks';
+import { Publisher } from '#platform';
+import { WebhookPublisher } from '#webhooks';
 import { AutomationsFixture, chain, delay, rules, trigger, where } from '../automations.fixture.js';
 
 const DAY = 24 * 3_600_000;
@@ -14,7 +14,7 @@ interface Told {
 describe('what is told of people who come to the end of an automation', () => {
   let fixture: AutomationsFixture;
   beforeAll(async () => {
-    fixture = await AutomationsFixture.open({}, 'TEST', WebhookAnnouncer);
+    fixture = await AutomationsFixture.open({}, 'TEST', WebhookPublisher);
     const options = ['free', 'pro'].map((value) => ({ value, label: value }));
     await fixture.messaging
       .get(CustomFieldsService)
@@ -32,9 +32,9 @@ describe('what is told of people who come to the end of an automation', () => {
        values (gen_random_uuid(), $1, $2, 'https://example.com/hooks', '{automation.completed}', 'sealed', 'ENABLED', now(), now())`,
       [fixture.scope.environmentId, fixture.scope.projectId],
     );
-    const announcer = fixture.messaging.get(Announcer);
-    if (!(announcer instanceof WebhookAnnouncer)) throw new Error('Nobody would be told.');
-    await announcer.refresh();
+    const publisher = fixture.messaging.get(Publisher);
+    if (!(publisher instanceof WebhookPublisher)) throw new Error('Nobody would be told.');
+    await publisher.refresh();
   };
 
   it('is nothing where nobody listens, and each of them once where somebody does', async () => {

@@ -3,8 +3,6 @@ import { Resolver } from 'node:dns/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ProjectsQuery } from '#access';
-import { RecipientsQuery } from '#audience';
 import { Clock } from '#kernel';
 import { LOGGER, Notifications, OutgoingHttp } from '#platform';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
@@ -15,8 +13,8 @@ import { WaitingWork } from '../runs/waiting-work.query.js';
 import { AutomationSecrets } from './automation-secrets.service.js';
 import { WebhookCaller } from './webhook-caller.service.js';
 import { WebhookCalls } from './webhook-calls.service.js';
-import { ContentProcesses } from '../../content/processes/content-processes.service.js';
 import { WebhookClient } from './webhook-client.service.js';
+import { WebhookMessages } from './webhook-messages.service.js';
 
 /** Stands for the public internet: every other address is one of those that nobody may be led to. */
 const PUBLIC = '127.0.0.1';
@@ -73,12 +71,11 @@ describe('a webhook of a running automation that is led elsewhere on its way', (
 
   function callerBy(client: OutgoingHttp): WebhookCaller {
     const { messaging } = fixture;
-    const [recipients, projects] = [messaging.get(RecipientsQuery), messaging.get(ProjectsQuery)];
-    const [clock, secrets] = [messaging.get<Clock>(Clock), messaging.get(AutomationSecrets)];
+    const [messages, secrets] = [messaging.get(WebhookMessages), messaging.get(AutomationSecrets)];
     return new WebhookCaller(
       messaging.get(WaitingWork),
       messaging.get(WebhookCalls),
-      new WebhookClient(client, recipients, projects, clock, secrets, messaging.get(ContentProcesses)),
+      new WebhookClient(client, messages, secrets, messaging.get<Clock>(Clock)),
       messaging.get(Notifications),
       messaging.get(LOGGER),
     );

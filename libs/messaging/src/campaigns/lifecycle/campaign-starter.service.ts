@@ -5,7 +5,7 @@ import { type PreSendCheck, quotaMessage, summarise } from '#deliverability';
 import { type Config, CONFIG, Database, publish } from '#platform';
 import type { Campaign } from '../campaign.js';
 import { CampaignAnalysisService, type CampaignAnalysis } from '../analysis/campaign-analysis.service.js';
-import { CampaignAnnouncements } from './campaign-announcements.service.js';
+import { CampaignPublisher } from './campaign-publisher.service.js';
 import { CampaignQueued } from '../campaign.events.js';
 
 /** What happens when a campaign is to go out, by `send` or because its time has come. */
@@ -15,7 +15,7 @@ export class CampaignStarter {
     @Inject(Database) private readonly database: Database,
     @Inject(CampaignAnalysisService) private readonly analysis: CampaignAnalysisService,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
-    @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
+    @Inject(CampaignPublisher) private readonly publisher: CampaignPublisher,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -38,7 +38,7 @@ export class CampaignStarter {
     campaign.judge(analysis, now);
     if (analysis.status === 'FAILED') return analysis;
     campaign.schedule(now);
-    await this.announcements.tell(scope, 'campaign.scheduled', campaign);
+    await this.publisher.publish(scope, 'campaign.scheduled', campaign);
     return analysis;
   }
 
@@ -61,7 +61,7 @@ export class CampaignStarter {
       campaign.queue({ recipients, usagePeriod: periodStart }, now, AMBIGUOUS_POLICY);
     }
     await publish(this.database, scope, CampaignQueued({ campaignId: campaign.id }));
-    await this.announcements.tell(scope, 'campaign.queued', campaign);
+    await this.publisher.publish(scope, 'campaign.queued', campaign);
     return analysis;
   }
 }

@@ -5,7 +5,7 @@ import { Database, publish } from '#platform';
 import type { Campaign } from '../campaign.js';
 import type { UnboundEmails } from '../campaign-draft.js';
 import { CampaignStopped } from '../campaign.events.js';
-import { CampaignAnnouncements } from './campaign-announcements.service.js';
+import { CampaignPublisher } from './campaign-publisher.service.js';
 
 /** Ends campaigns before everybody has them, in the open transaction that has them locked. */
 @Injectable()
@@ -13,7 +13,7 @@ export class CampaignStopper {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
-    @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
+    @Inject(CampaignPublisher) private readonly publisher: CampaignPublisher,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -26,7 +26,7 @@ export class CampaignStopper {
     const unbound = campaign.fail(reason, this.clock.now());
     if (unbound === null) return false;
     await this.#stop(scope, campaign, unbound);
-    await this.announcements.failed(scope, campaign, reason);
+    await this.publisher.failed(scope, campaign, reason);
     return true;
   }
 

@@ -89,7 +89,7 @@ describe('parseContentDocument', () => {
       }),
     ).toEqual({
       'contentJson.blocks[0].level': 'must be at most 3',
-      'contentJson.blocks[1].level': 'must be a whole number',
+      'contentJson.blocks[1].level': 'must be an integer',
       'contentJson.blocks[1].text': 'is required',
       'contentJson.blocks[1].colour': 'is not a known field',
       'contentJson.blocks[2].type':

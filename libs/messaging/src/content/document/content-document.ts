@@ -93,7 +93,7 @@ function unionMessage(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>):
 }
 
 function nameOf(type: string): string {
-  if (type === 'int') return 'a whole number';
+  if (type === 'int') return 'an integer';
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 

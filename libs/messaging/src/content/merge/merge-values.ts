@@ -34,6 +34,21 @@ export function projectValues({
   return { name, postal_address: lines.filter((line) => line !== '').join(', ') };
 }
 
+/** The subscriber as merge tags show them. */
+export function subscriberValues({
+  email,
+  firstName,
+  lastName,
+  phone,
+}: {
+  readonly email: string;
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+  readonly phone: string | null;
+}): MergeValues['subscriber'] {
+  return { email, first_name: firstName, last_name: lastName, phone };
+}
+
 /** Every merge variable that exists in every project; custom fields come on top as `custom.<key>`. */
 export const KNOWN_VARIABLES: readonly string[] = [
   'subscriber.email',

@@ -77,14 +77,10 @@ describe('the worst content', () => {
     'ends, and leaves the one that asked for it free meanwhile: $name',
     async ({ contentJson }) => {
       expect(parseContentDocument(contentJson).errors).toBeUndefined();
-      let turns = 0;
-      const counter = setInterval(() => (turns += 1), 1);
       const error = await makeMail(processes, contentJson);
-      clearInterval(counter);
       expect(
         error === null || error instanceof ContentCompileError || error instanceof MergeTemplateError,
       ).toBe(true);
-      expect(turns).toBeGreaterThan(3);
     },
   );
 
@@ -103,11 +99,24 @@ describe('the worst content', () => {
   });
 });
 
+/** Throws when the event loop made no turn until it was done, as it makes none for what this process does itself. */
+async function elsewhere<Value>(work: Promise<Value>): Promise<Value> {
+  let isDone = false;
+  void work.then(
+    () => (isDone = true),
+    () => (isDone = true),
+  );
+  // Other processes are not heard meanwhile.
+  for (let microtasks = 0; microtasks < 1_000; microtasks += 1) await Promise.resolve();
+  if (isDone) throw new Error('This process did it.');
+  return work;
+}
+
 /** Null when it became a mail. */
 async function makeMail(processes: ContentProcesses, contentJson: string): Promise<unknown> {
   try {
-    const parts = await processes.compile(scope, contentOf(contentJson));
-    await processes.renderOne(scope, { ...parts, key: contentJson.slice(0, 200) }, values);
+    const parts = await elsewhere(processes.compile(scope, contentOf(contentJson)));
+    await elsewhere(processes.renderOne(scope, { ...parts, key: contentJson.slice(0, 200) }, values));
     return null;
   } catch (error) {
     return error;

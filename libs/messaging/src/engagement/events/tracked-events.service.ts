@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '#platform';
 import { burstsOf } from './bursts.js';
 import { EventBatch } from './event-batch.query.js';
-import { MailAnnouncements } from './mail-announcements.service.js';
+import { MailPublisher } from './mail-publisher.service.js';
 import type { TrackedEvent } from './tracked-event.js';
 import {
   type BurstCandidate,
@@ -17,7 +17,7 @@ import {
 export class TrackedEvents {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(MailAnnouncements) private readonly announcements: MailAnnouncements,
+    @Inject(MailPublisher) private readonly publisher: MailPublisher,
   ) {}
 
   /** Events of deliveries that are neither a campaign's nor an automation's, or are gone, are left out. */
@@ -36,7 +36,7 @@ export class TrackedEvents {
       await recordEvents(this.database, batch, positions);
       const mistaken = bursts.filter(({ classification }) => classification === 'human');
       if (mistaken.length > 0) await disownClicks(this.database, mistaken);
-      await this.announcements.engaged(batch);
+      await this.publisher.engaged(batch);
     });
   }
 

@@ -5,7 +5,7 @@ import { Clock, newId, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { DeliveriesTable, MessagingTables } from '../../messaging-tables.js';
 import { addToCounters, addToMinutes } from '../events/campaign-counters.query.js';
-import { MailAnnouncements } from '../events/mail-announcements.service.js';
+import { MailPublisher } from '../events/mail-publisher.service.js';
 import { AddressConsequences, type FailedMail } from './address-consequences.service.js';
 
 /** A mail that something came back of. */
@@ -24,7 +24,7 @@ export class DeliveryFeedback {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(AddressConsequences) private readonly addresses: AddressConsequences,
-    @Inject(MailAnnouncements) private readonly announcements: MailAnnouncements,
+    @Inject(MailPublisher) private readonly publisher: MailPublisher,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -38,7 +38,7 @@ export class DeliveryFeedback {
       if (mail === null || mail.bouncedAt !== null) return 'nothing-new';
       if (mail.finishedAt === null) return 'too-early';
       if (mail.sentAt !== null) await this.#countBounce(scope, mail, mail.sentAt, bounceClass);
-      await this.announcements.bounced(one(mail), bounceClass);
+      await this.publisher.bounced(one(mail), bounceClass);
       await this.addresses.follow(scope, mail, bounceClass);
       return 'taken';
     });
@@ -50,7 +50,7 @@ export class DeliveryFeedback {
       const mail = await this.#lockMail(scope, deliveryId);
       if (mail === null) return;
       const isNew = await this.#add(scope, mail, 'COMPLAINED');
-      if (isNew) await this.announcements.complained(one(mail));
+      if (isNew) await this.publisher.complained(one(mail));
       if (isNew && mail.kind === 'CAMPAIGN') {
         const now = this.clock.now();
         const change = { campaignId: mail.sourceId, environmentId: scope.environmentId, complained: 1 };

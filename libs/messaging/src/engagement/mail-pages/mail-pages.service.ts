@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type NamedTopic, TopicsQuery, UnsubscribesService } from '#audience';
+import { consentProof, type NamedTopic, PreferencesService, TopicsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -28,7 +28,7 @@ export class MailPagesService {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(TopicsQuery) private readonly topics: TopicsQuery,
-    @Inject(UnsubscribesService) private readonly unsubscribes: UnsubscribesService,
+    @Inject(PreferencesService) private readonly preferences: PreferencesService,
     @Inject(DeliveryFeedback) private readonly feedback: DeliveryFeedback,
   ) {}
 
@@ -52,9 +52,10 @@ export class MailPagesService {
     await this.database.transaction(scope, async () => {
       const mail = await findMailOfLink(this.database, scope, deliveryId, 'lock');
       if (mail === null || mail.subscriberId === null) return;
-      const by = { actor: how, ipAddress, userAgent, deliveryId, messageId: mail.messageId };
-      if (reach === 'everything') await this.unsubscribes.everything(scope, mail.subscriberId, by);
-      else await this.unsubscribes.revokeTopics(scope, mail.subscriberId, mail.topicIds, by);
+      const { subscriberId, topicIds, messageId } = mail;
+      const by = consentProof(how, deliveryId, { ipAddress, userAgent, messageId });
+      if (reach === 'everything') await this.preferences.leaveEverything(scope, subscriberId, by);
+      else await this.preferences.leaveTopics(scope, subscriberId, topicIds, by);
       await this.feedback.unsubscribed(scope, deliveryId);
     });
   }

@@ -279,9 +279,10 @@ describe('a campaign’s figures by link and provider', () => {
 
   it('are nobody else’s to read', async () => {
     const other = (await prepareProject(fixture.test, 'x')).test;
-    const rows = await fixture
-      .get(Database)
-      .transaction(other, ({ em }) => em.execute('select * from messaging.campaign_breakdowns'));
+    const database = fixture.get(Database);
+    const rows = await database.transaction(other, () =>
+      database.em.execute('select * from messaging.campaign_breakdowns'),
+    );
     expect(rows).toEqual([]);
   });
 });

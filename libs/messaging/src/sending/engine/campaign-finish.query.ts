@@ -2,9 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database, present } from '#platform';
 import {
-  CampaignAnnouncements,
-  type ToldCampaign,
-} from '../../campaigns/lifecycle/campaign-announcements.service.js';
+  CampaignPublisher,
+  type PublishedCampaign,
+} from '../../campaigns/lifecycle/campaign-publisher.service.js';
 import { type CampaignUnderWay, isOver } from './delivery-claims.query.js';
 
 /** Ends campaigns: when all recipients are queued and no delivery is open, never by a counter. */
@@ -12,7 +12,7 @@ import { type CampaignUnderWay, isOver } from './delivery-claims.query.js';
 export class CampaignFinishQuery {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(CampaignAnnouncements) private readonly announcements: CampaignAnnouncements,
+    @Inject(CampaignPublisher) private readonly publisher: CampaignPublisher,
   ) {}
 
   finish({ scope, id }: Pick<CampaignUnderWay, 'scope' | 'id'>): Promise<void> {
@@ -22,12 +22,12 @@ export class CampaignFinishQuery {
       );
       if (over.rows.length === 0) return;
       // The time of its end is read after its last mail was seen to have ended, so that it never comes before it.
-      const { rows } = await sql<ToldCampaign>`
+      const { rows } = await sql<PublishedCampaign>`
         update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present}
         where c.id = ${id} and ${isOver}
         returning c.id, c.campaign_key, c.name, c.subject, c.status, c.estimated_recipient_count, c.scheduled_at, c.completed_at
       `.execute(this.database.tables());
-      for (const sent of rows) await this.announcements.tell(scope, 'campaign.sent', sent);
+      for (const sent of rows) await this.publisher.publish(scope, 'campaign.sent', sent);
     });
   }
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '#testing/eventually';
 import { newId } from '#kernel';
-import { UnsubscribesService } from '#audience';
+import { consentProof, PreferencesService } from '#audience';
 import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
 import { CampaignRetryService } from '../../campaigns/lifecycle/campaign-retry.service.js';
 import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
@@ -148,12 +148,9 @@ describe('a campaign that not all goes well with', () => {
     });
 
     const leave = (subscriberId: string, topicIds: readonly string[]) =>
-      fixture.get(UnsubscribesService).revokeTopics(scope, subscriberId, topicIds, {
-        actor: 'SUBSCRIBER_PAGE',
-        ipAddress: '203.0.113.7',
-        userAgent: null,
-        deliveryId: newId(),
-      });
+      fixture
+        .get(PreferencesService)
+        .leaveTopics(scope, subscriberId, topicIds, consentProof('SUBSCRIBER_PAGE', newId()));
 
     /** Theirs that no sender has marked, when every transaction that began before now has ended. */
     const unmarked = async (subscriberId: string) => {

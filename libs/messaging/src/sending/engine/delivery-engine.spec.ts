@@ -5,7 +5,7 @@ import { freePort } from '#testing/ports';
 import { startRawSmtpSink } from '#testing/raw-smtp-sink';
 import type { SmtpSink } from '#testing/sink-rules';
 import { newId, type ProjectScope } from '#kernel';
-import { SuppressionsService, UnsubscribesService } from '#audience';
+import { consentProof, PreferencesService, SuppressionsService } from '#audience';
 import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
@@ -213,13 +213,8 @@ describe('the delivery engine', () => {
       'select id, email from audience.subscribers order by email',
     );
     const topics = await fixture.test.query<{ id: string }>('select id from audience.topics');
-    const by = {
-      actor: 'SUBSCRIBER_PAGE' as const,
-      ipAddress: '203.0.113.7',
-      userAgent: null,
-      deliveryId: 'x',
-    };
-    await fixture.get(UnsubscribesService).revokeTopics(
+    const by = consentProof('SUBSCRIBER_PAGE', 'x', { ipAddress: '203.0.113.7' });
+    await fixture.get(PreferencesService).leaveTopics(
       scope,
       left?.id ?? '',
       topics.map(({ id }) => id),

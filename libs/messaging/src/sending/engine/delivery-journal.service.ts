@@ -5,7 +5,7 @@ import { EmailQuota } from '#billing';
 import { CONSEQUENCES } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { Database, presentAnd, unleased } from '#platform';
-import { MailAnnouncements } from '../../engagement/events/mail-announcements.service.js';
+import { MailPublisher } from '../../engagement/events/mail-publisher.service.js';
 import type { ClaimedDelivery } from '../../deliveries/delivery.js';
 import { isHeld, type OutcomeBatch, outcomeBatchStatement } from './outcome-batch.query.js';
 import { isReturned, ReturnedDeliveries, type ReturnedRow } from './returned-deliveries.service.js';
@@ -34,7 +34,7 @@ export class DeliveryJournal {
     @Inject(ReturnedDeliveries) private readonly returned: ReturnedDeliveries,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
-    @Inject(MailAnnouncements) private readonly announcements: MailAnnouncements,
+    @Inject(MailPublisher) private readonly publisher: MailPublisher,
   ) {}
 
   /**
@@ -113,24 +113,24 @@ export class DeliveryJournal {
   /** Whether more follows from the outcomes: then they are written in a transaction with it. */
   #hasConsequences(scope: ProjectScope, { outcomes }: OutcomeBatch): boolean {
     if (outcomes.some(isReturned)) return true;
-    return this.announcements.hearsDelivered(scope) && outcomes.some(({ state }) => state === 'SENT');
+    return this.publisher.hasDeliveredListeners(scope) && outcomes.some(({ state }) => state === 'SENT');
   }
 
   async #record(scope: ProjectScope, batch: OutcomeBatch, now: Date): Promise<void> {
     await this.database.transaction(scope, async () => {
-      const tells = this.announcements.hearsDelivered(scope);
+      const tells = this.publisher.hasDeliveredListeners(scope);
       const { rows } = await this.#statementOf(scope, batch, now, tells).execute(this.database.tables());
       const { returned, sent } = rows[0] ?? { returned: [], sent: '' };
       const queuedOn = batch.outcomes[0]?.delivery.queuedOn ?? '';
-      if (sent !== '') await this.announcements.delivered({ ids: sent.split(','), queuedOn });
-      await this.#announceBounces(returned, queuedOn);
+      if (sent !== '') await this.publisher.delivered({ ids: sent.split(','), queuedOn });
+      await this.#publishBounces(returned, queuedOn);
       await this.returned.take(scope, batch.outcomes, returned, now);
     });
   }
 
-  async #announceBounces(returned: readonly ReturnedRow[], queuedOn: string): Promise<void> {
+  async #publishBounces(returned: readonly ReturnedRow[], queuedOn: string): Promise<void> {
     for (const [bounceClass, ofOne] of Map.groupBy(returned, ({ reason }) => reason))
       if (CONSEQUENCES[bounceClass].address !== 'keep')
-        await this.announcements.bounced({ ids: ofOne.map(({ id }) => id), queuedOn }, bounceClass);
+        await this.publisher.bounced({ ids: ofOne.map(({ id }) => id), queuedOn }, bounceClass);
   }
 }

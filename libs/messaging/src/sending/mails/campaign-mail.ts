@@ -7,7 +7,7 @@ import type { Sender } from '../../campaigns/senders/senders.service.js';
 import type { LogicParts, RenderedMail } from '../../content/processes/mail-renderer.js';
 import { listHeaders } from '../../content/mime/list-headers.js';
 import type { MergeValues } from '../../content/merge/merge-template.js';
-import { projectValues } from '../../content/merge/merge-values.js';
+import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
 import type { MimeSkeleton } from '../../content/mime/mime-message.js';
 import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
@@ -129,12 +129,7 @@ function mergeValues(
 ): MergeValues {
   const topic = topics.find(({ name }) => recipient.topicNames.includes(name)) ?? topics[0];
   return {
-    subscriber: {
-      email: recipient.email,
-      first_name: recipient.firstName,
-      last_name: recipient.lastName,
-      phone: recipient.phone,
-    },
+    subscriber: subscriberValues(recipient),
     custom: recipient.customFields,
     topic: { name: topic?.name ?? '', key: topic?.topicKey ?? '' },
     campaign: { name: campaign.name, key: campaign.campaignKey },

@@ -18,7 +18,7 @@ function safeInteger(digits: string): number {
 
 /** Also of text, which says `must be a number` by itself. */
 const integer = z.int({
-  error: ({ code }) => (code === 'invalid_type' ? 'must be a whole number' : undefined),
+  error: ({ code }) => (code === 'invalid_type' ? 'must be an integer' : undefined),
 });
 
 /** The query of every list: `page` from zero, `size` clamped to 100. Extend it with the list's filters. */

@@ -10,7 +10,6 @@ declare module 'fastify' {
   }
 }
 
-const DEFAULT_MS = 30_000;
 /** A body that is streamed may take its time to arrive. */
 const STREAMED_MS = 600_000;
 
@@ -22,6 +21,7 @@ export class Deadline {
   constructor(
     private readonly problems: ProblemFilter,
     private readonly idempotency: IdempotencyGuard,
+    private readonly usualMs: number,
   ) {}
 
   start(request: FastifyRequest, reply: FastifyReply): void {
@@ -29,14 +29,14 @@ export class Deadline {
       if (reply.sent) return;
       this.idempotency.timedOut(request);
       this.problems.answer(new UnavailableError('The request took too long.', 1), request, reply);
-    }, allowedMs(request.routeOptions.config.operation));
+    }, this.#allowedMs(request.routeOptions.config.operation));
   }
 
   stop(request: FastifyRequest): void {
     if (request.deadline !== null) clearTimeout(request.deadline);
   }
-}
 
-function allowedMs(operation: OperationOptions | undefined): number {
-  return operation?.timeoutMs ?? (operation?.streams === undefined ? DEFAULT_MS : STREAMED_MS);
+  #allowedMs(operation: OperationOptions | undefined): number {
+    return operation?.timeoutMs ?? (operation?.streams === undefined ? this.usualMs : STREAMED_MS);
+  }
 }

@@ -4,7 +4,7 @@ import { counted } from '#kernel';
 const TYPES: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
-  int: 'a whole number',
+  int: 'an integer',
   boolean: 'true or false',
   object: 'an object',
   record: 'an object',

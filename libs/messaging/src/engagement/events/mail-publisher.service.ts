@@ -1,44 +1,44 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import { Announcer } from '#platform';
+import { Publisher } from '#platform';
 import type { EventBatch } from './event-batch.query.js';
 
 /** Deliveries of one partition. */
-export interface ToldDeliveries {
+export interface PublishedDeliveries {
   readonly ids: readonly string[];
   /** The day of their partition, `YYYY-MM-DD`. */
   readonly queuedOn: string;
 }
 
-/** Mail that is told of: what an author or an automation has sent. */
+/** Events are published for the mail of campaigns and automations only. */
 const MAILINGS = sql`d.kind in ('CAMPAIGN', 'AUTOMATION')`;
 
-/** Tells the world outside what becomes of mail, set by set, each in the transaction that records it. */
+/** Publishes what becomes of mail, set by set, each in the transaction that records it. */
 @Injectable()
-export class MailAnnouncements {
-  constructor(@Inject(Announcer) private readonly announcer: Announcer) {}
+export class MailPublisher {
+  constructor(@Inject(Publisher) private readonly publisher: Publisher) {}
 
-  hearsDelivered(scope: ProjectScope): boolean {
-    return this.announcer.hears(scope, 'email.delivered');
+  hasDeliveredListeners(scope: ProjectScope): boolean {
+    return this.publisher.hasListeners(scope, 'email.delivered');
   }
 
   /** What the next hop has accepted. */
-  delivered(deliveries: ToldDeliveries): Promise<void> {
-    return this.announcer.announceRows(
+  delivered(deliveries: PublishedDeliveries): Promise<void> {
+    return this.publisher.publishRows(
       'email.delivered',
       told(sql`jsonb_build_object('sentAt', ${timestamp('d.sent_at')})`, among(deliveries)),
     );
   }
 
   /** What the next hop refused because of the address, and what came back later. `bounceClass`: see docs/bounces.md. */
-  bounced(deliveries: ToldDeliveries, bounceClass: string): Promise<void> {
+  bounced(deliveries: PublishedDeliveries, bounceClass: string): Promise<void> {
     const facts = sql`jsonb_build_object('bounceClass', ${bounceClass}::text, 'detail', d.last_error)`;
-    return this.announcer.announceRows('email.bounced', told(facts, among(deliveries)));
+    return this.publisher.publishRows('email.bounced', told(facts, among(deliveries)));
   }
 
-  complained(deliveries: ToldDeliveries): Promise<void> {
-    return this.announcer.announceRows('email.complained', told(sql`'{}'::jsonb`, among(deliveries)));
+  complained(deliveries: PublishedDeliveries): Promise<void> {
+    return this.publisher.publishRows('email.complained', told(sql`'{}'::jsonb`, among(deliveries)));
   }
 
   /** Opens and clicks of the batch that were recorded as people's. */
@@ -47,8 +47,8 @@ export class MailAnnouncements {
       ['OPENED', 'email.opened'],
       ['CLICKED', 'email.clicked'],
     ] as const) {
-      if (!this.announcer.hearsAnywhere(event)) continue;
-      await this.announcer.announceRows(
+      if (!this.publisher.hasListenersAnywhere(event)) continue;
+      await this.publisher.publishRows(
         event,
         sql`
           select d.environment_id, d.subscriber_id,
@@ -72,7 +72,7 @@ const timestamp = (column: string) =>
 const FACTS = sql`jsonb_build_object('deliveryId', d.id, 'kind', d.kind, 'email', d.address, 'subscriberId', d.subscriber_id,
   'campaignId', c.id, 'campaignKey', c.campaign_key, 'messageId', d.message_id)`;
 
-const among = ({ ids, queuedOn }: ToldDeliveries) =>
+const among = ({ ids, queuedOn }: PublishedDeliveries) =>
   sql`d.id = any(${[...ids]}::uuid[]) and d.queued_on = ${queuedOn}::date and ${MAILINGS}`;
 
 const told = (facts: RawBuilder<unknown>, which: RawBuilder<unknown>) => sql`

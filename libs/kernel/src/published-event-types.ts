@@ -1,5 +1,5 @@
-/** What customers' own programs can be told of. */
-export const ANNOUNCEMENT_TYPES = [
+/** The events that webhooks carry. */
+export const PUBLISHED_EVENT_TYPES = [
   'subscriber.created',
   'subscriber.updated',
   'subscriber.deleted',
@@ -24,4 +24,4 @@ export const ANNOUNCEMENT_TYPES = [
   'credits.depleted',
   'automation.completed',
 ] as const;
-export type AnnouncementType = (typeof ANNOUNCEMENT_TYPES)[number];
+export type PublishedEventType = (typeof PUBLISHED_EVENT_TYPES)[number];

@@ -1,8 +1,8 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Logger } from 'pino';
-import { type AnnouncementType, Clock, type ProjectScope } from '#kernel';
-import { type Announcement, Announcer, Database, describeError, LOGGER, Loop } from '#platform';
+import { type PublishedEventType, Clock, type ProjectScope } from '#kernel';
+import { type PublishedEvent, Publisher, Database, describeError, LOGGER, Loop } from '#platform';
 import type { WebhookTables } from '../webhook-tables.js';
 
 const REFRESH_MS = 2_000;
@@ -11,11 +11,11 @@ const REFRESH_MS = 2_000;
 export const WEBHOOKS_CHANNEL = 'mailwright_webhooks';
 
 /**
- * Writes what happened, and to which endpoints it is to be told, into the caller's transaction. Who listens is known
- * as of the last 2 seconds: where nobody does, an announcement costs nothing.
+ * Writes events and their deliveries to the endpoints that listen, in the caller's transaction. Who listens is known
+ * as of the last 2 seconds: where nobody does, an event costs nothing.
  */
 @Injectable()
-export class WebhookAnnouncer extends Announcer implements OnModuleInit, OnApplicationShutdown {
+export class WebhookPublisher extends Publisher implements OnModuleInit, OnApplicationShutdown {
   readonly #refreshing: Loop;
   #listeners: ReadonlyMap<number, readonly (readonly string[])[]> = new Map();
   #failures = 0;
@@ -63,32 +63,35 @@ export class WebhookAnnouncer extends Announcer implements OnModuleInit, OnAppli
     );
   }
 
-  override hears({ environmentId }: Pick<ProjectScope, 'environmentId'>, type: AnnouncementType): boolean {
+  override hasListeners(
+    { environmentId }: Pick<ProjectScope, 'environmentId'>,
+    type: PublishedEventType,
+  ): boolean {
     const endpoints = this.#listeners.get(environmentId) ?? [];
     return endpoints.some((types) => types.length === 0 || types.includes(type));
   }
 
-  override async announce(scope: ProjectScope, ...announcements: readonly Announcement[]): Promise<void> {
-    const heard = announcements.filter(({ type }) => this.hears(scope, type));
+  override async publish(scope: ProjectScope, ...events: readonly PublishedEvent[]): Promise<void> {
+    const heard = events.filter(({ type }) => this.hasListeners(scope, type));
     if (heard.length === 0) return;
-    const events = heard.map(({ type, subscriberId = null, data }) => ({
+    const recordset = heard.map(({ type, subscriberId = null, data }) => ({
       type,
       subscriber_id: subscriberId,
       data,
     }));
     const rows = sql`
       select ${scope.environmentId}::bigint as environment_id, e.type, e.subscriber_id, e.data
-      from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as e(type text, subscriber_id uuid, data jsonb)
+      from jsonb_to_recordset(${JSON.stringify(recordset)}::jsonb) as e(type text, subscriber_id uuid, data jsonb)
     `;
     await this.database.transaction(scope, () => this.#write(rows));
   }
 
-  override hearsAnywhere(type: AnnouncementType): boolean {
-    return [...this.#listeners.keys()].some((environmentId) => this.hears({ environmentId }, type));
+  override hasListenersAnywhere(type: PublishedEventType): boolean {
+    return [...this.#listeners.keys()].some((environmentId) => this.hasListeners({ environmentId }, type));
   }
 
-  override async announceRows(type: AnnouncementType, rows: RawBuilder<unknown>): Promise<void> {
-    if (!this.hearsAnywhere(type)) return;
+  override async publishRows(type: PublishedEventType, rows: RawBuilder<unknown>): Promise<void> {
+    if (!this.hasListenersAnywhere(type)) return;
     await this.#write(
       sql`select r.environment_id, ${type}::text as type, r.subscriber_id, r.data from (${rows}) r`,
     );

@@ -1,0 +1,32 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DomainValidationError, type ProjectScope } from '#kernel';
+import { DomainPlan } from './domain-plan.js';
+import { DomainUsage } from './domain-usage.js';
+import { SendingDomainExistsError, SendingDomainInUseError } from './sending-domain.errors.js';
+import { SendingDomainRepository } from './sending-domain.repository.js';
+
+/** When a project may have no sending domain, not this name, or must leave its domain as it is. */
+@Injectable()
+export class SendingDomainRules {
+  constructor(
+    @Inject(DomainPlan) private readonly plan: DomainPlan,
+    @Inject(DomainUsage) private readonly usage: DomainUsage,
+    @Inject(SendingDomainRepository) private readonly domains: SendingDomainRepository,
+  ) {}
+
+  /** Throws `DomainValidationError`. */
+  async refuseUnlessIncluded(scope: ProjectScope): Promise<void> {
+    if (await this.plan.includesDomain(scope)) return;
+    throw new DomainValidationError({ plan: 'the plan does not include a sending domain' });
+  }
+
+  /** Throws `SendingDomainExistsError` when another tenant has verified the name; until the transaction ends, none does. */
+  async refuseTaken(domainName: string): Promise<void> {
+    if (await this.domains.isVerifiedElsewhere(domainName)) throw new SendingDomainExistsError('taken');
+  }
+
+  /** Throws `SendingDomainInUseError` while a campaign is sending. */
+  async refuseWhileSending(scope: ProjectScope): Promise<void> {
+    if (await this.usage.isSending(scope)) throw new SendingDomainInUseError();
+  }
+}

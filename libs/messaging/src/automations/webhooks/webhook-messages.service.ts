@@ -1,0 +1,92 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type Project, ProjectsQuery } from '#access';
+import { type Recipient, RecipientsQuery } from '#audience';
+import { bodyTexts } from '../../content/merge/body-texts.js';
+import type { MergeValues } from '../../content/merge/merge-template.js';
+import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
+import { ContentProcesses } from '../../content/processes/content-processes.service.js';
+import type { PlannedStep } from '../nodes/version-plan.js';
+import type { WebhookCall } from './webhook-calls.service.js';
+
+/** What a webhook reports. */
+interface WebhookSubject {
+  readonly automation: { readonly id: string; readonly key: string };
+  readonly executionId: string;
+  readonly nodeId: string;
+  readonly person: Recipient;
+  readonly project: Pick<Project, 'name' | 'postalAddress'>;
+  /** What the client gave when it let the subscriber in; null for nothing. */
+  readonly data: unknown;
+  readonly at: Date;
+}
+
+interface WebhookMessage {
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** Writes what webhooks report. */
+@Injectable()
+export class WebhookMessages {
+  constructor(
+    @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
+    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
+    @Inject(ContentProcesses) private readonly processes: ContentProcesses,
+  ) {}
+
+  /**
+   * The author's own body with its merge tags filled in, or else the default, in the form of Standard Webhooks. Null when
+   * the subscriber was erased.
+   */
+  async of(
+    { id: executionId, subscriberId, plan, data }: WebhookCall,
+    { id: nodeId, config: { body } }: PlannedStep<'webhook'>,
+    at: Date,
+  ): Promise<WebhookMessage | null> {
+    const { scope, automationId: id, automationKey: key } = plan;
+    const person = (await this.recipients.lookUp(scope, [], [subscriberId], at)).get(subscriberId);
+    if (person === undefined) return null;
+    const project = (await this.projects.ofScope(scope)) ?? { name: '', postalAddress: '' };
+    const subject = { automation: { id, key }, executionId, nodeId, person, project, data, at };
+    if (body === null) return { contentType: 'application/json', body: JSON.stringify(described(subject)) };
+    const texts = bodyTexts(body).map(([, text]) => text);
+    const inOrder = (await this.processes.filled(scope, texts, valuesOf(subject))).values();
+    const filled = mapTexts(body, () => inOrder.next().value ?? '');
+    if (typeof filled === 'string') return { contentType: 'text/plain; charset=utf-8', body: filled };
+    return { contentType: 'application/json', body: JSON.stringify(filled) };
+  }
+}
+
+function mapTexts(body: unknown, map: (text: string) => string): unknown {
+  if (typeof body === 'string') return map(body);
+  if (Array.isArray(body)) return body.map((item: unknown) => mapTexts(item, map));
+  if (typeof body !== 'object' || body === null) return body;
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, mapTexts(value, map)]));
+}
+
+function described({ automation, executionId, nodeId, person, data, at }: WebhookSubject): object {
+  const { subscriberId: id, email, firstName, lastName, phone, customFields } = person;
+  return {
+    type: 'automation.webhook',
+    timestamp: at.toISOString(),
+    data: {
+      automationId: automation.id,
+      automationKey: automation.key,
+      executionId,
+      nodeId,
+      subscriber: { id, email, firstName, lastName, phone, customFields },
+      data,
+    },
+  };
+}
+
+function valuesOf({ automation, person, project }: WebhookSubject): MergeValues {
+  return {
+    subscriber: subscriberValues(person),
+    custom: person.customFields,
+    topic: { name: '', key: '' },
+    campaign: { name: '', key: automation.key },
+    project: projectValues(project),
+    links: { unsubscribe: '', preferences: '', view: '' },
+  };
+}

@@ -1,0 +1,44 @@
+import type { RawBuilder } from 'kysely';
+import type { PublishedEventType, ProjectScope } from '#kernel';
+
+/** Something that happened and that programs outside may listen to. */
+export interface PublishedEvent {
+  readonly type: PublishedEventType;
+  /** Whom it is about: erasing the person erases `data`. */
+  readonly subscriberId?: string | null;
+  /** As the API shows such things: names in camelCase, times as ISO 8601. */
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Publishes events of the contexts, which do not know who listens. */
+export abstract class Publisher {
+  /** False where nobody listens, so that nothing needs to be gathered. As of a few seconds ago. */
+  abstract hasListeners(scope: Pick<ProjectScope, 'environmentId'>, type: PublishedEventType): boolean;
+
+  /** Writes the events in the caller's transaction. */
+  abstract publish(scope: ProjectScope, ...events: readonly PublishedEvent[]): Promise<void>;
+
+  /** The same as `hasListeners`, in any environment. */
+  abstract hasListenersAnywhere(type: PublishedEventType): boolean;
+
+  /**
+   * Publishes many events of any environments in the open transaction: `rows` is a query of `environment_id`,
+   * `subscriber_id` and `data` (jsonb).
+   */
+  abstract publishRows(type: PublishedEventType, rows: RawBuilder<unknown>): Promise<void>;
+}
+
+/** Publishes nothing: for commands, and for tests of one context. */
+export class SilentPublisher extends Publisher {
+  override hasListeners(): boolean {
+    return false;
+  }
+
+  override hasListenersAnywhere(): boolean {
+    return false;
+  }
+
+  override async publish(): Promise<void> {}
+
+  override async publishRows(): Promise<void> {}
+}
