@@ -177,6 +177,7 @@ create table deliverability.relays (
   weight int not null check (weight between 1 and 100),
   connections int not null check (connections >= 1),
   rate_per_second double precision check (rate_per_second > 0),
+  rate_until timestamptz,
   signing text not null check (signing in ('OWN', 'RELAY')),
   status text not null check (status in ('ACTIVE', 'PAUSED', 'FAILING')),
   failures int not null default 0,
@@ -198,6 +199,8 @@ comment on table deliverability.relays is
 comment on column deliverability.relays.password_box is 'Encrypted with the master key, as feedback_key_box.';
 comment on column deliverability.relays.options is 'What only some kinds take: configurationSet, messageStream, region, domain.';
 comment on column deliverability.relays.priority is '1 is tried first; weight shares mail among those of the same priority.';
+comment on column deliverability.relays.rate_until is
+  'Until when its rate is given out: workers take places of it a second at a time.';
 comment on column deliverability.relays.signing is 'OWN: with the sending domain''s keys. RELAY: the relay signs, and we do not.';
 comment on column deliverability.relays.retry_at is
   'Of a FAILING relay: when one mail finds out whether it works again. `failures` in a row make the pause longer.';
