@@ -92,6 +92,12 @@ export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.que
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';
 export { FeedbackAddresses } from './relays/feedback-addresses.js';
 export { type Relay } from './relays/relay.js';
+export { type OwnRelay, OwnRelaysQuery, ownStreams } from './relays/own-relays.query.js';
+export { RelayHealth } from './relays/relay-health.service.js';
+export { RelayRates } from './relays/relay-rates.service.js';
+export { RelayRoutes } from './relays/relay-routes.service.js';
+export { kindRules } from './relays/kinds/kinds.js';
+export type { RelayKindRules } from './relays/kinds/kind.js';
 export { RelayChecks } from './relays/relay-checks.service.js';
 export { RelayRepository } from './relays/relay.repository.js';
 export { RelaysModule } from './relays/relays.module.js';

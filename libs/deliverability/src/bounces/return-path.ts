@@ -31,12 +31,17 @@ abstract class SealedAddresses {
   }
 
   /** The address of a mail. */
-  addressOf({ environmentId, deliveryId }: ReturnPathClaims, host: string): string {
+  addressOf(claims: ReturnPathClaims, host: string): string {
+    return `${this.tokenOf(claims)}@${host}`;
+  }
+
+  /** What comes before the `@` of its address, which is enough to know the mail by. */
+  tokenOf({ environmentId, deliveryId }: ReturnPathClaims): string {
     const claims = Buffer.alloc(CLAIMS_BYTES);
     claims.writeUInt8(KEY_ID, 0);
     claims.writeUIntBE(environmentId, 1, 5);
     claims.write(deliveryId.replaceAll('-', ''), 6, 'hex');
-    return `${this.letter}+${base32(claims)}.${this.#macOf(claims)}@${host}`;
+    return `${this.letter}+${base32(claims)}.${this.#macOf(claims)}`;
   }
 
   /** Whose mail this address belongs to, in whatever case; null when the address is none of ours. The host may be any. */

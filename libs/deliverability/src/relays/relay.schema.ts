@@ -31,7 +31,7 @@ export const RelaySchema = defineEntity({
     priority: p.integer(),
     weight: p.integer(),
     connections: p.integer(),
-    ratePerSecond: p.double().nullable(),
+    ratePerSecond: p.float().nullable(),
     signing: p.string().$type<RelaySigning>(),
     status: p.string().$type<RelayStatus>(),
     failures: p.integer(),
