@@ -27,6 +27,7 @@ class ProjectRelays implements RelaysOfProject {
 export class RelaysInUse {
   readonly #projects = new Map<number, ProjectRelays>();
   #toldUsedAt = 0;
+  #refreshed: Promise<void> = Promise.resolve();
 
   constructor(
     @Inject(OwnRelaysQuery) private readonly query: OwnRelaysQuery,
@@ -53,7 +54,16 @@ export class RelaysInUse {
   }
 
   /** Reads them anew. Connections of one that was changed end with what is on their wire. */
-  async refresh(): Promise<void> {
+  refresh(): Promise<void> {
+    // One after the other, so that none shows what was so before the last.
+    this.#refreshed = this.#refreshed.then(
+      () => this.#refresh(),
+      () => this.#refresh(),
+    );
+    return this.#refreshed;
+  }
+
+  async #refresh(): Promise<void> {
     const environmentIds = [...this.#projects.keys()];
     if (environmentIds.length === 0) return;
     const rows = Map.groupBy(await this.query.of(environmentIds), ({ environmentId }) => environmentId);
@@ -64,7 +74,7 @@ export class RelaysInUse {
 
   /** Looks whether relays that failed, of whatever project, can be used again. */
   async tryFailing(): Promise<void> {
-    await this.health.tryAgain();
+    if ((await this.health.tryAgain()) > 0) await this.refresh();
   }
 
   async close(): Promise<void> {
@@ -95,8 +105,9 @@ export class RelaysInUse {
     });
     const parts = {
       transport: new SmtpDelivery(transport),
-      takePlaces: (wanted: number) => this.rates.take(relay, wanted),
-      failed: (detail: string) => this.health.failed(relay, detail),
+      // Without the database none is given, and a failure is told of by the next mail that fails.
+      takePlaces: (wanted: number) => this.rates.take(relay, wanted).catch(() => 0),
+      failed: (detail: string) => this.health.failed(relay, detail).catch(() => undefined),
     };
     return new RelayInUse(relay, parts, project.changed);
   }
