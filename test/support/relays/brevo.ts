@@ -65,6 +65,9 @@ export function brevoPost(events: object, { key = BREVO_KEY }: { key?: string } 
 export const brevo: ProviderStandIn = {
   start: startBrevo,
   proof: proofBy(BREVO_KEY),
+  otherKey: 'brevo:another',
+  proves: 'SENDER',
+  maxAgeMs: null,
   eventOf: brevoEvent,
   post: brevoPost,
   passedOn: passedOnUnchanged,

@@ -59,6 +59,9 @@ export function genericPost(
 export const generic: ProviderStandIn = {
   start: startOwnRelay,
   proof: proofBy(GENERIC_KEY),
+  otherKey: `whsec_${Buffer.from('another').toString('base64')}`,
+  proves: 'EVENTS',
+  maxAgeMs: 5 * 60_000,
   eventOf: genericEvent,
   post: genericPost,
   passedOn: passedOnUnchanged,

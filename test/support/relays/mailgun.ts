@@ -117,6 +117,9 @@ export function mailgunPost(
 export const mailgun: ProviderStandIn = {
   start: startMailgun,
   proof: proofBy(MAILGUN_KEY),
+  otherKey: 'another key',
+  proves: 'REQUEST',
+  maxAgeMs: 9 * 3_600_000,
   eventOf: mailgunEvent,
   post: mailgunPost,
   passedOn: passedOnUnchanged,

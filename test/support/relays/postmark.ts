@@ -130,6 +130,9 @@ function passedOnByPostmark({ raw }: TakenMail): Buffer {
 export const postmark: ProviderStandIn = {
   start: startPostmark,
   proof: proofBy(POSTMARK_PASSWORD),
+  otherKey: 'another password',
+  proves: 'SENDER',
+  maxAgeMs: null,
   eventOf: postmarkEvent,
   post: (event, { key } = {}) => postmarkPost(event, key),
   passedOn: passedOnByPostmark,

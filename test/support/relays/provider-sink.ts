@@ -38,6 +38,12 @@ export interface ProviderStandIn {
   start(): Promise<ProviderSink>;
   /** What a relay has of it. */
   readonly proof: FeedbackProof & { readonly key: string };
+  /** Of another account. */
+  readonly otherKey: string;
+  /** What its proof is of: the events, the request but not its events, or only who sends it. */
+  readonly proves: 'EVENTS' | 'REQUEST' | 'SENDER';
+  /** How old a request of it may be; null where its documentation names no bound. */
+  readonly maxAgeMs: number | null;
   /** What it tells of a mail. */
   eventOf(mail: TakenMail, event: ProviderEvent): object;
   post(event: object, options?: PostOptions): PostedFeedback;

@@ -104,6 +104,9 @@ export function sendgridPost(
 export const sendgrid: ProviderStandIn = {
   start: startSendgrid,
   proof: proofBy(SENDGRID_KEY),
+  otherKey: sendgridKey(),
+  proves: 'EVENTS',
+  maxAgeMs: 25 * 3_600_000,
   eventOf: sendgridEvent,
   post: sendgridPost,
   passedOn: passedOnUnchanged,

@@ -173,6 +173,9 @@ export function snsPost(message: object | string, options: SnsOptions = {}): Pos
 export const ses: ProviderStandIn = {
   start: startSes,
   proof: sesProof,
+  otherKey: 'arn:aws:sns:eu-west-1:210987654321:theirs',
+  proves: 'EVENTS',
+  maxAgeMs: null,
   eventOf: sesEvent,
   post: (event, { key = TOPIC } = {}) => snsPost(event, { fields: { TopicArn: key } }),
   passedOn: passedOnBySes,
