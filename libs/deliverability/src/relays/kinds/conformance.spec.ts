@@ -17,9 +17,9 @@ import { classifyRefusal } from '../../bounces/bounce-class.js';
 import { CONSEQUENCES } from '../../bounces/consequences.js';
 import { refusalOf } from '../../bounces/refusal-text.js';
 import { verdicts } from '../../dkim/dkim.fixture.js';
-import { RELAY_KINDS, RELAY_STREAMS } from '../relay-terms.js';
+import { RELAY_STREAMS } from '../relay-terms.js';
 import { UnreadableFeedbackError } from './feedback.js';
-import { kindRules } from './kinds.js';
+import { kindRules, RELAY_KINDS } from './kinds.js';
 
 const TOKEN = '019be3f0-4c11-7a62-9d0c-2f1a6b0f5c77.k3v9-x_Q+1';
 const TO = 'Ada@reader.example';
