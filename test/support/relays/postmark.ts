@@ -129,7 +129,9 @@ function passedOnByPostmark({ raw }: TakenMail): Buffer {
 
 export const postmark: ProviderStandIn = {
   start: startPostmark,
+  namesIdInReply: false,
   proof: proofBy(POSTMARK_PASSWORD),
+  needsKey: false,
   otherKey: 'another password',
   proves: 'SENDER',
   maxAgeMs: null,

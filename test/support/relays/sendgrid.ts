@@ -103,7 +103,9 @@ export function sendgridPost(
 
 export const sendgrid: ProviderStandIn = {
   start: startSendgrid,
+  namesIdInReply: true,
   proof: proofBy(SENDGRID_KEY),
+  needsKey: true,
   otherKey: sendgridKey(),
   proves: 'EVENTS',
   maxAgeMs: 25 * 3_600_000,

@@ -57,8 +57,6 @@ const EVENTS: readonly [ProviderEvent, unknown][] = [
   [bounced('452 4.2.2 Mailbox full'), bounce('mailbox', 452, '4.2.2')],
   [bounced('554 5.7.1 Blocked using zen.spamhaus.org'), bounce('policy', 554, '5.7.1')],
 ];
-/** The kinds whose reply names the id that their events have. */
-const NAMED_IN_REPLY: readonly string[] = ['SMTP', 'SES', 'SENDGRID', 'BREVO'];
 
 describe.each(RELAY_KINDS)('a relay of kind %s', (kind) => {
   const rules = kindRules(kind);
@@ -110,7 +108,7 @@ describe.each(RELAY_KINDS)('a relay of kind %s', (kind) => {
 
     it('learns its id from the reply where that has it, and only from what is a reply to it', () => {
       const id = rules.messageIdOf(reply.slice(4));
-      expect(id !== null).toBe(NAMED_IN_REPLY.includes(kind));
+      expect(id !== null).toBe(standIn.namesIdInReply);
       expect(id ?? mail.id).toBe(mail.id);
       for (const text of ['', 'OK', '2.0.0 Message accepted for delivery', 'x'.repeat(100_000)])
         expect(rules.messageIdOf(text)).toBeNull();
@@ -152,7 +150,6 @@ describe.each(RELAY_KINDS)('a relay of kind %s', (kind) => {
       const changed = SIGNED.filter(
         (name) => fieldsOf(passedOn, name).join() !== fieldsOf(mail.raw, name).join(),
       ).map((name) => name.toLowerCase());
-      expect(rules.replacedHeaders).toEqual(expect.arrayContaining(changed));
       expect(changed).toEqual(
         SIGNED.map((name) => name.toLowerCase()).filter((name) => rules.replacedHeaders.includes(name)),
       );
@@ -195,8 +192,7 @@ describe.each(RELAY_KINDS)('a relay of kind %s', (kind) => {
       const event = standIn.eventOf(mail, { kind: 'complaint' });
       expect(await isGenuine(standIn.post(event), standIn.otherKey)).toBe(false);
       expect(await isGenuine(standIn.post(event, { key: standIn.otherKey }))).toBe(false);
-      const needsNone = kind === 'SES' || kind === 'POSTMARK';
-      expect(await isGenuine(standIn.post(event), null)).toBe(needsNone);
+      expect(await isGenuine(standIn.post(event), null)).toBe(!standIn.needsKey);
     });
 
     it('is not genuine without one of the header fields that prove it', async () => {
@@ -226,6 +222,11 @@ describe.each(RELAY_KINDS)('a relay of kind %s', (kind) => {
           }),
         );
       }
+    });
+
+    it('counts once where its signature is not of its events', () => {
+      for (const request of posts())
+        expect(feedback.read(request).onceToken !== undefined).toBe(standIn.proves === 'REQUEST');
     });
 
     it('is taken as long as it may come, and not from the future', async () => {
