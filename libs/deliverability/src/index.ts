@@ -91,6 +91,7 @@ export { ThrottlingModule } from './throttling/throttling.module.js';
 export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.query.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';
 export { FeedbackAddresses } from './relays/feedback-addresses.js';
+export { RELAY_KINDS } from './relays/kinds/kinds.js';
 export { type Relay } from './relays/relay.js';
 export { type OwnRelay, OwnRelaysQuery, ownStreams } from './relays/own-relays.query.js';
 export { RelayHealth } from './relays/relay-health.service.js';
@@ -103,7 +104,6 @@ export { RelayRepository } from './relays/relay.repository.js';
 export { RelaysModule } from './relays/relays.module.js';
 export { RelaysService } from './relays/relays.service.js';
 export {
-  RELAY_KINDS,
   RELAY_OPTIONS,
   RELAY_SIGNING,
   RELAY_STATUSES,

@@ -5,7 +5,8 @@ import { refusalOf } from '../../bounces/refusal-text.js';
 import { type FeedbackFact, UnreadableFeedbackError } from './feedback.js';
 
 const MAX_ID = 255;
-const MAX_EXCERPT = 500;
+/** As much of a server's words as is looked at, and kept: a body of 1 MB would take 60 ms of CPU otherwise. */
+const MAX_WORDS = 500;
 /** What the database takes for no text, and no id or address has. */
 const CONTROL = /\p{Cc}/gu;
 /** `smtp; 550 …`: the type of a diagnostic code (RFC 3464 §2.3.6). */
@@ -22,14 +23,21 @@ export const shortText = z
 /** The same; null when it is missing, or no such thing. */
 export const shortField = shortText.nullable().catch(null);
 
+/** Our own token (`MailForRelay.token`); null when it is missing, or what came is none. */
+export const tokenField = z
+  .string()
+  .regex(/^[\w+.-]{1,64}$/)
+  .nullable()
+  .catch(null);
+
 /** Any text; empty when it is missing. */
 export const textField = z.string().catch('');
 
-/** A list of which the elements that are none are left out; empty when it is missing. */
-export function listField<Element>(element: z.ZodType<Element>): z.ZodType<Element[]> {
+/** A list of at most so many elements, of which those that are none are left out. */
+export function listOf<Element>(element: z.ZodType<Element>, most: number): z.ZodType<Element[]> {
   return z
     .array(z.unknown())
-    .catch([])
+    .max(most)
     .transform((items) =>
       items.flatMap((item) => {
         const { success, data } = element.safeParse(item);
@@ -38,10 +46,19 @@ export function listField<Element>(element: z.ZodType<Element>): z.ZodType<Eleme
     );
 }
 
-/** The JSON of this form that a body holds. Throws `UnreadableFeedbackError` when it holds none. */
-export function readJson<Shape>(body: Buffer, shape: z.ZodType<Shape>): Shape {
+/** The same; empty when it is missing, or too long. */
+export function listField<Element>(element: z.ZodType<Element>, most: number): z.ZodType<Element[]> {
+  return listOf(element, most).catch([]);
+}
+
+/** The JSON of this form that a body holds. Throws `UnreadableFeedbackError` when it holds none: it must be what `inWords` says. */
+export function readJson<Shape>(
+  body: Buffer,
+  shape: z.ZodType<Shape>,
+  inWords = 'what the provider sends',
+): Shape {
   const value = jsonOf(body.toString(), shape);
-  if (value === null) throw new UnreadableFeedbackError('The body is not what the provider sends.');
+  if (value === null) throw new UnreadableFeedbackError(`must be ${inWords}`);
   return value;
 }
 
@@ -65,7 +82,7 @@ export interface ToldRefusal {
 
 /** A bounce, its class said by `decide`, which is given what the table of bounces makes of the server's words. */
 export function bounceOf(told: ToldRefusal, decide: (byWords: BounceClass) => BounceClass): FeedbackFact {
-  const words = told.words.replace(DIAGNOSTIC_TYPE, '');
+  const words = told.words.replace(DIAGNOSTIC_TYPE, '').slice(0, MAX_WORDS);
   const status =
     told.enhancedCode != null && ENHANCED_CODE.test(told.enhancedCode) ? told.enhancedCode : null;
   const refusal = refusalOf(words, status);
@@ -81,6 +98,6 @@ export function bounceOf(told: ToldRefusal, decide: (byWords: BounceClass) => Bo
 }
 
 function excerptOf(words: string): string | null {
-  const text = words.slice(0, MAX_EXCERPT).replaceAll(CONTROL, ' ').trim().toWellFormed();
+  const text = words.replaceAll(CONTROL, ' ').trim().toWellFormed();
   return text === '' ? null : text;
 }

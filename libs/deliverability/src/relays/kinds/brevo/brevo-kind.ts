@@ -6,9 +6,8 @@ import { brevoFeedback, TOKEN_HEADER } from './brevo-feedback.js';
  * https://developers.brevo.com/docs/smtp-integration
  */
 export const brevoKind: RelayKindRules = {
-  kind: 'BREVO',
   name: 'Brevo',
-  options: [],
+  options: {},
   endpoint: () => ({ host: 'smtp-relay.brevo.com', port: 587, tls: 'REQUIRED' }),
   // Message-ID is kept. From is replaced only as long as the domain is not authenticated at Brevo, which is to be put right,
   // not to be signed for: https://help.brevo.com/hc/en-us/articles/16045394674066
@@ -20,6 +19,8 @@ export const brevoKind: RelayKindRules = {
    * it has one. The events have it with or without the brackets.
    */
   messageIdOf: (replyText) => /\bqueued as <([^<>\s]{1,255})>/i.exec(replyText)?.[1] ?? null,
+  // As a Message-ID is (RFC 5322 §3.6.4).
+  idIsUnique: true,
   // The return path is one of Brevo's own. Its pages do not say so; others have seen it:
   // https://www.captaindns.com/en/blog/brevo-transactional-email-technical-guide
   dnsRecords: ['OWNERSHIP', 'DKIM', 'DMARC'],

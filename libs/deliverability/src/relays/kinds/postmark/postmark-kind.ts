@@ -12,9 +12,11 @@ const BASIC = /^basic ([\w+/=-]{1,2000})$/i;
 
 /** Pages are those of postmarkapp.com. */
 export const postmarkKind: RelayKindRules = {
-  kind: 'POSTMARK',
   name: 'Postmark',
-  options: ['messageStream'],
+  // It becomes the value of a header field.
+  options: {
+    messageStream: { pattern: /^[!-~]+$/, inWords: 'the id of a message stream: ASCII without spaces' },
+  },
   // support/article/811: ports 25, 2525 and 587, TLS by STARTTLS and recommended; broadcast streams have a host of their own.
   endpoint: ({ messageStream }) => ({
     host: messageStream === 'broadcast' ? 'smtp-broadcasts.postmarkapp.com' : 'smtp.postmarkapp.com',
@@ -23,6 +25,8 @@ export const postmarkKind: RelayKindRules = {
   }),
   // developer/user-guide/send-email-with-smtp: a Message-ID is replaced unless X-PM-KeepID says to keep it.
   replacedHeaders: [],
+  // developer.postmarkapp.com/developer-smtp.html: a mail is taken apart and put together anew.
+  signs: 'ALWAYS',
   headersOf: ({ token, stream, options: { messageStream } }) => [
     ['X-PM-Message-Stream', messageStream ?? (BROADCASTS.includes(stream) ? 'broadcast' : 'outbound')],
     ['X-PM-KeepID', 'true'],
@@ -30,8 +34,8 @@ export const postmarkKind: RelayKindRules = {
     [`X-PM-Metadata-${METADATA_KEY}`, token],
   ],
   messageIdOf: (replyText) => MESSAGE_ID.exec(replyText)?.[1]?.toLowerCase() ?? null,
-  // developer.postmarkapp.com/developer-smtp.html: a mail is taken apart and put together anew, so that no signature of ours
-  // holds. Bounces come to Postmark.
+  idIsUnique: true,
+  // No signature of ours is looked at, and bounces come to Postmark.
   dnsRecords: ['OWNERSHIP', 'DMARC'],
   feedback: { isGenuine: hasPassword, read: ({ body }) => ({ events: readPostmarkEvent(body) }) },
 };

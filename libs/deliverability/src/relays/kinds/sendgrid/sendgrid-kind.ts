@@ -3,10 +3,10 @@ import type { MailForRelay, RelayEndpoint, RelayKindRules } from '../kind.js';
 import { sendgridFeedback, TOKEN_ARGUMENT } from './sendgrid-feedback.js';
 
 /** https://www.twilio.com/docs/sendgrid/for-developers/sending-email/integrating-with-the-smtp-api; `eu` is for EU subusers. */
-const HOSTS: Readonly<Record<string, string>> = {
-  global: 'smtp.sendgrid.net',
-  eu: 'smtp.eu.sendgrid.net',
-};
+const HOSTS = new Map([
+  ['global', 'smtp.sendgrid.net'],
+  ['eu', 'smtp.eu.sendgrid.net'],
+]);
 
 /**
  * What SendGrid can do to a mail by its account's settings: count opens and clicks, which we do, and write into the body,
@@ -15,11 +15,12 @@ const HOSTS: Readonly<Record<string, string>> = {
 const SWITCHED_OFF = ['clicktrack', 'opentrack', 'subscriptiontrack', 'ganalytics', 'footer'] as const;
 const FILTERS = Object.fromEntries(SWITCHED_OFF.map((filter) => [filter, { settings: { enable: 0 } }]));
 
-/** Twilio SendGrid by SMTP: its user is the word `apikey`, its password an API key. */
+/** Twilio SendGrid by SMTP: its password is an API key. */
 export const sendgridKind: RelayKindRules = {
-  kind: 'SENDGRID',
   name: 'Twilio SendGrid',
-  options: ['region'],
+  options: { region: { pattern: /^(?:global|eu)$/, inWords: 'global or eu' } },
+  // …/for-developers/sending-email/integrating-with-the-smtp-api: the username of all who send.
+  username: 'apikey',
   endpoint,
   // Message-ID stays as it is: https://github.com/anymail/django-anymail/issues/108
   replacedHeaders: [],
@@ -29,6 +30,7 @@ export const sendgridKind: RelayKindRules = {
    * https://www.twilio.com/docs/sendgrid/for-developers/sending-email/getting-started-smtp and …/glossary/message-id
    */
   messageIdOf: (replyText) => /\bqueued as ([\w-]{1,255})/i.exec(replyText)?.[1] ?? null,
+  idIsUnique: true,
   // "The MAIL FROM address is re-written when we send the email": neither SPF nor MX of a return path of ours is asked for.
   // https://www.twilio.com/docs/sendgrid/for-developers/sending-email/building-an-x-smtpapi-header
   dnsRecords: ['OWNERSHIP', 'DKIM', 'DMARC'],
@@ -37,7 +39,7 @@ export const sendgridKind: RelayKindRules = {
 
 /** None for a region that we do not know: mail that is to stay in one must not leave by another. */
 function endpoint({ region = 'global' }: RelayOptions): RelayEndpoint | null {
-  const host = Object.hasOwn(HOSTS, region) ? HOSTS[region] : undefined;
+  const host = HOSTS.get(region);
   return host === undefined ? null : { host, port: 587, tls: 'REQUIRED' };
 }
 
