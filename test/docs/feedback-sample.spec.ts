@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
@@ -24,16 +24,17 @@ describe('the samples that post events', () => {
   let directory: string;
   let environment: Record<string, string>;
 
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const headers = request.headers as Record<string, string>;
+    const post = { headers, body: await buffer(request), receivedAt: new Date() };
+    const fetchText = () => Promise.reject(new Error('There is no document.'));
+    const isGenuine = await genericFeedback.isGenuine(post, { key, fetchText });
+    if (isGenuine) posts.push(post);
+    response.writeHead(isGenuine ? 200 : 401).end();
+  };
+
   beforeAll(async () => {
-    server = createServer((request, response) => {
-      void buffer(request).then(async (body) => {
-        const headers = request.headers as Record<string, string>;
-        const post = { headers, body, receivedAt: new Date() };
-        const isGenuine = await genericFeedback.isGenuine(post, { key, fetchText: () => Promise.reject() });
-        if (isGenuine) posts.push(post);
-        response.writeHead(isGenuine ? 200 : 401).end();
-      });
-    });
+    server = createServer((request, response) => void take(request, response));
     directory = await mkdtemp(join(tmpdir(), 'mailwright-feedback-'));
     const url = `http://127.0.0.1:${await takenPort(server)}/`;
     environment = { PATH: process.env['PATH'] ?? '', FEEDBACK_URL: url, FEEDBACK_KEY: key };
