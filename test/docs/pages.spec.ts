@@ -112,6 +112,12 @@ describe('the documentation as the api shows it', () => {
     expect(faults).toEqual([]);
   });
 
+  it('leads from a page in a folder to those above it and beside it', () => {
+    expect(pages.get('/docs/relays/smtp')).toContain('href="/docs/sending-domains#the-records"');
+    expect(pages.get('/docs/relays/smtp')).toContain('href="/docs/relays/postfix"');
+    expect(pages.get('/docs/relays')).toContain('href="/docs/relays/ses"');
+  });
+
   it('gives each page as Markdown too, and the files for monitoring', async () => {
     for (const [path, file] of [
       ['/docs/quickstart.md', 'docs/quickstart.md'],

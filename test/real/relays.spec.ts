@@ -103,12 +103,17 @@ describeWith(['postfix', 'sasl'], 'the Postfix that docs/relays/postfix.md sets 
     expect((await relay()).body).toMatchObject({ status: 'ACTIVE', lastError: null });
   });
 
-  it('and what it sends back has bounced, by the name of its relay', async () => {
-    const { data } = (await way.client.get('/relays')).body as { data: { relayKey: string }[] };
+  it('takes mail of which it finds later that nobody takes it: then it has bounced', async () => {
     refuse('left@example.com');
     const key = await way.send({ name: 'Left', contentText: 'Hello', readers: ['left@example.com'] });
     expect(await way.ended(key)).toMatchObject([{ state: 'SENT' }]);
     await eventually('it has bounced', async () => (await way.statusOf('left@example.com')) === 'BOUNCED');
+  });
+
+  it('is named by the mails that took it, with its queue ids', async () => {
+    const { data } = (await way.client.get('/relays')).body as { data: { relayKey: string }[] };
+    const key = await way.send({ name: 'Named', contentText: 'Hello', readers: ['ada@example.com'] });
+    await way.ended(key);
     expect((await way.client.get(`/campaigns/${key}/deliveries`)).at('data', 0)).toMatchObject({
       relayKey: data[0]?.relayKey,
       providerMessageId: expect.stringMatching(/^\w+$/),
