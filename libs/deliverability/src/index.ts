@@ -20,12 +20,7 @@ export { GIVE_UP_AFTER_MS, nextAttemptAt } from './bounces/retry-schedule.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
 export { SigningKeyring } from './dkim/signing-keyring.js';
-export type {
-  CampaignFacts,
-  ContentFacts,
-  DestinationFacts,
-  SenderFacts,
-} from './pre-send/campaign-facts.js';
+export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
 export { criticalChecks, quotaMessage } from './pre-send/critical-checks.js';
 export {
   DeliverabilityModule,
@@ -102,6 +97,7 @@ export type { RelayKindRules } from './relays/kinds/kind.js';
 export { RelayChecks } from './relays/relay-checks.service.js';
 export { RelayRepository } from './relays/relay.repository.js';
 export { RelaysModule } from './relays/relays.module.js';
+export { type RelayStanding, RelayStandingQuery } from './relays/relay-standing.query.js';
 export { RelaysService } from './relays/relays.service.js';
 export {
   RELAY_OPTIONS,
