@@ -55,7 +55,7 @@ interface SegmentReferencesTable {
   readonly environmentId: number;
 }
 
-interface SignalWatchesTable extends AwaitedTrigger {
+interface TriggerWatchesTable extends AwaitedTrigger {
   readonly watcherId: string;
   readonly environmentId: number;
   readonly isOpen: boolean;
@@ -67,5 +67,5 @@ export type AudienceTables = Tables<'audience', (typeof audienceEntities)[number
   'audience.confirmations': ConfirmationsTable;
   'audience.erased_suppressions': ErasedSuppressionsTable;
   'audience.segment_references': SegmentReferencesTable;
-  'audience.signal_watches': SignalWatchesTable;
+  'audience.trigger_watches': TriggerWatchesTable;
 };
