@@ -551,8 +551,8 @@ CREATE TRIGGER count_deleted AFTER DELETE ON audience.consents REFERENCING OLD T
 CREATE TRIGGER count_inserted AFTER INSERT ON audience.consents REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_consents();
 CREATE TRIGGER count_updated AFTER UPDATE ON audience.consents REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_consents();
 CREATE TRIGGER describe_consent BEFORE INSERT ON audience.consents FOR EACH ROW WHEN ((new.subscriber_status IS NULL)) EXECUTE FUNCTION audience.describe_consent();
-CREATE TRIGGER signal_inserted AFTER INSERT ON audience.consents REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.signal_subscribed();
-CREATE TRIGGER signal_updated AFTER UPDATE ON audience.consents REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.signal_subscribed();
+CREATE TRIGGER record_triggers_inserted AFTER INSERT ON audience.consents REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.record_subscribed();
+CREATE TRIGGER record_triggers_updated AFTER UPDATE ON audience.consents REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.record_subscribed();
 alter table audience.consents enable row level security;
 alter table audience.consents force row level security;
 create policy app_rows on audience.consents for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -767,6 +767,27 @@ comment on column audience.imports.proof is 'Of the consent, as the consent ledg
 comment on column audience.imports.columns is 'What the cells of a row are: email, firstName, customFields.plan …; null for a column that is left out.';
 comment on column audience.imports.definitions_digest is 'Of the custom fields that the rows were checked against when they were received.';
 
+create table audience.recorded_triggers (
+  id bigint not null generated always as identity,
+  environment_id bigint not null,
+  watcher_id uuid not null,
+  subscriber_id uuid not null,
+  data jsonb,
+  constraint recorded_triggers_pkey PRIMARY KEY (id),
+  constraint recorded_triggers_watcher_id_fkey FOREIGN KEY (watcher_id) REFERENCES audience.trigger_watches(watcher_id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=-1, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, vacuum_truncate=off);
+CREATE INDEX recorded_triggers_of_subscriber ON audience.recorded_triggers USING btree (subscriber_id);
+CREATE INDEX recorded_triggers_of_watcher ON audience.recorded_triggers USING btree (watcher_id, id);
+alter table audience.recorded_triggers enable row level security;
+alter table audience.recorded_triggers force row level security;
+create policy app_rows on audience.recorded_triggers for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.recorded_triggers for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.recorded_triggers for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.recorded_triggers to mailwright_app;
+grant delete, insert, select, update on audience.recorded_triggers to mailwright_system;
+comment on table audience.recorded_triggers is 'What triggered an automation for whom: written by the statement that makes it happen, however many people it concerns. The automation takes its rows and starts the runs in one transaction.';
+comment on column audience.recorded_triggers.data is 'The properties of an event.';
+
 create table audience.segment_members (
   subscriber_id uuid not null,
   segment_id uuid not null,
@@ -817,7 +838,7 @@ create table audience.segment_transitions (
 );
 CREATE INDEX segment_transitions_of_segment ON audience.segment_transitions USING btree (segment_id, "position");
 CREATE INDEX segment_transitions_oldest ON audience.segment_transitions USING brin (occurred_at);
-CREATE TRIGGER signal_inserted AFTER INSERT ON audience.segment_transitions REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.signal_transitions();
+CREATE TRIGGER record_triggers_inserted AFTER INSERT ON audience.segment_transitions REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.record_transitions();
 alter table audience.segment_transitions enable row level security;
 alter table audience.segment_transitions force row level security;
 create policy app_rows on audience.segment_transitions for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -863,49 +884,6 @@ comment on column audience.segments.condition_count is 'Of these rules, without 
 comment on column audience.segments.member_count is 'Rows of segment_members; of a dynamic segment as of its last evaluation.';
 comment on column audience.segments.is_due is 'The rules changed since they were last evaluated.';
 
-create table audience.signal_watches (
-  watcher_id uuid not null,
-  environment_id bigint not null,
-  kind text collate "C" not null,
-  subject text collate "C" not null,
-  is_open boolean not null,
-  constraint signal_watches_pkey PRIMARY KEY (watcher_id),
-  constraint signal_watches_kind_check CHECK ((kind = ANY (ARRAY['SUBSCRIBED'::text, 'SEGMENT_ENTERED'::text, 'SEGMENT_LEFT'::text, 'CUSTOM_EVENT'::text])))
-);
-CREATE INDEX signal_watches_of_subject ON audience.signal_watches USING btree (environment_id, kind, subject) WHERE is_open;
-alter table audience.signal_watches enable row level security;
-alter table audience.signal_watches force row level security;
-create policy app_rows on audience.signal_watches for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
-create policy owner_rows on audience.signal_watches for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
-create policy system_rows on audience.signal_watches for all to mailwright_system using (true) with check (true);
-grant delete, insert, select, update on audience.signal_watches to mailwright_app;
-grant delete, insert, select, update on audience.signal_watches to mailwright_system;
-comment on table audience.signal_watches is 'Triggers of automations: a topic''s new subscribers, who enters or leaves a segment, an event by its name.';
-comment on column audience.signal_watches.watcher_id is 'The automation''s id.';
-comment on column audience.signal_watches.subject is 'The id of the topic or segment, or the name of the event.';
-comment on column audience.signal_watches.is_open is 'False: nothing new is written; what was written stays.';
-
-create table audience.signals (
-  id bigint not null generated always as identity,
-  environment_id bigint not null,
-  watcher_id uuid not null,
-  subscriber_id uuid not null,
-  data jsonb,
-  constraint signals_pkey PRIMARY KEY (id),
-  constraint signals_watcher_id_fkey FOREIGN KEY (watcher_id) REFERENCES audience.signal_watches(watcher_id) ON DELETE CASCADE
-) with (autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=-1, autovacuum_analyze_scale_factor=0, autovacuum_analyze_threshold=50000, vacuum_truncate=off);
-CREATE INDEX signals_of_subscriber ON audience.signals USING btree (subscriber_id);
-CREATE INDEX signals_of_watcher ON audience.signals USING btree (watcher_id, id);
-alter table audience.signals enable row level security;
-alter table audience.signals force row level security;
-create policy app_rows on audience.signals for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
-create policy owner_rows on audience.signals for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
-create policy system_rows on audience.signals for all to mailwright_system using (true) with check (true);
-grant delete, insert, select, update on audience.signals to mailwright_app;
-grant delete, insert, select, update on audience.signals to mailwright_system;
-comment on table audience.signals is 'What triggered an automation for whom: written by the statement that makes it happen, however many people it concerns. The automation takes its rows and starts the runs in one transaction.';
-comment on column audience.signals.data is 'The properties of an event.';
-
 create table audience.subscriber_events (
   id uuid not null,
   environment_id bigint not null,
@@ -919,7 +897,7 @@ create table audience.subscriber_events (
 ) partition by range (occurred_at);
 CREATE INDEX subscriber_events_named ON ONLY audience.subscriber_events USING btree (environment_id, name, occurred_at) INCLUDE (subscriber_id);
 CREATE INDEX subscriber_events_of_subscriber ON ONLY audience.subscriber_events USING btree (subscriber_id, name, occurred_at);
-CREATE TRIGGER signal_inserted AFTER INSERT ON audience.subscriber_events REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.signal_events();
+CREATE TRIGGER record_triggers_inserted AFTER INSERT ON audience.subscriber_events REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.record_events();
 alter table audience.subscriber_events enable row level security;
 alter table audience.subscriber_events force row level security;
 create policy app_rows on audience.subscriber_events for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
@@ -961,7 +939,7 @@ CREATE INDEX subscribers_of_status ON audience.subscribers USING btree (environm
 CREATE TRIGGER count_deleted AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS rows_before FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
 CREATE TRIGGER count_inserted AFTER INSERT ON audience.subscribers REFERENCING NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
 CREATE TRIGGER count_updated AFTER UPDATE ON audience.subscribers REFERENCING OLD TABLE AS rows_before NEW TABLE AS rows_after FOR EACH STATEMENT EXECUTE FUNCTION audience.count_subscribers();
-CREATE TRIGGER drop_signals AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.drop_signals();
+CREATE TRIGGER drop_recorded_triggers AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.drop_recorded_triggers();
 CREATE TRIGGER leave_segments AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.leave_segments();
 CREATE TRIGGER remove_consents AFTER DELETE ON audience.subscribers REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION audience.remove_consents();
 alter table audience.subscribers enable row level security;
@@ -1028,6 +1006,28 @@ create policy system_rows on audience.topics for all to mailwright_system using 
 grant insert, select, update on audience.topics to mailwright_app;
 grant delete, insert, select, update on audience.topics to mailwright_system;
 comment on table audience.topics is 'What people subscribe to. A deleted topic''s row stays for the consent ledger and for reports.';
+
+create table audience.trigger_watches (
+  watcher_id uuid not null,
+  environment_id bigint not null,
+  kind text collate "C" not null,
+  subject text collate "C" not null,
+  is_open boolean not null,
+  constraint trigger_watches_pkey PRIMARY KEY (watcher_id),
+  constraint trigger_watches_kind_check CHECK ((kind = ANY (ARRAY['SUBSCRIBED'::text, 'SEGMENT_ENTERED'::text, 'SEGMENT_LEFT'::text, 'CUSTOM_EVENT'::text])))
+);
+CREATE INDEX trigger_watches_of_subject ON audience.trigger_watches USING btree (environment_id, kind, subject) WHERE is_open;
+alter table audience.trigger_watches enable row level security;
+alter table audience.trigger_watches force row level security;
+create policy app_rows on audience.trigger_watches for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on audience.trigger_watches for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on audience.trigger_watches for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on audience.trigger_watches to mailwright_app;
+grant delete, insert, select, update on audience.trigger_watches to mailwright_system;
+comment on table audience.trigger_watches is 'Triggers of automations: a topic''s new subscribers, who enters or leaves a segment, an event by its name.';
+comment on column audience.trigger_watches.watcher_id is 'The automation''s id.';
+comment on column audience.trigger_watches.subject is 'The id of the topic or segment, or the name of the event.';
+comment on column audience.trigger_watches.is_open is 'False: nothing new is written; what was written stays.';
 
 create view audience.counter_values with (security_invoker=true) as
  SELECT counters.environment_id,
@@ -1245,17 +1245,17 @@ end $function$;
 -- called by public
 comment on function audience.describe_consent() is 'Copies the subscriber''s status to a new consent, unless the statement brings it, as those do that add thousands. Whoever adds a consent holds the lock of the subscriber''s row, or has just made it: the status stays what it is.';
 
-CREATE OR REPLACE FUNCTION audience.drop_signals()
+CREATE OR REPLACE FUNCTION audience.drop_recorded_triggers()
  RETURNS trigger
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
 AS $function$
 begin
-  delete from audience.signals s using erased e where s.subscriber_id = e.id;
+  delete from audience.recorded_triggers s using erased e where s.subscriber_id = e.id;
   return null;
 end $function$;
 -- called by public
-comment on function audience.drop_signals() is 'Removes what erased people had triggered.';
+comment on function audience.drop_recorded_triggers() is 'Removes what erased people had triggered.';
 
 CREATE OR REPLACE FUNCTION audience.fold_counters(most integer)
  RETURNS bigint
@@ -1321,6 +1321,72 @@ $function$;
 -- called by mailwright_app
 comment on function audience.live_subscribers_of_tenant() is 'How many subscribers the scope''s tenant has in the live environments of all its projects, which a plan counts together. By definer''s rights, since a scope shows the rows of one environment.';
 
+CREATE OR REPLACE FUNCTION audience.record_events()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id, data)
+  select a.environment_id, w.watcher_id, a.subscriber_id, a.properties
+  from rows_after a
+  join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'CUSTOM_EVENT'
+    and w.subject = a.name and w.is_open;
+  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
+  return null;
+end $function$;
+-- called by public
+comment on function audience.record_events() is 'Triggers the automations that wait for an event.';
+
+CREATE OR REPLACE FUNCTION audience.record_subscribed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  if not exists (select from audience.trigger_watches where kind = 'SUBSCRIBED' and is_open) then return null; end if;
+  if tg_op = 'INSERT' then
+    insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
+    select a.environment_id, w.watcher_id, a.subscriber_id
+    from rows_after a
+    join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
+      and w.subject = a.topic_id::text and w.is_open
+    where a.status = 'SUBSCRIBED';
+  else
+    insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
+    select a.environment_id, w.watcher_id, a.subscriber_id
+    -- As a set, which is sorted or hashed: a join might compare them row by row.
+    from (
+      select environment_id, subscriber_id, topic_id from rows_after where status = 'SUBSCRIBED'
+      except
+      select environment_id, subscriber_id, topic_id from rows_before where status = 'SUBSCRIBED'
+    ) a
+    join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
+      and w.subject = a.topic_id::text and w.is_open;
+  end if;
+  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
+  return null;
+end $function$;
+-- called by public
+comment on function audience.record_subscribed() is 'Triggers the automations that wait for new subscribers of a topic.';
+
+CREATE OR REPLACE FUNCTION audience.record_transitions()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
+  select a.environment_id, w.watcher_id, a.subscriber_id
+  from rows_after a
+  join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SEGMENT_' || a.kind
+    and w.subject = a.segment_id::text and w.is_open;
+  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
+  return null;
+end $function$;
+-- called by public
+comment on function audience.record_transitions() is 'Triggers the automations that wait for who enters or leaves a segment.';
+
 CREATE OR REPLACE FUNCTION audience.remove_consents()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1372,72 +1438,6 @@ begin
 end $function$;
 -- called by mailwright_app
 comment on function audience.reserve_subscribers(integer,bigint,bigint) is 'How many of `wanted` new subscribers the caller''s transaction may make, where the tenant may have `most`; others near the limit wait until it ends. Further than `room` from it they are made side by side: their lock is shared, taken before they count, and given back before one waits to have it alone. Each step sees what was committed before it.';
-
-CREATE OR REPLACE FUNCTION audience.signal_events()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
-AS $function$
-begin
-  insert into audience.signals (environment_id, watcher_id, subscriber_id, data)
-  select a.environment_id, w.watcher_id, a.subscriber_id, a.properties
-  from rows_after a
-  join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'CUSTOM_EVENT'
-    and w.subject = a.name and w.is_open;
-  if found then perform pg_notify('mailwright_signals', ''); end if;
-  return null;
-end $function$;
--- called by public
-comment on function audience.signal_events() is 'Triggers the automations that wait for an event.';
-
-CREATE OR REPLACE FUNCTION audience.signal_subscribed()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
-AS $function$
-begin
-  if not exists (select from audience.signal_watches where kind = 'SUBSCRIBED' and is_open) then return null; end if;
-  if tg_op = 'INSERT' then
-    insert into audience.signals (environment_id, watcher_id, subscriber_id)
-    select a.environment_id, w.watcher_id, a.subscriber_id
-    from rows_after a
-    join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
-      and w.subject = a.topic_id::text and w.is_open
-    where a.status = 'SUBSCRIBED';
-  else
-    insert into audience.signals (environment_id, watcher_id, subscriber_id)
-    select a.environment_id, w.watcher_id, a.subscriber_id
-    -- As a set, which is sorted or hashed: a join might compare them row by row.
-    from (
-      select environment_id, subscriber_id, topic_id from rows_after where status = 'SUBSCRIBED'
-      except
-      select environment_id, subscriber_id, topic_id from rows_before where status = 'SUBSCRIBED'
-    ) a
-    join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
-      and w.subject = a.topic_id::text and w.is_open;
-  end if;
-  if found then perform pg_notify('mailwright_signals', ''); end if;
-  return null;
-end $function$;
--- called by public
-comment on function audience.signal_subscribed() is 'Triggers the automations that wait for new subscribers of a topic.';
-
-CREATE OR REPLACE FUNCTION audience.signal_transitions()
- RETURNS trigger
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
-AS $function$
-begin
-  insert into audience.signals (environment_id, watcher_id, subscriber_id)
-  select a.environment_id, w.watcher_id, a.subscriber_id
-  from rows_after a
-  join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'SEGMENT_' || a.kind
-    and w.subject = a.segment_id::text and w.is_open;
-  if found then perform pg_notify('mailwright_signals', ''); end if;
-  return null;
-end $function$;
--- called by public
-comment on function audience.signal_transitions() is 'Triggers the automations that wait for who enters or leaves a segment.';
 
 create schema billing;
 grant usage on schema billing to mailwright_app;

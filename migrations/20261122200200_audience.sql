@@ -389,34 +389,34 @@ comment on table audience.counter_deltas is
   'a write is committed.';
 create index counter_deltas_of_counter on audience.counter_deltas (environment_id, kind, key, state);
 
-create table audience.signal_watches (
+create table audience.trigger_watches (
   watcher_id uuid primary key,
   environment_id bigint not null,
   kind text collate "C" not null check (kind in ('SUBSCRIBED', 'SEGMENT_ENTERED', 'SEGMENT_LEFT', 'CUSTOM_EVENT')),
   subject text collate "C" not null,
   is_open boolean not null
 );
-comment on table audience.signal_watches is
+comment on table audience.trigger_watches is
   'Triggers of automations: a topic''s new subscribers, who enters or leaves a segment, an event by its name.';
-comment on column audience.signal_watches.watcher_id is 'The automation''s id.';
-comment on column audience.signal_watches.subject is 'The id of the topic or segment, or the name of the event.';
-comment on column audience.signal_watches.is_open is 'False: nothing new is written; what was written stays.';
-create index signal_watches_of_subject on audience.signal_watches (environment_id, kind, subject) where is_open;
+comment on column audience.trigger_watches.watcher_id is 'The automation''s id.';
+comment on column audience.trigger_watches.subject is 'The id of the topic or segment, or the name of the event.';
+comment on column audience.trigger_watches.is_open is 'False: nothing new is written; what was written stays.';
+create index trigger_watches_of_subject on audience.trigger_watches (environment_id, kind, subject) where is_open;
 
-create table audience.signals (
+create table audience.recorded_triggers (
   id bigint generated always as identity primary key,
   environment_id bigint not null,
-  watcher_id uuid not null references audience.signal_watches on delete cascade,
+  watcher_id uuid not null references audience.trigger_watches on delete cascade,
   subscriber_id uuid not null,
   data jsonb
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000, vacuum_truncate = off);
-comment on table audience.signals is
+comment on table audience.recorded_triggers is
   'What triggered an automation for whom: written by the statement that makes it happen, however many people it concerns. The '
   'automation takes its rows and starts the runs in one transaction.';
-comment on column audience.signals.data is 'The properties of an event.';
-create index signals_of_watcher on audience.signals (watcher_id, id);
-create index signals_of_subscriber on audience.signals (subscriber_id);
+comment on column audience.recorded_triggers.data is 'The properties of an event.';
+create index recorded_triggers_of_watcher on audience.recorded_triggers (watcher_id, id);
+create index recorded_triggers_of_subscriber on audience.recorded_triggers (subscriber_id);
 
 create table audience.subscriber_events_earlier partition of audience.subscriber_events
   for values from (minvalue) to (date_trunc('month', now()));
@@ -454,8 +454,8 @@ grant insert (import_id, row_number, email_key, email, first_name, last_name, ph
 call platform.protect('audience.import_errors', 'select, insert, delete');
 call platform.protect('audience.counters', 'select');
 call platform.protect('audience.counter_deltas', 'select, insert');
-call platform.protect('audience.signal_watches', 'select, insert, update, delete');
-call platform.protect('audience.signals', 'select, insert, update, delete');
+call platform.protect('audience.trigger_watches', 'select, insert, update, delete');
+call platform.protect('audience.recorded_triggers', 'select, insert, update, delete');
 
 -- Row-level security lets such a condition use an index only when its operator is proven not to leak, which those of texts
 -- and jsonb are not. A view of another role, without a security barrier, still shows the scope's rows alone, and lets the
@@ -758,18 +758,18 @@ comment on function audience.leave_segments is 'Takes who is erased out of all s
 create trigger leave_segments after delete on audience.subscribers
   referencing old table as erased for each statement execute function audience.leave_segments();
 
-create function audience.signal_subscribed() returns trigger language plpgsql set enable_seqscan = off as $$
+create function audience.record_subscribed() returns trigger language plpgsql set enable_seqscan = off as $$
 begin
-  if not exists (select from audience.signal_watches where kind = 'SUBSCRIBED' and is_open) then return null; end if;
+  if not exists (select from audience.trigger_watches where kind = 'SUBSCRIBED' and is_open) then return null; end if;
   if tg_op = 'INSERT' then
-    insert into audience.signals (environment_id, watcher_id, subscriber_id)
+    insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
     select a.environment_id, w.watcher_id, a.subscriber_id
     from rows_after a
-    join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
+    join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
       and w.subject = a.topic_id::text and w.is_open
     where a.status = 'SUBSCRIBED';
   else
-    insert into audience.signals (environment_id, watcher_id, subscriber_id)
+    insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
     select a.environment_id, w.watcher_id, a.subscriber_id
     -- As a set, which is sorted or hashed: a join might compare them row by row.
     from (
@@ -777,52 +777,52 @@ begin
       except
       select environment_id, subscriber_id, topic_id from rows_before where status = 'SUBSCRIBED'
     ) a
-    join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
+    join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SUBSCRIBED'
       and w.subject = a.topic_id::text and w.is_open;
   end if;
-  if found then perform pg_notify('mailwright_signals', ''); end if;
+  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
   return null;
 end $$;
-comment on function audience.signal_subscribed is 'Triggers the automations that wait for new subscribers of a topic.';
-create trigger signal_inserted after insert on audience.consents
-  referencing new table as rows_after for each statement execute function audience.signal_subscribed();
-create trigger signal_updated after update on audience.consents
+comment on function audience.record_subscribed is 'Triggers the automations that wait for new subscribers of a topic.';
+create trigger record_triggers_inserted after insert on audience.consents
+  referencing new table as rows_after for each statement execute function audience.record_subscribed();
+create trigger record_triggers_updated after update on audience.consents
   referencing old table as rows_before new table as rows_after
-  for each statement execute function audience.signal_subscribed();
+  for each statement execute function audience.record_subscribed();
 
-create function audience.signal_transitions() returns trigger language plpgsql set enable_seqscan = off as $$
+create function audience.record_transitions() returns trigger language plpgsql set enable_seqscan = off as $$
 begin
-  insert into audience.signals (environment_id, watcher_id, subscriber_id)
+  insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id)
   select a.environment_id, w.watcher_id, a.subscriber_id
   from rows_after a
-  join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'SEGMENT_' || a.kind
+  join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'SEGMENT_' || a.kind
     and w.subject = a.segment_id::text and w.is_open;
-  if found then perform pg_notify('mailwright_signals', ''); end if;
+  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
   return null;
 end $$;
-comment on function audience.signal_transitions is 'Triggers the automations that wait for who enters or leaves a segment.';
-create trigger signal_inserted after insert on audience.segment_transitions
-  referencing new table as rows_after for each statement execute function audience.signal_transitions();
+comment on function audience.record_transitions is 'Triggers the automations that wait for who enters or leaves a segment.';
+create trigger record_triggers_inserted after insert on audience.segment_transitions
+  referencing new table as rows_after for each statement execute function audience.record_transitions();
 
-create function audience.signal_events() returns trigger language plpgsql set enable_seqscan = off as $$
+create function audience.record_events() returns trigger language plpgsql set enable_seqscan = off as $$
 begin
-  insert into audience.signals (environment_id, watcher_id, subscriber_id, data)
+  insert into audience.recorded_triggers (environment_id, watcher_id, subscriber_id, data)
   select a.environment_id, w.watcher_id, a.subscriber_id, a.properties
   from rows_after a
-  join audience.signal_watches w on w.environment_id = a.environment_id and w.kind = 'CUSTOM_EVENT'
+  join audience.trigger_watches w on w.environment_id = a.environment_id and w.kind = 'CUSTOM_EVENT'
     and w.subject = a.name and w.is_open;
-  if found then perform pg_notify('mailwright_signals', ''); end if;
+  if found then perform pg_notify('mailwright_automation_triggers', ''); end if;
   return null;
 end $$;
-comment on function audience.signal_events is 'Triggers the automations that wait for an event.';
-create trigger signal_inserted after insert on audience.subscriber_events
-  referencing new table as rows_after for each statement execute function audience.signal_events();
+comment on function audience.record_events is 'Triggers the automations that wait for an event.';
+create trigger record_triggers_inserted after insert on audience.subscriber_events
+  referencing new table as rows_after for each statement execute function audience.record_events();
 
-create function audience.drop_signals() returns trigger language plpgsql set enable_seqscan = off as $$
+create function audience.drop_recorded_triggers() returns trigger language plpgsql set enable_seqscan = off as $$
 begin
-  delete from audience.signals s using erased e where s.subscriber_id = e.id;
+  delete from audience.recorded_triggers s using erased e where s.subscriber_id = e.id;
   return null;
 end $$;
-comment on function audience.drop_signals is 'Removes what erased people had triggered.';
-create trigger drop_signals after delete on audience.subscribers
-  referencing old table as erased for each statement execute function audience.drop_signals();
+comment on function audience.drop_recorded_triggers is 'Removes what erased people had triggered.';
+create trigger drop_recorded_triggers after delete on audience.subscribers
+  referencing old table as erased for each statement execute function audience.drop_recorded_triggers();

@@ -3,10 +3,12 @@ import type { CliContext } from './cli-context.js';
 import { addAutomationInstall, addAutomationTemplates } from './commands/automation-install.command.js';
 import { addAutomationSecret } from './commands/automation-secret.command.js';
 import { addCampaignArchive } from './commands/campaign-archive.command.js';
-import { addCheckAutomations } from './commands/check-automations.command.js';
 import { addCheckCounters } from './commands/check-counters.command.js';
-import { addCheckCredits } from './commands/check-credits.command.js';
-import { addCheckStatistics } from './commands/check-statistics.command.js';
+import {
+  addCheckAutomations,
+  addCheckCredits,
+  addCheckStatistics,
+} from './commands/check-discrepancies.command.js';
 import { addCreditsAdjust, addCreditsGrant } from './commands/credits.command.js';
 import { addDemoSeed } from './commands/demo-seed.command.js';
 import { addDomainResume } from './commands/domain-resume.command.js';
@@ -14,8 +16,7 @@ import { addDomainRotateKey } from './commands/domain-rotate-key.command.js';
 import { addDomainShow } from './commands/domain-show.command.js';
 import { addDomainSuspend } from './commands/domain-suspend.command.js';
 import { addInvoiceList } from './commands/invoice-list.command.js';
-import { addInvoicePay } from './commands/invoice-pay.command.js';
-import { addInvoiceVoid } from './commands/invoice-void.command.js';
+import { addInvoicePay, addInvoiceVoid } from './commands/invoice-settle.command.js';
 import { addKeyCreate } from './commands/key-create.command.js';
 import { addKeyList } from './commands/key-list.command.js';
 import { addKeyRevoke } from './commands/key-revoke.command.js';

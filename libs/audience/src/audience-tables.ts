@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 import type { Tables } from '#platform';
-import type { ConsentStatus } from './consents/consent.js';
+import type { Consent } from './consents/consent.js';
 import type { SubscriberStatus } from './consents/subscriber-status.js';
 import { CustomFieldSchema } from './custom-fields/custom-field.schema.js';
 import { ImportSchema } from './imports/import.schema.js';
@@ -19,16 +19,9 @@ export const audienceEntities = [
   TopicSchema,
 ];
 
-interface ConsentsTable {
+interface ConsentsTable extends Consent {
   readonly environmentId: number;
   readonly subscriberId: string;
-  readonly topicId: string;
-  readonly status: ConsentStatus;
-  readonly grantedAt: Date | null;
-  readonly confirmedAt: Date | null;
-  readonly revokedAt: Date | null;
-  readonly tokenExpiresAt: Date | null;
-  readonly subscribedAt: Date | null;
   /** Copies of the subscriber's columns, kept by a trigger, so that lists of a topic's subscribers read one index. */
   readonly subscriberStatus: SubscriberStatus;
   readonly subscriberCreatedAt: Date;
@@ -55,7 +48,7 @@ interface SegmentReferencesTable {
   readonly environmentId: number;
 }
 
-interface SignalWatchesTable extends AwaitedTrigger {
+interface TriggerWatchesTable extends AwaitedTrigger {
   readonly watcherId: string;
   readonly environmentId: number;
   readonly isOpen: boolean;
@@ -67,5 +60,5 @@ export type AudienceTables = Tables<'audience', (typeof audienceEntities)[number
   'audience.confirmations': ConfirmationsTable;
   'audience.erased_suppressions': ErasedSuppressionsTable;
   'audience.segment_references': SegmentReferencesTable;
-  'audience.signal_watches': SignalWatchesTable;
+  'audience.trigger_watches': TriggerWatchesTable;
 };

@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely';
 import type { Tables } from '#platform';
 import type { CreditTransactionType } from './credits/credit.js';
+import type { InvoiceLine } from './invoices/invoice.js';
 import { InvoiceSchema } from './invoices/invoice.schema.js';
 import { PlanSchema } from './plans/plan.schema.js';
 import { SubscriptionSchema } from './subscriptions/subscription.schema.js';
@@ -24,14 +25,10 @@ interface InvoiceNumbersTable {
   readonly lastNumber: number;
 }
 
-interface InvoiceLinesTable {
+interface InvoiceLinesTable extends InvoiceLine {
   readonly invoiceId: number;
   readonly position: number;
   readonly tenantId: number;
-  readonly description: string;
-  readonly amountCents: number;
-  readonly periodStart: Date;
-  readonly periodEnd: Date;
 }
 
 interface CampaignUsageTable {

@@ -13,7 +13,6 @@ import { CampaignRepository } from './campaigns/campaign.repository.js';
 import { CampaignRetryService } from './campaigns/lifecycle/campaign-retry.service.js';
 import { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 import { CampaignUsageQuery } from './campaigns/campaign-usage.query.js';
-import { CampaignStarter } from './campaigns/lifecycle/campaign-starter.service.js';
 import { CampaignStopper } from './campaigns/lifecycle/campaign-stopper.service.js';
 import { CampaignsQuery } from './campaigns/campaigns.query.js';
 import { CampaignsService } from './campaigns/campaigns.service.js';
@@ -88,7 +87,6 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignRepository,
     CampaignRetryService,
     CampaignSendingService,
-    CampaignStarter,
     CampaignStopper,
     CampaignsQuery,
     CampaignsService,
@@ -141,7 +139,6 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignRetryService,
     CampaignSendingService,
     CampaignsService,
-    CampaignStarter,
     CampaignStatisticsQuery,
     CampaignStopper,
     CampaignsQuery,

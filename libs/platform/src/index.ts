@@ -21,6 +21,7 @@ export { UnfitDatabaseError } from './database/unfit-database.error.js';
 export {
   cancel,
   done,
+  doneUnlessAborted,
   type JobContext,
   type JobResult,
   JobCatalogue,

@@ -111,7 +111,7 @@ describe('random automations whose workers are killed', () => {
     (await system.database.query<{ n: number }>(statement))[0]?.n ?? 0;
   const takenSteps = () => count('select count(*)::int as n from messaging.automation_steps');
   const inside = () =>
-    count(`select (count(*) filter (where wake_at is not null) + (select count(*) from audience.signals))::int as n
+    count(`select (count(*) filter (where wake_at is not null) + (select count(*) from audience.recorded_triggers))::int as n
            from messaging.automation_runs`);
 
   /** Kills one of the workers whenever some more steps have been taken, until nobody is left inside. */

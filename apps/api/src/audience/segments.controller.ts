@@ -25,6 +25,13 @@ import {
   updateSegmentBody,
 } from './segments.dto.js';
 
+const MEMBERS_CHANGE = {
+  scope: 'segments:write',
+  body: segmentMembersBody,
+  maxBodyBytes: MAX_PEOPLE_BYTES,
+  response: { status: 204 },
+} as const;
+
 /** A path names a segment by its id or its key. */
 @ApiController('segments', { tag: 'Segments' })
 export class SegmentsController {
@@ -155,10 +162,7 @@ export class SegmentsController {
   @Operation({
     operationId: 'addSegmentMembers',
     summary: 'Add subscribers to a STATIC segment',
-    scope: 'segments:write',
-    body: segmentMembersBody,
-    maxBodyBytes: MAX_PEOPLE_BYTES,
-    response: { status: 204 },
+    ...MEMBERS_CHANGE,
   })
   async addMembers(
     @InScope() scope: ProjectScope,
@@ -172,10 +176,7 @@ export class SegmentsController {
   @Operation({
     operationId: 'deleteSegmentMembers',
     summary: 'Remove subscribers from a STATIC segment',
-    scope: 'segments:write',
-    body: segmentMembersBody,
-    maxBodyBytes: MAX_PEOPLE_BYTES,
-    response: { status: 204 },
+    ...MEMBERS_CHANGE,
   })
   async deleteMembers(
     @InScope() scope: ProjectScope,
@@ -189,10 +190,7 @@ export class SegmentsController {
   @Operation({
     operationId: 'removeSegmentMembers',
     summary: 'Remove subscribers from a STATIC segment, for clients that cannot send a body with DELETE',
-    scope: 'segments:write',
-    body: segmentMembersBody,
-    maxBodyBytes: MAX_PEOPLE_BYTES,
-    response: { status: 204 },
+    ...MEMBERS_CHANGE,
   })
   async removeMembers(
     @InScope() scope: ProjectScope,

@@ -9,12 +9,12 @@ export function addMasterKeyRotate(program: Command, cli: CliContext): void {
   program
     .command('master-key:rotate')
     .description(
-      'seal every secret anew with MASTER_KEY, opening it with MASTER_KEY_PREVIOUS; can be repeated',
+      'encrypt every secret again with MASTER_KEY; MASTER_KEY_PREVIOUS decrypts it; can be repeated',
     )
     .option('--json', 'print one line of JSON')
     .action(async ({ json }: { json?: true }) => {
-      const sealedAnew = await rotate(cli);
-      printResult(cli, json, { sealedAnew }, () => asText(sealedAnew));
+      const encryptedAgain = await rotate(cli);
+      printResult(cli, json, { encryptedAgain }, () => asText(encryptedAgain));
     });
 }
 
@@ -56,7 +56,9 @@ async function sealAll(place: SealedSecrets): Promise<number> {
   }
 }
 
-function asText(sealedAnew: Readonly<Record<string, number>>): string {
-  const lines = Object.entries(sealedAnew).map(([inWords, count]) => `${inWords}: ${count} sealed anew.`);
-  return [...lines, 'Every secret is sealed with MASTER_KEY: MASTER_KEY_PREVIOUS can go.'].join('\n');
+function asText(encryptedAgain: Readonly<Record<string, number>>): string {
+  const lines = Object.entries(encryptedAgain).map(
+    ([inWords, count]) => `${inWords}: ${count} encrypted again.`,
+  );
+  return [...lines, 'MASTER_KEY encrypts every secret now: you can remove MASTER_KEY_PREVIOUS.'].join('\n');
 }

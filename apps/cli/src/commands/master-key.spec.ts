@@ -17,7 +17,7 @@ describe('master-key:rotate', () => {
   });
   afterAll(() => test.drop());
 
-  it('seals the keys of sending domains anew, there and back, and needs the key of erased addresses', async () => {
+  it('encrypts the keys of sending domains again, there and back, and needs the key of erased addresses', async () => {
     const next = {
       DATABASE_URL: test.url,
       ...SECRETS,
@@ -31,14 +31,14 @@ describe('master-key:rotate', () => {
     ]);
     const complete = { ...next, ERASED_ADDRESS_KEY: SECRETS.MASTER_KEY };
     expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
-      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0, 'automation secrets': 0 },
+      encryptedAgain: { 'DKIM keys': 2, 'webhook secrets': 0, 'automation secrets': 0 },
     });
     expect(await runCliForJson(complete, ['master-key:rotate'])).toEqual({
-      sealedAnew: { 'DKIM keys': 0, 'webhook secrets': 0, 'automation secrets': 0 },
+      encryptedAgain: { 'DKIM keys': 0, 'webhook secrets': 0, 'automation secrets': 0 },
     });
     const back = { ...complete, MASTER_KEY: SECRETS.MASTER_KEY, MASTER_KEY_PREVIOUS: next.MASTER_KEY };
     expect(await runCliForJson(back, ['master-key:rotate'])).toEqual({
-      sealedAnew: { 'DKIM keys': 2, 'webhook secrets': 0, 'automation secrets': 0 },
+      encryptedAgain: { 'DKIM keys': 2, 'webhook secrets': 0, 'automation secrets': 0 },
     });
   });
 });

@@ -12,7 +12,7 @@ interface Options extends SubscriberOptions {
 
 export function addSubscriberErase(program: Command, cli: CliContext): void {
   withSubscriberOptions(program.command('subscriber:erase'))
-    .description('erase a person for good; of a suppressed address a keyed hash stays')
+    .description('erase a person for good; a keyed hash keeps a suppressed address suppressed')
     .option('--yes', 'confirm: erasing cannot be undone')
     .option('--json', 'print one line of JSON')
     .action(async (options: Options) => {
@@ -33,7 +33,8 @@ export function addSubscriberErase(program: Command, cli: CliContext): void {
         cli,
         options.json,
         { erased: true },
-        () => 'Erased. The worker removes what deliveries hold within seconds of being up.',
+        () =>
+          'Erased. The worker removes the person from deliveries, automations and webhook events, within seconds.',
       );
     });
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ImportQueued, ImportRuns } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { cancel, done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
+import { cancel, doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
 
 /** With the backoff these take some hours; an import that fails until then needs the client. */
 const TRIES = 20;
@@ -27,6 +27,6 @@ export class ImportSubscribers extends ResumableJob<{ importId: string }> {
       return cancel('It failed again and again.');
     }
     await this.runs.run(scope, importId, signal);
-    return signal.aborted ? retry('The worker stopped.') : done;
+    return doneUnlessAborted(signal);
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { TopicDeleted, TopicDeletionService } from '#audience';
 import type { ProjectScope } from '#kernel';
-import { done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
+import { doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
 
 interface Deletion {
   readonly topicId: string;
@@ -20,9 +20,7 @@ export class RemoveTopicConsents extends ResumableJob<Deletion> {
   }
 
   override async run(scope: ProjectScope, deletion: Deletion, { signal }: JobContext): Promise<JobResult> {
-    while (await this.topics.removeConsents(scope, deletion)) {
-      if (signal.aborted) return retry('The worker stopped.');
-    }
-    return done;
+    while (!signal.aborted && (await this.topics.removeConsents(scope, deletion)));
+    return doneUnlessAborted(signal);
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DomainChecksService, DomainVerificationRequested } from '#deliverability';
 import type { ProjectScope } from '#kernel';
-import { done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
+import { doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
 
 /** Checks the DNS of a domain; a client may be waiting for it. */
 @Injectable()
@@ -20,6 +20,6 @@ export class CheckDomain extends ResumableJob<{ checkId: string }> {
     { signal }: JobContext,
   ): Promise<JobResult> {
     await this.checks.run(scope, checkId, signal);
-    return signal.aborted ? retry('The worker stopped.') : done;
+    return doneUnlessAborted(signal);
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { CampaignDispatchService, CampaignQueued } from '#messaging';
-import { cancel, done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
+import { cancel, doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
 
 /** Creates the deliveries of a queued campaign. */
 @Injectable()
@@ -21,6 +21,6 @@ export class ExpandCampaign extends ResumableJob<{ campaignId: string }> {
   ): Promise<JobResult> {
     const failure = await this.campaigns.dispatch(scope, campaignId, context);
     if (failure !== null) return cancel(failure);
-    return context.signal.aborted ? retry('The worker stopped.') : done;
+    return doneUnlessAborted(context.signal);
   }
 }

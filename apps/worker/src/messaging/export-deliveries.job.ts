@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { DeliveriesExportMaker, DeliveriesExportRequested } from '#messaging';
-import { done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
+import { doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
 
 /** Writes the file with a row for each recipient, while a client reads it. */
 @Injectable()
@@ -20,6 +20,6 @@ export class ExportDeliveries extends ResumableJob<{ exportId: string }> {
     { signal }: JobContext,
   ): Promise<JobResult> {
     await this.maker.make(scope, exportId, signal);
-    return signal.aborted ? retry('The worker stopped.') : done;
+    return doneUnlessAborted(signal);
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { CampaignRetried, CampaignRetryDeliveriesService } from '#messaging';
-import { done, type JobContext, type JobResult, ResumableJob, retry } from '#platform';
+import { doneUnlessAborted, type JobContext, type JobResult, ResumableJob } from '#platform';
 
 /** Queues the deliveries of a campaign again that failed temporarily. */
 @Injectable()
@@ -22,6 +22,6 @@ export class RetryFailedDeliveries extends ResumableJob<{ campaignId: string }> 
     { signal }: JobContext,
   ): Promise<JobResult> {
     await this.deliveries.putBack(scope, campaignId, signal);
-    return signal.aborted ? retry('The worker stopped.') : done;
+    return doneUnlessAborted(signal);
   }
 }

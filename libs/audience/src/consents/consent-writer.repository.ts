@@ -6,8 +6,7 @@ import { act, type Consent, type ConsentAction, type ConsentOutcome, type Consen
 import { ConfirmationRequested, ConfirmationsRequested } from './consent.events.js';
 import { type ConsentOccasion, consentProof, type ConsentProof } from './consent-proof.js';
 import { ConsentPublisher } from './consent-publisher.service.js';
-import { refreshedStatuses } from './subscriber-status.query.js';
-import { selected, written, type WrittenConsent } from './written-consents.query.js';
+import { refreshedStatuses, selected, written, type WrittenConsent } from './written-consents.query.js';
 
 /** A change of consents: the subscribers, the topics and the action. */
 export type ConsentOrder = { readonly subscriberIds: readonly string[] } & (

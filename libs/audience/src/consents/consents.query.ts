@@ -2,15 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { type EmailAddress, NotFoundError, type ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
-import type { ConsentStatus } from './consent.js';
+import type { Consent } from './consent.js';
 
-export interface ConsentPreference {
+export interface ConsentPreference extends Pick<
+  Consent,
+  'status' | 'grantedAt' | 'confirmedAt' | 'revokedAt'
+> {
   readonly topicKey: string;
   readonly topicName: string;
-  readonly status: ConsentStatus;
-  readonly grantedAt: Date | null;
-  readonly confirmedAt: Date | null;
-  readonly revokedAt: Date | null;
 }
 
 export interface ConsentPreferences {

@@ -5,7 +5,7 @@ import { ConfirmationsService } from '../sign-up/confirmations.service.js';
 import { ConsentsService } from '../sign-up/consents.service.js';
 import { ExpireConfirmations } from '../sign-up/expire-confirmations.task.js';
 import { ErasureService } from '../erasure/erasure.service.js';
-import { refreshedStatuses } from '../consents/subscriber-status.query.js';
+import { refreshedStatuses } from '../consents/written-consents.query.js';
 import { SubscribersService } from '../subscribers/subscribers.service.js';
 import type { SuppressionReason } from '../consents/subscriber-status.js';
 

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Database } from '#platform';
 import { STATUS_WITHOUT_CONSENT } from '../consents/subscriber-status.js';
-import { statusByConsents, statusOfSuppressed } from '../consents/subscriber-status.query.js';
+import { statusByConsents, statusOfSuppressed } from '../consents/written-consents.query.js';
 
 /** A counter that differs from its rows. */
 export interface CounterDifference {

@@ -6,7 +6,7 @@ import type { AudienceTables } from '../audience-tables.js';
 import type { AwaitedTrigger } from './awaited-trigger.js';
 
 /** NOTIFY channel for newly recorded triggers. */
-export const TRIGGERS_CHANNEL = 'mailwright_signals';
+export const TRIGGERS_CHANNEL = 'mailwright_automation_triggers';
 
 /**
  * Records triggers for waiters, such as automations: a row for each waiter and occurrence, written by database triggers in
@@ -24,17 +24,17 @@ export class Triggers {
   ): Promise<unknown> {
     return this.database
       .tables<AudienceTables>()
-      .insertInto('audience.signal_watches')
+      .insertInto('audience.trigger_watches')
       .values({ watcherId, environmentId, kind, subject, isOpen: true })
       .onConflict((conflict) => conflict.column('watcherId').doUpdateSet({ kind, subject, isOpen: true }))
       .execute();
   }
 
   /** Stops recording; recorded triggers stay. */
-  rest({ environmentId }: ProjectScope, watcherId: string): Promise<unknown> {
+  pause({ environmentId }: ProjectScope, watcherId: string): Promise<unknown> {
     return this.database
       .tables<AudienceTables>()
-      .updateTable('audience.signal_watches')
+      .updateTable('audience.trigger_watches')
       .set({ isOpen: false })
       .where('environmentId', '=', environmentId)
       .where('watcherId', '=', watcherId)
@@ -45,7 +45,7 @@ export class Triggers {
   forget({ environmentId }: ProjectScope, watcherId: string): Promise<unknown> {
     return this.database
       .tables<AudienceTables>()
-      .deleteFrom('audience.signal_watches')
+      .deleteFrom('audience.trigger_watches')
       .where('environmentId', '=', environmentId)
       .where('watcherId', '=', watcherId)
       .execute();
@@ -56,13 +56,10 @@ export class Triggers {
     return sql<boolean>`exists (select from audience.subscribers b where b.id = ${subscriberId})`;
   }
 
-  /**
-   * The waiters of all projects with recorded triggers, for the system's transactions. An OFFSET keeps the planner from
-   * joining, so that it looks up one row instead of reading all.
-   */
+  /** The waiters of all projects with recorded triggers, for the system's transactions. */
   pending(): RawBuilder<unknown> {
-    return sql`select w.watcher_id from audience.signal_watches w
-      where exists (select from audience.signals s where s.watcher_id = w.watcher_id)`;
+    return sql`select w.watcher_id from audience.trigger_watches w
+      where exists (select from audience.recorded_triggers s where s.watcher_id = w.watcher_id)`;
   }
 
   /**
@@ -71,9 +68,9 @@ export class Triggers {
    */
   taking(scope: ProjectScope, watcherId: string, limit: number): RawBuilder<unknown> {
     return sql`
-      delete from audience.signals s
+      delete from audience.recorded_triggers s
       where s.environment_id = ${scope.environmentId} and s.id = any(array(
-        select id from audience.signals where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
+        select id from audience.recorded_triggers where environment_id = ${scope.environmentId} and watcher_id = ${watcherId}
         order by id limit ${limit} for update skip locked
       ))
       returning s.id, s.subscriber_id, s.data

@@ -250,7 +250,7 @@ export class SubscriptionAccount {
     const allowed = (
       ['TRIALING', 'ACTIVE', 'PAST_DUE', 'RESTRICTED', 'CANCELLED', 'EXPIRED'] as const
     ).filter((other) => !states.includes(other));
-    throw new InvalidStateError(`Nobody can ${what} while the subscription is ${status}.`, status, allowed);
+    throw new InvalidStateError(`Cannot ${what}: the subscription is ${status}.`, status, allowed);
   }
 
   #refuseTrial(): never {

@@ -1,32 +1,27 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Database } from '#platform';
 import type { PlanTier } from '../plans/plan.js';
+import type { AccountState } from './account-state.js';
 import type { BillingInterval } from './billing-period.js';
 import { subscribed } from './subscribed.query.js';
-import type { SubscriptionStatus } from './subscription-status.js';
 import type { PaymentProviderName } from './subscription.js';
 
 /** What the operator wants to know of a subscription. */
-export interface SubscriptionReport {
+export interface SubscriptionReport extends Omit<
+  AccountState,
+  'terms' | 'pending' | 'anchoredAt' | 'period' | 'isRenewedElsewhere'
+> {
   readonly tenantKey: string;
   readonly planTier: PlanTier;
   readonly planVersion: number;
-  readonly status: SubscriptionStatus;
   readonly billingInterval: BillingInterval;
   readonly aiCredits: number;
   readonly currency: string;
   readonly currentPeriodStart: Date | null;
   readonly currentPeriodEnd: Date | null;
-  readonly trialEndsAt: Date | null;
   readonly pendingPlanTier: PlanTier | null;
   readonly pendingAiCredits: number | null;
   readonly pendingBillingInterval: BillingInterval | null;
-  readonly cancelAtPeriodEnd: boolean;
-  readonly cancelledAt: Date | null;
-  readonly cancellationReason: string | null;
-  readonly pastDueSince: Date | null;
-  readonly restrictedSince: Date | null;
-  readonly endedAt: Date | null;
   readonly provider: PaymentProviderName;
   readonly openInvoices: number;
 }

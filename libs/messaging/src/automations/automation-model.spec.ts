@@ -158,7 +158,7 @@ describe('any automation', () => {
       `select exists (
          select from messaging.automation_versions v join messaging.automation_runs r on r.version_id = v.id
          where v.automation_id = $1 and (r.status = 'ACTIVE' and not r.is_waiting or r.wake_at <= $2)
-       ) or exists (select from audience.signals where watcher_id = $1) as busy`,
+       ) or exists (select from audience.recorded_triggers where watcher_id = $1) as busy`,
       [id, fixture.messaging.clock.now()],
     );
     return row?.busy === true;

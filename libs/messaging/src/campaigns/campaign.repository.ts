@@ -1,14 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type FindOneOptions, LockMode } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
-import { newId, NotFoundError, type ProjectScope } from '#kernel';
+import { Clock, newId, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { Campaign, type CampaignDraft, isCampaignKey } from './campaign.js';
 
 /** Reads and writes campaigns as aggregates. Locks need an open transaction, and last as long as it does. */
 @Injectable()
 export class CampaignRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
 
   async add({ environmentId }: ProjectScope, draft: CampaignDraft, now: Date): Promise<Campaign> {
     const { rows } = await sql<{ key: string }>`select access.next_key('campaign') as key`.execute(
@@ -24,12 +27,19 @@ export class CampaignRepository {
     return this.database.transaction(scope, () => this.#find(scope, campaignKey));
   }
 
-  /** The campaign, kept from others, or `NotFoundError`. */
-  lock(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
-    return this.#find(scope, campaignKey, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  /** Runs `work` with the campaign, locked in a transaction, and the time. Throws `NotFoundError`. */
+  whileLocked<T>(
+    scope: ProjectScope,
+    campaignKey: string,
+    work: (campaign: Campaign, now: Date) => Promise<T> | T,
+  ): Promise<T> {
+    return this.database.transaction(scope, async () => {
+      const campaign = await this.#find(scope, campaignKey, { lockMode: LockMode.PESSIMISTIC_WRITE });
+      return await work(campaign, this.clock.now());
+    });
   }
 
-  /** The same by its id; null when it is gone. */
+  /** The campaign with this id, kept from others; null when it is gone. */
   lockById({ environmentId }: ProjectScope, id: string): Promise<Campaign | null> {
     const lockMode = LockMode.PESSIMISTIC_WRITE;
     return this.database.em.findOne(Campaign, { environmentId, id }, { lockMode });

@@ -38,9 +38,7 @@ export class CampaignsService {
 
   /** Changes what is given and leaves the rest. */
   revise(scope: ProjectScope, campaignKey: string, changes: Partial<CampaignDraft>): Promise<Campaign> {
-    return this.database.transaction(scope, async () => {
-      const now = this.clock.now();
-      const campaign = await this.campaigns.lock(scope, campaignKey);
+    return this.campaigns.whileLocked(scope, campaignKey, async (campaign, now) => {
       await this.#refuseFaults(scope, changes, now);
       campaign.revise(changes, now);
       return campaign;
@@ -49,10 +47,9 @@ export class CampaignsService {
 
   /** Deletes it. Throws `InvalidStateError` while the worker has it and when its mails are out. */
   async remove(scope: ProjectScope, campaignKey: string): Promise<void> {
-    await this.database.transaction(scope, async () => {
-      const campaign = await this.campaigns.lock(scope, campaignKey);
+    await this.campaigns.whileLocked(scope, campaignKey, (campaign, now) => {
       campaign.refuseUnlessAllowed('delete');
-      this.campaigns.remove(campaign, this.clock.now());
+      this.campaigns.remove(campaign, now);
     });
   }
 

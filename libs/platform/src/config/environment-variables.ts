@@ -115,7 +115,8 @@ export const environmentVariables = z.object({
     description: 'Encrypts secrets at rest and keys the hashes of erased addresses. Required in production.',
   }),
   MASTER_KEY_PREVIOUS: secret.optional().meta({
-    description: 'The MASTER_KEY before this one, until `master-key:rotate` has sealed every secret anew.',
+    description:
+      'The MASTER_KEY before this one, until `master-key:rotate` has encrypted every secret again.',
   }),
   ERASED_ADDRESS_KEY: secret.optional().meta({
     description:

@@ -25,6 +25,9 @@ export type JobResult =
 
 export const done: JobResult = { kind: 'done' };
 export const retry = (reason: string): JobResult => ({ kind: 'retry', reason });
+/** Of work that ends early when `signal` is aborted. */
+export const doneUnlessAborted = (signal: AbortSignal): JobResult =>
+  signal.aborted ? retry('The worker stopped.') : done;
 export const snooze = (until: Date): JobResult => ({ kind: 'snooze', until });
 export const cancel = (reason: string): JobResult => ({ kind: 'cancel', reason });
 

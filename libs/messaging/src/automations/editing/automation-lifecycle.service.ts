@@ -52,7 +52,7 @@ export class AutomationLifecycle {
   /** Throws InvalidStateError. */
   async pause(scope: ProjectScope, automation: Automation, now: Date): Promise<void> {
     automation.pause(now);
-    await this.triggers.rest(scope, automation.id);
+    await this.triggers.pause(scope, automation.id);
     // Step batches that are under way end first: when the answer comes, nobody moves.
     await stopSteps(this.database, automation.id);
   }

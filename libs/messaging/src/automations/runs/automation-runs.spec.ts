@@ -140,7 +140,7 @@ describe('people in automations', () => {
       const ada = await fixture.person();
       await get(SubscriberEventsService).record(fixture.scope, address(ada.email), { name: 'seen' });
       await get(ErasureService).erase(fixture.scope, address(ada.email), PROOF);
-      expect(await fixture.messaging.test.query('select from audience.signals')).toEqual([]);
+      expect(await fixture.messaging.test.query('select from audience.recorded_triggers')).toEqual([]);
       await fixture.run();
       expect(await fixture.totals(id)).toEqual([0, 0, 0]);
     });

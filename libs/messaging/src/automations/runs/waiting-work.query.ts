@@ -29,7 +29,7 @@ export class WaitingWork {
       sql`(
         exists (
           select from messaging.automations a
-          where a.status = 'ACTIVE' and exists (select from audience.signals s where s.watcher_id = a.id)
+          where a.status = 'ACTIVE' and exists (select from audience.recorded_triggers s where s.watcher_id = a.id)
         )
         or exists (select from messaging.automations where is_closing)
         or ${isDue(false)}

@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Project, ProjectsQuery } from '#access';
 import { type Recipient, RecipientsQuery } from '#audience';
-import { bodyTexts } from '../../content/merge/body-texts.js';
 import type { MergeValues } from '../../content/merge/merge-template.js';
 import { projectValues, subscriberValues } from '../../content/merge/merge-values.js';
 import { ContentProcesses } from '../../content/processes/content-processes.service.js';
@@ -49,19 +48,10 @@ export class WebhookMessages {
     const project = (await this.projects.ofScope(scope)) ?? { name: '', postalAddress: '' };
     const subject = { automation: { id, key }, executionId, nodeId, person, project, data, at };
     if (body === null) return { contentType: 'application/json', body: JSON.stringify(described(subject)) };
-    const texts = bodyTexts(body).map(([, text]) => text);
-    const inOrder = (await this.processes.filled(scope, texts, valuesOf(subject))).values();
-    const filled = mapTexts(body, () => inOrder.next().value ?? '');
+    const filled = await this.processes.filled(scope, body, valuesOf(subject));
     if (typeof filled === 'string') return { contentType: 'text/plain; charset=utf-8', body: filled };
     return { contentType: 'application/json', body: JSON.stringify(filled) };
   }
-}
-
-function mapTexts(body: unknown, map: (text: string) => string): unknown {
-  if (typeof body === 'string') return map(body);
-  if (Array.isArray(body)) return body.map((item: unknown) => mapTexts(item, map));
-  if (typeof body !== 'object' || body === null) return body;
-  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, mapTexts(value, map)]));
 }
 
 function described({ automation, executionId, nodeId, person, data, at }: WebhookSubject): object {

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, InvalidStateError, type ProjectScope } from '#kernel';
+import { InvalidStateError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { wakeSenders } from '../../deliveries/deliveries.channel.js';
 import { SendingStops } from './sending-stops.service.js';
@@ -15,7 +15,6 @@ export class CampaignControlService {
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(CampaignStopper) private readonly stopper: CampaignStopper,
     @Inject(SendingStops) private readonly stops: SendingStops,
-    @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /** Ends it for good, or `InvalidStateError`. What is on a wire then is sent, and recorded. */
@@ -50,9 +49,8 @@ export class CampaignControlService {
     campaignKey: string,
     change: (campaign: Campaign, now: Date) => Promise<void> | void,
   ): Promise<Campaign> {
-    return this.database.transaction(scope, async () => {
-      const campaign = await this.campaigns.lock(scope, campaignKey);
-      await change(campaign, this.clock.now());
+    return this.campaigns.whileLocked(scope, campaignKey, async (campaign, now) => {
+      await change(campaign, now);
       return campaign;
     });
   }

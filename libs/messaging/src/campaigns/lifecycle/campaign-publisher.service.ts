@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
-import { Publisher } from '#platform';
+import { Database, publish, Publisher } from '#platform';
 import type { Campaign } from '../campaign.js';
+import { CampaignQueued } from '../campaign.events.js';
 
 /** The fields of a campaign that its webhooks carry. */
 export type PublishedCampaign = Pick<
@@ -19,7 +20,16 @@ export type PublishedCampaign = Pick<
 /** Publishes campaigns' changes of state, in the transaction that makes them. */
 @Injectable()
 export class CampaignPublisher {
-  constructor(@Inject(Publisher) private readonly publisher: Publisher) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Publisher) private readonly publisher: Publisher,
+  ) {}
+
+  /** Has the worker list the recipients, too. */
+  async queued(scope: ProjectScope, campaign: Campaign): Promise<void> {
+    await publish(this.database, scope, CampaignQueued({ campaignId: campaign.id }));
+    await this.publish(scope, 'campaign.queued', campaign);
+  }
 
   async publish(
     scope: ProjectScope,

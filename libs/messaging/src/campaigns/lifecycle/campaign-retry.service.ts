@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock, type ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
 import { EmailQuota } from '#billing';
 import { quotaMessage } from '#deliverability';
 import { Database, publish } from '#platform';
@@ -17,7 +17,6 @@ export class CampaignRetryService {
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
     @Inject(FailedDeliveriesQuery) private readonly failed: FailedDeliveriesQuery,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
-    @Inject(Clock) private readonly clock: Clock,
   ) {}
 
   /**
@@ -25,12 +24,10 @@ export class CampaignRetryService {
    * there are none. `PreSendRejectedError` when the period has no e-mails left for them.
    */
   retryFailed(scope: ProjectScope, campaignKey: string): Promise<Campaign> {
-    return this.database.transaction(scope, async () => {
-      const campaign = await this.campaigns.lock(scope, campaignKey);
+    return this.campaigns.whileLocked(scope, campaignKey, async (campaign, now) => {
       campaign.refuseUnlessAllowed('retryFailed');
       const recipients = await this.failed.count(scope, campaign);
       if (recipients === 0) return campaign;
-      const now = this.clock.now();
       const usagePeriod = scope.environment === 'TEST' ? null : await this.#reserve(scope, recipients, now);
       campaign.retryFailed({ recipients, usagePeriod }, now);
       await publish(this.database, scope, CampaignRetried({ campaignId: campaign.id }));

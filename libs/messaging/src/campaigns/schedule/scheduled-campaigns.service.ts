@@ -4,7 +4,7 @@ import { Database } from '#platform';
 import type { Campaign } from '../campaign.js';
 import { describeFailures } from '../campaign.errors.js';
 import { CampaignRepository } from '../campaign.repository.js';
-import { CampaignStarter } from '../lifecycle/campaign-starter.service.js';
+import { CampaignSendingService } from '../lifecycle/campaign-sending.service.js';
 import { CampaignStopper } from '../lifecycle/campaign-stopper.service.js';
 
 /** A campaign whose time passed while everything was down is still sent, if it is no later than this. */
@@ -16,7 +16,7 @@ export class ScheduledCampaignsService {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(CampaignRepository) private readonly campaigns: CampaignRepository,
-    @Inject(CampaignStarter) private readonly starter: CampaignStarter,
+    @Inject(CampaignSendingService) private readonly sending: CampaignSendingService,
     @Inject(CampaignStopper) private readonly stopper: CampaignStopper,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
@@ -39,7 +39,7 @@ export class ScheduledCampaignsService {
 
   /** Null when it is queued, else why it cannot be. */
   async #tryToStart(scope: ProjectScope, campaign: Campaign, now: Date): Promise<string | null> {
-    const { status, checks } = await this.starter.start(scope, campaign, now);
+    const { status, checks } = await this.sending.start(scope, campaign, now);
     return status === 'FAILED' ? describeFailures(checks) : null;
   }
 }

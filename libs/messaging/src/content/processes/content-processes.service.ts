@@ -70,15 +70,10 @@ export class ContentProcesses implements OnApplicationShutdown {
     return this.#orTooComplex(this.#rendered(scope, 'bodyFaults', input, input), 'body');
   }
 
-  /** Texts with their merge tags filled in. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
-  async filled(
-    scope: ProjectScope,
-    texts: readonly string[],
-    values: MergeValues,
-  ): Promise<readonly string[]> {
-    if (!texts.some((text) => text.includes('{{') || text.includes('{%'))) return texts;
-    const input = { texts, values };
-    return valueOf(await this.pools.rendering.run(scope.projectId, 'fill', input));
+  /** A webhook's body with its merge tags filled in. @throws {MergeTemplateError} @throws {ContentTooComplexError} */
+  async filled({ projectId }: ProjectScope, body: unknown, values: MergeValues): Promise<unknown> {
+    if (!/\{[{%]/.test(JSON.stringify(body))) return body;
+    return valueOf(await this.pools.rendering.run(projectId, 'fill', { body, values }));
   }
 
   /** One mail, kept for the next look at it. @throws {MergeTemplateError} @throws {ContentTooComplexError} */

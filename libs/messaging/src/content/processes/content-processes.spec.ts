@@ -128,9 +128,9 @@ describe('the process for content', () => {
     const pool = new ContentPool({ cpuMs: 1_500, memoryMb: 256 });
     try {
       const terms = Array.from({ length: 40_000 }, () => 'custom.a').join(' or ');
-      const done = await pool.run(1, 'fill', { texts: [`{% if ${terms} %}x{% endif %}`], values });
+      const done = await pool.run(1, 'fill', { body: [`{% if ${terms} %}x{% endif %}`], values });
       expect(done).toEqual({ fault: expect.objectContaining({ kind: 'too-complex' }), cpuMs: 1_500 });
-      const next = await pool.run(1, 'fill', { texts: ['Hello {{ subscriber.first_name }}'], values });
+      const next = await pool.run(1, 'fill', { body: ['Hello {{ subscriber.first_name }}'], values });
       expect(next).toMatchObject({ value: ['Hello Ada'] });
     } finally {
       pool.close();
@@ -143,7 +143,7 @@ describe('the process for content', () => {
       const carousel = WORST_CONTENT.find(({ name }) => name === 'images that each have a page');
       const done = await pool.run(1, 'compile', contentOf(carousel?.contentJson ?? ''));
       expect(done).toMatchObject({ fault: { kind: 'too-complex' } });
-      const next = await pool.run(1, 'fill', { texts: ['{{ subscriber.first_name }}'], values });
+      const next = await pool.run(1, 'fill', { body: ['{{ subscriber.first_name }}'], values });
       expect(next).toMatchObject({ value: ['Ada'] });
     } finally {
       pool.close();

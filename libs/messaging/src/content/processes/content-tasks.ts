@@ -7,6 +7,7 @@ import {
 } from '../mail/campaign-template.js';
 import { reviewContent, type ReviewedContent } from '../review/content-review.js';
 import type { SampleMail } from '../review/html-part-size.js';
+import { mapTexts } from '../merge/map-texts.js';
 import { compileMergeTemplate, type MergeValues } from '../merge/merge-template.js';
 import type { LinkTracking } from '../mail/link-rewriting.js';
 import { MailRenderer, type RenderedBatch, type RenderInput } from './mail-renderer.js';
@@ -43,8 +44,8 @@ export const COMPILE_TASKS = {
 export const RENDER_TASKS = {
   bodyFaults: ({ body, customKeys }: { body: unknown; customKeys: readonly string[] }): Faults =>
     bodyFaults(body, customKeys),
-  fill: ({ texts, values }: { texts: readonly string[]; values: MergeValues }): readonly string[] =>
-    texts.map((text) => compileMergeTemplate(text, 'none').render(values)),
+  fill: ({ body, values }: { body: unknown; values: MergeValues }): unknown =>
+    mapTexts(body, (text) => compileMergeTemplate(text, 'none').render(values)),
   render: (input: RenderInput): RenderedBatch => renderer.render(input),
 };
 

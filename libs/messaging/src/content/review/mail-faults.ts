@@ -1,8 +1,8 @@
 import { type CampaignContent, compileSources, type MailFooter } from '../mail/campaign-template.js';
-import { bodyTexts } from '../merge/body-texts.js';
 import { ContentCompileError } from '../document/content-inspection.js';
 import { parseContentDocument } from '../document/content-document.js';
 import { authoredLinks, isEmptyContent, linkFault } from '../document/content-links.js';
+import { mapTexts } from '../merge/map-texts.js';
 import { reviewMergeTags } from '../merge/merge-review.js';
 import { MergeTemplateError } from '../merge/merge-template.js';
 
@@ -58,10 +58,12 @@ function soundParts(mail: DocumentMail, inParts: Faults): DocumentMail {
 
 /** What is wrong with the merge tags in a webhook's body, by the path of the text. In a process of its own only. */
 export function bodyFaults(body: unknown, customKeys: readonly string[]): Faults {
-  return Object.assign(
-    {},
-    ...bodyTexts(body).map(([path, text]) => tagFaults(`body${path}`, text, customKeys)),
-  ) as Faults;
+  const faults: Record<string, string> = {};
+  mapTexts(body, (text, path) => {
+    Object.assign(faults, tagFaults(`body${path}`, text, customKeys));
+    return text;
+  });
+  return faults;
 }
 
 function tagFaults(part: string, source: string, customKeys: readonly string[]): Faults {

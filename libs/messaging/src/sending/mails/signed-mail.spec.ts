@@ -221,8 +221,14 @@ describe('mail of a verified domain', () => {
     });
 
     it('is sent when nobody can tell the policy', async () => {
+      dns.txt(`_dmarc.${DOMAIN}`, `v=DMARC1; p=reject; ${STRICT}`);
       dns.fail('SERVFAIL', `_dmarc.${HOST}`);
-      await campaign(1, { fromEmail: `news@${HOST}` });
+      const { campaignKey } = await campaign(1, { fromEmail: `news@${HOST}` });
+      expect(await dmarcChecks(campaignKey)).toEqual(Array(2).fill(expect.stringMatching(/^PASS/)));
+      fixture.engine.start();
+      const [mail] = await received(1);
+      expect(fieldOf(mail!, 'From')).toContain(`news@${HOST}`);
+      expect(signedNames(mail!)).toContain('from');
     });
   });
 

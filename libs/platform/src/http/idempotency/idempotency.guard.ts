@@ -79,6 +79,11 @@ export class IdempotencyGuard implements CanActivate {
     const known = knownHash(request);
     const acquired = await this.keys.acquire(identityOf(request, caller, key), known);
     if (acquired.kind === 'acquired') {
+      // It ran out of time meanwhile: its handler does not run, and nobody would end its run.
+      if (reply.sent) {
+        await this.keys.release(acquired.lease);
+        return false;
+      }
       request.idempotentRun = new RunningRequest(this.keys, seal, acquired.lease, known);
       return true;
     }
