@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RecordPurpose } from '../dns/dns-record.js';
-import { RELAY_KINDS, RELAY_STREAMS, type RelayKind, type RelaySigning } from './relay-terms.js';
+import { RELAY_KINDS, type RelayKind } from './kinds/kinds.js';
+import { RELAY_STREAMS, type RelaySigning } from './relay-terms.js';
 import { requiredRecords } from './required-records.js';
 
 const ALL: RecordPurpose[] = ['OWNERSHIP', 'DKIM', 'SPF', 'MX', 'DMARC'];

@@ -1,6 +1,6 @@
 import { RECORD_PURPOSES, type RecordPurpose } from '../dns/dns-record.js';
-import { kindRules } from './kinds/kinds.js';
-import type { RelayKind, RelaySigning, RelayStream } from './relay-terms.js';
+import { kindRules, type RelayKind } from './kinds/kinds.js';
+import type { RelaySigning, RelayStream } from './relay-terms.js';
 
 /** The streams that mail is sent by: none is TRANSACTIONAL so far. */
 const STREAMS_IN_USE: readonly RelayStream[] = ['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TEST'];
