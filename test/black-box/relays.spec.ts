@@ -105,6 +105,62 @@ describe('relays over HTTP', () => {
     });
   });
 
+  it.each([
+    ['SES', { username: 'AKIA', options: { region: 'eu-west-1' } }, 'email-smtp.eu-west-1.amazonaws.com'],
+    ['POSTMARK', { username: 'a server token' }, 'smtp.postmarkapp.com'],
+    ['SENDGRID', {}, 'smtp.sendgrid.net'],
+    ['MAILGUN', { username: 'postmaster@mg.shop.example' }, 'smtp.mailgun.org'],
+    ['BREVO', { username: '8f00@smtp-brevo.com' }, 'smtp-relay.brevo.com'],
+  ])('of %s need no host', async (kind, least, host) => {
+    const { status, body } = await client.post('/relays', {
+      name: kind,
+      kind,
+      password: PASSWORD,
+      ...least,
+    });
+    expect([status, body]).toEqual([
+      201,
+      expect.objectContaining({ username: 'apikey', ...least, kind, host, port: 587, tls: 'REQUIRED' }),
+    ]);
+  });
+
+  it('have what their kind says of their options, and go where it says when these change', async () => {
+    const create = (kind: string, options: object) => client.post('/relays', { name: kind, kind, options });
+    const refused = [
+      await create('SES', { region: 'mars', configurationSet: 'all news' }),
+      await create('SENDGRID', { region: 'us' }),
+      await create('MAILGUN', { region: 'global', messageStream: 'news' }),
+      await create('POSTMARK', { messageStream: 'my news' }),
+      await create('SES', {}),
+    ].map(({ status, body }) => [status, (body as { errors: object }).errors]);
+    expect(refused).toEqual([
+      [
+        422,
+        expect.objectContaining({
+          'options.region': 'must be an AWS region, as eu-west-1',
+          'options.configurationSet': expect.stringContaining('must be the name of a configuration set'),
+        }),
+      ],
+      [422, expect.objectContaining({ 'options.region': 'must be global or eu' })],
+      [
+        422,
+        expect.objectContaining({
+          'options.region': 'must be us or eu',
+          'options.messageStream': 'is no option of Mailgun',
+        }),
+      ],
+      [422, { 'options.messageStream': expect.stringContaining('must be the id of a message stream') }],
+      [422, expect.objectContaining({ 'options.region': 'is required where host and port are left out' })],
+    ]);
+    const { relayKey } = (await create('SENDGRID', {})).body as { relayKey: string };
+    const change = async (patch: object) => (await client.patch(`/relays/${relayKey}`, patch)).body;
+    expect(await change({ options: { region: 'mars' } })).toMatchObject({ status: 422 });
+    expect(await change({ options: { region: 'eu' } })).toMatchObject({ host: 'smtp.eu.sendgrid.net' });
+    expect(await change({ password: PASSWORD })).toMatchObject({ username: 'apikey' });
+    expect(await change({ host: '127.0.0.1' })).toMatchObject({ host: '127.0.0.1' });
+    expect(await change({ options: {} })).toMatchObject({ host: '127.0.0.1', options: {} });
+  });
+
   it('say whether they would take mail, or what is wrong', async () => {
     const { body } = await client.post('/relays', ofSink());
     const { relayKey } = body as { relayKey: string };

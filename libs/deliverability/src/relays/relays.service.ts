@@ -4,7 +4,7 @@ import { Database, OutgoingHttp, SecretBox } from '#platform';
 import { RelayRepository } from './relay.repository.js';
 import type { Relay, RelayPatch } from './relay.js';
 import { relaySecret } from './relay-secret.js';
-import { optionFaults, settingsOf, type WantedRelay } from './wanted-relay.js';
+import { patchOf, settingsOf, type WantedRelay } from './wanted-relay.js';
 
 /** What is kept sealed and never shown. */
 export interface RelaySecrets {
@@ -29,8 +29,7 @@ export class RelaysService {
     scope: ProjectScope,
     { secrets, ...wanted }: WantedRelay & { secrets: RelaySecrets },
   ): Promise<Relay> {
-    const settings = settingsOf(wanted);
-    refuseHalfCredentials(settings.username, secrets.password ?? null);
+    const settings = settingsOf(wanted, { hasPassword: secrets.password != null });
     await this.#refuseHost(settings.host);
     const now = this.clock.now();
     return this.database.transaction(scope, async () => {
@@ -49,14 +48,7 @@ export class RelaysService {
     if (patch.host !== undefined) await this.#refuseHost(patch.host);
     return this.database.transaction(scope, async () => {
       const relay = await this.relays.lock(scope, relayKey);
-      const faults = optionFaults(relay.kind, patch.options ?? {});
-      if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
-      const sealed = this.#sealed(scope, secrets);
-      const hasPassword =
-        (sealed.passwordBox ?? (sealed.passwordBox === null ? null : relay.passwordBox)) !== null;
-      const username = patch.username === undefined ? relay.username : patch.username;
-      refuseHalfCredentials(username, hasPassword ? '' : null);
-      relay.change({ ...patch, ...sealed }, this.clock.now());
+      relay.change(patchOf(relay, { ...patch, ...this.#sealed(scope, secrets) }), this.clock.now());
       return relay;
     });
   }
@@ -90,12 +82,4 @@ export class RelaysService {
     const fault = await this.outgoing.hostFault(`http://${host.includes(':') ? `[${host}]` : host}`);
     if (fault !== null) throw new DomainValidationError({ host: fault });
   }
-}
-
-function refuseHalfCredentials(username: string | null, password: string | null): void {
-  if ((username === null) === (password === null)) return;
-  const missing = username === null ? 'username' : 'password';
-  throw new DomainValidationError({
-    [missing]: 'is required: a relay has both a username and a password, or neither',
-  });
 }

@@ -1,7 +1,7 @@
 import { DomainValidationError } from '#kernel';
 import { kindRules } from './kinds/kinds.js';
-import type { RelaySettings } from './relay.js';
-import { RELAY_STREAMS, type RelayKind, type RelayOptions } from './relay-terms.js';
+import type { Relay, RelayPatch, RelaySettings } from './relay.js';
+import { RELAY_OPTIONS, RELAY_STREAMS, type RelayKind, type RelayOptions } from './relay-terms.js';
 
 /** What a client says of a new relay. */
 export type WantedRelay = { readonly kind: RelayKind } & Pick<RelaySettings, 'name'> & Partial<RelaySettings>;
@@ -10,14 +10,21 @@ const IMPLICIT_TLS_PORT = 465;
 const CONNECTIONS = 5;
 
 /** The settings of a new relay: what was left out is what its kind says. Throws DomainValidationError. */
-export function settingsOf({ kind, ...wanted }: WantedRelay): RelaySettings {
+export function settingsOf(
+  { kind, ...wanted }: WantedRelay,
+  { hasPassword }: { hasPassword: boolean },
+): RelaySettings {
+  const rules = kindRules(kind);
   const options = wanted.options ?? {};
   const faults = optionFaults(kind, options);
-  const known = kindRules(kind).endpoint(options);
+  const known = rules.endpoint(options);
   const host = wanted.host ?? known?.host;
   const port = wanted.port ?? known?.port;
   if (host === undefined) faults['host'] = 'is required';
   if (port === undefined) faults['port'] = 'is required';
+  const { endpointOption: option } = rules;
+  if (host === undefined && option !== undefined)
+    faults[`options.${option}`] ??= 'is required where host and port are left out';
   if (host === undefined || port === undefined || Object.keys(faults).length > 0)
     throw new DomainValidationError(faults);
   return {
@@ -25,7 +32,7 @@ export function settingsOf({ kind, ...wanted }: WantedRelay): RelaySettings {
     host,
     port,
     tls: wanted.tls ?? tlsOf(port),
-    username: wanted.username ?? null,
+    username: usernameOf(kind, wanted.username ?? null, hasPassword),
     options,
     streams: wanted.streams ?? [...RELAY_STREAMS],
     priority: wanted.priority ?? 1,
@@ -36,11 +43,49 @@ export function settingsOf({ kind, ...wanted }: WantedRelay): RelaySettings {
   };
 }
 
-/** By path, the options that the kind does not take. */
-export function optionFaults(kind: RelayKind, options: RelayOptions): Record<string, string> {
-  const { options: taken, name } = kindRules(kind);
-  const others = Object.keys(options).filter((option) => !taken.some((known) => known === option));
-  return Object.fromEntries(others.map((option) => [`options.${option}`, `is no option of ${name}`]));
+/** A change with what follows from it: a relay that is where its options say goes where other ones say. Throws DomainValidationError. */
+export function patchOf(relay: Relay, patch: RelayPatch): RelayPatch {
+  const { kind } = relay;
+  const faults = optionFaults(kind, patch.options ?? {});
+  if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
+  const passwordBox = patch.passwordBox === undefined ? relay.passwordBox : patch.passwordBox;
+  const username = patch.username === undefined ? relay.username : patch.username;
+  return {
+    ...patch,
+    ...movedBy(relay, patch),
+    username: usernameOf(kind, username, passwordBox !== null),
+  };
+}
+
+function movedBy({ kind, host, options }: Relay, patch: RelayPatch): Pick<RelayPatch, 'host'> {
+  if (patch.options === undefined || patch.host !== undefined) return {};
+  const rules = kindRules(kind);
+  const next = rules.endpoint(patch.options);
+  return next !== null && rules.endpoint(options)?.host === host ? { host: next.host } : {};
+}
+
+/** Throws DomainValidationError when there is but one of username and password. */
+function usernameOf(kind: RelayKind, given: string | null, hasPassword: boolean): string | null {
+  const username = given ?? (hasPassword ? (kindRules(kind).username ?? null) : null);
+  if ((username === null) !== hasPassword) return username;
+  throw new DomainValidationError({
+    [hasPassword ? 'username' : 'password']:
+      'is required: a relay has both a username and a password, or neither',
+  });
+}
+
+/** By path, the options that the kind does not take, and values that it cannot use. */
+function optionFaults(kind: RelayKind, options: RelayOptions): Record<string, string> {
+  const { options: taken, optionValues = {}, name } = kindRules(kind);
+  const faults: Record<string, string> = {};
+  for (const option of RELAY_OPTIONS) {
+    const value = options[option];
+    const values = optionValues[option];
+    if (value === undefined) continue;
+    if (!taken.includes(option)) faults[`options.${option}`] = `is no option of ${name}`;
+    else if (values?.pattern.test(value) === false) faults[`options.${option}`] = `must be ${values.inWords}`;
+  }
+  return faults;
 }
 
 const tlsOf = (port: number) => (port === IMPLICIT_TLS_PORT ? 'IMPLICIT' : 'REQUIRED');

@@ -16,6 +16,13 @@ export interface MailForRelay {
   readonly options: RelayOptions;
 }
 
+/** The values of an option that a kind can use. */
+export interface OptionValues {
+  readonly pattern: RegExp;
+  /** What a value must be, after `must be`. */
+  readonly inWords: string;
+}
+
 /**
  * What is particular to one provider's relay. A new one is a folder here, with its proof, and a page in docs/relays/.
  * Every statement about a provider names the page of its documentation in a comment.
@@ -24,8 +31,13 @@ export interface RelayKindRules {
   readonly kind: RelayKind;
   /** In words, e.g. `Amazon SES`. */
   readonly name: string;
-  /** The options that it takes; others are refused. */
+  /** The options that it takes, and which values of each; others are refused. */
   readonly options: readonly RelayOption[];
+  readonly optionValues?: Partial<Readonly<Record<RelayOption, OptionValues>>>;
+  /** The option that says where it is reached: needed where host and port are left out. */
+  readonly endpointOption?: RelayOption;
+  /** The username of a relay that has a password and names none. */
+  readonly username?: string;
   /** Where it is reached when host and port are left out; null where only the client can know. */
   endpoint(options: RelayOptions): RelayEndpoint | null;
   /** Header fields, in lower case, that it replaces: our signature leaves them out. */

@@ -1,12 +1,21 @@
 import type { RelayKind } from '../relay-terms.js';
+import { brevoKind } from './brevo/brevo-kind.js';
 import type { RelayKindRules } from './kind.js';
+import { mailgunKind } from './mailgun/mailgun-kind.js';
+import { postmarkKind } from './postmark/postmark-kind.js';
+import { sendgridKind } from './sendgrid/sendgrid-kind.js';
+import { sesKind } from './ses/ses-kind.js';
 import { smtpKind } from './smtp/smtp-kind.js';
 
-// The folders of the other kinds come with the branches that build them.
-const KINDS: Partial<Readonly<Record<RelayKind, RelayKindRules>>> = { SMTP: smtpKind };
+const KINDS: Readonly<Record<RelayKind, RelayKindRules>> = {
+  SMTP: smtpKind,
+  SES: sesKind,
+  POSTMARK: postmarkKind,
+  SENDGRID: sendgridKind,
+  MAILGUN: mailgunKind,
+  BREVO: brevoKind,
+};
 
 export function kindRules(kind: RelayKind): RelayKindRules {
-  const rules = KINDS[kind];
-  if (rules === undefined) throw new RangeError(`There are no rules of ${kind}.`);
-  return rules;
+  return KINDS[kind];
 }

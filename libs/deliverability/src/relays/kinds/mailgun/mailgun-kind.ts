@@ -20,6 +20,7 @@ export const mailgunKind: RelayKindRules = {
   kind: 'MAILGUN',
   name: 'Mailgun',
   options: ['region', 'domain'],
+  optionValues: { region: { pattern: /^(?:us|eu)$/i, inWords: 'us or eu' } },
   // send-smtp: 587 is recommended, and upgraded by STARTTLS.
   endpoint: ({ region }) => {
     const host = HOSTS.get(region?.toLowerCase() ?? 'us');

@@ -15,6 +15,10 @@ export const postmarkKind: RelayKindRules = {
   kind: 'POSTMARK',
   name: 'Postmark',
   options: ['messageStream'],
+  // It becomes the value of a header field.
+  optionValues: {
+    messageStream: { pattern: /^[!-~]+$/, inWords: 'the id of a message stream: ASCII without spaces' },
+  },
   // support/article/811: ports 25, 2525 and 587, TLS by STARTTLS and recommended; broadcast streams have a host of their own.
   endpoint: ({ messageStream }) => ({
     host: messageStream === 'broadcast' ? 'smtp-broadcasts.postmarkapp.com' : 'smtp.postmarkapp.com',

@@ -15,11 +15,14 @@ const HOSTS: Readonly<Record<string, string>> = {
 const SWITCHED_OFF = ['clicktrack', 'opentrack', 'subscriptiontrack', 'ganalytics', 'footer'] as const;
 const FILTERS = Object.fromEntries(SWITCHED_OFF.map((filter) => [filter, { settings: { enable: 0 } }]));
 
-/** Twilio SendGrid by SMTP: its user is the word `apikey`, its password an API key. */
+/** Twilio SendGrid by SMTP: its password is an API key. */
 export const sendgridKind: RelayKindRules = {
   kind: 'SENDGRID',
   name: 'Twilio SendGrid',
   options: ['region'],
+  optionValues: { region: { pattern: /^(?:global|eu)$/, inWords: 'global or eu' } },
+  // …/for-developers/sending-email/integrating-with-the-smtp-api: the username of all who send.
+  username: 'apikey',
   endpoint,
   // Message-ID stays as it is: https://github.com/anymail/django-anymail/issues/108
   replacedHeaders: [],

@@ -3,7 +3,12 @@ import { messageTagOf, readSesEvent } from './ses-events.js';
 import { confirmUrlOf, isFromSns, readSnsMessage } from './sns-message.js';
 
 /** `eu-west-1`, `us-gov-west-1`: it becomes part of a host name. */
-const REGION = /^[a-z]{2}(?:-[a-z]{2,12}){1,3}-\d$/;
+const REGION = { pattern: /^[a-z]{2}(?:-[a-z]{2,12}){1,3}-\d$/, inWords: 'an AWS region, as eu-west-1' };
+/** docs.aws.amazon.com/ses/latest/APIReference/API_ConfigurationSet.html */
+const CONFIGURATION_SET = {
+  pattern: /^[\w-]{1,64}$/,
+  inWords: 'the name of a configuration set: letters, digits, _ and -, at most 64',
+};
 /** `Ok 0100018b…-000000`: docs.aws.amazon.com/ses/latest/dg/troubleshoot-smtp.html, “250 Ok MessageID”. */
 const MESSAGE_ID = /^Ok ([\w-]{1,255})\s*$/i;
 
@@ -12,10 +17,12 @@ export const sesKind: RelayKindRules = {
   kind: 'SES',
   name: 'Amazon SES',
   options: ['configurationSet', 'region'],
+  optionValues: { configurationSet: CONFIGURATION_SET, region: REGION },
+  endpointOption: 'region',
   // smtp-connect.html: all connections are encrypted; 587 by STARTTLS. There is one endpoint a region and none that is usual
   // (docs.aws.amazon.com/general/latest/gr/ses.html).
   endpoint: ({ region }) =>
-    region !== undefined && REGION.test(region)
+    region !== undefined && REGION.pattern.test(region)
       ? { host: `email-smtp.${region}.amazonaws.com`, port: 587, tls: 'REQUIRED' }
       : null,
   // send-email-authentication-dkim-manual.html: these are not to be signed; header-fields.html: Date and Message-ID are overridden.
