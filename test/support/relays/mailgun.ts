@@ -1,11 +1,17 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { messageIdOf } from '../sink-rules.js';
 import {
   fieldsOf,
   partsOf,
+  passedOnUnchanged,
   type PostedFeedback,
+  type PostOptions,
+  proofBy,
   type ProviderEvent,
   ProviderSink,
+  type ProviderStandIn,
+  RECEIVED_AT,
+  SIGNED_AT,
   type TakenMail,
   uuidOf,
 } from './provider-sink.js';
@@ -91,22 +97,27 @@ function statusOf(said: string): object {
   };
 }
 
-export interface MailgunPostOptions {
-  readonly key?: string;
-  readonly signedAt?: Date;
-}
-
 /** user-manual/webhooks/securing-webhooks: the HMAC of timestamp and token. */
-export function mailgunPost(event: object, options: MailgunPostOptions = {}): PostedFeedback {
-  const { key = MAILGUN_KEY, signedAt = new Date('2026-11-23T04:41:00Z') } = options;
+export function mailgunPost(
+  event: object,
+  { key = MAILGUN_KEY, signedAt = SIGNED_AT }: PostOptions = {},
+): PostedFeedback {
   const timestamp = String(Math.floor(signedAt.getTime() / 1_000));
-  const token = 'a8ce0edb2dd8301dee6c2405235584e45aa91d1e9f979f3de0';
+  const token = randomBytes(25).toString('hex');
   const signature = createHmac('sha256', key)
     .update(timestamp + token)
     .digest('hex');
   return {
     headers: { 'content-type': 'application/json' },
     body: Buffer.from(JSON.stringify({ signature: { timestamp, token, signature }, 'event-data': event })),
-    receivedAt: new Date('2026-11-23T04:41:01Z'),
+    receivedAt: RECEIVED_AT,
   };
 }
+
+export const mailgun: ProviderStandIn = {
+  start: startMailgun,
+  proof: proofBy(MAILGUN_KEY),
+  eventOf: mailgunEvent,
+  post: mailgunPost,
+  passedOn: passedOnUnchanged,
+};

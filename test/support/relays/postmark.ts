@@ -1,11 +1,15 @@
 import {
   fieldsOf,
   partsOf,
+  proofBy,
   type PostedFeedback,
   type ProviderEvent,
   ProviderSink,
+  type ProviderStandIn,
+  RECEIVED_AT,
   type TakenMail,
   uuidOf,
+  withFields,
 } from './provider-sink.js';
 
 /** Pages are those of postmarkapp.com/developer. */
@@ -108,6 +112,25 @@ export function postmarkPost(event: object, password = POSTMARK_PASSWORD): Poste
       authorization: `Basic ${credentials}`,
     },
     body: Buffer.from(JSON.stringify(event)),
-    receivedAt: new Date('2026-11-23T04:41:01Z'),
+    receivedAt: RECEIVED_AT,
   };
 }
+
+/** The mail is taken apart and put together anew (developer-smtp.html), its fields for Postmark are gone. */
+function passedOnByPostmark({ raw }: TakenMail): Buffer {
+  const body = raw.subarray(raw.indexOf('\r\n\r\n') + 4);
+  const head = withFields(
+    raw.subarray(0, raw.length - body.length),
+    (name) => name.startsWith('x-pm-') || name.startsWith('content-'),
+    ['Content-Type: text/plain; charset=utf-8', 'Content-Transfer-Encoding: base64'],
+  );
+  return Buffer.concat([head, Buffer.from(`${body.toString('base64')}\r\n`)]);
+}
+
+export const postmark: ProviderStandIn = {
+  start: startPostmark,
+  proof: proofBy(POSTMARK_PASSWORD),
+  eventOf: postmarkEvent,
+  post: (event, { key } = {}) => postmarkPost(event, key),
+  passedOn: passedOnByPostmark,
+};

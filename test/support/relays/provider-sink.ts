@@ -1,3 +1,4 @@
+import type { FeedbackProof } from '../../../libs/deliverability/src/relays/kinds/feedback.js';
 import { startSmtpSink } from '../smtp-sink.js';
 import type { SmtpSink } from '../sink-rules.js';
 
@@ -22,12 +23,49 @@ export interface PostedFeedback {
   readonly receivedAt: Date;
 }
 
+/** When a request of a stand-in is signed, where a test does not say it, and when it comes. */
+export const SIGNED_AT = new Date('2026-11-23T04:41:00Z');
+export const RECEIVED_AT = new Date('2026-11-23T04:41:01Z');
+
+export interface PostOptions {
+  /** Instead of the one that the relay has. */
+  readonly key?: string;
+  readonly signedAt?: Date;
+}
+
+/** A provider that behaves as its documentation says. */
+export interface ProviderStandIn {
+  start(): Promise<ProviderSink>;
+  /** What a relay has of it. */
+  readonly proof: FeedbackProof & { readonly key: string };
+  /** What it tells of a mail. */
+  eventOf(mail: TakenMail, event: ProviderEvent): object;
+  post(event: object, options?: PostOptions): PostedFeedback;
+  /** The mail as recipients get it. */
+  passedOn(mail: TakenMail, at: Date): Buffer;
+}
+
+/** Of a provider who serves no document. */
+export function proofBy(key: string): ProviderStandIn['proof'] {
+  return { key, fetchText: () => Promise.reject(new Error('Nothing is asked.')) };
+}
+
+/** As a provider that changes nothing passes a mail on. */
+export function passedOnUnchanged({ raw }: TakenMail, at: Date): Buffer {
+  return withFields(raw, () => false, [`Received: from client by provider.example; ${dateField(at)}`]);
+}
+
+export function dateField(at: Date): string {
+  return at.toUTCString().replace('GMT', '+0000');
+}
+
 interface ProviderManners {
   readonly newId: (count: number) => string;
   /** To the body of a mail. */
   readonly replyTo: (id: string) => string;
-  /** To a mail too many. */
+  /** To a mail too many, at its first command or at its end. */
   readonly throttled: string;
+  readonly throttledAt?: 'mail' | 'body';
 }
 
 /** The SMTP side of a provider: names each mail in its reply as the provider does, and throttles in its words. */
@@ -35,14 +73,17 @@ export class ProviderSink {
   readonly #ids: string[] = [];
   #tooMany = 0;
 
-  private constructor(readonly sink: SmtpSink) {}
+  private constructor(
+    readonly sink: SmtpSink,
+    private readonly manners: ProviderManners,
+  ) {}
 
   static async start(manners: ProviderManners): Promise<ProviderSink> {
-    const provider = new ProviderSink(await startSmtpSink());
+    const provider = new ProviderSink(await startSmtpSink(), manners);
     provider.sink.behave({
       at: 'body',
       get action() {
-        return { reply: provider.#answer(manners) };
+        return { reply: provider.#answer() };
       },
     });
     return provider;
@@ -58,14 +99,17 @@ export class ProviderSink {
 
   /** Turns this many mails away. */
   throttle(mails: number): void {
-    this.#tooMany = mails;
+    const { throttledAt: at = 'body', throttled: reply } = this.manners;
+    if (at === 'body') this.#tooMany = mails;
+    else this.sink.behave({ at, action: { reply }, times: mails });
   }
 
   stop(): Promise<void> {
     return this.sink.stop();
   }
 
-  #answer({ newId, replyTo, throttled }: ProviderManners): string {
+  #answer(): string {
+    const { newId, replyTo, throttled } = this.manners;
     if (this.#tooMany > 0) {
       this.#tooMany--;
       return throttled;

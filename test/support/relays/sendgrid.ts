@@ -1,119 +1,110 @@
-import { createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
-import type { FeedbackRequest } from '../../../libs/deliverability/src/relays/kinds/feedback.js';
-import type { ReceivedMail, SmtpSink } from '../sink-rules.js';
-import { type SmtpSinkOptions, startSmtpSink } from '../smtp-sink.js';
+import { createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { messageIdOf } from '../sink-rules.js';
+import {
+  fieldsOf,
+  partsOf,
+  passedOnUnchanged,
+  type PostedFeedback,
+  type PostOptions,
+  proofBy,
+  type ProviderEvent,
+  ProviderSink,
+  type ProviderStandIn,
+  RECEIVED_AT,
+  SIGNED_AT,
+  type TakenMail,
+} from './provider-sink.js';
 
-/** One of SendGrid's events; our unique arguments stand beside its own properties. */
-export type SendgridEvent = Readonly<Record<string, unknown>>;
+const NAMES = {
+  delivered: 'delivered',
+  deferred: 'deferred',
+  complaint: 'spamreport',
+  unsubscribed: 'unsubscribe',
+} as const;
 
-/** SendGrid on 127.0.0.1: takes mail as its SMTP service does, and makes and signs the posts of its Event Webhook. */
-export class SendgridStandIn {
-  /** What the owner of the account copies from its settings: the verification key. */
-  readonly key: string;
-  readonly #privateKey;
-  /** Of the mails of `sink.messages`, in their order. */
-  readonly #queueIds: string[];
+/** Private keys by what the owner of the account copies from its settings: the verification key. */
+const signingKeys = new Map<string, KeyObject>();
 
-  private constructor(
-    readonly sink: SmtpSink,
-    queueIds: string[],
-  ) {
-    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-    this.key = publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
-    this.#privateKey = privateKey;
-    this.#queueIds = queueIds;
-  }
+export function sendgridKey(): string {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  const key = publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
+  signingKeys.set(key, privateKey);
+  return key;
+}
 
-  static async start(options: SmtpSinkOptions = {}): Promise<SendgridStandIn> {
-    const sink = await startSmtpSink(options);
-    const queueIds: string[] = [];
-    sink.behave({
-      at: 'body',
-      action: {
-        get reply() {
-          return `250 Ok: queued as ${queueIds[queueIds.push(randomBytes(16).toString('base64url')) - 1]}`;
-        },
-      },
-    });
-    return new SendgridStandIn(sink, queueIds);
-  }
+export const SENDGRID_KEY = sendgridKey();
 
-  /** …/docs/sendgrid/for-developers/sending-email/smtp-errors-and-troubleshooting; at which command is not said there. */
-  throttle(times: number): void {
-    this.sink.behave({
-      at: 'mail',
-      action: { reply: '451 Authentication failed: Maximum credits exceeded' },
-      times,
-    });
-  }
+/** …/docs/sendgrid/for-developers/sending-email/smtp-errors-and-troubleshooting; at which command is not said there. */
+export function startSendgrid(): Promise<ProviderSink> {
+  return ProviderSink.start({
+    newId: (count) => `Yo60h6C5ScGPeP5f${count.toString(16).padStart(6, '0')}`,
+    replyTo: (id) => `250 Ok: queued as ${id}`,
+    throttled: '451 Authentication failed: Maximum credits exceeded',
+    throttledAt: 'mail',
+  });
+}
 
-  delivered(mail: ReceivedMail): SendgridEvent {
-    return { ...this.#event(mail, 'delivered'), response: '250 2.0.0 OK', tls: 1 };
-  }
+/** …/for-developers/tracking-events/event: our unique arguments stand beside SendGrid's own properties. */
+export function sendgridEvent({ id, to, raw }: TakenMail, event: ProviderEvent): object {
+  return {
+    ...uniqueArgumentsOf(raw),
+    email: to,
+    timestamp: Math.floor(SIGNED_AT.getTime() / 1_000),
+    'smtp-id': messageIdOf(raw),
+    sg_event_id: 'Zm9yIG9uZSBldmVudA',
+    sg_message_id: `${id}.recvd-7b9c6d5f8-x2kqz-1-6922A1C4-1B.0`,
+    ...(event.kind === 'bounce' ? bounceOf(event.said) : { event: NAMES[event.kind] }),
+  };
+}
 
-  deferred(mail: ReceivedMail, response = '451 4.7.1 Try again later'): SendgridEvent {
-    return { ...this.#event(mail, 'deferred'), response, attempt: '1' };
-  }
-
-  bounced(
-    mail: ReceivedMail,
-    reason = '550 5.1.1 No such user here',
-    bounceClassification = 'Invalid Address',
-    type: 'bounce' | 'blocked' = 'bounce',
-  ): SendgridEvent {
-    const status = /\b[45]\.\d{1,3}\.\d{1,3}\b/.exec(reason)?.[0] ?? reason.slice(0, 3);
-    const bounce = { reason, status, type, bounce_classification: bounceClassification, tls: 1 };
-    return { ...this.#event(mail, 'bounce'), ...bounce };
-  }
-
-  dropped(mail: ReceivedMail, reason = 'Bounced Address'): SendgridEvent {
-    return { ...this.#event(mail, 'dropped'), reason, status: '5.0.0' };
-  }
-
-  complained(mail: ReceivedMail): SendgridEvent {
-    return this.#event(mail, 'spamreport');
-  }
-
-  unsubscribed(mail: ReceivedMail): SendgridEvent {
-    return this.#event(mail, 'unsubscribe');
-  }
-
-  /** A post of the events, signed at that time. */
-  post(events: readonly SendgridEvent[], at: Date): FeedbackRequest {
-    const timestamp = String(Math.floor(at.getTime() / 1_000));
-    const body = Buffer.from(`${JSON.stringify(events)}\r\n`);
-    return {
-      headers: {
-        'content-type': 'application/json',
-        'x-twilio-email-event-webhook-timestamp': timestamp,
-        'x-twilio-email-event-webhook-signature': createSign('sha256')
-          .update(timestamp)
-          .update(body)
-          .sign(this.#privateKey, 'base64'),
-      },
-      body,
-      receivedAt: at,
-    };
-  }
-
-  #event(mail: ReceivedMail, event: string): SendgridEvent {
-    const queueId = this.#queueIds[this.sink.messages.indexOf(mail)];
-    return {
-      ...uniqueArgumentsOf(mail.raw),
-      email: mail.to[0],
-      timestamp: Math.floor(mail.receivedAt / 1_000),
-      'smtp-id': mail.messageId,
-      event,
-      sg_event_id: randomBytes(16).toString('base64url'),
-      sg_message_id: `${queueId}.recvd-7b9c6d5f8-x2kqz-1-6922A1C4-1B.0`,
-    };
-  }
+/** A block is what the server may take another time. */
+function bounceOf(said: string): object {
+  const { enhancedCode } = partsOf(said);
+  const isOfAddress = enhancedCode.startsWith('5.1.');
+  return {
+    event: 'bounce',
+    type: isOfAddress ? 'bounce' : 'blocked',
+    bounce_classification: isOfAddress ? 'Invalid Address' : 'Unclassified',
+    reason: said,
+    status: enhancedCode,
+    tls: 1,
+  };
 }
 
 /** Of the first X-SMTPAPI header; rejects as SendGrid does what is no JSON. */
-function uniqueArgumentsOf(raw: Buffer): Record<string, string> {
-  const headers = raw.toString('latin1').split(/\r\n\r\n/, 1)[0] ?? '';
-  const value = /^x-smtpapi:(.*(?:\r\n[ \t].*)*)/im.exec(headers)?.[1] ?? '{}';
+function uniqueArgumentsOf(raw: Buffer): object {
+  const [value = '{}'] = fieldsOf(raw, 'X-SMTPAPI');
   const { unique_args = {} } = JSON.parse(value) as { unique_args?: Record<string, string> };
   return unique_args;
 }
+
+/** …/tracking-events/getting-started-event-webhook-security-features: over the timestamp and the body. */
+export function sendgridPost(
+  events: object,
+  { key = SENDGRID_KEY, signedAt = SIGNED_AT }: PostOptions = {},
+): PostedFeedback {
+  const privateKey = signingKeys.get(key);
+  if (privateKey === undefined) throw new Error('Only keys of sendgridKey sign.');
+  const timestamp = String(Math.floor(signedAt.getTime() / 1_000));
+  const body = Buffer.from(`${JSON.stringify(Array.isArray(events) ? events : [events])}\r\n`);
+  return {
+    headers: {
+      'content-type': 'application/json',
+      'x-twilio-email-event-webhook-timestamp': timestamp,
+      'x-twilio-email-event-webhook-signature': createSign('sha256')
+        .update(timestamp)
+        .update(body)
+        .sign(privateKey, 'base64'),
+    },
+    body,
+    receivedAt: RECEIVED_AT,
+  };
+}
+
+export const sendgrid: ProviderStandIn = {
+  start: startSendgrid,
+  proof: proofBy(SENDGRID_KEY),
+  eventOf: sendgridEvent,
+  post: sendgridPost,
+  passedOn: passedOnUnchanged,
+};

@@ -1,10 +1,13 @@
 import { sign } from 'node:crypto';
 import {
+  dateField,
   fieldsOf,
   partsOf,
   type PostedFeedback,
   type ProviderEvent,
   ProviderSink,
+  type ProviderStandIn,
+  RECEIVED_AT,
   type TakenMail,
   withFields,
 } from './provider-sink.js';
@@ -35,11 +38,10 @@ export function startSes(): Promise<ProviderSink> {
 
 /** The mail as recipients get it: Date, Message-ID and Return-Path are SES's own, its fields are gone (header-fields.html). */
 export function passedOnBySes({ id, raw }: TakenMail, at: Date): Buffer {
-  const date = at.toUTCString().replace('GMT', '+0000');
   return withFields(
     raw,
     (name) => name.startsWith('x-ses-') || ['date', 'message-id', 'return-path', 'bounces-to'].includes(name),
-    [`Message-ID: <${id}@eu-west-1.amazonses.com>`, `Date: ${date}`],
+    [`Message-ID: <${id}@eu-west-1.amazonses.com>`, `Date: ${dateField(at)}`],
   );
 }
 
@@ -163,6 +165,15 @@ export function snsPost(message: object | string, options: SnsOptions = {}): Pos
     // SNS says that its JSON is text.
     headers: { 'content-type': 'text/plain; charset=UTF-8', 'x-amz-sns-message-type': type },
     body: Buffer.from(JSON.stringify(body)),
-    receivedAt: new Date('2026-11-23T04:41:01Z'),
+    receivedAt: RECEIVED_AT,
   };
 }
+
+/** Who has another key is another topic's owner: SNS signs for all. */
+export const ses: ProviderStandIn = {
+  start: startSes,
+  proof: sesProof,
+  eventOf: sesEvent,
+  post: (event, { key = TOPIC } = {}) => snsPost(event, { fields: { TopicArn: key } }),
+  passedOn: passedOnBySes,
+};

@@ -1,10 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { bounceOf, jsonOf, listField, readJson, shortField, shortText, textField } from './event-fields.js';
+import {
+  bounceOf,
+  jsonOf,
+  listField,
+  listOf,
+  readJson,
+  shortField,
+  shortText,
+  textField,
+  tokenField,
+} from './event-fields.js';
 import { UnreadableFeedbackError } from './feedback.js';
 
 describe('the fields of an event', () => {
-  const shape = z.object({ id: shortField, text: textField, list: listField(shortText) });
+  const shape = z.object({ id: shortField, text: textField, list: listField(shortText, 4) });
   const fields = (value: object) => jsonOf(JSON.stringify(value), shape);
 
   it('are left out when they are missing or of another type, and unknown ones are', () => {
@@ -18,6 +28,21 @@ describe('the fields of an event', () => {
     expect(fields({ id: 'x'.repeat(255) })?.id).toHaveLength(255);
     for (const id of ['', 'x'.repeat(256), 'a\u0000b', 'a\r\nb', '\ud800'])
       expect(fields({ id, list: ['a', id, 7, 'b'] })).toEqual({ id: null, text: '', list: ['a', 'b'] });
+  });
+
+  it('hold our token only where it can be ours', () => {
+    const tokens = ['b+abc.def-G_7', 'x'.repeat(64), 'x'.repeat(65), 'of somebody else', '', 7, undefined];
+    expect(tokens.map((token) => tokenField.parse(token))).toEqual([
+      'b+abc.def-G_7',
+      'x'.repeat(64),
+      ...[null, null, null, null, null],
+    ]);
+  });
+
+  it('are no list with more than its elements', () => {
+    expect(fields({ list: ['a', 'b', 'c', 'd'] })?.list).toHaveLength(4);
+    expect(fields({ list: ['a', 'b', 'c', 'd', 'e'] })?.list).toEqual([]);
+    expect(listOf(shortText, 1).safeParse(['a', 'b']).success).toBe(false);
   });
 
   it('come of JSON alone', () => {

@@ -22,14 +22,21 @@ export const shortText = z
 /** The same; null when it is missing, or no such thing. */
 export const shortField = shortText.nullable().catch(null);
 
+/** Our own token (`MailForRelay.token`); null when it is missing, or what came is none. */
+export const tokenField = z
+  .string()
+  .regex(/^[\w+.-]{1,64}$/)
+  .nullable()
+  .catch(null);
+
 /** Any text; empty when it is missing. */
 export const textField = z.string().catch('');
 
-/** A list of which the elements that are none are left out; empty when it is missing. */
-export function listField<Element>(element: z.ZodType<Element>): z.ZodType<Element[]> {
+/** A list of at most so many elements, of which those that are none are left out. */
+export function listOf<Element>(element: z.ZodType<Element>, most: number): z.ZodType<Element[]> {
   return z
     .array(z.unknown())
-    .catch([])
+    .max(most)
     .transform((items) =>
       items.flatMap((item) => {
         const { success, data } = element.safeParse(item);
@@ -38,10 +45,19 @@ export function listField<Element>(element: z.ZodType<Element>): z.ZodType<Eleme
     );
 }
 
-/** The JSON of this form that a body holds. Throws `UnreadableFeedbackError` when it holds none. */
-export function readJson<Shape>(body: Buffer, shape: z.ZodType<Shape>): Shape {
+/** The same; empty when it is missing, or too long. */
+export function listField<Element>(element: z.ZodType<Element>, most: number): z.ZodType<Element[]> {
+  return listOf(element, most).catch([]);
+}
+
+/** The JSON of this form that a body holds. Throws `UnreadableFeedbackError` when it holds none: it must be what `inWords` says. */
+export function readJson<Shape>(
+  body: Buffer,
+  shape: z.ZodType<Shape>,
+  inWords = 'what the provider sends',
+): Shape {
   const value = jsonOf(body.toString(), shape);
-  if (value === null) throw new UnreadableFeedbackError('The body is not what the provider sends.');
+  if (value === null) throw new UnreadableFeedbackError(`must be ${inWords}`);
   return value;
 }
 

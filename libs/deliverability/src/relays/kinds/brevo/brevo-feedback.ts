@@ -1,15 +1,14 @@
-import { hash, timingSafeEqual } from 'node:crypto';
-import * as z from 'zod';
-import {
-  type FeedbackEvent,
-  type FeedbackFact,
-  type FeedbackFormat,
-  type FeedbackProof,
-  type FeedbackRequest,
-  type ReadFeedback,
-  UnreadableFeedbackError,
+import { z } from 'zod';
+import type { BounceClass } from '../../../bounces/bounce-rule.js';
+import { bounceOf, listOf, readJson, shortField, textField, tokenField } from '../event-fields.js';
+import type {
+  FeedbackEvent,
+  FeedbackFact,
+  FeedbackFormat,
+  FeedbackProof,
+  FeedbackRequest,
 } from '../feedback.js';
-import { bounceOf } from './brevo-bounce.js';
+import { sameSecret } from '../same-secret.js';
 
 /** Its value comes back in every event of the mail: https://developers.brevo.com/docs/transactional-webhooks */
 export const TOKEN_HEADER = 'X-Mailin-custom';
@@ -18,28 +17,18 @@ export const TOKEN_HEADER = 'X-Mailin-custom';
 const MAX_EVENTS = 2_000;
 
 /** https://developers.brevo.com/docs/transactional-webhooks */
-const Event = z.object({
+const brevoEvent = z.object({
   event: z.string(),
-  email: z
-    .string()
-    .regex(/^[^\s\p{C}]{1,255}$/u)
-    .nullable()
-    .catch(null),
-  'message-id': z
-    .string()
-    .regex(/^<?[^\s<>\p{C}]{1,255}>?$/u)
-    .transform((id) => id.replaceAll(/[<>]/g, ''))
-    .nullable()
-    .catch(null),
-  [TOKEN_HEADER]: z
-    .string()
-    .regex(/^[\w+.-]{1,64}$/)
-    .nullable()
-    .catch(null),
-  reason: z.string().catch(''),
+  email: shortField,
+  'message-id': textField.transform((id): string | null => id.replaceAll(/^<|>$/g, '')).pipe(shortField),
+  [TOKEN_HEADER]: tokenField,
+  reason: textField,
 });
+
+type BrevoEvent = z.output<typeof brevoEvent>;
+
 /** One event, or a batch of them. */
-const Body = z.union([z.array(z.unknown()).max(MAX_EVENTS), Event.transform((event) => [event])]);
+const brevoEvents = z.union([listOf(brevoEvent, MAX_EVENTS), brevoEvent.transform((event) => [event])]);
 
 /**
  * Transactional webhooks. They are not signed; `proof.key` is what the owner has set for them at Brevo: a bearer token, or
@@ -47,60 +36,49 @@ const Body = z.union([z.array(z.unknown()).max(MAX_EVENTS), Event.transform((eve
  */
 export const brevoFeedback: FeedbackFormat = {
   isGenuine: (request, proof) => Promise.resolve(isAuthorized(request, proof)),
-  read: ({ body }): ReadFeedback => {
-    const { success, data } = Body.safeParse(parsed(body));
-    if (!success)
-      throw new UnreadableFeedbackError(
-        `must be an event of Brevo’s, or an array of at most ${MAX_EVENTS} of them`,
-      );
-    return { events: data.flatMap(eventsOf) };
-  },
+  read: ({ body }) => ({ events: readJson(body, brevoEvents).flatMap(eventsOf) }),
 };
 
 /** https://developers.brevo.com/docs/secured-webhooks; the scheme's case is free (RFC 7235 §2.1). */
 function isAuthorized({ headers }: FeedbackRequest, { key }: FeedbackProof): boolean {
   const [, scheme = '', given = ''] = /^(\w{1,10}) +(\S{1,2000})$/.exec(headers['authorization'] ?? '') ?? [];
   if (key === null) return false;
-  if (scheme.toLowerCase() === 'bearer') return isSame(given, key);
-  return scheme.toLowerCase() === 'basic' && isSame(given, Buffer.from(key).toString('base64'));
+  if (scheme.toLowerCase() === 'bearer') return sameSecret(given, key);
+  return scheme.toLowerCase() === 'basic' && sameSecret(given, Buffer.from(key).toString('base64'));
 }
 
-/** In a time that tells nothing of either. */
-function isSame(given: string, wanted: string): boolean {
-  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', wanted, 'buffer'));
+function eventsOf(event: BrevoEvent): FeedbackEvent[] {
+  const fact = factOf(event);
+  const { [TOKEN_HEADER]: token, 'message-id': providerMessageId, email: address } = event;
+  return fact === null ? [] : [{ ...fact, token, providerMessageId, address }];
 }
 
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return null;
-  }
-}
+/**
+ * What each event means where its words tell nothing. After a hard bounce Brevo itself sends the address no more; a soft one
+ * was tried for 36 hours: https://help.brevo.com/hc/en-us/articles/209435165. The others:
+ * https://developers.brevo.com/reference/gettransacemailcontent
+ */
+const BOUNCES = new Map<string, BounceClass>([
+  ['hard_bounce', 'hard'],
+  ['soft_bounce', 'mailbox'],
+  ['invalid_email', 'hard'],
+  ['error', 'network'],
+  ['blocked', 'unknown'],
+]);
 
-function eventsOf(value: unknown): FeedbackEvent[] {
-  const { success, data } = Event.safeParse(value);
-  const fact = success ? factOf(data) : null;
-  if (!success || fact === null) return [];
-  return [
-    {
-      ...fact,
-      token: data[TOKEN_HEADER],
-      providerMessageId: data['message-id'],
-      address: data.email,
-    },
-  ];
-}
-
-/** What is only `deferred` Brevo tries again for 36 hours; opens and clicks are ours to count. */
-function factOf({ event, reason }: z.infer<typeof Event>): FeedbackFact | null {
+/**
+ * The server's words come first: to Brevo "the address doesn't exist" and "the server has blocked the delivery" are both hard
+ * bounces, and a domain that doesn't exist is a soft one. A `blocked` mail no server has seen: its words are Brevo's own,
+ * and say neither why the address is on its list nor whether it is the sender who is. What is only `deferred` Brevo tries
+ * again for 36 hours; opens and clicks are ours to count.
+ */
+function factOf({ event, reason }: BrevoEvent): FeedbackFact | null {
+  const meaning = BOUNCES.get(event);
+  if (meaning !== undefined)
+    return bounceOf({ words: reason }, (byWords) =>
+      byWords === 'unknown' || event === 'blocked' ? meaning : byWords,
+    );
   switch (event) {
-    case 'hard_bounce':
-    case 'soft_bounce':
-    case 'invalid_email':
-    case 'blocked':
-    case 'error':
-      return bounceOf(event, reason);
     case 'delivered':
       return { kind: 'delivered' };
     case 'spam':

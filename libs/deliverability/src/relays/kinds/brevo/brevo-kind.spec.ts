@@ -1,50 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import * as fc from '#testing/properties';
-import { BrevoStandIn } from '#testing/relays/brevo';
-import type { ReceivedMail } from '#testing/sink-rules';
-import { SmtpClient } from '#testing/smtp-client';
-import { type FeedbackRequest, UnreadableFeedbackError } from '../feedback.js';
+import { BREVO_KEY, brevoEvent, brevoPost } from '#testing/relays/brevo';
+import { withstandsAnything } from '#testing/relays/hostile-feedback';
+import { proofBy, type TakenMail } from '#testing/relays/provider-sink';
+import { UnreadableFeedbackError } from '../feedback.js';
 import { brevoFeedback } from './brevo-feedback.js';
 import { brevoKind } from './brevo-kind.js';
 
 const TOKEN = '019be3f0-4c11-7a62-9d0c-2f1a6b0f5c77.k3v9-x_Q+1';
-const NOW = new Date('2026-11-23T05:00:00Z');
-
-let brevo: BrevoStandIn;
-let mail: ReceivedMail;
-let reply: string;
-
-beforeAll(async () => {
-  brevo = await BrevoStandIn.start();
-  const headers = brevoKind.headersOf({ token: TOKEN, stream: 'CAMPAIGN', options: {} });
-  const message = `${headers.map(([name, value]) => `${name}: ${value}`).join('\n')}\nMessage-ID: <1@shop.example>\nSubject: Hello\n\nHello`;
-  const handOver = async (): Promise<string> => {
-    const client = await SmtpClient.open(brevo.sink.port);
-    const said = await client.send('b@shop.example', ['ann@reader.example'], message);
-    client.break('QUIT\r\n');
-    return said;
-  };
-  brevo.throttle(1);
-  expect(await handOver()).toMatch(/^421 /);
-  reply = await handOver();
-  const taken = brevo.sink.messages[0];
-  if (taken === undefined) throw new Error(`The stand-in took no mail: ${reply}`);
-  mail = taken;
-});
-afterAll(() => brevo.sink.stop());
+const MAIL: TakenMail = {
+  id: '202611230500.4711@smtp-relay.mailin.fr',
+  to: 'ann@reader.example',
+  raw: Buffer.from(`X-Mailin-custom: ${TOKEN}\r\n\r\nHello`),
+};
 
 const isGenuine = (authorization: string | undefined, key: string | null): Promise<boolean> =>
-  brevoFeedback.isGenuine(
-    { headers: { authorization }, body: Buffer.from('{}'), receivedAt: NOW },
-    { key, fetchText: () => Promise.reject(new Error('Brevo serves no document.')) },
-  );
+  brevoFeedback.isGenuine({ ...brevoPost({}), headers: { authorization } }, { ...proofBy(BREVO_KEY), key });
 const basic = (credentials: string): string => `Basic ${Buffer.from(credentials).toString('base64')}`;
-const bodyOf = (text: string): FeedbackRequest => ({
-  headers: {},
-  body: Buffer.from(text),
-  receivedAt: NOW,
-});
-const read = (body: unknown) => brevoFeedback.read(bodyOf(JSON.stringify(body))).events;
+const read = (events: object) => brevoFeedback.read(brevoPost(events)).events;
 
 describe('mail handed to Brevo', () => {
   it('goes to its relay with our token', () => {
@@ -55,10 +28,9 @@ describe('mail handed to Brevo', () => {
   });
 
   it('gets an id in the reply by which the events name it', () => {
-    const id = brevoKind.messageIdOf(reply);
-    expect(id).toMatch(/^[\d.]+@smtp-relay\.mailin\.fr$/);
-    expect(read(brevo.delivered(mail))).toEqual([
-      { kind: 'delivered', token: TOKEN, providerMessageId: id, address: 'ann@reader.example' },
+    expect(brevoKind.messageIdOf(`2.0.0 OK: queued as <${MAIL.id}>`)).toBe(MAIL.id);
+    expect(read(brevoEvent(MAIL, { kind: 'delivered' }))).toEqual([
+      { kind: 'delivered', token: TOKEN, providerMessageId: MAIL.id, address: MAIL.to },
     ]);
     expect(brevoKind.messageIdOf('2.0.0 OK')).toBeNull();
   });
@@ -66,8 +38,7 @@ describe('mail handed to Brevo', () => {
 
 describe('a post of Brevo', () => {
   it('is proved by the password or the token that its owner set', async () => {
-    const { headers } = brevo.post([brevo.delivered(mail)], NOW);
-    expect(await isGenuine(headers['authorization'], brevo.key)).toBe(true);
+    expect(await isGenuine(brevoPost({}).headers['authorization'], BREVO_KEY)).toBe(true);
     expect(await isGenuine('bearer s3cret', 's3cret')).toBe(true);
     expect(await isGenuine(basic('ä:ö:ü'), 'ä:ö:ü')).toBe(true);
   });
@@ -145,22 +116,16 @@ describe('the events of Brevo', () => {
     ['soft_bounce', 'undefined connection timed out', 'network', null, null],
     ['error', '550 Sender address rejected: not verified', 'sender', 550, null],
   ] as const)('tell of a %s with the words "%s": %s', (event, reason, expected, basicCode, enhancedCode) => {
-    expect(read(brevo.bounced(mail, reason, event))).toEqual([
+    expect(read(documented(event, { reason }))).toEqual([
       expect.objectContaining({ class: expected, basicCode, enhancedCode, excerpt: reason.trim() }),
     ]);
   });
 
-  it('come as a batch too, of which only what is wrong or too long is lost', () => {
-    const odd = {
-      event: 'hard_bounce',
-      email: 7,
-      'message-id': `<${'x'.repeat(300)}>`,
-      'X-Mailin-custom': '{"meta": "of somebody else"}',
-      reason: `550 \0x${'😀'.repeat(900)}`,
-    };
-    const [first, ...others] = read([odd, null, 'event', {}, brevo.blocked(mail), brevo.complained(mail)]);
-    expect(first).toMatchObject({ token: null, providerMessageId: null, address: null, basicCode: 550 });
-    expect(first).toHaveProperty('excerpt', `550 x${'😀'.repeat(247)}\ufffd`);
+  it('come as a batch too, of which only what is none is lost', () => {
+    const odd = { ...documented('hard_bounce'), email: 7, 'X-Mailin-custom': '{"meta": "of somebody else"}' };
+    const spam = brevoEvent(MAIL, { kind: 'complaint' });
+    const [first, ...others] = read([odd, null, 'event', {}, documented('blocked'), spam]);
+    expect(first).toMatchObject({ kind: 'bounce', token: null, address: null });
     expect(others.map((event) => (event.kind === 'bounce' ? event.class : event.kind))).toEqual([
       'unknown',
       'complaint',
@@ -178,25 +143,8 @@ describe('a body that is none of Brevo’s', () => {
     ['null', 'null'],
     ['too many events', tooMany],
   ])('is called unreadable: %s', (_, text) => {
-    expect(() => brevoFeedback.read(bodyOf(text))).toThrow(UnreadableFeedbackError);
-  });
-
-  it('does no harm, whatever octets or values it holds', () => {
-    const values = fc
-      .json()
-      .map((text) => `{"event":"hard_bounce","reason":${text},"message-id":${text},"email":${text}}`);
-    const bodies = fc.oneof(
-      fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
-      fc.oneof(fc.json(), values).map((text) => Buffer.from(text)),
-    );
-    fc.assert(
-      fc.property(bodies, (body) => {
-        try {
-          expect(Array.isArray(brevoFeedback.read({ ...bodyOf(''), body }).events)).toBe(true);
-        } catch (error) {
-          expect(error).toBeInstanceOf(UnreadableFeedbackError);
-        }
-      }),
+    expect(() => brevoFeedback.read({ ...brevoPost({}), body: Buffer.from(text) })).toThrow(
+      UnreadableFeedbackError,
     );
   });
 
@@ -209,3 +157,9 @@ describe('a body that is none of Brevo’s', () => {
     );
   });
 });
+
+it('whatever is posted for Brevo is read or refused, and never more', () =>
+  withstandsAnything(brevoFeedback, proofBy(BREVO_KEY), [
+    brevoPost(brevoEvent(MAIL, { kind: 'bounce', said: '550 5.1.1 user unknown' })),
+    brevoPost([brevoEvent(MAIL, { kind: 'complaint' }), brevoEvent(MAIL, { kind: 'delivered' })]),
+  ]));

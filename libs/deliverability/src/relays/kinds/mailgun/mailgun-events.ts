@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { BounceClass } from '../../../bounces/bounce-rule.js';
-import { bounceOf, readJson, shortField, textField } from '../event-fields.js';
+import { bounceOf, readJson, shortField, textField, tokenField } from '../event-fields.js';
 import type { FeedbackEvent, FeedbackFact } from '../feedback.js';
 
 export const VARIABLE = 'mailwright';
@@ -14,7 +14,7 @@ const mailgunEvent = z.object({
     severity: textField,
     reason: textField,
     recipient: shortField,
-    'user-variables': z.object({ [VARIABLE]: shortField }).catch({ [VARIABLE]: null }),
+    'user-variables': z.object({ [VARIABLE]: tokenField }).catch({ [VARIABLE]: null }),
     message: z
       .object({ headers: z.object({ 'message-id': shortField }) })
       .catch({ headers: { 'message-id': null } }),

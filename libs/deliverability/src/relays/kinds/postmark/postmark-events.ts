@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { BounceClass } from '../../../bounces/bounce-rule.js';
-import { bounceOf, readJson, shortField, textField } from '../event-fields.js';
+import { bounceOf, readJson, shortField, textField, tokenField } from '../event-fields.js';
 import type { FeedbackEvent, FeedbackFact } from '../feedback.js';
 
 export const METADATA_KEY = 'mailwright';
@@ -9,7 +9,7 @@ export const METADATA_KEY = 'mailwright';
 const postmarkEvent = z.object({
   RecordType: z.string(),
   MessageID: shortField,
-  Metadata: z.object({ [METADATA_KEY]: shortField }).catch({ [METADATA_KEY]: null }),
+  Metadata: z.object({ [METADATA_KEY]: tokenField }).catch({ [METADATA_KEY]: null }),
   /** Of bounces and complaints; the others have `Recipient`. */
   Email: shortField,
   Recipient: shortField,

@@ -1,15 +1,14 @@
 import { createPublicKey, createVerify, type KeyObject } from 'node:crypto';
-import * as z from 'zod';
-import {
-  type FeedbackEvent,
-  type FeedbackFact,
-  type FeedbackFormat,
-  type FeedbackProof,
-  type FeedbackRequest,
-  type ReadFeedback,
-  UnreadableFeedbackError,
+import { z } from 'zod';
+import { listOf, readJson, shortField, textField, tokenField } from '../event-fields.js';
+import type {
+  FeedbackEvent,
+  FeedbackFact,
+  FeedbackFormat,
+  FeedbackProof,
+  FeedbackRequest,
 } from '../feedback.js';
-import { bounceOf, dropOf } from './sendgrid-bounce.js';
+import { factOfBounce, factOfDrop } from './sendgrid-bounce.js';
 
 /**
  * The unique argument that carries our token; it comes back beside SendGrid's own properties, none of which it may be named
@@ -25,41 +24,27 @@ const MAX_EVENTS = 2_000;
 const MAX_AGE_MS = 25 * 60 * 60_000;
 const MAX_AHEAD_MS = 5 * 60_000;
 
-const words = z.string().catch('');
 /** https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/event */
-const Event = z.object({
+const sendgridEvent = z.object({
   event: z.string(),
-  email: z
-    .string()
-    .regex(/^[^\s\p{C}]{1,255}$/u)
-    .nullable()
-    .catch(null),
-  sg_message_id: z
-    .string()
-    .regex(/^[\w.-]{1,255}$/)
-    .nullable()
-    .catch(null),
-  [TOKEN_ARGUMENT]: z
-    .string()
-    .regex(/^[\w+.-]{1,64}$/)
-    .nullable()
-    .catch(null),
-  reason: words,
-  status: words,
-  type: words,
-  bounce_classification: words,
+  email: shortField,
+  // What follows the first dot tells SendGrid's servers and the recipient: …/docs/sendgrid/glossary/message-id
+  sg_message_id: textField.transform((id): string | null => id.replace(/\..*$/s, '')).pipe(shortField),
+  [TOKEN_ARGUMENT]: tokenField,
+  reason: textField,
+  status: textField,
+  type: textField,
+  bounce_classification: textField,
 });
-const Body = z.array(z.unknown()).max(MAX_EVENTS);
+
+type SendgridEvent = z.output<typeof sendgridEvent>;
+
+const sendgridEvents = listOf(sendgridEvent, MAX_EVENTS);
 
 /** The Signed Event Webhook. `proof.key` is its verification key as SendGrid shows it: SPKI in base64. */
 export const sendgridFeedback: FeedbackFormat = {
   isGenuine: (request, proof) => Promise.resolve(isSigned(request, proof)),
-  read: ({ body }): ReadFeedback => {
-    const { success, data } = Body.safeParse(parsed(body));
-    if (!success)
-      throw new UnreadableFeedbackError(`must be an array of at most ${MAX_EVENTS} SendGrid events`);
-    return { events: data.flatMap(eventsOf) };
-  },
+  read: ({ body }) => ({ events: readJson(body, sendgridEvents).flatMap(eventsOf) }),
 };
 
 /** Over the timestamp and the body: …/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook-security-features */
@@ -82,36 +67,19 @@ function publicKeyOf(spki: string): KeyObject | null {
   }
 }
 
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return null;
-  }
-}
-
-function eventsOf(value: unknown): FeedbackEvent[] {
-  const { success, data } = Event.safeParse(value);
-  const fact = success ? factOf(data) : null;
-  if (!success || fact === null) return [];
-  return [
-    {
-      ...fact,
-      token: data[TOKEN_ARGUMENT],
-      // What follows the first dot tells SendGrid's servers and the recipient: …/docs/sendgrid/glossary/message-id
-      providerMessageId: data.sg_message_id?.split('.')[0] ?? null,
-      address: data.email,
-    },
-  ];
+function eventsOf(event: SendgridEvent): FeedbackEvent[] {
+  const fact = factOf(event);
+  const { [TOKEN_ARGUMENT]: token, sg_message_id: providerMessageId, email: address } = event;
+  return fact === null ? [] : [{ ...fact, token, providerMessageId, address }];
 }
 
 /** What is only put off is SendGrid's to try again; opens and clicks are ours to count. */
-function factOf(event: z.infer<typeof Event>): FeedbackFact | null {
+function factOf(event: SendgridEvent): FeedbackFact | null {
   switch (event.event) {
     case 'bounce':
-      return bounceOf(event);
+      return factOfBounce(event);
     case 'dropped':
-      return dropOf(event.reason);
+      return factOfDrop(event.reason);
     case 'delivered':
       return { kind: 'delivered' };
     case 'spamreport':

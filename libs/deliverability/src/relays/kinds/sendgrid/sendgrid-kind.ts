@@ -3,10 +3,10 @@ import type { MailForRelay, RelayEndpoint, RelayKindRules } from '../kind.js';
 import { sendgridFeedback, TOKEN_ARGUMENT } from './sendgrid-feedback.js';
 
 /** https://www.twilio.com/docs/sendgrid/for-developers/sending-email/integrating-with-the-smtp-api; `eu` is for EU subusers. */
-const HOSTS: Readonly<Record<string, string>> = {
-  global: 'smtp.sendgrid.net',
-  eu: 'smtp.eu.sendgrid.net',
-};
+const HOSTS = new Map([
+  ['global', 'smtp.sendgrid.net'],
+  ['eu', 'smtp.eu.sendgrid.net'],
+]);
 
 /**
  * What SendGrid can do to a mail by its account's settings: count opens and clicks, which we do, and write into the body,
@@ -40,7 +40,7 @@ export const sendgridKind: RelayKindRules = {
 
 /** None for a region that we do not know: mail that is to stay in one must not leave by another. */
 function endpoint({ region = 'global' }: RelayOptions): RelayEndpoint | null {
-  const host = Object.hasOwn(HOSTS, region) ? HOSTS[region] : undefined;
+  const host = HOSTS.get(region);
   return host === undefined ? null : { host, port: 587, tls: 'REQUIRED' };
 }
 

@@ -1,10 +1,19 @@
 import { z } from 'zod';
 import type { BounceClass } from '../../../bounces/bounce-rule.js';
-import { bounceOf, jsonOf, listField, shortField, shortText, textField } from '../event-fields.js';
+import {
+  bounceOf,
+  jsonOf,
+  listField,
+  shortField,
+  shortText,
+  textField,
+  tokenField,
+} from '../event-fields.js';
 import type { FeedbackEvent, FeedbackFact } from '../feedback.js';
 
 const TAG = 'mailwright';
-const TOKEN = /^[\w+.-]{1,64}$/;
+/** A mail's: docs.aws.amazon.com/ses/latest/dg/quotas.html */
+const MAX_RECIPIENTS = 50;
 
 const recipient = z.object({
   emailAddress: shortField,
@@ -20,17 +29,21 @@ const sesEvent = z.object({
   mail: z
     .object({
       messageId: shortField,
-      destination: listField(shortText),
-      tags: z.object({ [TAG]: listField(shortText) }).catch({ [TAG]: [] }),
+      destination: listField(shortText, MAX_RECIPIENTS),
+      tags: z.object({ [TAG]: listField(shortText, 1) }).catch({ [TAG]: [] }),
     })
     .catch({ messageId: null, destination: [], tags: { [TAG]: [] } }),
   bounce: z
-    .object({ bounceType: textField, bounceSubType: textField, bouncedRecipients: listField(recipient) })
+    .object({
+      bounceType: textField,
+      bounceSubType: textField,
+      bouncedRecipients: listField(recipient, MAX_RECIPIENTS),
+    })
     .catch({ bounceType: '', bounceSubType: '', bouncedRecipients: [] }),
   complaint: z
-    .object({ complaintFeedbackType: textField, complainedRecipients: listField(recipient) })
+    .object({ complaintFeedbackType: textField, complainedRecipients: listField(recipient, MAX_RECIPIENTS) })
     .catch({ complaintFeedbackType: '', complainedRecipients: [] }),
-  delivery: z.object({ recipients: listField(shortText) }).catch({ recipients: [] }),
+  delivery: z.object({ recipients: listField(shortText, MAX_RECIPIENTS) }).catch({ recipients: [] }),
   reject: z.object({ reason: textField }).catch({ reason: '' }),
   subscription: z
     .object({ newTopicPreferences: z.object({ unsubscribeAll: z.boolean() }) })
@@ -127,6 +140,5 @@ export function messageTagOf(token: string): string {
 
 /** Only events of a configuration set have tags (event-publishing-retrieving-sns-examples.html, the note). */
 function tokenOf([value]: readonly string[]): string | null {
-  const token = Buffer.from(value ?? '', 'base64url').toString('latin1');
-  return TOKEN.test(token) ? token : null;
+  return tokenField.parse(Buffer.from(value ?? '', 'base64url').toString('latin1'));
 }
