@@ -198,6 +198,56 @@ describe.each(KINDS)('What a relay of the kind %s reports', (kind) => {
   });
 });
 
+describe('An event that names its mail by the provider’s id alone', () => {
+  const eventOf = (kind: RelayKind, id: string, to: string) => {
+    const mail = { id, to, raw: Buffer.from('Subject: x\r\n\r\nHello') };
+    return standIns[kind].post(standIns[kind].eventOf(mail, DEAD), { signedAt: new Date() });
+  };
+  /** As the reply of the relay left it. */
+  const named = (id: string, token: string) =>
+    system.database.query('update messaging.deliveries set provider_message_id = $1 where id = $2', [
+      id,
+      paths.readToken(token)?.deliveryId,
+    ]);
+
+  it('is about the mail that got the id, to that address where an id comes again', async () => {
+    const own = await relayOf('SMTP');
+    const sendgrid = await relayOf('SENDGRID');
+    const { campaignKey, mails } = await send(['kim', 'leo', 'mia', 'ned']);
+    const [kim, leo, mia, ned] = mails;
+    for (const { token } of [kim!, leo!]) await named('4dF3vN0bqzz1k', token);
+    await named('Xq9wVbWkQ8mHh3b8Zy1k2A', mia!.token);
+    const outcomes = [
+      await post(own.feedbackUrl, eventOf('SMTP', '4dF3vN0bqzz1k', leo!.email.toUpperCase())),
+      await post(own.feedbackUrl, eventOf('SMTP', '4dF3vN0bqzz1k', 'somebody@example.com')),
+      await post(own.feedbackUrl, eventOf('SMTP', 'unheardof', ned!.email)),
+      // The reader has their mail forwarded.
+      await post(
+        sendgrid.feedbackUrl,
+        eventOf('SENDGRID', 'Xq9wVbWkQ8mHh3b8Zy1k2A', 'mia@elsewhere.example'),
+      ),
+    ];
+    expect(outcomes.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    for (const { email } of [leo!, mia!])
+      await eventually(`${email} is bounced`, async () => (await statusOf(email)) === 'BOUNCED');
+    expect([await statusOf(kim!.email), await statusOf(ned!.email)]).toEqual(['ACTIVE', 'ACTIVE']);
+    expect(await statistics(campaignKey)).toMatchObject({ hardBounced: 2 });
+  });
+
+  it('may come before the id is written down', async () => {
+    const { feedbackUrl } = await relayOf('BREVO');
+    const { mails } = await send(['ola', 'pat']);
+    const [ola, pat] = mails;
+    const id = '202611230500.10000000000@smtp-relay.mailin.fr';
+    expect((await post(feedbackUrl, eventOf('BREVO', id, ola!.email))).status).toBe(200);
+    expect((await post(feedbackUrl, postOf('BREVO', [pat!.token, pat!.email], DEAD))).status).toBe(200);
+    await eventually('Pat is bounced', async () => (await statusOf(pat!.email)) === 'BOUNCED');
+    expect(await statusOf(ola!.email)).toBe('ACTIVE');
+    await named(id, ola!.token);
+    await eventually('Ola is bounced', async () => (await statusOf(ola!.email)) === 'BOUNCED');
+  });
+});
+
 describe('A feedback address', () => {
   const nothing = () => standIns.SMTP.post([], { signedAt: new Date() });
   const statusAt = async (url: string) => (await post(url, nothing())).status;
