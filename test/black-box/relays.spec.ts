@@ -161,6 +161,20 @@ describe('relays over HTTP', () => {
     expect(await change({ options: {} })).toMatchObject({ host: '127.0.0.1', options: {} });
   });
 
+  it('of Postmark never carry our signature, which it would break', async () => {
+    const own = { name: 'x', kind: 'POSTMARK', signing: 'OWN' };
+    const refusal = {
+      status: 422,
+      errors: { signing: expect.stringContaining('must be RELAY with Postmark') },
+    };
+    expect((await client.post('/relays', own)).body).toMatchObject(refusal);
+    const { body } = await client.post('/relays', { ...own, signing: undefined });
+    expect(body).toMatchObject({ signing: 'RELAY' });
+    const { relayKey } = body as { relayKey: string };
+    expect((await client.patch(`/relays/${relayKey}`, { signing: 'OWN' })).body).toMatchObject(refusal);
+    expect((await client.get(`/relays/${relayKey}`)).body).toMatchObject({ signing: 'RELAY' });
+  });
+
   it('say whether they would take mail, or what is wrong', async () => {
     const { body } = await client.post('/relays', ofSink());
     const { relayKey } = body as { relayKey: string };

@@ -1,7 +1,13 @@
 import { DomainValidationError } from '#kernel';
 import { kindRules } from './kinds/kinds.js';
 import type { Relay, RelayPatch, RelaySettings } from './relay.js';
-import { RELAY_OPTIONS, RELAY_STREAMS, type RelayKind, type RelayOptions } from './relay-terms.js';
+import {
+  RELAY_OPTIONS,
+  RELAY_STREAMS,
+  type RelayKind,
+  type RelayOptions,
+  type RelaySigning,
+} from './relay-terms.js';
 
 /** What a client says of a new relay. */
 export type WantedRelay = { readonly kind: RelayKind } & Pick<RelaySettings, 'name'> & Partial<RelaySettings>;
@@ -18,6 +24,7 @@ export function settingsOf(
   const options = wanted.options ?? {};
   const faults = optionFaults(kind, options);
   const known = rules.endpoint(options);
+  Object.assign(faults, signingFaults(kind, wanted.signing));
   const host = wanted.host ?? known?.host;
   const port = wanted.port ?? known?.port;
   if (host === undefined) faults['host'] = 'is required';
@@ -39,14 +46,14 @@ export function settingsOf(
     weight: wanted.weight ?? 1,
     connections: wanted.connections ?? CONNECTIONS,
     ratePerSecond: wanted.ratePerSecond ?? null,
-    signing: wanted.signing ?? 'OWN',
+    signing: wanted.signing ?? (rules.signs === 'ALWAYS' ? 'RELAY' : 'OWN'),
   };
 }
 
 /** A change with what follows from it: a relay that is where its options say goes where other ones say. Throws DomainValidationError. */
 export function patchOf(relay: Relay, patch: RelayPatch): RelayPatch {
   const { kind } = relay;
-  const faults = optionFaults(kind, patch.options ?? {});
+  const faults = { ...optionFaults(kind, patch.options ?? {}), ...signingFaults(kind, patch.signing) };
   if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
   const passwordBox = patch.passwordBox === undefined ? relay.passwordBox : patch.passwordBox;
   const username = patch.username === undefined ? relay.username : patch.username;
@@ -86,6 +93,12 @@ function optionFaults(kind: RelayKind, options: RelayOptions): Record<string, st
     else if (values?.pattern.test(value) === false) faults[`options.${option}`] = `must be ${values.inWords}`;
   }
   return faults;
+}
+
+function signingFaults(kind: RelayKind, signing: RelaySigning | undefined): Record<string, string> {
+  const { signs, name } = kindRules(kind);
+  if (signing !== 'OWN' || signs !== 'ALWAYS') return {};
+  return { signing: `must be RELAY with ${name}, which lets no signature but its own through` };
 }
 
 const tlsOf = (port: number) => (port === IMPLICIT_TLS_PORT ? 'IMPLICIT' : 'REQUIRED');

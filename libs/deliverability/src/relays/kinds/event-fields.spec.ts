@@ -32,11 +32,8 @@ describe('the fields of an event', () => {
 
   it('hold our token only where it can be ours', () => {
     const tokens = ['b+abc.def-G_7', 'x'.repeat(64), 'x'.repeat(65), 'of somebody else', '', 7, undefined];
-    expect(tokens.map((token) => tokenField.parse(token))).toEqual([
-      'b+abc.def-G_7',
-      'x'.repeat(64),
-      ...[null, null, null, null, null],
-    ]);
+    const ours = tokens.map((token) => tokenField.parse(token)).filter((token) => token !== null);
+    expect(ours).toEqual(['b+abc.def-G_7', 'x'.repeat(64)]);
   });
 
   it('are no list with more than its elements', () => {

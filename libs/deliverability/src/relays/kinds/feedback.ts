@@ -43,6 +43,18 @@ export interface ReadFeedback {
   readonly events: readonly FeedbackEvent[];
   /** An address to ask once, by which the provider is told that we listen (SNS's SubscribeURL). */
   readonly confirmUrl?: string;
+  readonly onceToken?: OnceToken;
+}
+
+/**
+ * What a provider gives each request that its signature alone does not bind to its events. A relay that has seen the value
+ * before `until` sees a replay, whose events change nothing; later, `isGenuine` refuses it. It is kept together with what the
+ * events change, or not at all: after a failure of ours the provider may come again with the same.
+ */
+export interface OnceToken {
+  /** At most 255 characters. */
+  readonly value: string;
+  readonly until: Date;
 }
 
 /** How a provider's events are proved and read. */
@@ -53,8 +65,8 @@ export interface FeedbackFormat {
    */
   isGenuine(request: FeedbackRequest, proof: FeedbackProof): Promise<boolean>;
   /**
-   * Events of other kinds, and what cannot be understood of one, are left out; the others are read. At most so many as a body of
-   * 1 MB can hold. Throws `UnreadableFeedbackError` when the body as a whole is none of the provider's.
+   * Events of other kinds, and what cannot be understood of one, are left out; the others are read. What one request costs is
+   * bounded, by how many events the provider puts into one. Throws `UnreadableFeedbackError` when the body as a whole is none of the provider's.
    */
   read(request: FeedbackRequest): ReadFeedback;
 }

@@ -40,12 +40,16 @@ export interface RelayKindRules {
   readonly username?: string;
   /** Where it is reached when host and port are left out; null where only the client can know. */
   endpoint(options: RelayOptions): RelayEndpoint | null;
+  /** `ALWAYS`: no signature of ours gets through, the relay alone signs. Left out: whoever the client says. */
+  readonly signs?: 'ALWAYS';
   /** Header fields, in lower case, that it replaces: our signature leaves them out. */
   readonly replacedHeaders: readonly string[];
   /** Header fields that it wants before the message: never one that our signature covers. */
   headersOf(mail: MailForRelay): readonly (readonly [name: string, value: string])[];
   /** The id that its events name, from the words of its reply to the body (`SmtpReply.text`); null where they hold none. */
   messageIdOf(replyText: string): string | null;
+  /** Whether no two mails ever have the same id; else an event is a mail's only where the recipient's address is too. */
+  readonly idIsUnique: boolean;
   /** Which records of the sending domain mail by this relay needs. */
   readonly dnsRecords: readonly RecordPurpose[];
   /** How its events come; null where there are none but reports to the return path. */

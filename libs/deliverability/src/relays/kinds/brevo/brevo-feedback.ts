@@ -13,8 +13,8 @@ import { sameSecret } from '../same-secret.js';
 /** Its value comes back in every event of the mail: https://developers.brevo.com/docs/transactional-webhooks */
 export const TOKEN_HEADER = 'X-Mailin-custom';
 
-/** Four times what a batch holds: https://developers.brevo.com/docs/batch-webhooks */
-const MAX_EVENTS = 2_000;
+/** What a batch holds: https://developers.brevo.com/docs/batch-webhooks */
+const MAX_EVENTS = 500;
 
 /** https://developers.brevo.com/docs/transactional-webhooks */
 const brevoEvent = z.object({

@@ -20,6 +20,8 @@ export const brevoKind: RelayKindRules = {
    * it has one. The events have it with or without the brackets.
    */
   messageIdOf: (replyText) => /\bqueued as <([^<>\s]{1,255})>/i.exec(replyText)?.[1] ?? null,
+  // As a Message-ID is (RFC 5322 §3.6.4).
+  idIsUnique: true,
   // The return path is one of Brevo's own. Its pages do not say so; others have seen it:
   // https://www.captaindns.com/en/blog/brevo-transactional-email-technical-guide
   dnsRecords: ['OWNERSHIP', 'DKIM', 'DMARC'],

@@ -193,6 +193,16 @@ describe('a request of Mailgun', () => {
       expect(await isGenuine({ ...post, body: Buffer.from(body) }, PROOF)).toBe(false);
   });
 
+  it('has a token that is to count once, until its age alone refuses it', async () => {
+    const { onceToken } = read(post);
+    const { signature } = JSON.parse(post.body.toString()) as { signature: Record<string, string> };
+    expect(onceToken?.value).toBe(signature['token']);
+    expect(read(mailgunPost(event)).onceToken?.value).not.toBe(onceToken?.value);
+    const until = onceToken?.until ?? post.receivedAt;
+    expect(await isGenuine({ ...post, receivedAt: until }, PROOF)).toBe(true);
+    expect(await isGenuine({ ...post, receivedAt: new Date(until.getTime() + 1) }, PROOF)).toBe(false);
+  });
+
   it('is not once Mailgun has given up trying, nor before its time', async () => {
     const at = (hours: number) => {
       const signedAt = new Date(post.receivedAt.getTime() - hours * 3_600_000);

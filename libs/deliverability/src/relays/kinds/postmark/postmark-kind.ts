@@ -27,6 +27,8 @@ export const postmarkKind: RelayKindRules = {
   }),
   // developer/user-guide/send-email-with-smtp: a Message-ID is replaced unless X-PM-KeepID says to keep it.
   replacedHeaders: [],
+  // developer.postmarkapp.com/developer-smtp.html: a mail is taken apart and put together anew.
+  signs: 'ALWAYS',
   headersOf: ({ token, stream, options: { messageStream } }) => [
     ['X-PM-Message-Stream', messageStream ?? (BROADCASTS.includes(stream) ? 'broadcast' : 'outbound')],
     ['X-PM-KeepID', 'true'],
@@ -34,8 +36,8 @@ export const postmarkKind: RelayKindRules = {
     [`X-PM-Metadata-${METADATA_KEY}`, token],
   ],
   messageIdOf: (replyText) => MESSAGE_ID.exec(replyText)?.[1]?.toLowerCase() ?? null,
-  // developer.postmarkapp.com/developer-smtp.html: a mail is taken apart and put together anew, so that no signature of ours
-  // holds. Bounces come to Postmark.
+  idIsUnique: true,
+  // No signature of ours is looked at, and bounces come to Postmark.
   dnsRecords: ['OWNERSHIP', 'DMARC'],
   feedback: { isGenuine: hasPassword, read: ({ body }) => ({ events: readPostmarkEvent(body) }) },
 };

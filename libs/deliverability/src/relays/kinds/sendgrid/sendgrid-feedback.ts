@@ -16,7 +16,8 @@ import { factOfBounce, factOfDrop } from './sendgrid-bounce.js';
  */
 export const TOKEN_ARGUMENT = 'mailwright';
 
-const MAX_EVENTS = 2_000;
+/** No page names a number: more than the shortest events that it posts can be in 1 MB. */
+const MAX_EVENTS = 5_000;
 /**
  * SendGrid names no bound. It posts an event again for 24 hours, and does not say whether it signs it anew:
  * https://www.twilio.com/docs/sendgrid/for-developers/tracking-events/getting-started-event-webhook

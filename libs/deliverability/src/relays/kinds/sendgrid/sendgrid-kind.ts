@@ -32,6 +32,7 @@ export const sendgridKind: RelayKindRules = {
    * https://www.twilio.com/docs/sendgrid/for-developers/sending-email/getting-started-smtp and …/glossary/message-id
    */
   messageIdOf: (replyText) => /\bqueued as ([\w-]{1,255})/i.exec(replyText)?.[1] ?? null,
+  idIsUnique: true,
   // "The MAIL FROM address is re-written when we send the email": neither SPF nor MX of a return path of ours is asked for.
   // https://www.twilio.com/docs/sendgrid/for-developers/sending-email/building-an-x-smtpapi-header
   dnsRecords: ['OWNERSHIP', 'DKIM', 'DMARC'],

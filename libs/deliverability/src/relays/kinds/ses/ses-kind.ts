@@ -33,6 +33,7 @@ export const sesKind: RelayKindRules = {
     ['X-SES-MESSAGE-TAGS', messageTagOf(token)],
   ],
   messageIdOf: (replyText) => MESSAGE_ID.exec(replyText)?.[1] ?? null,
+  idIsUnique: true,
   // mail-from.html: SPF is about the MAIL FROM domain, a subdomain of amazonses.com or one that SES names; bounces go there.
   dnsRecords: ['OWNERSHIP', 'DKIM', 'DMARC'],
   feedback: {

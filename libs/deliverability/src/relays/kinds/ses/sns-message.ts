@@ -1,4 +1,5 @@
 import { verify, X509Certificate } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { jsonOf, readJson } from '../event-fields.js';
 import type { FeedbackProof, FeedbackRequest } from '../feedback.js';
@@ -70,10 +71,17 @@ function isOfSns(address: string | undefined): address is string {
   return url.username === '' && url.password === '' && SNS_HOST.test(url.hostname);
 }
 
+/** By its PEM. A region has one for months; a relay has one region. */
+const certificates = new LRUCache<string, X509Certificate>({ max: 32 });
+
 function certificateOf(pem: string): X509Certificate | null {
+  const kept = certificates.get(pem);
+  if (kept !== undefined) return kept;
   try {
     const certificate = new X509Certificate(pem);
-    return certificate.publicKey.asymmetricKeyType === 'rsa' ? certificate : null;
+    if (certificate.publicKey.asymmetricKeyType !== 'rsa') return null;
+    certificates.set(pem, certificate);
+    return certificate;
   } catch {
     return null;
   }

@@ -10,7 +10,8 @@ import type {
 } from '../feedback.js';
 import { sameSecret } from '../same-secret.js';
 
-const MAX_EVENTS = 2_000;
+/** Who has more posts them in several requests. */
+const MAX_EVENTS = 500;
 /** As the libraries of Standard Webhooks take it. */
 const TOLERANCE_MS = 5 * 60_000;
 

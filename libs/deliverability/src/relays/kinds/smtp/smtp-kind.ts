@@ -11,6 +11,8 @@ export const smtpKind: RelayKindRules = {
   headersOf: () => [],
   /** Its queue id, as its log names the mail: `2.0.0 Ok: queued as 4dF3vN0bqzz1k` (Postfix), `OK id=1tEQk2-0000000A1bC-3dEf` (Exim). */
   messageIdOf: (replyText) => /\b(?:queued as |id=)([\w-]{1,255})/i.exec(replyText)?.[1] ?? null,
+  // Postfix's queue ids come again, unless `enable_long_queue_ids` says no: https://www.postfix.org/postconf.5.html
+  idIsUnique: false,
   dnsRecords: ['OWNERSHIP', 'DKIM', 'SPF', 'MX', 'DMARC'],
   feedback: genericFeedback,
 };
