@@ -35,7 +35,7 @@ export class FindReportedMessages extends TransactionalJob<Reported> {
     const known = Map.groupBy(await this.deliveries.find(scope, [...ids]), ({ messageId }) => messageId);
     const found = reported.reports.map((report) => ({
       report,
-      mail: mailOf(report, known.get(report.messageId) ?? [], reported.hasUniqueIds),
+      mail: mailOf(report, known.get(report.messageId) ?? [], reported.idIsUnique),
     }));
     await this.feedback.record(
       scope,
@@ -60,9 +60,9 @@ export class FindReportedMessages extends TransactionalJob<Reported> {
 function mailOf(
   { addressMark: mark }: Reported['reports'][number],
   mails: readonly Found[],
-  hasUniqueIds: boolean,
+  idIsUnique: boolean,
 ): Found | null {
   const sameAddress = mark === null ? undefined : mails.find(({ address }) => addressMark(address) === mark);
   if (sameAddress !== undefined) return sameAddress;
-  return hasUniqueIds && mails.length === 1 ? (mails[0] ?? null) : null;
+  return idIsUnique && mails.length === 1 ? (mails[0] ?? null) : null;
 }

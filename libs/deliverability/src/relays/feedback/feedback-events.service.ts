@@ -1,11 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
 import type { ReportFacts } from '../../bounces/report-facts.js';
 import { ReportsService } from '../../bounces/reports.service.js';
 import { ReturnPaths } from '../../bounces/return-path.js';
-import type { FeedbackEvent } from '../kinds/feedback.js';
-import type { RelayKind } from '../relay-terms.js';
+import type { FeedbackEvent, OnceToken, ReadFeedback } from '../kinds/feedback.js';
+import { kindRules } from '../kinds/kinds.js';
 import { addressMark } from './address-mark.js';
 import { type FeedbackByMessageId, MessagesReported } from './feedback.events.js';
 import { FeedbackMetrics, type FeedbackResult } from './feedback-metrics.js';
@@ -37,23 +38,23 @@ export class FeedbackEvents {
     @Inject(FeedbackMetrics) private readonly metrics: FeedbackMetrics,
   ) {}
 
-  /** All of a request in one transaction. An event by the provider's id alone waits until its delivery is found. */
-  async take(
-    { scope, kind }: FeedbackRelay,
-    events: readonly FeedbackEvent[],
-    receivedAt: Date,
-  ): Promise<void> {
+  /**
+   * All of a request in one transaction, and nothing of one that is a replay. An event by the provider's id alone waits until its
+   * delivery is found.
+   */
+  async take(relay: FeedbackRelay, { events, onceToken }: ReadFeedback, receivedAt: Date): Promise<void> {
+    const { scope, kind } = relay;
     const sorted: Sorted = { known: [], toFind: [] };
     for (const event of events) this.metrics.count(kind, this.#sort(scope, event, sorted));
     const { known, toFind } = sorted;
-    if (known.length === 0 && toFind.length === 0) return;
+    if (known.length === 0 && toFind.length === 0 && onceToken === undefined) return;
+    const { idIsUnique } = kindRules(kind);
+    const told = { receivedAt: receivedAt.toISOString(), idIsUnique };
     await this.database.transaction(scope, async () => {
+      if (onceToken !== undefined && !(await this.#isFirst(relay, onceToken))) return;
       await this.record(scope, known);
-      const chunks = Array.from({ length: Math.ceil(toFind.length / MESSAGES_AN_EVENT) }, (_, n) =>
-        toFind.slice(n * MESSAGES_AN_EVENT, (n + 1) * MESSAGES_AN_EVENT),
-      );
-      const told = { receivedAt: receivedAt.toISOString(), hasUniqueIds: hasUniqueIds(kind) };
-      await publish(this.database, scope, ...chunks.map((reports) => MessagesReported({ ...told, reports })));
+      const sets = setsOf(toFind).map((reports) => MessagesReported({ ...told, reports }));
+      await publish(this.database, scope, ...sets);
     });
   }
 
@@ -65,6 +66,14 @@ export class FeedbackEvents {
       feedback.flatMap(({ deliveryId, facts }) => (facts === null ? [] : [{ ...facts, deliveryId }])),
     );
     await this.reports.unsubscribeAll(scope, [...new Set(unsubscribed)]);
+  }
+
+  async #isFirst({ scope, id }: FeedbackRelay, { value, until }: OnceToken): Promise<boolean> {
+    const { numAffectedRows } = await sql`
+      insert into deliverability.feedback_tokens (relay_id, token, environment_id, good_until)
+      values (${id}, ${value}, ${scope.environmentId}, ${until}) on conflict (relay_id, token) do nothing
+    `.execute(this.database.tables());
+    return numAffectedRows === 1n;
   }
 
   /** A mail of another project, whose events come to this one from an account that both use, is left alone. */
@@ -84,5 +93,10 @@ export class FeedbackEvents {
   }
 }
 
-/** Queue ids of mail servers come again. */
-const hasUniqueIds = (kind: RelayKind) => kind !== 'SMTP';
+function setsOf<Item>(items: readonly Item[]): Item[][] {
+  const starts = Array.from(
+    { length: Math.ceil(items.length / MESSAGES_AN_EVENT) },
+    (_, n) => n * MESSAGES_AN_EVENT,
+  );
+  return starts.map((start) => items.slice(start, start + MESSAGES_AN_EVENT));
+}

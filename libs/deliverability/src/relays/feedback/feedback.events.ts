@@ -16,7 +16,7 @@ export const MessagesReported = defineEvent<{
   receivedAt: string;
   /** When they are looked for, ISO 8601; at once where it is left out. */
   lookAt?: string;
-  /** Whether the relay never gives an id twice. */
-  hasUniqueIds: boolean;
+  /** Whether no two mails ever have the same id. */
+  idIsUnique: boolean;
   reports: readonly FeedbackByMessageId[];
 }>('deliverability.messages_reported.v1');

@@ -48,7 +48,7 @@ export class RelayFeedback {
     const read = readBy(format, received);
     if (read === null) return 'unreadable';
     if (read.confirmUrl !== undefined) await this.documents.get(read.confirmUrl);
-    await this.events.take(relay, read.events, received.receivedAt);
+    await this.events.take(relay, read, received.receivedAt);
     await this.relays.heard(relay, received.receivedAt);
     return 'taken';
   }

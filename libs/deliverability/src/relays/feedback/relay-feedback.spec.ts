@@ -11,6 +11,7 @@ import type { PostedFeedback, ProviderEvent, TakenMail } from '#testing/relays/p
 import { snsPost } from '#testing/relays/ses';
 import { snsCertificate } from '#testing/relays/sns-certificate';
 import { standIns } from '#testing/relays/stand-ins';
+import { RemoveOldReports } from '../../bounces/remove-old-reports.task.js';
 import { ReportsService } from '../../bounces/reports.service.js';
 import { ReturnPaths } from '../../bounces/return-path.js';
 import { FeedbackAddresses } from '../feedback-addresses.js';
@@ -204,6 +205,25 @@ describe('the feedback of a relay', () => {
     await test.query('delete from platform.outbox');
     expect(await post(request)).toBe('taken');
     expect(await eventsOf()).toEqual([]);
+  });
+
+  it('whose signature covers no event changes nothing when another event is put under it', async () => {
+    const { post } = await relayOf('MAILGUN');
+    const [told, forged] = [mailOf('MAILGUN'), mailOf('MAILGUN')];
+    const seen = standIns.MAILGUN.post(standIns.MAILGUN.eventOf(told, { kind: 'delivered' }), {
+      signedAt: clock.now(),
+    });
+    const signature = (JSON.parse(seen.body.toString()) as { signature: object }).signature;
+    const body = Buffer.from(
+      JSON.stringify({ signature, 'event-data': standIns.MAILGUN.eventOf(forged, DEAD) }),
+    );
+    for (const request of [seen, { ...seen, body }]) expect(await post(request)).toBe('taken');
+    expect(await eventsOf()).toEqual([]);
+    const rows = () => test.query('select from deliverability.feedback_tokens');
+    expect(await rows()).toHaveLength(1);
+    clock.advance(10 * 60 * 60_000);
+    await new RemoveOldReports(database, clock).run();
+    expect(await rows()).toEqual([]);
   });
 
   it('that names its mail by the provider’s id alone is told without an address', async () => {
