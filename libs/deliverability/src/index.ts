@@ -3,7 +3,12 @@ export { alignmentBelow, type DmarcAlignment } from './dns/dmarc-policy.js';
 export { classifyRefusal, type Refusal } from './bounces/bounce-class.js';
 export { BouncesModule } from './bounces/bounces.module.js';
 export { RemoveOldReports } from './bounces/remove-old-reports.task.js';
-export { BounceReported, ComplaintReported, UnsubscribeMailed } from './bounces/report.events.js';
+export {
+  BouncesReported,
+  ComplaintReported,
+  type ReportedBounce,
+  UnsubscribeMailed,
+} from './bounces/report.events.js';
 export { readReport, type Report } from './bounces/report.js';
 export { ReportsService } from './bounces/reports.service.js';
 export {

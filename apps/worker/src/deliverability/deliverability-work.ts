@@ -1,5 +1,5 @@
 import {
-  BounceReported,
+  BouncesReported,
   ComplaintReported,
   DomainVerificationRequested,
   DueDomainChecks,
@@ -13,14 +13,14 @@ import type { ContextWork } from '../context-work.js';
 import { BounceServer } from './bounce-server.js';
 import { CheckDomain } from './check-domain.job.js';
 import { FindReportedMessages } from './find-reported-messages.job.js';
-import { RecordBounce } from './record-bounce.job.js';
+import { RecordBounces } from './record-bounces.job.js';
 import { RecordComplaint } from './record-complaint.job.js';
 import { UnsubscribeByMail } from './unsubscribe-by-mail.job.js';
 
 export const deliverabilityWork: ContextWork = {
-  jobs: [CheckDomain, FindReportedMessages, RecordBounce, RecordComplaint, UnsubscribeByMail],
+  jobs: [CheckDomain, FindReportedMessages, RecordBounces, RecordComplaint, UnsubscribeByMail],
   events: [
-    BounceReported,
+    BouncesReported,
     ComplaintReported,
     DomainVerificationRequested,
     MessagesReported,

@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
 import { Clock, type DomainEvent, type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
-import { BounceReported, ComplaintReported, UnsubscribeMailed } from './report.events.js';
+import { BouncesReported, ComplaintReported, UnsubscribeMailed } from './report.events.js';
+import { inSets } from './in-sets.js';
 import { factsOf, type ReportFacts } from './report-facts.js';
 import type { Report } from './report.js';
 import type { ReturnPathClaims } from './return-path.js';
@@ -61,12 +62,15 @@ export class ReportsService {
         returning delivery_id as "deliveryId", kind
       `.execute(this.database.tables());
       const isNew = new Set(rows.map(keyOf));
-      const told = firsts.filter(([key]) => isNew.has(key)).map(([, report]) => eventOf(report));
-      await publish(this.database, scope, ...told);
+      const told = firsts.filter(([key]) => isNew.has(key)).map(([, report]) => report);
+      await publish(this.database, scope, ...eventsOf(told));
       return rows.length;
     });
   }
 }
+
+/** So many are recorded by one job. */
+const BOUNCES_AN_EVENT = 100;
 
 const keyOf = ({ deliveryId, kind }: Pick<DeliveryReport, 'deliveryId' | 'kind'>) => `${deliveryId} ${kind}`;
 
@@ -74,7 +78,13 @@ function firstsOf(reports: readonly DeliveryReport[]): Map<string, DeliveryRepor
   return new Map(reports.toReversed().map((report) => [keyOf(report), report]));
 }
 
-function eventOf({ deliveryId, bounceClass, isDistrust }: DeliveryReport): DomainEvent {
-  if (bounceClass === null) return ComplaintReported({ deliveryId });
-  return BounceReported({ deliveryId, bounceClass, ...(isDistrust ? { isDistrust } : {}) });
+function eventsOf(reports: readonly DeliveryReport[]): DomainEvent[] {
+  const bounces = reports.flatMap(({ deliveryId, bounceClass, isDistrust }) =>
+    bounceClass === null ? [] : [{ deliveryId, bounceClass, ...(isDistrust ? { isDistrust } : {}) }],
+  );
+  const complaints = reports.filter(({ bounceClass }) => bounceClass === null);
+  return [
+    ...inSets(bounces, BOUNCES_AN_EVENT).map((set) => BouncesReported({ bounces: set })),
+    ...complaints.map(({ deliveryId }) => ComplaintReported({ deliveryId })),
+  ];
 }

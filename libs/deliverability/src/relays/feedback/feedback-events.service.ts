@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
+import { inSets } from '../../bounces/in-sets.js';
 import type { ReportFacts } from '../../bounces/report-facts.js';
 import { ReportsService } from '../../bounces/reports.service.js';
 import { ReturnPaths } from '../../bounces/return-path.js';
@@ -53,7 +54,7 @@ export class FeedbackEvents {
     await this.database.transaction(scope, async () => {
       if (onceToken !== undefined && !(await this.#isFirst(relay, onceToken))) return;
       await this.record(scope, known);
-      const sets = setsOf(toFind).map((reports) => MessagesReported({ ...told, reports }));
+      const sets = inSets(toFind, MESSAGES_AN_EVENT).map((reports) => MessagesReported({ ...told, reports }));
       await publish(this.database, scope, ...sets);
     });
   }
@@ -91,12 +92,4 @@ export class FeedbackEvents {
     toFind.push({ messageId, addressMark: mark, facts: factsOfFeedback(event) });
     return 'by-message-id';
   }
-}
-
-function setsOf<Item>(items: readonly Item[]): Item[][] {
-  const starts = Array.from(
-    { length: Math.ceil(items.length / MESSAGES_AN_EVENT) },
-    (_, n) => n * MESSAGES_AN_EVENT,
-  );
-  return starts.map((start) => items.slice(start, start + MESSAGES_AN_EVENT));
 }

@@ -166,7 +166,9 @@ describe('the feedback of a relay', () => {
     const outcomes = await Promise.all(mails.map((mail) => post(snsPost(standIns.SES.eventOf(mail, DEAD)))));
     expect(outcomes).toEqual(['taken', 'taken', 'taken']);
     expect(asked).toEqual([expect.stringMatching(/^\/SimpleNotificationService-\w+\.pem$/)]);
-    const told = (await eventsOf()).map(({ payload }) => payload['deliveryId']);
+    const told = (await eventsOf()).flatMap(({ payload }) =>
+      (payload['bounces'] as { deliveryId: string }[]).map(({ deliveryId }) => deliveryId),
+    );
     expect(told.toSorted()).toEqual(mails.map(({ deliveryId }) => deliveryId).toSorted());
   });
 
