@@ -10,7 +10,7 @@ import type { FeedbackEvent, OnceToken, ReadFeedback } from '../kinds/feedback.j
 import { kindRules } from '../kinds/kinds.js';
 import { addressMark } from './address-mark.js';
 import { type FeedbackByMessageId, MessagesReported } from './feedback.events.js';
-import { FeedbackMetrics, type FeedbackResult } from './feedback-metrics.js';
+import { FeedbackMetrics, type FeedbackResult } from './feedback-metrics.service.js';
 import type { FeedbackRelay } from './feedback-relays.query.js';
 import { factsOfFeedback } from './reported-feedback.js';
 

@@ -4,7 +4,7 @@ import { BouncesModule } from '../../bounces/bounces.module.js';
 import { RelaysModule } from '../relays.module.js';
 import { FeedbackDocuments } from './feedback-documents.service.js';
 import { FeedbackEvents } from './feedback-events.service.js';
-import { FeedbackMetrics } from './feedback-metrics.js';
+import { FeedbackMetrics } from './feedback-metrics.service.js';
 import { FeedbackRelays } from './feedback-relays.query.js';
 import { RelayFeedback } from './relay-feedback.service.js';
 

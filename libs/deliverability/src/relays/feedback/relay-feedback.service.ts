@@ -9,7 +9,7 @@ import {
 import { kindRules } from '../kinds/kinds.js';
 import { FeedbackDocuments } from './feedback-documents.service.js';
 import { FeedbackEvents } from './feedback-events.service.js';
-import { FeedbackMetrics } from './feedback-metrics.js';
+import { FeedbackMetrics } from './feedback-metrics.service.js';
 import { FeedbackRelays } from './feedback-relays.query.js';
 
 /** What a provider posted to a feedback address. */

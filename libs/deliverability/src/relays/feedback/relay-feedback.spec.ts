@@ -20,7 +20,7 @@ import { relaySecret } from '../relay-secret.js';
 import type { RelayKind } from '../relay-terms.js';
 import { FeedbackDocuments } from './feedback-documents.service.js';
 import { FeedbackEvents } from './feedback-events.service.js';
-import { FeedbackMetrics } from './feedback-metrics.js';
+import { FeedbackMetrics } from './feedback-metrics.service.js';
 import { FeedbackRelays } from './feedback-relays.query.js';
 import { RelayFeedback } from './relay-feedback.service.js';
 
@@ -54,6 +54,7 @@ describe('the feedback of a relay', () => {
   const box = new SecretBox(SECRET);
   const asked: string[] = [];
   let isAway = false;
+  let relays = 0;
 
   beforeAll(async () => {
     test = await createTestDatabase();
@@ -103,15 +104,13 @@ describe('the feedback of a relay', () => {
   /** A relay with the stand-in's key; posts to its address. */
   async function relayOf(kind: RelayKind) {
     const [id, feedbackId] = [newId(), newId()];
+    const keyBox = box.seal(standIns[kind].proof.key, relaySecret(scope));
+    relays += 1;
     await test.query(
       `insert into deliverability.relays (environment_id, id, project_id, relay_key, name, kind, host, port, tls, options, streams,
          priority, weight, connections, signing, status, feedback_id, feedback_key_box, created_at, updated_at)
        values ($1, $2, $3, $4, 'x', $5, 'x.example', 25, 'REQUIRED', '{}', '{CAMPAIGN}', 1, 1, 1, 'OWN', 'ACTIVE', $6, $7, $8, $8)`,
-      [
-        ...[scope.environmentId, id, scope.projectId, `SPEC-${Date.now()}`, kind, feedbackId],
-        box.seal(standIns[kind].proof.key, relaySecret(scope)),
-        NOW,
-      ],
+      [scope.environmentId, id, scope.projectId, `SPEC-${relays}`, kind, feedbackId, keyBox, NOW],
     );
     const token = new LinkTokens(SECRET).sign({
       kind: 'feedback',

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { newId, type ProjectScope } from '#kernel';
-import type { Database } from '#platform';
+import { type Database, prepared } from '#platform';
 import type { DeliveriesTable, MessagingTables } from '../../messaging-tables.js';
 import type { FailedMail } from './address-consequences.service.js';
 
@@ -44,6 +44,7 @@ function mailsOf(database: Database, { environmentId }: ProjectScope, deliveryId
   return database
     .tables<MessagingTables>()
     .selectFrom('messaging.deliveries')
+    .modifyFront(prepared)
     .select(['id as deliveryId', 'queuedOn', 'kind', 'sourceId', 'subscriberId', 'address'])
     .select(['sentAt', 'finishedAt', 'bouncedAt'])
     .where((eb) => eb('id', '=', eb.fn.any(eb.val([...deliveryIds]))))
@@ -71,7 +72,7 @@ export async function addFeedbackEvents(
         return { id: newId(), deliveryId, subscriberId, campaignId, bounceType };
       });
     if (events.length === 0) return [];
-    const { rows } = await sql<{ deliveryId: string }>`
+    const { rows } = await sql<{ deliveryId: string }>`${prepared}
       insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type, bounce_type)
       select m.id, ${at}, ${environmentId}, ${kind === 'CAMPAIGN' ? sql`m."campaignId"` : null}, m."deliveryId", m."subscriberId",
         ${type}, m."bounceType"

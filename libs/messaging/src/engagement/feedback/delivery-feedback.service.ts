@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { type BounceClass, CONSEQUENCES } from '#deliverability';
 import { Clock, type ProjectScope } from '#kernel';
-import { Database } from '#platform';
+import { Database, prepared } from '#platform';
 import { addToCounters, addToMinutes } from '../events/campaign-counters.query.js';
 import { MailPublisher } from '../events/mail-publisher.service.js';
 import { AddressConsequences } from './address-consequences.service.js';
@@ -112,14 +112,14 @@ export class DeliveryFeedback {
   async #countBounces(scope: ProjectScope, mails: readonly BouncedMail[]): Promise<void> {
     if (mails.length === 0) return;
     const now = this.clock.now();
-    await sql`
+    await sql`${prepared}
       update messaging.deliveries d set bounced_at = ${now}, bounce_type = b."bounceType", bounce_class = b."bounceClass"
       from jsonb_to_recordset(${JSON.stringify(mails.map((mail) => ({ ...keyOf(mail), ...typeOf(mail) })))}::jsonb)
         as b("deliveryId" uuid, "queuedOn" date, "bounceType" text, "bounceClass" text)
       where d.id = b."deliveryId" and d.queued_on = b."queuedOn"
     `.execute(this.database.tables());
-    const of = mails.map((mail) => ({ ...mail, ...typeOf(mail) }));
-    const added = await addFeedbackEvents(this.database, scope, { type: 'BOUNCED', at: now, of });
+    const answers = mails.map((mail) => ({ ...mail, ...typeOf(mail) }));
+    const added = await addFeedbackEvents(this.database, scope, { type: 'BOUNCED', at: now, of: answers });
     const counted = mails.filter(({ deliveryId, kind }) => kind === 'CAMPAIGN' && added.has(deliveryId));
     const changes = counted.map((mail) => {
       const { address, stops } = CONSEQUENCES[mail.bounceClass];
