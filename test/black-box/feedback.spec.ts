@@ -8,6 +8,7 @@ import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { problemIn } from '#testing/sample-api';
 import type { PostedFeedback, ProviderEvent, TakenMail } from '#testing/relays/provider-sink';
+import { startProgram } from '#testing/program';
 import { standIns } from '#testing/relays/stand-ins';
 import { allowLiveMail } from '#testing/sending-domain';
 import { SECRETS, type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
@@ -303,5 +304,28 @@ describe('A feedback address', () => {
       alsoDeep: 400,
       prototype: 200,
     });
+  });
+
+  it('takes so many posts a minute, each by itself; with made-up tokens a client gets no further than elsewhere', async () => {
+    const api = await startProgram('api', { ...system.variables, FEEDBACK_LIMIT_PER_MINUTE: '3' });
+    const at = (url: string) => url.replace(/^https?:\/\/[^/]+/, `http://127.0.0.1:${api.port}`);
+    const [one, two] = [await relayOf('SMTP'), await relayOf('SMTP')];
+    const answers: Response[] = [];
+    for (let n = 0; n < 4; n += 1) answers.push(await post(at(one.feedbackUrl), nothing()));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    expect(Number(answers[3]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await statusAt(at(two.feedbackUrl))).toBe(200);
+    const madeUp = await Promise.all(
+      Array.from({ length: 70 }, (_, n) => {
+        const url = at(one.feedbackUrl).replace(/[^/]+$/, `${n}`.padStart(58, 'A'));
+        return fetch(url, {
+          method: 'POST',
+          headers: { ...JSON_TYPE, 'x-forwarded-for': '10.9.8.7, 127.0.0.1' },
+        });
+      }),
+    );
+    const refused = madeUp.filter(({ status }) => status === 429).length;
+    expect([refused, madeUp.filter(({ status }) => status === 404).length]).toEqual([10, 60]);
+    await api.stop();
   });
 });
