@@ -12,6 +12,6 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   globalSetup: '<rootDir>/test/support/global-setup.js',
   globalTeardown: '<rootDir>/test/support/global-teardown.js',
-  setupFilesAfterEnv: ['<rootDir>/test/support/jest-deadlines.js'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/jest-each-test.js'],
   maxWorkers: 3,
 };

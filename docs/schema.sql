@@ -2557,6 +2557,7 @@ CREATE INDEX deliveries_of_subscriber ON ONLY messaging.deliveries USING btree (
 CREATE INDEX deliveries_of_tests ON ONLY messaging.deliveries USING btree (environment_id) WHERE (kind = 'TEST'::text);
 CREATE INDEX deliveries_open ON ONLY messaging.deliveries USING btree (source_id, next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = 'CAMPAIGN'::text));
 CREATE INDEX deliveries_open_automation ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = 'AUTOMATION'::text));
+CREATE INDEX deliveries_open_of_environment ON ONLY messaging.deliveries USING btree (environment_id, kind, next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = ANY (ARRAY['OPT_IN'::text, 'TEST'::text, 'AUTOMATION'::text])));
 CREATE INDEX deliveries_open_single ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = ANY (ARRAY['OPT_IN'::text, 'TEST'::text])));
 CREATE INDEX deliveries_sent ON ONLY messaging.deliveries USING brin (sent_at);
 CREATE INDEX deliveries_single_ended ON ONLY messaging.deliveries USING btree (environment_id, finished_at) WHERE ((kind <> 'CAMPAIGN'::text) AND (finished_at IS NOT NULL));
@@ -3064,6 +3065,7 @@ create table deliverability.relays (
   constraint relays_environment_id_feedback_id_key UNIQUE (environment_id, feedback_id),
   constraint relays_environment_id_relay_key_key UNIQUE (environment_id, relay_key)
 ) with (fillfactor=80);
+CREATE INDEX relays_failing ON deliverability.relays USING btree (retry_at) WHERE (status = 'FAILING'::text);
 alter table deliverability.relays enable row level security;
 alter table deliverability.relays force row level security;
 create policy app_rows on deliverability.relays for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));

@@ -265,6 +265,9 @@ create index deliveries_open_single on messaging.deliveries (next_attempt_at, id
   where finished_at is null and kind in ('OPT_IN', 'TEST');
 create index deliveries_open_automation on messaging.deliveries (next_attempt_at, id)
   where finished_at is null and kind = 'AUTOMATION';
+-- The same of one environment: what goes by its own relays is claimed apart.
+create index deliveries_open_of_environment on messaging.deliveries (environment_id, kind, next_attempt_at, id)
+  where finished_at is null and kind in ('OPT_IN', 'TEST', 'AUTOMATION');
 -- Deliveries that ended other than well, or wait after a refusal. `reason` is null for most, so that this index costs them
 -- nothing.
 create index deliveries_exceptional on messaging.deliveries (source_id, subscriber_id, queued_on) where reason is not null;

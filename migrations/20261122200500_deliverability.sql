@@ -194,6 +194,8 @@ create table deliverability.relays (
   unique (environment_id, feedback_id),
   check ((username is null) = (password_box is null))
 ) with (fillfactor = 80);
+-- Workers look for those that are to be tried again.
+create index relays_failing on deliverability.relays (retry_at) where status = 'FAILING';
 comment on table deliverability.relays is
   'Where live mail of an environment is handed over. One without a relay that takes a stream uses the installation''s.';
 comment on column deliverability.relays.password_box is 'Encrypted with the master key, as feedback_key_box.';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ReturnPaths } from '../../libs/deliverability/src/bounces/return-path.js';
-import { kindRules } from '../../libs/deliverability/src/relays/kinds/kinds.js';
-import { RELAY_KINDS, type RelayKind } from '../../libs/deliverability/src/relays/relay-terms.js';
+import { kindRules, RELAY_KINDS, type RelayKind } from '../../libs/deliverability/src/relays/kinds/kinds.js';
 import { webhookHeaders } from '../../libs/platform/src/outgoing-http/signed-webhook.js';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';

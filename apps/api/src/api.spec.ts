@@ -16,6 +16,7 @@ const PUBLIC_ROUTES = new Set([
   'GET /docs/reference/:script',
   'GET /docs/search',
   'GET /docs/:page',
+  'GET /docs/:folder/:page',
   'GET /favicon.ico',
   'GET /llms.txt',
   'GET /problems/:slug',

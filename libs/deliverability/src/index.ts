@@ -25,12 +25,7 @@ export { GIVE_UP_AFTER_MS, nextAttemptAt } from './bounces/retry-schedule.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
 export { SigningKeyring } from './dkim/signing-keyring.js';
-export type {
-  CampaignFacts,
-  ContentFacts,
-  DestinationFacts,
-  SenderFacts,
-} from './pre-send/campaign-facts.js';
+export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
 export { criticalChecks, quotaMessage } from './pre-send/critical-checks.js';
 export {
   DeliverabilityModule,
@@ -101,13 +96,20 @@ export { MessagesReported } from './relays/feedback/feedback.events.js';
 export { FeedbackEvents } from './relays/feedback/feedback-events.service.js';
 export { RelayFeedbackModule } from './relays/feedback/relay-feedback.module.js';
 export { type FeedbackRefusal, RelayFeedback } from './relays/feedback/relay-feedback.service.js';
+export { RELAY_KINDS } from './relays/kinds/kinds.js';
 export { type Relay } from './relays/relay.js';
+export { type OwnRelay, OwnRelaysQuery, ownStreams } from './relays/own-relays.query.js';
+export { RelayHealth } from './relays/relay-health.service.js';
+export { RelayRates } from './relays/relay-rates.service.js';
+export { RelayRoutes } from './relays/relay-routes.service.js';
+export { kindRules } from './relays/kinds/kinds.js';
+export type { RelayKindRules } from './relays/kinds/kind.js';
 export { RelayChecks } from './relays/relay-checks.service.js';
 export { RelayRepository } from './relays/relay.repository.js';
 export { RelaysModule } from './relays/relays.module.js';
+export { type RelayStanding, RelayStandingQuery } from './relays/relay-standing.query.js';
 export { RelaysService } from './relays/relays.service.js';
 export {
-  RELAY_KINDS,
   RELAY_OPTIONS,
   RELAY_SIGNING,
   RELAY_STATUSES,

@@ -20,6 +20,7 @@ import { CampaignsService } from './campaigns/campaigns.service.js';
 import { ContentReviews } from './campaigns/analysis/content-reviews.service.js';
 import { DestinationOutlook } from './campaigns/analysis/destination-outlook.service.js';
 import { PreSendAnalysisService } from './campaigns/analysis/pre-send-analysis.service.js';
+import { SenderOutlook } from './campaigns/analysis/sender-outlook.service.js';
 import { SendingReadiness } from './campaigns/analysis/sending-readiness.service.js';
 import { SendersModule } from './campaigns/senders/senders.module.js';
 import { AutomationMails } from './sending/mails/automation-mails.service.js';
@@ -112,6 +113,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     ReportExportsService,
     ReportLinks,
     SampleRecipients,
+    SenderOutlook,
     SendingReadiness,
     SendingStops,
     RelayedDeliveries,

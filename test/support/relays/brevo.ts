@@ -64,7 +64,12 @@ export function brevoPost(events: object, { key = BREVO_KEY }: { key?: string } 
 
 export const brevo: ProviderStandIn = {
   start: startBrevo,
+  namesIdInReply: true,
   proof: proofBy(BREVO_KEY),
+  needsKey: true,
+  otherKey: 'brevo:another',
+  proves: 'SENDER',
+  maxAgeMs: null,
   eventOf: brevoEvent,
   post: brevoPost,
   passedOn: passedOnUnchanged,

@@ -58,7 +58,12 @@ export function genericPost(
 
 export const generic: ProviderStandIn = {
   start: startOwnRelay,
+  namesIdInReply: true,
   proof: proofBy(GENERIC_KEY),
+  needsKey: true,
+  otherKey: `whsec_${Buffer.from('another').toString('base64')}`,
+  proves: 'EVENTS',
+  maxAgeMs: 5 * 60_000,
   eventOf: genericEvent,
   post: genericPost,
   passedOn: passedOnUnchanged,

@@ -116,7 +116,12 @@ export function mailgunPost(
 
 export const mailgun: ProviderStandIn = {
   start: startMailgun,
+  namesIdInReply: false,
   proof: proofBy(MAILGUN_KEY),
+  needsKey: true,
+  otherKey: 'another key',
+  proves: 'REQUEST',
+  maxAgeMs: 9 * 3_600_000,
   eventOf: mailgunEvent,
   post: mailgunPost,
   passedOn: passedOnUnchanged,

@@ -129,7 +129,12 @@ function passedOnByPostmark({ raw }: TakenMail): Buffer {
 
 export const postmark: ProviderStandIn = {
   start: startPostmark,
+  namesIdInReply: false,
   proof: proofBy(POSTMARK_PASSWORD),
+  needsKey: false,
+  otherKey: 'another password',
+  proves: 'SENDER',
+  maxAgeMs: null,
   eventOf: postmarkEvent,
   post: (event, { key } = {}) => postmarkPost(event, key),
   passedOn: passedOnByPostmark,

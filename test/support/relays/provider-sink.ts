@@ -36,8 +36,18 @@ export interface PostOptions {
 /** A provider that behaves as its documentation says. */
 export interface ProviderStandIn {
   start(): Promise<ProviderSink>;
+  /** Whether its reply to a mail names the id that its events have. */
+  readonly namesIdInReply: boolean;
   /** What a relay has of it. */
   readonly proof: FeedbackProof & { readonly key: string };
+  /** Whether its events are nothing without a key; else the secret in our address tells. */
+  readonly needsKey: boolean;
+  /** Of another account. */
+  readonly otherKey: string;
+  /** What its proof is of: the events, the request but not its events, or only who sends it. */
+  readonly proves: 'EVENTS' | 'REQUEST' | 'SENDER';
+  /** How old a request of it may be; null where its documentation names no bound. */
+  readonly maxAgeMs: number | null;
   /** What it tells of a mail. */
   eventOf(mail: TakenMail, event: ProviderEvent): object;
   post(event: object, options?: PostOptions): PostedFeedback;

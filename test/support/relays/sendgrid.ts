@@ -103,7 +103,12 @@ export function sendgridPost(
 
 export const sendgrid: ProviderStandIn = {
   start: startSendgrid,
+  namesIdInReply: true,
   proof: proofBy(SENDGRID_KEY),
+  needsKey: true,
+  otherKey: sendgridKey(),
+  proves: 'EVENTS',
+  maxAgeMs: 25 * 3_600_000,
   eventOf: sendgridEvent,
   post: sendgridPost,
   passedOn: passedOnUnchanged,

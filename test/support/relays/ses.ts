@@ -172,7 +172,12 @@ export function snsPost(message: object | string, options: SnsOptions = {}): Pos
 /** Who has another key is another topic's owner: SNS signs for all. */
 export const ses: ProviderStandIn = {
   start: startSes,
+  namesIdInReply: true,
   proof: sesProof,
+  needsKey: false,
+  otherKey: 'arn:aws:sns:eu-west-1:210987654321:theirs',
+  proves: 'EVENTS',
+  maxAgeMs: null,
   eventOf: sesEvent,
   post: (event, { key = TOPIC } = {}) => snsPost(event, { fields: { TopicArn: key } }),
   passedOn: passedOnBySes,

@@ -1,4 +1,4 @@
-import type { RelayKind } from '../../../libs/deliverability/src/relays/relay-terms.js';
+import type { RelayKind } from '../../../libs/deliverability/src/relays/kinds/kinds.js';
 import { brevo } from './brevo.js';
 import { generic } from './generic.js';
 import { mailgun } from './mailgun.js';

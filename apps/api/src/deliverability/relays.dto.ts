@@ -61,7 +61,7 @@ const settings = {
     .meta({ description: 'Mails a second; null: no limit.' }),
   signing: leftOut(z.enum(RELAY_SIGNING)).meta({
     description:
-      'OWN: with the sending domain’s DKIM keys. RELAY: the relay signs, and we do not. Default: OWN; RELAY, and nothing else, with Postmark, which puts mails together anew.',
+      'OWN: with the sending domain’s DKIM keys. RELAY: the relay signs, and we do not. Default: OWN. A kind that puts mails together anew, and so lets no signature but its own through, takes RELAY alone.',
   }),
   username: requiredLine(320).nullish(),
   password,

@@ -194,10 +194,10 @@ describe('segments', () => {
       emails: [address('eve@example.com')],
     };
     for (const change of [
-      membership.add(scope, segment.id, attempt),
-      membership.remove(scope, segment.id, attempt),
+      () => membership.add(scope, segment.id, attempt),
+      () => membership.remove(scope, segment.id, attempt),
     ]) {
-      await expect(change).rejects.toMatchObject({
+      await expect(change()).rejects.toMatchObject({
         errors: {
           'subscriberIds[1]': 'is not a known subscriber',
           'subscriberIds[2]': 'is not a known subscriber',

@@ -35,7 +35,7 @@ abstract class SealedAddresses {
     return `${this.tokenOf(claims)}@${host}`;
   }
 
-  /** The local part of the address, by which others than mail servers name the mail. */
+  /** What comes before the `@` of its address, which is enough to know the mail by. */
   tokenOf({ environmentId, deliveryId }: ReturnPathClaims): string {
     const claims = Buffer.alloc(CLAIMS_BYTES);
     claims.writeUInt8(KEY_ID, 0);

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Config, CONFIG, LinkTokens } from '#platform';
 import type { Relay } from './relay.js';
-import type { RelayKind } from './relay-terms.js';
+import type { RelayKind } from './kinds/kinds.js';
 
 /** The addresses to which providers post their events: each is one relay's, until it is rotated. */
 @Injectable()

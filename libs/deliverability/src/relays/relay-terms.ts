@@ -1,7 +1,3 @@
-export const RELAY_KINDS = ['SMTP', 'SES', 'POSTMARK', 'SENDGRID', 'MAILGUN', 'BREVO'] as const;
-/** Whose relay it is: what is particular to each is in `kinds/`. */
-export type RelayKind = (typeof RELAY_KINDS)[number];
-
 export const RELAY_TLS = ['IMPLICIT', 'REQUIRED', 'OPPORTUNISTIC'] as const;
 /** TLS from the first octet (RFC 8314 §3.3), STARTTLS or nothing, STARTTLS where it is offered. */
 export type RelayTls = (typeof RELAY_TLS)[number];

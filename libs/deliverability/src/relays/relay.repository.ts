@@ -3,8 +3,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { newId, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
+import type { RelayKind } from './kinds/kinds.js';
 import { Relay, type RelaySettings } from './relay.js';
-import type { RelayKind } from './relay-terms.js';
 
 const RELAY_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
 

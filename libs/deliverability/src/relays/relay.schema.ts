@@ -1,13 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
+import type { RelayKind } from './kinds/kinds.js';
 import { Relay } from './relay.js';
-import type {
-  RelayKind,
-  RelayOptions,
-  RelaySigning,
-  RelayStatus,
-  RelayStream,
-  RelayTls,
-} from './relay-terms.js';
+import type { RelayOptions, RelaySigning, RelayStatus, RelayStream, RelayTls } from './relay-terms.js';
 
 /** deliverability.relays */
 export const RelaySchema = defineEntity({
@@ -31,7 +25,7 @@ export const RelaySchema = defineEntity({
     priority: p.integer(),
     weight: p.integer(),
     connections: p.integer(),
-    ratePerSecond: p.double().nullable(),
+    ratePerSecond: p.float().nullable(),
     signing: p.string().$type<RelaySigning>(),
     status: p.string().$type<RelayStatus>(),
     failures: p.integer(),

@@ -1,13 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ProjectScope } from '#kernel';
-import type {
-  RelayKind,
-  RelayOptions,
-  RelaySigning,
-  RelayStatus,
-  RelayStream,
-  RelayTls,
-} from './relay-terms.js';
+import type { RelayKind } from './kinds/kinds.js';
+import type { RelayOptions, RelaySigning, RelayStatus, RelayStream, RelayTls } from './relay-terms.js';
 
 const SETTINGS = [
   'name',

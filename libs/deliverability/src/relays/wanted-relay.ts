@@ -1,13 +1,7 @@
 import { DomainValidationError } from '#kernel';
-import { kindRules } from './kinds/kinds.js';
+import { kindRules, type RelayKind } from './kinds/kinds.js';
 import type { Relay, RelayPatch, RelaySettings } from './relay.js';
-import {
-  RELAY_OPTIONS,
-  RELAY_STREAMS,
-  type RelayKind,
-  type RelayOptions,
-  type RelaySigning,
-} from './relay-terms.js';
+import { RELAY_OPTIONS, RELAY_STREAMS, type RelayOptions, type RelaySigning } from './relay-terms.js';
 
 /** What a client says of a new relay. */
 export type WantedRelay = { readonly kind: RelayKind } & Pick<RelaySettings, 'name'> & Partial<RelaySettings>;
@@ -83,13 +77,13 @@ function usernameOf(kind: RelayKind, given: string | null, hasPassword: boolean)
 
 /** By path, the options that the kind does not take, and values that it cannot use. */
 function optionFaults(kind: RelayKind, options: RelayOptions): Record<string, string> {
-  const { options: taken, optionValues = {}, name } = kindRules(kind);
+  const { options: taken, name } = kindRules(kind);
   const faults: Record<string, string> = {};
   for (const option of RELAY_OPTIONS) {
     const value = options[option];
-    const values = optionValues[option];
+    const values = taken[option];
     if (value === undefined) continue;
-    if (!taken.includes(option)) faults[`options.${option}`] = `is no option of ${name}`;
+    if (values === undefined) faults[`options.${option}`] = `is no option of ${name}`;
     else if (values?.pattern.test(value) === false) faults[`options.${option}`] = `must be ${values.inWords}`;
   }
   return faults;

@@ -215,6 +215,7 @@ describe('erasure from mail', () => {
       possibleDuplicate: false,
       tried: true,
       uncounted: false,
+      providerMessageId: null,
       dueSince: null,
     };
     await get(DeliveryJournal).write(

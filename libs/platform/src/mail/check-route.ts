@@ -10,10 +10,14 @@ export type RouteCheck =
   | { readonly isReady: false; readonly stage: SmtpStage; readonly detail: string };
 
 /** Connects, secures and authenticates, and sends nothing. Ends within three times `limitMs`. */
-export async function checkRoute(route: SmtpRoute, ehloName: string, limitMs: number): Promise<RouteCheck> {
+export async function checkRoute(
+  find: () => Promise<SmtpRoute>,
+  ehloName: string,
+  limitMs: number,
+): Promise<RouteCheck> {
   const timeouts = { connect: limitMs, greeting: limitMs, reply: limitMs, data: limitMs, awake: limitMs };
   try {
-    const session = await openSession(route, ehloName, timeouts, new Chunking(true));
+    const session = await openSession(await find(), ehloName, timeouts, new Chunking(true));
     await session.quit();
     return { isReady: true, capabilities: session.capabilities };
   } catch (error) {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
-import type { RelayKind } from '../relay-terms.js';
+import type { RelayKind } from '../kinds/kinds.js';
 
 /** What became of an event: `foreign` names a mail of another project, `unknown` none of ours. */
 export type FeedbackResult = 'taken' | 'by-message-id' | 'delivered' | 'foreign' | 'unknown';

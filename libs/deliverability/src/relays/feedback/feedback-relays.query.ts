@@ -5,7 +5,7 @@ import type { ProjectScope } from '#kernel';
 import { Database, SecretBox } from '#platform';
 import { FeedbackAddresses } from '../feedback-addresses.js';
 import { relaySecret } from '../relay-secret.js';
-import type { RelayKind } from '../relay-terms.js';
+import type { RelayKind } from '../kinds/kinds.js';
 
 /** The relay of a feedback address. */
 export interface FeedbackRelay {

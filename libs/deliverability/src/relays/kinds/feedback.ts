@@ -11,7 +11,10 @@ export interface FeedbackRequest {
 
 /** What the relay's owner has entered for it, and what is asked of the network. */
 export interface FeedbackProof {
-  /** The provider's key for its events: a shared secret (Mailgun, GENERIC), a public key (SendGrid); null where it is not set. */
+  /**
+   * The relay's `feedbackKey`, null where it is not set: a shared secret (Mailgun, GENERIC), a public key (SendGrid), what the
+   * provider sends as its password (Brevo, Postmark), the TopicArn that alone may post (SES).
+   */
   readonly key: string | null;
   /** The text of a document that the provider serves, e.g. SNS's certificate. Only hosts that the format itself has checked are asked; it is kept. */
   fetchText(url: string): Promise<string>;

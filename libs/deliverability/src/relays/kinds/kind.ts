@@ -1,5 +1,5 @@
 import type { RecordPurpose } from '../../dns/dns-record.js';
-import type { RelayKind, RelayOption, RelayOptions, RelayStream, RelayTls } from '../relay-terms.js';
+import type { RelayOption, RelayOptions, RelayStream, RelayTls } from '../relay-terms.js';
 import type { FeedbackFormat } from './feedback.js';
 
 export interface RelayEndpoint {
@@ -24,16 +24,15 @@ export interface OptionValues {
 }
 
 /**
- * What is particular to one provider's relay. A new one is a folder here, with its proof, and a page in docs/relays/.
+ * What is particular to one provider's relay. A new one is a folder here, with its proof, a line in
+ * `kinds.ts`, and a page in docs/relays/.
  * Every statement about a provider names the page of its documentation in a comment.
  */
 export interface RelayKindRules {
-  readonly kind: RelayKind;
   /** In words, e.g. `Amazon SES`. */
   readonly name: string;
-  /** The options that it takes, and which values of each; others are refused. */
-  readonly options: readonly RelayOption[];
-  readonly optionValues?: Partial<Readonly<Record<RelayOption, OptionValues>>>;
+  /** The options that it takes, and which values of each, null for any; others are refused. */
+  readonly options: Partial<Readonly<Record<RelayOption, OptionValues | null>>>;
   /** The option that says where it is reached: needed where host and port are left out. */
   readonly endpointOption?: RelayOption;
   /** The username of a relay that has a password and names none. */

@@ -6,9 +6,8 @@ import { brevoFeedback, TOKEN_HEADER } from './brevo-feedback.js';
  * https://developers.brevo.com/docs/smtp-integration
  */
 export const brevoKind: RelayKindRules = {
-  kind: 'BREVO',
   name: 'Brevo',
-  options: [],
+  options: {},
   endpoint: () => ({ host: 'smtp-relay.brevo.com', port: 587, tls: 'REQUIRED' }),
   // Message-ID is kept. From is replaced only as long as the domain is not authenticated at Brevo, which is to be put right,
   // not to be signed for: https://help.brevo.com/hc/en-us/articles/16045394674066

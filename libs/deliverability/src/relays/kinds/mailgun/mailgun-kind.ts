@@ -13,10 +13,8 @@ const HOSTS = new Map([
  * to one domain (user-manual/sending-messages/send-smtp).
  */
 export const mailgunKind: RelayKindRules = {
-  kind: 'MAILGUN',
   name: 'Mailgun',
-  options: ['region', 'domain'],
-  optionValues: { region: { pattern: /^(?:us|eu)$/i, inWords: 'us or eu' } },
+  options: { region: { pattern: /^(?:us|eu)$/i, inWords: 'us or eu' }, domain: null },
   // send-smtp: 587 is recommended, and upgraded by STARTTLS.
   endpoint: ({ region }) => {
     const host = HOSTS.get(region?.toLowerCase() ?? 'us');

@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { withstandsAnything } from '#testing/relays/hostile-feedback';
-import { POSTMARK_PASSWORD, postmarkEvent, postmarkPost, startPostmark } from '#testing/relays/postmark';
-import type { ProviderSink, TakenMail } from '#testing/relays/provider-sink';
-import { SmtpClient } from '#testing/smtp-client';
+import { describe, expect, it } from '@jest/globals';
+import { POSTMARK_PASSWORD, postmarkEvent, postmarkPost } from '#testing/relays/postmark';
+import { proofBy, type TakenMail } from '#testing/relays/provider-sink';
 import { RELAY_STREAMS } from '../../relay-terms.js';
 import { type FeedbackFormat, UnreadableFeedbackError } from '../feedback.js';
 import { postmarkKind } from './postmark-kind.js';
@@ -23,7 +21,7 @@ const MAIL: TakenMail = {
   raw: Buffer.from(raw),
 };
 const ABOUT = { token: TOKEN, providerMessageId: MAIL.id, address: 'Ada@example.com' };
-const PROOF = { key: POSTMARK_PASSWORD, fetchText: () => Promise.reject(new Error('Nothing is asked.')) };
+const PROOF = proofBy(POSTMARK_PASSWORD);
 
 const eventsOf = (event: object) => read(postmarkPost(event)).events;
 
@@ -70,33 +68,7 @@ describe('Postmark as a relay', () => {
   });
 });
 
-describe('a mail handed to Postmark', () => {
-  let postmark: ProviderSink;
-  beforeAll(async () => {
-    postmark = await startPostmark();
-  });
-  afterAll(() => postmark.stop());
-
-  it('is found by our token, since the reply is of no use', async () => {
-    const client = await SmtpClient.open(postmark.sink.port);
-    const reply = await client.send('b@shop.example', ['ada@example.com'], raw);
-    client.break('QUIT\r\n');
-    expect(postmarkKind.messageIdOf(reply.slice(4))).toBeNull();
-    const [mail] = postmark.mails;
-    expect(eventsOf(postmarkEvent(mail ?? MAIL, { kind: 'delivered' }))).toMatchObject([{ token: TOKEN }]);
-  });
-});
-
 describe('what Postmark tells', () => {
-  it('is a delivery, a complaint or an unsubscribe, and nothing while it tries on', () => {
-    expect(eventsOf(postmarkEvent(MAIL, { kind: 'delivered' }))).toEqual([{ kind: 'delivered', ...ABOUT }]);
-    expect(eventsOf(postmarkEvent(MAIL, { kind: 'complaint' }))).toEqual([{ kind: 'complaint', ...ABOUT }]);
-    expect(eventsOf(postmarkEvent(MAIL, { kind: 'unsubscribed' }))).toEqual([
-      { kind: 'unsubscribed', ...ABOUT },
-    ]);
-    expect(eventsOf(postmarkEvent(MAIL, { kind: 'deferred' }))).toEqual([]);
-  });
-
   it('is a bounce with the words of the server', () => {
     const said = '550 5.1.1 The email account that you tried to reach does not exist.';
     expect(eventsOf(postmarkEvent(MAIL, { kind: 'bounce', said }))).toEqual([
@@ -206,10 +178,3 @@ describe('a request of Postmark', () => {
     expect(await isGenuine({ ...post, headers: {} }, PROOF)).toBe(false);
   });
 });
-
-it('whatever is posted for Postmark is read or refused, and never more', () =>
-  withstandsAnything(feedback, PROOF, [
-    postmarkPost(postmarkEvent(MAIL, { kind: 'bounce', said: '550 5.1.1 user unknown' })),
-    postmarkPost(postmarkEvent(MAIL, { kind: 'complaint' })),
-    postmarkPost(postmarkEvent(MAIL, { kind: 'unsubscribed' })),
-  ]));

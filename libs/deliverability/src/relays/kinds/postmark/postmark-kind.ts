@@ -12,11 +12,9 @@ const BASIC = /^basic ([\w+/=-]{1,2000})$/i;
 
 /** Pages are those of postmarkapp.com. */
 export const postmarkKind: RelayKindRules = {
-  kind: 'POSTMARK',
   name: 'Postmark',
-  options: ['messageStream'],
   // It becomes the value of a header field.
-  optionValues: {
+  options: {
     messageStream: { pattern: /^[!-~]+$/, inWords: 'the id of a message stream: ASCII without spaces' },
   },
   // support/article/811: ports 25, 2525 and 587, TLS by STARTTLS and recommended; broadcast streams have a host of their own.

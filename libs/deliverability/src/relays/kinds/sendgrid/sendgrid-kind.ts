@@ -17,10 +17,8 @@ const FILTERS = Object.fromEntries(SWITCHED_OFF.map((filter) => [filter, { setti
 
 /** Twilio SendGrid by SMTP: its password is an API key. */
 export const sendgridKind: RelayKindRules = {
-  kind: 'SENDGRID',
   name: 'Twilio SendGrid',
-  options: ['region'],
-  optionValues: { region: { pattern: /^(?:global|eu)$/, inWords: 'global or eu' } },
+  options: { region: { pattern: /^(?:global|eu)$/, inWords: 'global or eu' } },
   // …/for-developers/sending-email/integrating-with-the-smtp-api: the username of all who send.
   username: 'apikey',
   endpoint,

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { fieldsOf, type ProviderSink, type TakenMail } from '#testing/relays/provider-sink';
+import { describe, expect, it } from '@jest/globals';
+import type { TakenMail } from '#testing/relays/provider-sink';
 import { withstandsAnything } from '#testing/relays/hostile-feedback';
-import { passedOnBySes, sesEvent, sesProof, snsPost, startSes } from '#testing/relays/ses';
-import { SmtpClient } from '#testing/smtp-client';
+import { sesEvent, sesProof, snsPost } from '#testing/relays/ses';
 import { type FeedbackFormat, UnreadableFeedbackError } from '../feedback.js';
 import { sesKind } from './ses-kind.js';
 
@@ -17,14 +16,7 @@ const headers = sesKind.headersOf({
   stream: 'CAMPAIGN',
   options: { configurationSet: 'news' },
 });
-const raw = [
-  ...headers.map(([name, value]) => `${name}: ${value}`),
-  'Date: Mon, 23 Nov 2026 04:30:00 +0000',
-  'Message-ID: <1@shop.example>',
-  'Subject: News',
-  '',
-  'Hello',
-].join('\r\n');
+const raw = [...headers.map(([name, value]) => `${name}: ${value}`), '', 'Hello'].join('\r\n');
 const MAIL: TakenMail = { id: '0102018b-000000', to: 'Ada@example.com', raw: Buffer.from(raw) };
 const ABOUT = { token: TOKEN, providerMessageId: MAIL.id, address: 'Ada@example.com' };
 
@@ -52,41 +44,6 @@ describe('SES as a relay', () => {
   });
 });
 
-describe('a mail handed to SES', () => {
-  let ses: ProviderSink;
-  beforeAll(async () => {
-    ses = await startSes();
-  });
-  afterAll(() => ses.stop());
-
-  it('has the id of the reply in its events, and is none when SES throttles', async () => {
-    const client = await SmtpClient.open(ses.sink.port);
-    ses.throttle(1);
-    const turnedAway = await client.send('b@shop.example', ['ada@example.com'], raw);
-    expect(turnedAway).toBe('454 Throttling failure: Maximum sending rate exceeded.');
-    expect(sesKind.messageIdOf(turnedAway.slice(4))).toBeNull();
-    const taken = await client.send('b@shop.example', ['ada@example.com'], raw);
-    client.break('QUIT\r\n');
-    const [mail, ...others] = ses.mails;
-    expect(others).toEqual([]);
-    const id = sesKind.messageIdOf(taken.slice(4));
-    expect(id).toMatch(/^0102.*-000000$/);
-    expect(eventsOf(sesEvent(mail ?? MAIL, { kind: 'delivered' }))).toEqual([
-      { kind: 'delivered', token: TOKEN, providerMessageId: id, address: 'ada@example.com' },
-    ]);
-  });
-
-  it('goes on with other values in every header field that is not to be signed, and without what was for SES', () => {
-    const passedOn = passedOnBySes(MAIL, new Date('2026-11-23T04:40:00Z'));
-    for (const name of ['date', 'message-id']) {
-      expect(sesKind.replacedHeaders).toContain(name);
-      expect(fieldsOf(passedOn, name)).not.toEqual(fieldsOf(MAIL.raw, name));
-    }
-    expect(fieldsOf(passedOn, 'subject')).toEqual(['News']);
-    expect(fieldsOf(passedOn, 'x-ses-message-tags')).toEqual([]);
-  });
-});
-
 describe('what SES tells', () => {
   it('is read alike from event publishing and from notifications, which have no tags', () => {
     const bounce = { kind: 'bounce', said: '550 5.1.1 user unknown' } as const;
@@ -101,13 +58,6 @@ describe('what SES tells', () => {
     expect(eventsOf(sesEvent(MAIL, bounce, 'notificationType'))).toEqual([
       { ...fact, ...ABOUT, token: null },
     ]);
-  });
-
-  it('is a complaint, a delivery or an unsubscribe too, and nothing while it tries on', () => {
-    expect(eventsOf(sesEvent(MAIL, { kind: 'complaint' }))).toEqual([{ kind: 'complaint', ...ABOUT }]);
-    expect(eventsOf(sesEvent(MAIL, { kind: 'delivered' }))).toEqual([{ kind: 'delivered', ...ABOUT }]);
-    expect(eventsOf(sesEvent(MAIL, { kind: 'unsubscribed' }))).toEqual([{ kind: 'unsubscribed', ...ABOUT }]);
-    expect(eventsOf(sesEvent(MAIL, { kind: 'deferred' }))).toEqual([]);
   });
 
   const bounced = (bounceType: string, bounceSubType: string, recipient: object = {}) =>
@@ -285,10 +235,8 @@ describe('a message of SNS', () => {
   });
 });
 
-it('whatever is posted for SES is read or refused, and never more', () =>
+it('a confirmation or notification that was changed is read or refused, and never more', () =>
   withstandsAnything(feedback, sesProof, [
-    snsPost(sesEvent(MAIL, { kind: 'bounce', said: '550 5.1.1 user unknown' })),
-    snsPost(sesEvent(MAIL, { kind: 'complaint' }), { version: '2' }),
     snsPost(sesEvent(MAIL, { kind: 'delivered' }, 'notificationType')),
     snsPost('', { type: 'SubscriptionConfirmation' }),
   ]));

@@ -14,10 +14,8 @@ const MESSAGE_ID = /^Ok ([\w-]{1,255})\s*$/i;
 
 /** Pages are those of docs.aws.amazon.com/ses/latest/dg, unless another place is named. */
 export const sesKind: RelayKindRules = {
-  kind: 'SES',
   name: 'Amazon SES',
-  options: ['configurationSet', 'region'],
-  optionValues: { configurationSet: CONFIGURATION_SET, region: REGION },
+  options: { configurationSet: CONFIGURATION_SET, region: REGION },
   endpointOption: 'region',
   // smtp-connect.html: all connections are encrypted; 587 by STARTTLS. There is one endpoint a region and none that is usual
   // (docs.aws.amazon.com/general/latest/gr/ses.html).

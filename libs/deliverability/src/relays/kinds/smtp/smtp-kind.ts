@@ -3,9 +3,8 @@ import { genericFeedback } from './generic-feedback.js';
 
 /** Any server that takes mail by SMTP, an own Postfix say. */
 export const smtpKind: RelayKindRules = {
-  kind: 'SMTP',
   name: 'SMTP',
-  options: [],
+  options: {},
   endpoint: () => null,
   replacedHeaders: [],
   headersOf: () => [],
