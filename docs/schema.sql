@@ -3003,6 +3003,23 @@ grant insert, select, update on deliverability.domain_checks to mailwright_app;
 grant delete, insert, select, update on deliverability.domain_checks to mailwright_system;
 comment on table deliverability.domain_checks is 'Checks that were asked for, by a client who waits for it or by the schedule.';
 
+create table deliverability.feedback_tokens (
+  relay_id uuid not null,
+  token text not null,
+  environment_id bigint not null,
+  good_until timestamp with time zone not null,
+  constraint feedback_tokens_pkey PRIMARY KEY (relay_id, token)
+);
+CREATE INDEX feedback_tokens_oldest ON deliverability.feedback_tokens USING btree (good_until);
+alter table deliverability.feedback_tokens enable row level security;
+alter table deliverability.feedback_tokens force row level security;
+create policy app_rows on deliverability.feedback_tokens for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on deliverability.feedback_tokens for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.feedback_tokens for all to mailwright_system using (true) with check (true);
+grant insert, select on deliverability.feedback_tokens to mailwright_app;
+grant delete, insert, select, update on deliverability.feedback_tokens to mailwright_system;
+comment on table deliverability.feedback_tokens is 'What a provider whose signature does not cover its events gave each of its posts: a second post with the same is a replay. Kept until its age alone refuses it.';
+
 create table deliverability.relays (
   environment_id bigint not null,
   id uuid not null,

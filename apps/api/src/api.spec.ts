@@ -34,6 +34,7 @@ const PUBLIC_ROUTES = new Set([
   'GET /l/:token',
   'GET /i/:token',
   'GET /r/:token',
+  'POST /feedback/:kind/:token',
   'POST /stripe/webhooks',
 ]);
 

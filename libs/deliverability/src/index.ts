@@ -3,7 +3,12 @@ export { alignmentBelow, type DmarcAlignment } from './dns/dmarc-policy.js';
 export { classifyRefusal, type Refusal } from './bounces/bounce-class.js';
 export { BouncesModule } from './bounces/bounces.module.js';
 export { RemoveOldReports } from './bounces/remove-old-reports.task.js';
-export { BounceReported, ComplaintReported, UnsubscribeMailed } from './bounces/report.events.js';
+export {
+  BouncesReported,
+  ComplaintReported,
+  type ReportedBounce,
+  UnsubscribeMailed,
+} from './bounces/report.events.js';
 export { readReport, type Report } from './bounces/report.js';
 export { ReportsService } from './bounces/reports.service.js';
 export {
@@ -86,6 +91,11 @@ export { ThrottlingModule } from './throttling/throttling.module.js';
 export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.query.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';
 export { FeedbackAddresses } from './relays/feedback-addresses.js';
+export { addressMark } from './relays/feedback/address-mark.js';
+export { MessagesReported } from './relays/feedback/feedback.events.js';
+export { FeedbackEvents } from './relays/feedback/feedback-events.service.js';
+export { RelayFeedbackModule } from './relays/feedback/relay-feedback.module.js';
+export { type FeedbackRefusal, RelayFeedback } from './relays/feedback/relay-feedback.service.js';
 export { RELAY_KINDS } from './relays/kinds/kinds.js';
 export { type Relay } from './relays/relay.js';
 export { type OwnRelay, OwnRelaysQuery, ownStreams } from './relays/own-relays.query.js';

@@ -51,6 +51,7 @@ import { SendingStops } from './campaigns/lifecycle/sending-stops.service.js';
 import { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
 import { AddressConsequences } from './engagement/feedback/address-consequences.service.js';
 import { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
+import { RelayedDeliveries } from './engagement/feedback/relayed-deliveries.query.js';
 import { LinkSets } from './engagement/tracking/link-sets.service.js';
 import { MailPublisher } from './engagement/events/mail-publisher.service.js';
 import { TrackedEvents } from './engagement/events/tracked-events.service.js';
@@ -113,6 +114,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     SenderOutlook,
     SendingReadiness,
     SendingStops,
+    RelayedDeliveries,
     TestDeliveriesService,
     TestInboxQuery,
     TestMailsService,
@@ -155,6 +157,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     SampleRecipients,
     PreSendAnalysisService,
     ReportExportsService,
+    RelayedDeliveries,
     ReportLinks,
     SendersModule,
     SendingStops,

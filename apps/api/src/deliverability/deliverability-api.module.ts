@@ -1,11 +1,12 @@
 import { Module } from '@nestjs/common';
-import { RelaysModule, SendingDomainsModule } from '#deliverability';
+import { RelayFeedbackModule, RelaysModule, SendingDomainsModule } from '#deliverability';
+import { FeedbackController } from './feedback.controller.js';
 import { RelaysController } from './relays.controller.js';
 import { SendingDomainController } from './sending-domain.controller.js';
 
-/** The sending domain and the relays over HTTP. */
+/** The sending domain, the relays and what they report over HTTP. */
 @Module({
-  imports: [RelaysModule, SendingDomainsModule],
-  controllers: [RelaysController, SendingDomainController],
+  imports: [RelayFeedbackModule, RelaysModule, SendingDomainsModule],
+  controllers: [FeedbackController, RelaysController, SendingDomainController],
 })
 export class DeliverabilityApiModule {}

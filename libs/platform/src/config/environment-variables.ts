@@ -136,6 +136,9 @@ export const environmentVariables = z.object({
     description:
       'Pages per minute and client address that readers of mails open: to confirm, choose, unsubscribe, view.',
   }),
+  FEEDBACK_LIMIT_PER_MINUTE: count(1, 10_000_000).default(30_000).meta({
+    description: 'Posts of events per minute that a provider may send to the feedback URL of one relay.',
+  }),
   REQUIRE_VERIFIED_DOMAIN: flag.default(true).meta({
     description: 'false lets live mail go without a verified sending domain. Refused in production.',
   }),
