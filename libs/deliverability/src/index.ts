@@ -90,7 +90,7 @@ export { SLOW_DOWN_MS, slowsDown } from './bounces/slow-down.js';
 export { ThrottlingModule } from './throttling/throttling.module.js';
 export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.query.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';
-export { FeedbackAddresses } from './relays/feedback-addresses.js';
+export { FeedbackAddresses } from './relays/feedback-addresses.service.js';
 export { addressMark } from './relays/feedback/address-mark.js';
 export { MessagesReported } from './relays/feedback/feedback.events.js';
 export { FeedbackEvents } from './relays/feedback/feedback-events.service.js';

@@ -142,11 +142,24 @@ export const relayCheckView = z
   .meta({ id: 'RelayCheck' });
 
 export function toRelayView(relay: Relay, feedbackUrl: string | null): z.output<typeof relayView> {
-  const { id, relayKey, name, kind, host, port, tls, username, options: of, streams: takes } = relay;
-  const { priority, weight, connections, ratePerSecond, signing, status, lastError } = relay;
   return {
-    ...{ id, relayKey, name, kind, host, port, tls, username, options: of, streams: takes },
-    ...{ priority, weight, connections, ratePerSecond, signing, status, lastError },
+    id: relay.id,
+    relayKey: relay.relayKey,
+    name: relay.name,
+    kind: relay.kind,
+    host: relay.host,
+    port: relay.port,
+    tls: relay.tls,
+    username: relay.username,
+    options: relay.options,
+    streams: relay.streams,
+    priority: relay.priority,
+    weight: relay.weight,
+    connections: relay.connections,
+    ratePerSecond: relay.ratePerSecond,
+    signing: relay.signing,
+    status: relay.status,
+    lastError: relay.lastError,
     lastUsedAt: relay.lastUsedAt?.toISOString() ?? null,
     feedbackUrl,
     lastFeedbackAt: relay.lastFeedbackAt?.toISOString() ?? null,

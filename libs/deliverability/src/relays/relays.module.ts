@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { FeedbackAddresses } from './feedback-addresses.js';
+import { FeedbackAddresses } from './feedback-addresses.service.js';
 import { OwnRelaysQuery } from './own-relays.query.js';
 import { RelayChecks } from './relay-checks.service.js';
 import { RelayHealth } from './relay-health.service.js';

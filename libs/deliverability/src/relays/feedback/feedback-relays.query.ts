@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
 import type { ProjectScope } from '#kernel';
 import { Database, SecretBox } from '#platform';
-import { FeedbackAddresses } from '../feedback-addresses.js';
+import { FeedbackAddresses } from '../feedback-addresses.service.js';
 import { relaySecret } from '../relay-secret.js';
 import type { RelayKind } from '../kinds/kinds.js';
 

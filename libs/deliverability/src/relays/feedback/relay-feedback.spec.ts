@@ -14,7 +14,7 @@ import { standIns } from '#testing/relays/stand-ins';
 import { RemoveOldReports } from '../../bounces/remove-old-reports.task.js';
 import { ReportsService } from '../../bounces/reports.service.js';
 import { ReturnPaths } from '../../bounces/return-path.js';
-import { FeedbackAddresses } from '../feedback-addresses.js';
+import { FeedbackAddresses } from '../feedback-addresses.service.js';
 import { relaySecret } from '../relay-secret.js';
 import { kindRules, type RelayKind } from '../kinds/kinds.js';
 import { FeedbackDocuments } from './feedback-documents.service.js';

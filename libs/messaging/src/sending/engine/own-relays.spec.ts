@@ -147,6 +147,7 @@ describe('The relays of a project', () => {
     await eventually('it waits for its relay', waits);
     expect(second.count()).toBe(0);
     await fixture.get(RelaysService).change(scope, best.relayKey, { status: 'ACTIVE', secrets: {} });
+    await seen();
     fixture.later(2 * MINUTE);
     await fixture.settled('it is sent', isSent);
     expect([second.count(), installation.count()]).toEqual([0, 0]);
@@ -160,6 +161,7 @@ describe('The relays of a project', () => {
     fixture.engine.start();
     await fixture.settled('it waits', ({ state }) => state === 'DEFERRED');
     await fixture.get(RelaysService).remove(scope, relay.relayKey);
+    await seen();
     fixture.later(2 * MINUTE);
     const [row] = await fixture.settled('it ends', ({ state }) => state === 'AMBIGUOUS');
     expect(row).toMatchObject({ reason: 'no-reply', relay_key: relay.relayKey });
@@ -173,6 +175,7 @@ describe('The relays of a project', () => {
     fixture.engine.start();
     await fixture.settled('all wait', ({ state }) => state === 'DEFERRED');
     await fixture.get(RelaysService).remove(scope, relay.relayKey);
+    await seen();
     fixture.later(10 * MINUTE);
     await fixture.settled('all are sent', isSent);
     expect(installation.count()).toBe(3);
