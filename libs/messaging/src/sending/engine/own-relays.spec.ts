@@ -6,6 +6,7 @@ import type { SmtpSink } from '#testing/sink-rules';
 import type { ProjectScope } from '#kernel';
 import { type Relay, RelaysService } from '#deliverability';
 import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
+import { LEASE_MS } from './lease.js';
 import { RelaysInUse } from '../own-relays/relays-in-use.service.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 
@@ -58,6 +59,13 @@ describe('The relays of a project', () => {
   };
   /** The worker knows of what was changed, as it does within a second. */
   const seen = () => fixture.get(RelaysInUse).refresh();
+  /** Moves the time while it fails, by less than a lease: what is claimed meanwhile stays its sender's. */
+  const worksAgain = (relay: Relay) =>
+    eventually('it works again', async () => {
+      if ((await stateOf(relay)).status === 'ACTIVE') return true;
+      fixture.later(LEASE_MS / 2);
+      return false;
+    });
   const rows = () => fixture.test.query<Row>('select * from messaging.deliveries');
   const isSent = ({ state }: DeliveryRow) => state === 'SENT';
 
@@ -99,10 +107,7 @@ describe('The relays of a project', () => {
     expect(await stateOf(best)).toMatchObject({ status: 'FAILING', last_error: expect.any(String) });
 
     first = await startRawSmtpSink({ port: first.port });
-    await eventually('it works again', async () => {
-      fixture.later(2 * MINUTE);
-      return (await stateOf(best)).status === 'ACTIVE';
-    });
+    await worksAgain(best);
     expect((await stateOf(best)).last_error).toBeNull();
     await eventually('mail goes by it again', async () => {
       await fixture.queuedAgain(scope, campaign);
@@ -121,10 +126,7 @@ describe('The relays of a project', () => {
       (await rows()).every(({ state, lease_token }) => state !== 'SENT' && lease_token === null),
     );
     first = await startRawSmtpSink({ port: first.port });
-    await eventually('it works again', async () => {
-      fixture.later(2 * MINUTE);
-      return (await stateOf(only)).status === 'ACTIVE';
-    });
+    await worksAgain(only);
     await fixture.settled('all are sent', isSent);
     expect([first.count(), installation.count()]).toEqual([5, 0]);
   });
