@@ -200,9 +200,9 @@ describe('Idempotency-Key', () => {
     });
     await new RemoveExpiredRows(database, new SystemClock()).run();
     await database.close();
-    expect(await test.query('select count(*)::int as count from platform.idempotency_keys')).toEqual([
-      { count: 0 },
-    ]);
+    expect(
+      await test.query('select 1 from platform.idempotency_keys where expires_at <= clock_timestamp()'),
+    ).toEqual([]);
   });
 
   it('must be 1 to 255 printable characters', async () => {
