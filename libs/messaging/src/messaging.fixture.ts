@@ -166,7 +166,7 @@ export class MessagingFixture {
   async clear(): Promise<void> {
     await this.engine.stop(1_000);
     await this.test.query(
-      'delete from messaging.deliveries; delete from messaging.campaigns; delete from deliverability.sending_domains',
+      'delete from messaging.deliveries; delete from messaging.campaigns; delete from deliverability.sending_domains; delete from deliverability.relays',
     );
     const { clock } = this;
     const transports = new DeliveryTransports(
