@@ -69,6 +69,11 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   pauseAutomation: {},
   enterAutomation: { body: () => ({ email: 'ada@owner.example' }) },
   listAutomationExecutions: {},
+  getRelay: {},
+  updateRelay: { body: () => ({ name: 'Mine' }) },
+  deleteRelay: {},
+  checkRelay: {},
+  rotateRelayFeedbackToken: {},
   getTestInboxMessage: {},
   getRawTestInboxMessage: {},
 };
@@ -76,6 +81,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
 const UNKNOWN: Ids = {
   email: 'nobody@example.com',
   suppressed: 'nobody@example.com',
+  relayKey: 'APIT-999',
   topicKey: 'APIT-999',
   campaignKey: 'APIT-999',
   id: '019aa3b5-0000-7000-8000-000000000000',
@@ -172,6 +178,9 @@ describe('projects and their environments', () => {
       importId,
       segmentId: segment.at('id'),
       automationId: (await owner.post('/automations', { name: 'Secret', triggerType: 'manual' })).at('id'),
+      relayKey: (
+        await owner.post('/relays', { kind: 'SMTP', name: 'Secret', host: '127.0.0.1', port: 1 })
+      ).at('relayKey'),
       key: 'secret_field',
     };
   }

@@ -89,6 +89,13 @@ export const ROUTES = {
   listTestInboxMessages: 'GET /test-inbox/messages',
   clearTestInbox: 'DELETE /test-inbox/messages',
   getTestInboxMessage: 'GET /test-inbox/messages/{id}',
+  listRelays: 'GET /relays',
+  createRelay: 'POST /relays',
+  getRelay: 'GET /relays/{relayKey}',
+  updateRelay: 'PATCH /relays/{relayKey}',
+  deleteRelay: 'DELETE /relays/{relayKey}',
+  checkRelay: 'POST /relays/{relayKey}/check',
+  rotateRelayFeedbackToken: 'POST /relays/{relayKey}/rotate-feedback-token',
   getRawTestInboxMessage: 'GET /test-inbox/messages/{id}/raw',
 } as const satisfies Record<OperationId, `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`>;
 

@@ -27,6 +27,14 @@ export class RelayRepository {
     return relay;
   }
 
+  /** How many the environment has; nobody adds one until the transaction ends. */
+  async countAndLock({ environmentId }: ProjectScope): Promise<number> {
+    await sql`select pg_advisory_xact_lock(hashtextextended('relays ' || ${environmentId}::text, 0))`.execute(
+      this.database.tables(),
+    );
+    return this.database.em.count(Relay, { environmentId });
+  }
+
   /** In the order in which they are tried. */
   list(scope: ProjectScope, { page, size }: PageRequest): Promise<Page<Relay>> {
     const { environmentId } = scope;

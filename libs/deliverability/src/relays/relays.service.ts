@@ -6,6 +6,9 @@ import type { Relay, RelayPatch } from './relay.js';
 import { relaySecret } from './relay-secret.js';
 import { patchOf, settingsOf, type WantedRelay } from './wanted-relay.js';
 
+/** Each may be tried while it fails, and hold connections: what a project may cost the others is bounded. */
+const MOST_RELAYS = 20;
+
 /** What is kept sealed and never shown. */
 export interface RelaySecrets {
   readonly password?: string | null | undefined;
@@ -33,6 +36,8 @@ export class RelaysService {
     await this.#refuseHost(settings.host);
     const now = this.clock.now();
     return this.database.transaction(scope, async () => {
+      if ((await this.relays.countAndLock(scope)) >= MOST_RELAYS)
+        throw new DomainValidationError({ relays: `must be at most ${MOST_RELAYS} of a project` });
       const relay = await this.relays.add(scope, wanted.kind, settings, now);
       relay.change(this.#sealed(scope, secrets), now);
       return relay;

@@ -112,6 +112,7 @@ describe('erasure from mail', () => {
         scope,
         queuedOn: QUEUED_ON,
         ambiguousPolicy: 'RESEND',
+        byOwnRelays: false,
         usagePeriod: null,
         isDue: true,
       } as const,

@@ -17,6 +17,8 @@ export interface CampaignUnderWay {
   /** The partition of its deliveries, `YYYY-MM-DD`. */
   readonly queuedOn: string;
   readonly ambiguousPolicy: AmbiguousPolicy;
+  /** It goes by relays of the project's own. */
+  readonly byOwnRelays: boolean;
   /** The period whose e-mails are set aside for it; null where they are not counted. */
   readonly usagePeriod: Date | null;
   /** Something of it is to be sent now; else it is over. */
@@ -105,7 +107,7 @@ export class DeliveryClaimsQuery {
     if (!(await this.database.holds(isAny))) return [];
     const rows = await this.database.statement(
       'system',
-      sql<ProjectScope & Omit<CampaignUnderWay, 'scope'>>`
+      sql<ProjectScope & Omit<CampaignUnderWay, 'scope' | 'byOwnRelays'>>`
         with open as materialized (
           select c.*, soonest.next_attempt_at as soonest from messaging.campaigns c left join lateral (
             select d.next_attempt_at from messaging.deliveries d where ${ofCampaign} and d.finished_at is null
@@ -124,12 +126,12 @@ export class DeliveryClaimsQuery {
         order by c.queued_at
       `,
     );
-    return rows.map((row) => ({ ...row, scope: scopeOf(row) }));
+    return rows.map((row) => ({ ...row, scope: scopeOf(row), byOwnRelays: owner.scope !== null }));
   }
 
   /** None when the campaign has been stopped, or sent anew, since it was seen under way. */
   claimCampaign(
-    { scope, id, queuedOn, usagePeriod, ambiguousPolicy }: CampaignUnderWay,
+    { scope, id, queuedOn, usagePeriod, ambiguousPolicy, byOwnRelays }: CampaignUnderWay,
     limit: number,
     leaseToken: string,
   ): Promise<ClaimedDelivery[]> {
@@ -143,7 +145,9 @@ export class DeliveryClaimsQuery {
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async () => {
-      const claimed = claim(candidates, leaseToken, { inEpoch: ambiguousPolicy === 'RESEND' });
+      // A mark that a crash of the server undoes would take with it which relay a mail may have arrived by.
+      const inEpoch = ambiguousPolicy === 'RESEND' && !byOwnRelays;
+      const claimed = claim(candidates, leaseToken, { inEpoch });
       const statement = sql<ClaimedDelivery>`${prepared} with ${claimed} select * from claimed`;
       return (await statement.execute(this.database.tables())).rows;
     });

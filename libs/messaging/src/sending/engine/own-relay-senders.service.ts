@@ -24,6 +24,7 @@ interface RunningSender {
 @Injectable()
 export class OwnRelaySenders {
   readonly #running = new Map<string, RunningSender>();
+  readonly #ending = new Set<Promise<void>>();
   readonly #loops: readonly Loop[];
 
   constructor(
@@ -49,7 +50,7 @@ export class OwnRelaySenders {
 
   async stop(): Promise<void> {
     await Promise.all(this.#loops.map((loop) => loop.stop()));
-    await Promise.all([...this.#running.values()].map(({ sender }) => sender.stop()));
+    await Promise.all([...this.#ending, ...[...this.#running.values()].map(({ sender }) => sender.stop())]);
     this.#running.clear();
     await this.relays.close();
   }
@@ -66,7 +67,7 @@ export class OwnRelaySenders {
     }
     await this.relays.refresh();
     for (const sender of started) sender.start();
-    await this.#endIdle(now);
+    this.#endIdle(now);
   }
 
   #make({ scope, stream }: OwnStream): RunningSender {
@@ -81,13 +82,24 @@ export class OwnRelaySenders {
       if (running.environmentId === environmentId) running.sender.wake();
   }
 
-  async #endIdle(now: number): Promise<void> {
-    const idle = [...this.#running].filter(([, { busyAt }]) => now - busyAt >= IDLE_MS);
-    await Promise.all(idle.map(([, { sender }]) => sender.stop()));
-    for (const [key] of idle) this.#running.delete(key);
-    const left = new Set([...this.#running.values()].map(({ environmentId }) => environmentId));
-    for (const [, { environmentId }] of idle)
-      if (!left.has(environmentId)) await this.relays.forget(environmentId);
+  /** Nobody waits for them here: a mail on the wire of one may take minutes. */
+  #endIdle(now: number): void {
+    for (const [key, { busyAt, environmentId, sender }] of this.#running) {
+      if (now - busyAt < IDLE_MS) continue;
+      this.#running.delete(key);
+      const ended = this.#end(environmentId, sender).finally(() => this.#ending.delete(ended));
+      this.#ending.add(ended);
+    }
+  }
+
+  async #end(environmentId: number, sender: DeliverySender): Promise<void> {
+    try {
+      await sender.stop();
+      const isUsed = [...this.#running.values()].some((running) => running.environmentId === environmentId);
+      if (!isUsed) await this.relays.forget(environmentId);
+    } catch (error) {
+      this.logger.error({ error: describeError(error) }, 'ending an idle sender failed');
+    }
   }
 
   #loop(pass: () => Promise<void>, complaint: string): Loop {

@@ -210,6 +210,16 @@ describe('The relays of a project', () => {
     expect(first.count()).toBe(30);
   });
 
+  it('get no mail before it is sure to be remembered whose it is, should PostgreSQL crash', async () => {
+    const relay = await relayTo(first);
+    first.behave({ at: 'body', action: 'hang' });
+    await fixture.queuedCampaign(scope, 1);
+    fixture.engine.start();
+    const [row] = await fixture.settled('it is on the wire', ({ state }) => state === 'SENDING');
+    // Marks of an epoch are not waited for.
+    expect(row).toMatchObject({ relay_key: relay.relayKey, lease_era: null });
+  });
+
   it('say since when they were used', async () => {
     const relay = await relayTo(first);
     await fixture.queuedCampaign(scope, 1);
