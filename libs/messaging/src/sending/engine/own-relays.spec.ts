@@ -216,6 +216,20 @@ describe('The relays of a project', () => {
     expect(first.count() + second.count()).toBe(40);
   });
 
+  it('are not held up by one of them that is slow', async () => {
+    await relayTo(first, { connections: 10 });
+    await relayTo(second, { connections: 1 });
+    const held: (() => void)[] = [];
+    const speaks = first.behave({ at: 'body', action: { hold: (answer) => held.push(answer) } });
+    await fixture.queuedCampaign(scope, 300);
+    fixture.engine.start();
+    await eventually('the other takes all that the slow one has no room for', () => second.count() === 200);
+    speaks();
+    for (const answer of held) answer();
+    await fixture.settled('all are sent', isSent);
+    expect(first.count()).toBe(100);
+  });
+
   it('go on where they were after a pause of the campaign', async () => {
     await relayTo(first);
     const { campaignKey } = await fixture.queuedCampaign(scope, 30);
