@@ -20,8 +20,8 @@ export interface DeliveryRoute {
   readonly isPaused: boolean;
   /** How often the ways of mails at hand have changed: `isRecalled` changes with it. */
   readonly changes: number;
-  /** How many deliveries may be claimed beside those at hand. */
-  roomBeside(atHand: readonly DeliveryWork[]): number;
+  /** How many deliveries to claim beside those at hand; none while there are enough. */
+  toClaim(ready: readonly ReadyWork[], onWire: readonly DeliveryWork[]): number;
   /** Gives each claimed delivery its way, beside those at hand. */
   assign(works: readonly DeliveryWork[], atHand: readonly DeliveryWork[]): Assigned;
   /** Those of `ready` that may start while so many of this sender's are on their way. */

@@ -11,8 +11,6 @@ import { groupByScope, outcomeBatchesOf, type WorkGroup } from './outcome-groups
 import { UnflushedOutcomes } from './unflushed-outcomes.js';
 
 const POLL_MS = 1_000;
-/** How many outcome batches are prepared ahead, at least. */
-const AHEAD = 5;
 /**
  * An outcome batch costs the database almost as much for one mail as for ten, so near ends are waited for so long: 2 982
  * mails/s instead of 2 730 (bench/history/campaign.md).
@@ -117,13 +115,11 @@ export class DeliverySender {
 
   async #refill(): Promise<void> {
     await this.#recall();
-    const { route } = this.parts;
-    const low = route.capacity * AHEAD;
-    if (this.#claiming || this.#exhausted || this.#ready.length >= low) return;
-    const room = route.roomBeside(this.#atHand());
-    if (room <= 0) return;
+    if (this.#claiming || this.#exhausted) return;
+    const wanted = this.parts.route.toClaim(this.#ready, [...this.#onWire.values()]);
+    if (wanted === 0) return;
     this.#claiming = true;
-    void this.#claim(Math.min(low * 2 - this.#ready.length, room)).finally(() => {
+    void this.#claim(wanted).finally(() => {
       this.#claiming = false;
       this.#signal?.();
     });

@@ -7,6 +7,9 @@ import type { DeliveryTransport } from '../transports/delivery.transport.js';
 import type { Assigned, DeliveredResult, DeliveryRoute, ReadyWork } from '../delivery-route.js';
 import { RoutePause } from './route-pause.js';
 
+/** How many outcome batches are prepared ahead, at least. */
+const AHEAD = 5;
+
 export interface InstallationRouteParts {
   readonly transport: DeliveryTransport;
   readonly metrics: MailMetrics;
@@ -29,8 +32,9 @@ export class InstallationRoute implements DeliveryRoute {
     return this.#pause.isOn(this.parts.clock.now().getTime());
   }
 
-  roomBeside(): number {
-    return Number.POSITIVE_INFINITY;
+  toClaim(ready: readonly ReadyWork[]): number {
+    const low = this.capacity * AHEAD;
+    return ready.length >= low ? 0 : low * 2 - ready.length;
   }
 
   assign(works: readonly DeliveryWork[]): Assigned {

@@ -198,6 +198,40 @@ describe('The relays of a project', () => {
     expect(installation.count()).toBe(5);
   });
 
+  it('have no more mail on their wires than they have connections, though they are changed meanwhile', async () => {
+    const silent = await relayTo(first, { connections: 3 });
+    await relayTo(second, { connections: 1 });
+    const held: (() => void)[] = [];
+    first.behave({ at: 'body', action: { hold: (answer) => held.push(answer) }, times: 6 });
+    await fixture.queuedCampaign(scope, 40);
+    fixture.engine.start();
+    await eventually('each connection waits', () => held.length === 3);
+    await fixture.get(RelaysService).change(scope, silent.relayKey, { weight: 2, secrets: {} });
+    await seen();
+    const before = second.count();
+    await eventually('the other goes on', () => second.count() >= before + 3);
+    expect(held).toHaveLength(3);
+    for (const answer of held) answer();
+    await eventually('they go on', () => held.length === 6);
+    for (const answer of held.slice(3)) answer();
+    await fixture.settled('all are sent', isSent);
+    expect(first.count() + second.count()).toBe(40);
+  });
+
+  it('are not held up by one of them that is slow', async () => {
+    await relayTo(first, { connections: 10 });
+    await relayTo(second, { connections: 1 });
+    const held: (() => void)[] = [];
+    const speaks = first.behave({ at: 'body', action: { hold: (answer) => held.push(answer) } });
+    await fixture.queuedCampaign(scope, 300);
+    fixture.engine.start();
+    await eventually('the other takes all that the slow one has no room for', () => second.count() === 200);
+    speaks();
+    for (const answer of held) answer();
+    await fixture.settled('all are sent', isSent);
+    expect(first.count()).toBe(100);
+  });
+
   it('go on where they were after a pause of the campaign', async () => {
     await relayTo(first);
     const { campaignKey } = await fixture.queuedCampaign(scope, 30);

@@ -43,8 +43,11 @@ export class OwnRelaysRoute implements DeliveryRoute {
     return this.project.changes;
   }
 
-  roomBeside(atHand: readonly DeliveryWork[]): number {
-    return sumOf([...this.#roomsBeside(atHand).values()], (room) => room);
+  /** As soon as one of them has little left: one that is slow holds up no other. */
+  toClaim(ready: readonly ReadyWork[], onWire: readonly DeliveryWork[]): number {
+    const rooms = [...this.#roomsBeside([...ready, ...onWire])];
+    const isAnyLow = rooms.some(([{ depth }, room]) => room >= depth / 2);
+    return isAnyLow ? sumOf(rooms, ([, room]) => room) : 0;
   }
 
   assign(works: readonly DeliveryWork[], atHand: readonly DeliveryWork[]): Assigned {

@@ -18,12 +18,16 @@ export interface RelayParts {
   failed(detail: string): Promise<void>;
 }
 
+/** How many mails are on the wires to a relay, those included that left before it was changed. */
+export interface Wires {
+  mails: number;
+}
+
 /** A project's relay as this worker uses it, for all its streams. */
 export class RelayInUse {
   isUsable: boolean;
   /** Whether it took mail since this was last set. */
   wasUsed = false;
-  #onWire = 0;
   #places = 0;
   #placesUntil = 0;
   #asking = false;
@@ -32,6 +36,7 @@ export class RelayInUse {
     readonly relay: OwnRelay,
     private readonly parts: RelayParts,
     private readonly changed: () => void,
+    readonly wires: Wires = { mails: 0 },
   ) {
     this.isUsable = relay.status === 'ACTIVE';
   }
@@ -46,7 +51,7 @@ export class RelayInUse {
   /** How many more mails may start now. Where its rate leaves none, places are asked for, and `changed` tells of them. */
   freePlaces(): number {
     const { connections, ratePerSecond } = this.relay;
-    const free = Math.max(0, connections - this.#onWire);
+    const free = Math.max(0, connections - this.wires.mails);
     if (ratePerSecond === null || free === 0) return free;
     if (performance.now() >= this.#placesUntil) this.#places = 0;
     if (this.#places === 0) void this.#askForPlaces(ratePerSecond);
@@ -59,9 +64,9 @@ export class RelayInUse {
   }
 
   async deliver(mail: OutgoingMail, atOnce: boolean): Promise<SendOutcome> {
-    this.#onWire += 1;
+    this.wires.mails += 1;
     const result = await this.parts.transport.deliver(mail, atOnce);
-    this.#onWire -= 1;
+    this.wires.mails -= 1;
     if (result.kind === 'route-unavailable') await this.#fail(result.detail);
     else this.wasUsed = true;
     return result;

@@ -4,7 +4,7 @@ import { type OwnRelay, OwnRelaysQuery, RelayHealth, RelayRates, RelayRoutes } f
 import { type Config, CONFIG, SmtpTransport } from '#platform';
 import { SmtpDelivery } from '../transports/smtp.transport.js';
 import type { RelaysOfProject } from './own-relays-route.js';
-import { RelayInUse } from './relay-in-use.js';
+import { RelayInUse, type Wires } from './relay-in-use.js';
 
 /** Since when a relay counts as used is written so often. */
 const TELL_USED_EVERY_MS = 10_000;
@@ -87,7 +87,8 @@ export class RelaysInUse {
       const same = before.find(
         ({ relay, isUsable }) => isDeepStrictEqual(relay, row) && isUsable === isActive(row),
       );
-      return same ?? this.#connect(row, project);
+      const wires = before.find(({ relay }) => relay.id === row.id)?.wires;
+      return same ?? this.#connect(row, project, wires);
     });
     const gone = before.filter((relay) => !project.relays.includes(relay));
     if (gone.length === 0 && project.relays.length === before.length) return;
@@ -95,7 +96,7 @@ export class RelaysInUse {
     for (const relay of gone) void relay.close();
   }
 
-  #connect(relay: OwnRelay, project: ProjectRelays): RelayInUse {
+  #connect(relay: OwnRelay, project: ProjectRelays, wires: Wires | undefined): RelayInUse {
     const transport = new SmtpTransport({
       url: () => this.routes.to(relay),
       connections: relay.connections,
@@ -109,7 +110,7 @@ export class RelaysInUse {
       takePlaces: (wanted: number) => this.rates.take(relay, wanted).catch(() => 0),
       failed: (detail: string) => this.health.failed(relay, detail).catch(() => undefined),
     };
-    return new RelayInUse(relay, parts, project.changed);
+    return new RelayInUse(relay, parts, project.changed, wires);
   }
 
   async #tellUsed(): Promise<void> {
