@@ -5,8 +5,7 @@ import { createProject } from '#testing/fixtures';
 import { runCli, runCliForJson } from '#testing/operator-cli';
 import { insertSendingDomain } from '#testing/sending-domain';
 import { SECRETS } from '#testing/system';
-import { relaySecret } from '../../../../libs/deliverability/src/relays/relay-secret.js';
-import { SecretBox } from '../../../../libs/platform/src/index.js';
+import { SecretBox } from '#platform';
 
 describe('master-key:rotate', () => {
   let test: TestDatabase;
@@ -26,7 +25,7 @@ describe('master-key:rotate', () => {
       [
         live.environmentId,
         live.projectId,
-        ...['s3cret', 'whsec_Zm9v'].map((secret) => box.seal(secret, relaySecret(live))),
+        ...['s3cret', 'whsec_Zm9v'].map((secret) => box.seal(secret, { purpose: 'relay', owner: live })),
       ],
     );
   });
