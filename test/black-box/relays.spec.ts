@@ -106,6 +106,26 @@ describe('relays over HTTP', () => {
   });
 
   it.each([
+    ['SENDGRID', { password: 'SG.key' }, '-----BEGIN PUBLIC KEY-----'],
+    ['SES', { options: { region: 'eu-west-1' } }, 'mailwright'],
+    ['SMTP', { host: '127.0.0.1', port: 2525 }, 'whsec_no base64'],
+  ])(
+    'of the kind %s say so when nothing could be proved by their feedbackKey',
+    async (kind, needed, feedbackKey) => {
+      const relay = { name: 'x', kind, ...needed };
+      const fault = { status: 422, errors: { feedbackKey: expect.stringMatching(/^must be /) } };
+      expect((await client.post('/relays', { ...relay, feedbackKey })).body).toMatchObject(fault);
+      const created = await client.post('/relays', relay);
+      const path = `/relays/${created.at('relayKey')}`;
+      expect((await client.patch(path, { feedbackKey })).body).toMatchObject(fault);
+      // Everybody can make the proof of an empty secret.
+      const empty = { status: 400, errors: { feedbackKey: 'must not be empty' } };
+      expect((await client.patch(path, { feedbackKey: '' })).body).toMatchObject(empty);
+      expect((await client.patch(path, { feedbackKey: null })).status).toBe(200);
+    },
+  );
+
+  it.each([
     ['SES', { username: 'AKIA', options: { region: 'eu-west-1' } }, 'email-smtp.eu-west-1.amazonaws.com'],
     ['POSTMARK', { username: 'a server token' }, 'smtp.postmarkapp.com'],
     ['SENDGRID', {}, 'smtp.sendgrid.net'],

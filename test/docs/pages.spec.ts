@@ -113,7 +113,7 @@ describe('the documentation as the api shows it', () => {
   });
 
   it('leads from a page in a folder to those above it and beside it', () => {
-    expect(pages.get('/docs/relays/smtp')).toContain('href="/docs/sending-domains#the-records"');
+    expect(pages.get('/docs/relays/smtp')).toContain('href="/docs/sending-domains#which-records-are-needed"');
     expect(pages.get('/docs/relays/smtp')).toContain('href="/docs/relays/postfix"');
     expect(pages.get('/docs/relays')).toContain('href="/docs/relays/ses"');
   });

@@ -10,7 +10,7 @@ import {
 } from '#deliverability';
 import { pageOf, strictBody, timestamp, uuid } from '#platform/http';
 import { leftOut } from '../left-out.js';
-import { line, requiredLine } from '../text-fields.js';
+import { requiredLine } from '../text-fields.js';
 
 const HOST =
   /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$|^[0-9a-f:]+:[0-9a-f:.]*$/i;
@@ -30,7 +30,7 @@ const options = strictBody(
   >,
 );
 const password = z.string().min(1).max(1_000).nullish().meta({ description: 'Write-only.' });
-const feedbackKey = line(4_000).nullish().meta({
+const feedbackKey = requiredLine(4_000).nullish().meta({
   description:
     'Write-only. With which the provider’s events are proved, as its page in the documentation says.',
 });

@@ -31,13 +31,16 @@ export class RelayHealth {
     await this.#fail(relay, detail, sql`status = 'ACTIVE'`);
   }
 
-  /** They took mail just now. */
+  /** They took mail just now. One that another worker is writing is left to that one. */
   async used(relays: readonly RelayId[]): Promise<void> {
     await this.database.system(() =>
       sql`
         update deliverability.relays set last_used_at = ${present}
-        where (environment_id, id) in (select * from unnest(
-          ${relays.map(({ environmentId }) => environmentId)}::bigint[], ${relays.map(({ id }) => id)}::uuid[]))
+        where (environment_id, id) in (
+          select environment_id, id from deliverability.relays where (environment_id, id) in (select * from unnest(
+            ${relays.map(({ environmentId }) => environmentId)}::bigint[], ${relays.map(({ id }) => id)}::uuid[]))
+          for no key update skip locked
+        )
       `.execute(this.database.tables()),
     );
   }

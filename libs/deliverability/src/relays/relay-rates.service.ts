@@ -13,7 +13,11 @@ export class RelayRates {
     const { rows } = await this.database.system(() =>
       sql<{ taken: number }>`
         with free as materialized (
-          select rate_per_second as rate, greatest(rate_until, ${present}) as since from deliverability.relays
+          -- What is given out for longer than this rate ever is was given out by a lower one that it had before.
+          select rate_per_second as rate, case
+            when rate_until > ${present} + (1 + greatest(1, 1 / rate_per_second)) * interval '1 s' then ${present}
+            else greatest(rate_until, ${present}) end as since
+          from deliverability.relays
           where environment_id = ${environmentId} and id = ${id} and rate_per_second is not null for update
         ), granted as (
           select since, rate, least(${wanted}::int, greatest(

@@ -21,7 +21,8 @@ export class RelayRoutes {
   async to(relay: RelayEndpoint): Promise<SmtpRoute> {
     const { host, port, tls, username, passwordBox } = relay;
     const address = await this.outgoing.addressOf(host);
-    if (address === null) throw new RouteUnavailable('connect', 'The host leads to no public address.');
+    if (address === null)
+      throw new RouteUnavailable('connect', 'The host has no address, or none that is public.');
     return {
       host,
       address,
@@ -32,7 +33,15 @@ export class RelayRoutes {
       credentials:
         username === null || passwordBox === null
           ? null
-          : { user: username, pass: this.box.open(passwordBox, relaySecret(relay)) },
+          : { user: username, pass: this.#open(passwordBox, relay) },
     };
+  }
+
+  #open(passwordBox: string, relay: RelayEndpoint): string {
+    try {
+      return this.box.open(passwordBox, relaySecret(relay));
+    } catch {
+      throw new RouteUnavailable('auth', 'The password cannot be decrypted: the master key is another one.');
+    }
   }
 }

@@ -4,17 +4,10 @@ import { Database, OutgoingHttp, SecretBox } from '#platform';
 import { RelayRepository } from './relay.repository.js';
 import type { Relay, RelayPatch } from './relay.js';
 import { relaySecret } from './relay-secret.js';
-import { patchOf, settingsOf, type WantedRelay } from './wanted-relay.js';
+import { patchOf, type RelaySecrets, settingsOf, type WantedRelay } from './wanted-relay.js';
 
 /** Each may be tried while it fails, and hold connections: what a project may cost the others is bounded. */
 const MOST_RELAYS = 20;
-
-/** What is kept sealed and never shown. */
-export interface RelaySecrets {
-  readonly password?: string | null | undefined;
-  /** With which the provider's events are proved. */
-  readonly feedbackKey?: string | null | undefined;
-}
 
 /** Sets a project's relays up, changes and removes them. */
 @Injectable()
@@ -32,7 +25,7 @@ export class RelaysService {
     scope: ProjectScope,
     { secrets, ...wanted }: WantedRelay & { secrets: RelaySecrets },
   ): Promise<Relay> {
-    const settings = settingsOf(wanted, { hasPassword: secrets.password != null });
+    const settings = settingsOf(wanted, secrets);
     await this.#refuseHost(settings.host);
     const now = this.clock.now();
     return this.database.transaction(scope, async () => {
@@ -53,7 +46,7 @@ export class RelaysService {
     if (patch.host !== undefined) await this.#refuseHost(patch.host);
     return this.database.transaction(scope, async () => {
       const relay = await this.relays.lock(scope, relayKey);
-      relay.change(patchOf(relay, { ...patch, ...this.#sealed(scope, secrets) }), this.clock.now());
+      relay.change(patchOf(relay, { ...patch, ...this.#sealed(scope, secrets) }, secrets), this.clock.now());
       return relay;
     });
   }

@@ -6,19 +6,23 @@ import { RELAY_OPTIONS, RELAY_STREAMS, type RelayOptions, type RelaySigning } fr
 /** What a client says of a new relay. */
 export type WantedRelay = { readonly kind: RelayKind } & Pick<RelaySettings, 'name'> & Partial<RelaySettings>;
 
+/** What is kept sealed and never shown. */
+export interface RelaySecrets {
+  readonly password?: string | null | undefined;
+  /** With which the provider's events are proved. */
+  readonly feedbackKey?: string | null | undefined;
+}
+
 const IMPLICIT_TLS_PORT = 465;
 const CONNECTIONS = 5;
 
 /** The settings of a new relay: what was left out is what its kind says. Throws DomainValidationError. */
-export function settingsOf(
-  { kind, ...wanted }: WantedRelay,
-  { hasPassword }: { hasPassword: boolean },
-): RelaySettings {
+export function settingsOf({ kind, ...wanted }: WantedRelay, secrets: RelaySecrets): RelaySettings {
   const rules = kindRules(kind);
   const options = wanted.options ?? {};
   const faults = optionFaults(kind, options);
   const known = rules.endpoint(options);
-  Object.assign(faults, signingFaults(kind, wanted.signing));
+  Object.assign(faults, signingFaults(kind, wanted.signing), keyFaults(kind, secrets));
   const host = wanted.host ?? known?.host;
   const port = wanted.port ?? known?.port;
   if (host === undefined) faults['host'] = 'is required';
@@ -33,7 +37,7 @@ export function settingsOf(
     host,
     port,
     tls: wanted.tls ?? tlsOf(port),
-    username: usernameOf(kind, wanted.username ?? null, hasPassword),
+    username: usernameOf(kind, wanted.username ?? null, secrets.password != null),
     options,
     streams: wanted.streams ?? [...RELAY_STREAMS],
     priority: wanted.priority ?? 1,
@@ -45,9 +49,10 @@ export function settingsOf(
 }
 
 /** A change with what follows from it: a relay that is where its options say goes where other ones say. Throws DomainValidationError. */
-export function patchOf(relay: Relay, patch: RelayPatch): RelayPatch {
+export function patchOf(relay: Relay, patch: RelayPatch, secrets: RelaySecrets): RelayPatch {
   const { kind } = relay;
-  const faults = { ...optionFaults(kind, patch.options ?? {}), ...signingFaults(kind, patch.signing) };
+  const faults = optionFaults(kind, patch.options ?? {});
+  Object.assign(faults, signingFaults(kind, patch.signing), keyFaults(kind, secrets));
   if (Object.keys(faults).length > 0) throw new DomainValidationError(faults);
   const passwordBox = patch.passwordBox === undefined ? relay.passwordBox : patch.passwordBox;
   const username = patch.username === undefined ? relay.username : patch.username;
@@ -93,6 +98,12 @@ function signingFaults(kind: RelayKind, signing: RelaySigning | undefined): Reco
   const { signs, name } = kindRules(kind);
   if (signing !== 'OWN' || signs !== 'ALWAYS') return {};
   return { signing: `must be RELAY with ${name}, which lets no signature but its own through` };
+}
+
+function keyFaults(kind: RelayKind, { feedbackKey }: RelaySecrets): Record<string, string> {
+  const { feedbackKey: form } = kindRules(kind);
+  if (feedbackKey == null || form === undefined || form.isUsable(feedbackKey)) return {};
+  return { feedbackKey: `must be ${form.inWords}` };
 }
 
 const tlsOf = (port: number) => (port === IMPLICIT_TLS_PORT ? 'IMPLICIT' : 'REQUIRED');

@@ -137,7 +137,8 @@ function isHandshakeFailure(error: unknown): boolean {
 
 /** The error of several addresses that all failed has an empty message; its code says what happened. */
 function detailOf(error: unknown): string {
-  return String(property(error, 'message') || property(error, 'originalCode') || error);
+  const words = String(property(error, 'message') || property(error, 'originalCode') || error);
+  return words.replaceAll(/\p{Cc}/gu, ' ');
 }
 
 function property(error: unknown, name: string): unknown {

@@ -36,9 +36,9 @@ export class FeedbackDocuments {
     return text;
   }
 
-  /** The same, asked anew. */
+  /** The same, asked anew. Of this host alone, which the format has checked: a redirect is not followed. */
   async get(url: string): Promise<string> {
-    const { answer, fault } = await postOutcome(this.http.request({ method: 'GET', url }));
+    const { answer, fault } = await postOutcome(this.http.request({ method: 'GET', url, redirects: 0 }));
     if (answer?.status === 200 && answer.body.length <= MAX_CHARACTERS) return answer.body;
     const why = fault?.message ?? `It answered ${answer?.status} with ${answer?.body.length} characters.`;
     throw new UnavailableError(`What the provider refers to could not be read. ${why}`, RETRY_AFTER_S);

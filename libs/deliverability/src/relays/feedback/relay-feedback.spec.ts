@@ -53,6 +53,7 @@ describe('the feedback of a relay', () => {
   const box = new SecretBox(SECRET);
   const asked: string[] = [];
   let isAway = false;
+  let isElsewhere = false;
   let relays = 0;
 
   beforeAll(async () => {
@@ -67,7 +68,8 @@ describe('the feedback of a relay', () => {
     scope = (await createProject(test)).live;
     amazon = createServer((request, response) => {
       asked.push(request.url ?? '');
-      response.statusCode = isAway ? 503 : 200;
+      response.statusCode = isAway ? 503 : isElsewhere ? 302 : 200;
+      if (isElsewhere) response.setHeader('location', '/elsewhere');
       response.end(snsCertificate.cert);
     });
     http = new LocalHttp(await takenPort(amazon));
@@ -188,6 +190,33 @@ describe('the feedback of a relay', () => {
     isAway = false;
     expect(await post(request)).toBe('taken');
     expect(asked).toHaveLength(2);
+  });
+
+  it.each(['Notification', 'SubscriptionConfirmation'] as const)(
+    'of SES goes where Amazon serves it, and to no place that it redirects to (%s)',
+    async (type) => {
+      const { post } = await relayOf('SES');
+      // The certificate of the one is not kept any more, that of the other is.
+      clock.advance(type === 'Notification' ? 25 * 60 * 60_000 : 0);
+      const request = snsPost(standIns.SES.eventOf(mailOf('SES'), DEAD), { type });
+      if (type === 'SubscriptionConfirmation') await post(snsPost({}));
+      asked.length = 0;
+      isElsewhere = true;
+      await expect(post(request)).rejects.toThrow(UnavailableError);
+      isElsewhere = false;
+      expect(asked).toEqual([
+        expect.stringMatching(type === 'Notification' ? /\.pem$/ : /ConfirmSubscription/),
+      ]);
+      expect(await eventsOf()).toEqual([]);
+    },
+  );
+
+  it('slows down no destination of the installation, whatever words it gives', async () => {
+    const { post } = await relayOf('SENDGRID');
+    const mail = mailOf('SENDGRID');
+    await post(sendgridPost([mail], { kind: 'bounce', said: '550 5.7.1 Blocked for your reputation' }));
+    const [event] = await eventsOf();
+    expect(event?.payload).toEqual({ bounces: [{ deliveryId: mail.deliveryId, bounceClass: 'policy' }] });
   });
 
   it('is one transaction for a thousand events, and nothing the second time', async () => {

@@ -23,6 +23,13 @@ export interface OptionValues {
   readonly inWords: string;
 }
 
+/** What a relay's `feedbackKey` has to be, since nothing is ever proved by another one. */
+export interface FeedbackKeyForm {
+  isUsable(key: string): boolean;
+  /** What it must be, after `must be`. */
+  readonly inWords: string;
+}
+
 /**
  * What is particular to one provider's relay. A new one is a folder here, with its proof, a line in
  * `kinds.ts`, and a page in docs/relays/.
@@ -51,6 +58,8 @@ export interface RelayKindRules {
   readonly idIsUnique: boolean;
   /** Which records of the sending domain mail by this relay needs. */
   readonly dnsRecords: readonly RecordPurpose[];
+  /** What proves its events, where only some values can; left out: any. */
+  readonly feedbackKey?: FeedbackKeyForm;
   /** How its events come; null where there are none but reports to the return path. */
   readonly feedback: FeedbackFormat | null;
 }

@@ -8,6 +8,7 @@ import type {
   FeedbackProof,
   FeedbackRequest,
 } from '../feedback.js';
+import type { FeedbackKeyForm } from '../kind.js';
 import { factOfBounce, factOfDrop } from './sendgrid-bounce.js';
 
 /**
@@ -41,6 +42,11 @@ const sendgridEvent = z.object({
 type SendgridEvent = z.output<typeof sendgridEvent>;
 
 const sendgridEvents = listOf(sendgridEvent, MAX_EVENTS);
+
+export const sendgridKey: FeedbackKeyForm = {
+  isUsable: (key) => publicKeyOf(key) !== null,
+  inWords: 'the verification key that SendGrid shows: a public key of the curve P-256, in base64',
+};
 
 /** The Signed Event Webhook. `proof.key` is its verification key as SendGrid shows it: SPKI in base64. */
 export const sendgridFeedback: FeedbackFormat = {

@@ -1,6 +1,6 @@
 import type { RelayOptions } from '../../relay-terms.js';
 import type { MailForRelay, RelayEndpoint, RelayKindRules } from '../kind.js';
-import { sendgridFeedback, TOKEN_ARGUMENT } from './sendgrid-feedback.js';
+import { sendgridFeedback, sendgridKey, TOKEN_ARGUMENT } from './sendgrid-feedback.js';
 
 /** https://www.twilio.com/docs/sendgrid/for-developers/sending-email/integrating-with-the-smtp-api; `eu` is for EU subusers. */
 const HOSTS = new Map([
@@ -34,6 +34,7 @@ export const sendgridKind: RelayKindRules = {
   // "The MAIL FROM address is re-written when we send the email": neither SPF nor MX of a return path of ours is asked for.
   // https://www.twilio.com/docs/sendgrid/for-developers/sending-email/building-an-x-smtpapi-header
   dnsRecords: ['OWNERSHIP', 'DKIM', 'DMARC'],
+  feedbackKey: sendgridKey,
   feedback: sendgridFeedback,
 };
 

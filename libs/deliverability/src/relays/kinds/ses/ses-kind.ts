@@ -9,6 +9,8 @@ const CONFIGURATION_SET = {
   pattern: /^[\w-]{1,64}$/,
   inWords: 'the name of a configuration set: letters, digits, _ and -, at most 64',
 };
+/** docs.aws.amazon.com/sns/latest/api/API_CreateTopic.html; other partitions are `aws-cn`, `aws-us-gov`. */
+const TOPIC_ARN = /^arn:aws(?:-[a-z]{2,10}){0,3}:sns:[a-z0-9-]{3,30}:\d{12}:[\w-]{1,256}$/;
 /** `Ok 0100018b…-000000`: docs.aws.amazon.com/ses/latest/dg/troubleshoot-smtp.html, “250 Ok MessageID”. */
 const MESSAGE_ID = /^Ok ([\w-]{1,255})\s*$/i;
 
@@ -34,6 +36,10 @@ export const sesKind: RelayKindRules = {
   idIsUnique: true,
   // mail-from.html: SPF is about the MAIL FROM domain, a subdomain of amazonses.com or one that SES names; bounces go there.
   dnsRecords: ['OWNERSHIP', 'DKIM', 'DMARC'],
+  feedbackKey: {
+    isUsable: (key) => TOPIC_ARN.test(key),
+    inWords: 'the ARN of a standard SNS topic, as arn:aws:sns:eu-west-1:123456789012:mailwright',
+  },
   feedback: {
     isGenuine: isFromSns,
     read: ({ body }) => {

@@ -8,6 +8,7 @@ import type {
   FeedbackProof,
   FeedbackRequest,
 } from '../feedback.js';
+import type { FeedbackKeyForm } from '../kind.js';
 import { sameSecret } from '../same-secret.js';
 
 /** Who has more posts them in several requests. */
@@ -36,6 +37,11 @@ type GenericEvent = z.output<typeof genericEvent>;
 
 const genericEvents = z.object({ events: listOf(genericEvent, MAX_EVENTS) });
 const IN_WORDS = `an object with "events": at most ${MAX_EVENTS} of them`;
+
+export const genericKey: FeedbackKeyForm = {
+  isUsable: (key) => secretOf(key) !== null,
+  inWords: 'whsec_ and a secret in base64',
+};
 
 /**
  * Events of any other relay, as the program that reads its log posts them: `{ "events": [{ "type": "bounce", … }] }`, signed

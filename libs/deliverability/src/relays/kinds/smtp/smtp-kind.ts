@@ -1,5 +1,5 @@
 import type { RelayKindRules } from '../kind.js';
-import { genericFeedback } from './generic-feedback.js';
+import { genericFeedback, genericKey } from './generic-feedback.js';
 
 /** Any server that takes mail by SMTP, an own Postfix say. */
 export const smtpKind: RelayKindRules = {
@@ -13,5 +13,6 @@ export const smtpKind: RelayKindRules = {
   // Postfix's queue ids come again, unless `enable_long_queue_ids` says no: https://www.postfix.org/postconf.5.html
   idIsUnique: false,
   dnsRecords: ['OWNERSHIP', 'DKIM', 'SPF', 'MX', 'DMARC'],
+  feedbackKey: genericKey,
   feedback: genericFeedback,
 };
