@@ -1,7 +1,7 @@
 import type { CampaignFinishQuery } from './campaign-finish.query.js';
 import type { CampaignPreparation } from '../preparation/campaign-preparation.service.js';
 import type { CampaignUnderWay, DeliveryClaimsQuery } from './delivery-claims.query.js';
-import type { MailOwner } from './mail-owner.js';
+import type { MailOwner } from './mail-owner.query.js';
 import type { DeliverySource, DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 
 /** What is found to be due is claimed for so long before it is asked again what is. */

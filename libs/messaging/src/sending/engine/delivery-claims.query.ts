@@ -7,7 +7,7 @@ import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js
 import { PARTITION } from '../../deliveries/partition.query.js';
 import { SCOPE } from '../../deliveries/scope.query.js';
 import type { AmbiguousPolicy } from '../../campaigns/campaign-draft.js';
-import { byOwner, type MailOwner, type SingleKinds } from './mail-owner.js';
+import { byOwner, type MailOwner, type SingleKinds } from './mail-owner.query.js';
 import { LEASE_MS } from './lease.js';
 
 /** A campaign that the engine is sending. */

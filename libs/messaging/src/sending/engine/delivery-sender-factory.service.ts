@@ -3,14 +3,14 @@ import type { Logger } from 'pino';
 import { Clock } from '#kernel';
 import { LOGGER, MailMetrics } from '#platform';
 import type { DeliveryKind } from '../../deliveries/delivery.js';
-import type { DeliveryRoute } from '../delivery-route.js';
+import type { DeliveryRoute } from '../delivery.route.js';
 import type { DeliverySource } from '../delivery-source.js';
-import { OwnRelaysRoute, type RelaysOfProject } from '../own-relays/own-relays-route.js';
+import { OwnRelaysRoute, type RelaysOfProject } from '../own-relays/own-relays.route.js';
 import { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
 import type { DeliveryTransport } from '../transports/delivery.transport.js';
 import { DeliveryJournal } from './delivery-journal.service.js';
 import { DeliverySender } from './delivery-sender.service.js';
-import { InstallationRoute } from './installation-route.js';
+import { InstallationRoute } from './installation.route.js';
 
 /** Makes senders: what they have in common is here. */
 @Injectable()

@@ -5,7 +5,7 @@ import type { DeliveryJournal } from './delivery-journal.service.js';
 import { type DeliveryOutcome, isInDoubt, outcomeOf } from '../delivery-outcome.js';
 import type { DeliverySource, DeliveryWork } from '../delivery-source.js';
 import type { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
-import type { DeliveryRoute, ReadyWork } from '../delivery-route.js';
+import type { DeliveryRoute, ReadyWork } from '../delivery.route.js';
 import { RENEW_EVERY_MS } from './lease.js';
 import { groupByScope, outcomeBatchesOf, type WorkGroup } from './outcome-groups.js';
 import { UnflushedOutcomes } from './unflushed-outcomes.js';

@@ -7,7 +7,7 @@ import { SinglesPreparation } from '../preparation/singles-preparation.service.j
 import { CampaignFinishQuery } from './campaign-finish.query.js';
 import { CampaignSource } from './campaign-source.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
-import type { MailOwner } from './mail-owner.js';
+import type { MailOwner } from './mail-owner.query.js';
 import { SinglesSource } from './singles-source.js';
 
 /** What there is to send. Confirmations, automations and campaigns apart, so that neither holds up a confirmation. */

@@ -1,7 +1,7 @@
 import type { DeliverySource, DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 import type { SinglesPreparation } from '../preparation/singles-preparation.service.js';
 import type { DeliveryClaimsQuery } from './delivery-claims.query.js';
-import type { MailOwner, SingleKinds } from './mail-owner.js';
+import type { MailOwner, SingleKinds } from './mail-owner.query.js';
 
 /** An owner's mails that belong to no campaign's sending. */
 export class SinglesSource implements DeliverySource {

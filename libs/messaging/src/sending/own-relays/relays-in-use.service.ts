@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { type OwnRelay, OwnRelaysQuery, RelayHealth, RelayRates, RelayRoutes } from '#deliverability';
 import { type Config, CONFIG, SmtpTransport } from '#platform';
 import { SmtpDelivery } from '../transports/smtp.transport.js';
-import type { RelaysOfProject } from './own-relays-route.js';
-import { RelayInUse, type Wires } from './relay-in-use.js';
+import type { RelaysOfProject } from './own-relays.route.js';
+import { RelayInUse, type Wires } from './relay-in-use.service.js';
 
 /** Since when a relay counts as used is written so often. */
 const TELL_USED_EVERY_MS = 10_000;

@@ -7,7 +7,7 @@ import { eventually } from '#testing/eventually';
 import { letTimeGo, stopTime, timedOut } from '#testing/time-limits';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
 import { DeliverySources } from '../engine/delivery-sources.service.js';
-import { InstallationRoute } from '../engine/installation-route.js';
+import { InstallationRoute } from '../engine/installation.route.js';
 import { DeliveryJournal } from '../engine/delivery-journal.service.js';
 import { DeliverySender } from '../engine/delivery-sender.service.js';
 import { DeliveryPacing } from '../pacing/delivery-pacing.service.js';

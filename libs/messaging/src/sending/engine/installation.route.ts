@@ -4,7 +4,7 @@ import type { MailMetrics, SendOutcome } from '#platform';
 import { isInDoubt, outcomeOfDoubt } from '../delivery-outcome.js';
 import type { DeliveryWork } from '../delivery-source.js';
 import type { DeliveryTransport } from '../transports/delivery.transport.js';
-import type { Assigned, DeliveredResult, DeliveryRoute, ReadyWork } from '../delivery-route.js';
+import type { Assigned, DeliveredResult, DeliveryRoute, ReadyWork } from '../delivery.route.js';
 import { RoutePause } from './route-pause.js';
 
 /** How many outcome batches are prepared ahead, at least. */

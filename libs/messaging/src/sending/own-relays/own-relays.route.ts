@@ -2,9 +2,9 @@ import { kindRules } from '#deliverability';
 import type { Clock } from '#kernel';
 import type { DeliveryKind } from '../../deliveries/delivery.js';
 import { isInDoubt, outcomeOfDoubt, unassigned } from '../delivery-outcome.js';
-import type { Assigned, DecidedWork, DeliveredResult, DeliveryRoute, ReadyWork } from '../delivery-route.js';
+import type { Assigned, DecidedWork, DeliveredResult, DeliveryRoute, ReadyWork } from '../delivery.route.js';
 import type { DeliveryWork } from '../delivery-source.js';
-import type { RelayInUse } from './relay-in-use.js';
+import type { RelayInUse } from './relay-in-use.service.js';
 
 /** The relays of an environment, as they stand. */
 export interface RelaysOfProject {
