@@ -24,10 +24,13 @@ export async function withstandsAnything(
     { weight: 1, arbitrary: fc.json().map((text) => Buffer.from(text)) },
     { weight: 1, arbitrary: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)) },
   );
+  // What is at an address that was changed is no certificate.
+  const fetchText = (url: string) => proof.fetchText(url).catch(() => '');
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...samples), bodies, async (sample, body) => {
-      expect(typeof (await format.isGenuine({ ...sample, body }, proof))).toBe('boolean');
-      expectBounded(format, { ...sample, body });
+      const request = { ...sample, body };
+      expect(typeof (await format.isGenuine(request, { ...proof, fetchText }))).toBe('boolean');
+      expectBounded(format, request);
     }),
     { numRuns: RUNS },
   );

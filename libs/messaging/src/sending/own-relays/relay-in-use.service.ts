@@ -65,8 +65,7 @@ export class RelayInUse {
 
   async deliver(mail: OutgoingMail, atOnce: boolean): Promise<SendOutcome> {
     this.wires.mails += 1;
-    const result = await this.parts.transport.deliver(mail, atOnce);
-    this.wires.mails -= 1;
+    const result = await this.parts.transport.deliver(mail, atOnce).finally(() => (this.wires.mails -= 1));
     if (result.kind === 'route-unavailable') await this.#fail(result.detail);
     else this.wasUsed = true;
     return result;
