@@ -33,6 +33,17 @@ describe('relays over HTTP', () => {
     password: PASSWORD,
   });
 
+  it('are twenty of a project at most', async () => {
+    const other = await (await system.project()).client('LIVE');
+    const answers: number[] = [];
+    for (let n = 0; n < 20; n += 1) answers.push((await other.post('/relays', ofSink())).status);
+    expect(answers).toEqual(answers.map(() => 201));
+    expect((await other.post('/relays', ofSink())).body).toMatchObject({
+      status: 422,
+      errors: { relays: 'must be at most 20 of a project' },
+    });
+  });
+
   it('are set up with what their kind says of what was left out, and never show their password', async () => {
     const created = await client.post('/relays', ofSink());
     expect(created.status).toBe(201);
