@@ -32,6 +32,8 @@ const CHUNKING = process.env['CHUNKING'] !== 'false';
 
 const run = promisify(execFile);
 const SIGNED_PAIRS = Number(process.env['SIGNED_PAIRS'] ?? 3);
+/** How often the same goes by two relays of a project's own, each with half of the connections, in turn with the installation's. */
+const RELAYED_PAIRS = Number(process.env['RELAYED_PAIRS'] ?? 0);
 const DOMAIN = 'mail.acme.example';
 /** A mail of 10 KB with ten variables and twelve tracked links. */
 const contentJson = JSON.stringify({
@@ -81,6 +83,7 @@ const system = await startSystemOn(database, {
   SMTP_URL: sink.url,
   SMTP_CONNECTIONS: CONNECTIONS,
   REQUIRE_VERIFIED_DOMAIN: 'false',
+  OUTGOING_PRIVATE_ADDRESSES: 'true',
   // To see what asking for budgets costs: a limit that is never reached.
   THROTTLE_DOMAIN_RATE: process.env['THROTTLE_DOMAIN_RATE'] ?? '',
   // To look where the time goes: `NODE_OPTIONS_OF_PROGRAMS='--cpu-prof --cpu-prof-dir=…'`.
@@ -117,6 +120,7 @@ try {
   process.stdout.write(
     `ratio: ${spread(pairs.map(({ ours, reference }) => ours.perSecond / reference.perSecond))}\n`,
   );
+  if (RELAYED_PAIRS > 0) await compareRelays(client, topic.at('id'));
   await insertSendingDomain(database, project.live, { domainName: DOMAIN, keys: [rsa] });
   const signed: number[] = [];
   for (let pair = 0; pair < SIGNED_PAIRS; pair += 1) {
@@ -134,6 +138,44 @@ try {
   await sink.stop();
   await postgres.stop();
   await rm(directory, { recursive: true, force: true });
+}
+
+async function compareRelays(client: ApiClient, topicId: string): Promise<void> {
+  const project = await system.project('RELAYS');
+  await database.query(`update billing.subscriptions set plan_tier = 'PRO'`);
+  const relayed = await project.client('LIVE');
+  const topic = await relayed.post('/topics', { name: 'News', doubleOptInEnabled: false });
+  await insertSubscribers(database, project.live, topic.at('id'), RECIPIENTS);
+  const sinks = [
+    await startSinkProcess({ chunking: CHUNKING }),
+    await startSinkProcess({ chunking: CHUNKING }),
+  ];
+  for (const [place, { url }] of sinks.entries()) {
+    const created = await relayed.post('/relays', {
+      name: `Relay ${place + 1}`,
+      kind: 'SMTP',
+      host: '127.0.0.1',
+      port: Number(new URL(url).port),
+      tls: 'OPPORTUNISTIC',
+      connections: Number(CONNECTIONS) / sinks.length,
+    });
+    if (created.status !== 201) throw new Error(created.text);
+  }
+  const pairs: { own: Measured; installation: Measured }[] = [];
+  for (let pair = 0; pair <= RELAYED_PAIRS; pair += 1) {
+    const own = await sendCampaign(relayed, topic.at('id'));
+    const installation = await sendCampaign(client, topicId);
+    if (pair > 0) pairs.push({ own, installation });
+  }
+  for (const [part, name] of [
+    ['perSecond', 'mails/s'],
+    ['cpuMsPerMail', 'CPU ms a mail (worker)'],
+    ['postgres', 'CPU ms a mail (PostgreSQL)'],
+  ] as const)
+    process.stdout.write(
+      `own relays, ${name}: ${spread(pairs.map(({ own }) => own[part]))} against ${spread(pairs.map(({ installation }) => installation[part]))}\n`,
+    );
+  for (const each of sinks) await each.stop();
 }
 
 async function sendCampaign(client: ApiClient, topicId: string): Promise<Measured> {

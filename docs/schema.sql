@@ -389,7 +389,7 @@ CREATE OR REPLACE FUNCTION access.create_key_sequences()
 AS $function$
 declare kind text;
 begin
-  foreach kind in array array['subscriber', 'topic', 'campaign', 'segment', 'automation'] loop
+  foreach kind in array array['subscriber', 'topic', 'campaign', 'segment', 'automation', 'relay'] loop
     execute format('create sequence access.%I', 'key_' || kind || '_' || new.id);
   end loop;
   return null;
@@ -2539,6 +2539,8 @@ create table messaging.deliveries (
   bounced_at timestamp with time zone,
   bounce_type text,
   bounce_class text,
+  relay_key text,
+  provider_message_id text,
   created_at timestamp with time zone not null,
   finished_at timestamp with time zone,
   constraint deliveries_pkey PRIMARY KEY (id, queued_on),
@@ -2550,10 +2552,12 @@ create table messaging.deliveries (
   constraint deliveries_source_id_subscriber_id_queued_on_key UNIQUE (source_id, subscriber_id, queued_on)
 ) partition by range (queued_on);
 CREATE INDEX deliveries_exceptional ON ONLY messaging.deliveries USING btree (source_id, subscriber_id, queued_on) WHERE (reason IS NOT NULL);
+CREATE INDEX deliveries_of_provider ON ONLY messaging.deliveries USING btree (environment_id, provider_message_id) WHERE (provider_message_id IS NOT NULL);
 CREATE INDEX deliveries_of_subscriber ON ONLY messaging.deliveries USING btree (environment_id, subscriber_id) WHERE (subscriber_id IS NOT NULL);
 CREATE INDEX deliveries_of_tests ON ONLY messaging.deliveries USING btree (environment_id) WHERE (kind = 'TEST'::text);
 CREATE INDEX deliveries_open ON ONLY messaging.deliveries USING btree (source_id, next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = 'CAMPAIGN'::text));
 CREATE INDEX deliveries_open_automation ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = 'AUTOMATION'::text));
+CREATE INDEX deliveries_open_of_environment ON ONLY messaging.deliveries USING btree (environment_id, kind, next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = ANY (ARRAY['OPT_IN'::text, 'TEST'::text, 'AUTOMATION'::text])));
 CREATE INDEX deliveries_open_single ON ONLY messaging.deliveries USING btree (next_attempt_at, id) WHERE ((finished_at IS NULL) AND (kind = ANY (ARRAY['OPT_IN'::text, 'TEST'::text])));
 CREATE INDEX deliveries_sent ON ONLY messaging.deliveries USING brin (sent_at);
 CREATE INDEX deliveries_single_ended ON ONLY messaging.deliveries USING btree (environment_id, finished_at) WHERE ((kind <> 'CAMPAIGN'::text) AND (finished_at IS NOT NULL));
@@ -2572,6 +2576,8 @@ comment on column messaging.deliveries.lease_era is 'messaging.current_era at th
 comment on column messaging.deliveries.due_since is 'Since when a mail is due that was made to wait: by then its 48 hours of attempts begin. Null: since it was made.';
 comment on column messaging.deliveries.possible_duplicate is 'A body may have reached the next hop more than once.';
 comment on column messaging.deliveries.bounce_class is 'Why a mail came back that had been accepted: a class of the table of bounces.';
+comment on column messaging.deliveries.relay_key is 'The project''s relay that it was handed to last, or is being handed to; null: the installation''s. What may have arrived is never handed to another.';
+comment on column messaging.deliveries.provider_message_id is 'What the relay called it in its reply, as its events name it.';
 comment on column messaging.deliveries.finished_at is 'Set with the last state.';
 
 create table messaging.delivery_engagement (
@@ -2996,6 +3002,86 @@ create policy system_rows on deliverability.domain_checks for all to mailwright_
 grant insert, select, update on deliverability.domain_checks to mailwright_app;
 grant delete, insert, select, update on deliverability.domain_checks to mailwright_system;
 comment on table deliverability.domain_checks is 'Checks that were asked for, by a client who waits for it or by the schedule.';
+
+create table deliverability.feedback_tokens (
+  relay_id uuid not null,
+  token text not null,
+  environment_id bigint not null,
+  good_until timestamp with time zone not null,
+  constraint feedback_tokens_pkey PRIMARY KEY (relay_id, token)
+);
+CREATE INDEX feedback_tokens_oldest ON deliverability.feedback_tokens USING btree (good_until);
+alter table deliverability.feedback_tokens enable row level security;
+alter table deliverability.feedback_tokens force row level security;
+create policy app_rows on deliverability.feedback_tokens for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on deliverability.feedback_tokens for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.feedback_tokens for all to mailwright_system using (true) with check (true);
+grant insert, select on deliverability.feedback_tokens to mailwright_app;
+grant delete, insert, select, update on deliverability.feedback_tokens to mailwright_system;
+comment on table deliverability.feedback_tokens is 'What a provider whose signature does not cover its events gave each of its posts: a second post with the same is a replay. Kept until its age alone refuses it.';
+
+create table deliverability.relays (
+  environment_id bigint not null,
+  id uuid not null,
+  project_id bigint not null,
+  relay_key text not null,
+  name text not null,
+  kind text not null,
+  host text not null,
+  port integer not null,
+  tls text not null,
+  username text,
+  password_box text,
+  options jsonb not null,
+  streams text[] not null,
+  priority integer not null,
+  weight integer not null,
+  connections integer not null,
+  rate_per_second double precision,
+  rate_until timestamp with time zone,
+  signing text not null,
+  status text not null,
+  failures integer not null default 0,
+  retry_at timestamp with time zone,
+  last_error text,
+  last_used_at timestamp with time zone,
+  feedback_id uuid not null,
+  feedback_key_box text,
+  last_feedback_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint relays_pkey PRIMARY KEY (environment_id, id),
+  constraint relays_check CHECK (((username IS NULL) = (password_box IS NULL))),
+  constraint relays_connections_check CHECK ((connections >= 1)),
+  constraint relays_kind_check CHECK ((kind = ANY (ARRAY['SMTP'::text, 'SES'::text, 'POSTMARK'::text, 'SENDGRID'::text, 'MAILGUN'::text, 'BREVO'::text]))),
+  constraint relays_port_check CHECK (((port >= 1) AND (port <= 65535))),
+  constraint relays_priority_check CHECK ((priority >= 1)),
+  constraint relays_rate_per_second_check CHECK ((rate_per_second > (0)::double precision)),
+  constraint relays_signing_check CHECK ((signing = ANY (ARRAY['OWN'::text, 'RELAY'::text]))),
+  constraint relays_status_check CHECK ((status = ANY (ARRAY['ACTIVE'::text, 'PAUSED'::text, 'FAILING'::text]))),
+  constraint relays_streams_check CHECK (((streams <@ ARRAY['OPT_IN'::text, 'CAMPAIGN'::text, 'AUTOMATION'::text, 'TRANSACTIONAL'::text, 'TEST'::text]) AND (cardinality(streams) > 0))),
+  constraint relays_tls_check CHECK ((tls = ANY (ARRAY['IMPLICIT'::text, 'REQUIRED'::text, 'OPPORTUNISTIC'::text]))),
+  constraint relays_weight_check CHECK (((weight >= 1) AND (weight <= 100))),
+  constraint relays_environment_id_feedback_id_key UNIQUE (environment_id, feedback_id),
+  constraint relays_environment_id_relay_key_key UNIQUE (environment_id, relay_key)
+) with (fillfactor=80);
+CREATE INDEX relays_failing ON deliverability.relays USING btree (retry_at) WHERE (status = 'FAILING'::text);
+alter table deliverability.relays enable row level security;
+alter table deliverability.relays force row level security;
+create policy app_rows on deliverability.relays for all to mailwright_app using (((environment_id = ( SELECT platform.environment_id() AS environment_id)) IS TRUE)) with check ((environment_id = ( SELECT platform.environment_id() AS environment_id)));
+create policy owner_rows on deliverability.relays for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.relays for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on deliverability.relays to mailwright_app;
+grant delete, insert, select, update on deliverability.relays to mailwright_system;
+comment on table deliverability.relays is 'Where live mail of an environment is handed over. One without a relay that takes a stream uses the installation''s.';
+comment on column deliverability.relays.password_box is 'Encrypted with the master key, as feedback_key_box.';
+comment on column deliverability.relays.options is 'What only some kinds take: configurationSet, messageStream, region, domain.';
+comment on column deliverability.relays.priority is '1 is tried first; weight shares mail among those of the same priority.';
+comment on column deliverability.relays.rate_until is 'Until when its rate is given out: workers take places of it a second at a time.';
+comment on column deliverability.relays.signing is 'OWN: with the sending domain''s keys. RELAY: the relay signs, and we do not.';
+comment on column deliverability.relays.retry_at is 'Of a FAILING relay: when one mail finds out whether it works again. `failures` in a row make the pause longer.';
+comment on column deliverability.relays.feedback_id is 'In the token of its feedback address; another one makes a new address.';
+comment on column deliverability.relays.feedback_key_box is 'With which the provider''s events are proved.';
 
 create table deliverability.reports (
   delivery_id uuid not null,

@@ -141,7 +141,7 @@ create function access.create_key_sequences() returns trigger
   language plpgsql security definer set search_path = pg_catalog as $$
 declare kind text;
 begin
-  foreach kind in array array['subscriber', 'topic', 'campaign', 'segment', 'automation'] loop
+  foreach kind in array array['subscriber', 'topic', 'campaign', 'segment', 'automation', 'relay'] loop
     execute format('create sequence access.%I', 'key_' || kind || '_' || new.id);
   end loop;
   return null;

@@ -232,6 +232,8 @@ create table messaging.deliveries (
   bounced_at timestamptz,
   bounce_type text check (bounce_type in ('HARD', 'SOFT')),
   bounce_class text check (bounce_class in ('hard', 'mailbox', 'policy', 'sender', 'content', 'network', 'unknown')),
+  relay_key text,
+  provider_message_id text,
   created_at timestamptz not null,
   finished_at timestamptz,
   primary key (id, queued_on),
@@ -251,6 +253,9 @@ comment on column messaging.deliveries.due_since is
 comment on column messaging.deliveries.possible_duplicate is 'A body may have reached the next hop more than once.';
 comment on column messaging.deliveries.bounce_class is
   'Why a mail came back that had been accepted: a class of the table of bounces.';
+comment on column messaging.deliveries.relay_key is
+  'The project''s relay that it was handed to last, or is being handed to; null: the installation''s. What may have arrived is never handed to another.';
+comment on column messaging.deliveries.provider_message_id is 'What the relay called it in its reply, as its events name it.';
 comment on column messaging.deliveries.finished_at is 'Set with the last state.';
 -- What a campaign's claim reads, soonest first: rows that wait for a later attempt are behind, not in the way. The indexes of
 -- open deliveries hang on finished_at, so that the changes before the last one are heap-only.
@@ -260,6 +265,9 @@ create index deliveries_open_single on messaging.deliveries (next_attempt_at, id
   where finished_at is null and kind in ('OPT_IN', 'TEST');
 create index deliveries_open_automation on messaging.deliveries (next_attempt_at, id)
   where finished_at is null and kind = 'AUTOMATION';
+-- The same of one environment: what goes by its own relays is claimed apart.
+create index deliveries_open_of_environment on messaging.deliveries (environment_id, kind, next_attempt_at, id)
+  where finished_at is null and kind in ('OPT_IN', 'TEST', 'AUTOMATION');
 -- Deliveries that ended other than well, or wait after a refusal. `reason` is null for most, so that this index costs them
 -- nothing.
 create index deliveries_exceptional on messaging.deliveries (source_id, subscriber_id, queued_on) where reason is not null;
@@ -268,6 +276,8 @@ create index deliveries_sent on messaging.deliveries using brin (sent_at);
 -- All that mail knows of one person: for erasure and for what is held about somebody.
 create index deliveries_of_subscriber on messaging.deliveries (environment_id, subscriber_id) where subscriber_id is not null;
 create index deliveries_of_tests on messaging.deliveries (environment_id) where kind = 'TEST';
+-- Events of providers that name a mail by their own id alone. Mail by the installation's relay has none.
+create index deliveries_of_provider on messaging.deliveries (environment_id, provider_message_id) where provider_message_id is not null;
 -- A domain is judged by the refusals of all its mails. Campaigns count theirs by the minute; of confirmations, test mails and
 -- automations' mails, which no campaign counts, the deliveries themselves are read, by whoever finds a refusal among them.
 -- None of these columns changes before a delivery ends.

@@ -158,6 +158,71 @@ comment on table deliverability.destination_lines is
   'Up to when mails that wait for a destination are spread: each line (a campaign, the automations) has its own.';
 create index destination_lines_ended on deliverability.destination_lines (ends_at);
 
+create table deliverability.relays (
+  environment_id bigint not null,
+  id uuid not null,
+  project_id bigint not null,
+  relay_key text not null,
+  name text not null,
+  kind text not null check (kind in ('SMTP', 'SES', 'POSTMARK', 'SENDGRID', 'MAILGUN', 'BREVO')),
+  host text not null,
+  port int not null check (port between 1 and 65535),
+  tls text not null check (tls in ('IMPLICIT', 'REQUIRED', 'OPPORTUNISTIC')),
+  username text,
+  password_box text,
+  options jsonb not null,
+  streams text[] not null
+    check (streams <@ array['OPT_IN', 'CAMPAIGN', 'AUTOMATION', 'TRANSACTIONAL', 'TEST'] and cardinality(streams) > 0),
+  priority int not null check (priority >= 1),
+  weight int not null check (weight between 1 and 100),
+  connections int not null check (connections >= 1),
+  rate_per_second double precision check (rate_per_second > 0),
+  rate_until timestamptz,
+  signing text not null check (signing in ('OWN', 'RELAY')),
+  status text not null check (status in ('ACTIVE', 'PAUSED', 'FAILING')),
+  failures int not null default 0,
+  retry_at timestamptz,
+  last_error text,
+  last_used_at timestamptz,
+  feedback_id uuid not null,
+  feedback_key_box text,
+  last_feedback_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (environment_id, id),
+  unique (environment_id, relay_key),
+  unique (environment_id, feedback_id),
+  check ((username is null) = (password_box is null))
+) with (fillfactor = 80);
+-- Workers look for those that are to be tried again.
+create index relays_failing on deliverability.relays (retry_at) where status = 'FAILING';
+comment on table deliverability.relays is
+  'Where live mail of an environment is handed over. One without a relay that takes a stream uses the installation''s.';
+comment on column deliverability.relays.password_box is 'Encrypted with the master key, as feedback_key_box.';
+comment on column deliverability.relays.options is 'What only some kinds take: configurationSet, messageStream, region, domain.';
+comment on column deliverability.relays.priority is '1 is tried first; weight shares mail among those of the same priority.';
+comment on column deliverability.relays.rate_until is
+  'Until when its rate is given out: workers take places of it a second at a time.';
+comment on column deliverability.relays.signing is 'OWN: with the sending domain''s keys. RELAY: the relay signs, and we do not.';
+comment on column deliverability.relays.retry_at is
+  'Of a FAILING relay: when one mail finds out whether it works again. `failures` in a row make the pause longer.';
+comment on column deliverability.relays.feedback_id is 'In the token of its feedback address; another one makes a new address.';
+comment on column deliverability.relays.feedback_key_box is 'With which the provider''s events are proved.';
+
+create table deliverability.feedback_tokens (
+  relay_id uuid not null,
+  token text not null,
+  environment_id bigint not null,
+  good_until timestamptz not null,
+  primary key (relay_id, token)
+);
+comment on table deliverability.feedback_tokens is
+  'What a provider whose signature does not cover its events gave each of its posts: a second post with the same is a replay. '
+  'Kept until its age alone refuses it.';
+create index feedback_tokens_oldest on deliverability.feedback_tokens (good_until);
+
+call platform.protect('deliverability.feedback_tokens', 'select, insert');
+call platform.protect('deliverability.relays', 'select, insert, update, delete');
 call platform.protect('deliverability.sending_domains', 'select, insert, update, delete');
 call platform.protect('deliverability.dkim_keys', 'select, insert, update, delete');
 call platform.protect('deliverability.dns_records', 'select, insert, update, delete');

@@ -69,6 +69,11 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   pauseAutomation: {},
   enterAutomation: { body: () => ({ email: 'ada@owner.example' }) },
   listAutomationExecutions: {},
+  getRelay: {},
+  updateRelay: { body: () => ({ name: 'Mine' }) },
+  deleteRelay: {},
+  checkRelay: {},
+  rotateRelayFeedbackToken: {},
   getTestInboxMessage: {},
   getRawTestInboxMessage: {},
 };
@@ -76,6 +81,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
 const UNKNOWN: Ids = {
   email: 'nobody@example.com',
   suppressed: 'nobody@example.com',
+  relayKey: 'APIT-999',
   topicKey: 'APIT-999',
   campaignKey: 'APIT-999',
   id: '019aa3b5-0000-7000-8000-000000000000',
@@ -158,6 +164,10 @@ describe('projects and their environments', () => {
     const segment = await owner.post('/segments', { name: 'Secret', type: 'STATIC' });
     await owner.post('/custom-fields', { key: 'secret_field', displayName: 'Secret', type: 'TEXT' });
     await owner.post('/sending-domain', { domainName: 'owner.example' });
+    const relays = { kind: 'SMTP', name: 'Secret', host: '127.0.0.1', port: 1 };
+    let relay = await owner.post('/relays', relays);
+    // A number that nothing of a stranger has.
+    while (relay.at('relayKey') !== 'APIT-9') relay = await owner.post('/relays', relays);
     const importId = await importOne();
     const inbox = await eventually('the confirmation mail', async () => {
       const answer = await owner.get('/test-inbox/messages');
@@ -172,6 +182,7 @@ describe('projects and their environments', () => {
       importId,
       segmentId: segment.at('id'),
       automationId: (await owner.post('/automations', { name: 'Secret', triggerType: 'manual' })).at('id'),
+      relayKey: relay.at('relayKey'),
       key: 'secret_field',
     };
   }

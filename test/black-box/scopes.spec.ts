@@ -20,8 +20,6 @@ const UNKNOWN: Readonly<Record<string, string>> = {
 
 /** Keys can have them before there is anything that they open. */
 const OF_OPERATIONS_TO_COME = [
-  'relays:read',
-  'relays:write',
   'messages:send',
   'messages:read',
   'templates:read',

@@ -1,12 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { type SharedSystem, sharedSystem } from '#testing/system';
 
 const ROOT = projectRoot();
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
-const NAMES = [...globSync('docs/*.md', { cwd: ROOT }).map((file) => basename(file, '.md')), 'sdk'].sort();
+const FILES = globSync('docs/{,relays/}*.md', { cwd: ROOT });
+const NAMES = [...FILES.map((file) => file.replace(/^docs\/|\.md$/g, '')), 'sdk'].sort();
 
 describe('the documentation as the api shows it', () => {
   let system: SharedSystem;
@@ -32,7 +33,7 @@ describe('the documentation as the api shows it', () => {
   it('lists every page in llms.txt, with what it is about', async () => {
     const contents = await (await get('/llms.txt')).text();
     expect(contents).toBe(read('docs/llms.txt'));
-    const listed = [...contents.matchAll(/^- \[[^\]]+\]\(\/docs\/([a-z-]+)\.md\): \S/gm)];
+    const listed = [...contents.matchAll(/^- \[[^\]]+\]\(\/docs\/([a-z/-]+)\.md\): \S/gm)];
     expect(listed.map(([, name = '']) => name).sort()).toEqual(NAMES);
   });
 
@@ -100,7 +101,7 @@ describe('the documentation as the api shows it', () => {
         const [target = '', anchor] = href.split('#');
         const there = pages.get(target === '' ? path : target);
         const isFile =
-          /^\/(?:openapi\.json|llms\.txt|problems\/[a-z-]+|docs\/(?:search|[a-z-]+\.(?:md|yml|json)))$/.test(
+          /^\/(?:openapi\.json|llms\.txt|problems\/[a-z-]+|docs\/(?:search|[a-z/-]+\.(?:md|yml|json)))$/.test(
             target,
           );
         if (there === undefined && !isFile) faults.push(`${path}: ${href}`);
@@ -111,9 +112,16 @@ describe('the documentation as the api shows it', () => {
     expect(faults).toEqual([]);
   });
 
+  it('leads from a page in a folder to those above it and beside it', () => {
+    expect(pages.get('/docs/relays/smtp')).toContain('href="/docs/sending-domains#which-records-are-needed"');
+    expect(pages.get('/docs/relays/smtp')).toContain('href="/docs/relays/postfix"');
+    expect(pages.get('/docs/relays')).toContain('href="/docs/relays/ses"');
+  });
+
   it('gives each page as Markdown too, and the files for monitoring', async () => {
     for (const [path, file] of [
       ['/docs/quickstart.md', 'docs/quickstart.md'],
+      ['/docs/relays/ses.md', 'docs/relays/ses.md'],
       ['/docs/sdk.md', 'packages/sdk/README.md'],
       ['/docs/alerts.yml', 'docs/alerts.yml'],
       ['/docs/grafana-dashboard.json', 'docs/grafana-dashboard.json'],
@@ -121,12 +129,16 @@ describe('the documentation as the api shows it', () => {
       expect(await (await get(path)).text()).toBe(read(file));
   });
 
-  it.each(['/docs/nope', '/docs/openapi.json', '/docs/..%2fpackage.json', '/docs/quickstart.md.md'])(
-    'has nothing at %s',
-    async (path) => {
-      expect((await get(path)).status).toBe(404);
-    },
-  );
+  it.each([
+    '/docs/nope',
+    '/docs/relays/nope',
+    '/docs/internals/queue',
+    '/docs/openapi.json',
+    '/docs/..%2fpackage.json',
+    '/docs/quickstart.md.md',
+  ])('has nothing at %s', async (path) => {
+    expect((await get(path)).status).toBe(404);
+  });
 
   it('is in the image', () => {
     const dockerfile = read('Dockerfile');

@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 import { API_SCOPES } from '#kernel';
 import { collectProcessMetrics, HttpMetrics, JobMetrics, MailMetrics } from '#platform';
 import { PROBLEM_TYPES } from '#platform/http';
+import { FeedbackMetrics } from '../../libs/deliverability/src/relays/feedback/feedback-metrics.service.js';
 import { projectRoot } from '../../libs/platform/src/project-root.js';
 import { run } from '../../apps/cli/src/program.js';
 
@@ -22,7 +23,7 @@ function firstColumn(file: string, pattern: RegExp): string[] {
 describe('the reference tables are complete and hold nothing else', () => {
   it('of metrics, in docs/operations.md', () => {
     const registry = new Registry();
-    for (const Metrics of [HttpMetrics, JobMetrics, MailMetrics]) new Metrics(registry);
+    for (const Metrics of [FeedbackMetrics, HttpMetrics, JobMetrics, MailMetrics]) new Metrics(registry);
     collectProcessMetrics(registry, new pg.Pool());
     const ours = registry.getMetricsAsArray().filter(({ name }) => name.startsWith('mailwright_'));
     expect(firstColumn('docs/operations.md', /^mailwright_/)).toEqual(ours.map(({ name }) => name).sort());

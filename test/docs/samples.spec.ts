@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { compileIn, installSdk, openRoom, runIn, type SampleRoom } from '#testin
 import { sharedSystem, type System } from '#testing/system';
 
 const ROOT = projectRoot();
-const PAGES = [...globSync('docs/{,internals/}*.md', { cwd: ROOT }), 'packages/sdk/README.md'].sort();
+const PAGES = [...globSync('docs/{,internals/,relays/}*.md', { cwd: ROOT }), 'packages/sdk/README.md'].sort();
 const SAMPLES = await Promise.all(
   PAGES.map(async (page) => samplesOf(page, await readFile(join(ROOT, page), 'utf8'))),
 ).then((pages) => pages.flat());
@@ -20,9 +20,10 @@ const SHOWN = ['text', 'http', 'mermaid', 'yaml'];
 /** Only ends a hang. */
 const PROGRAM_MS = 300_000;
 const PAGE_MS = 2 * PROGRAM_MS;
-/** The few for which there is a reason, beside those that set up a machine of their own. */
+/** The few for which there is a reason, beside those that set up something of the reader's own. */
 const MOST_LEFT_OUT = 12;
-const BARE_MACHINE = 'docs/install-debian.md';
+const READERS_OWN = /^(?:it changes (?:the machine|your account at \w+)|it needs the installation above)$/;
+const RUN_ELSEWHERE = /^(?<spec>test\/[\w/-]+\.spec\.ts) runs it$/;
 
 const run = SAMPLES.filter(({ notRunBecause }) => notRunBecause === null);
 const shell = run.filter(({ language }) => SHELL.includes(language));
@@ -74,11 +75,18 @@ describe('the code in the documentation', () => {
   });
 
   it('is left out for a reason, and seldom', () => {
-    const leftOut = SAMPLES.filter(
-      ({ notRunBecause, page }) => notRunBecause !== null && page !== BARE_MACHINE,
-    );
+    const reasons = SAMPLES.flatMap(({ notRunBecause }) => notRunBecause ?? []);
+    const leftOut = reasons.filter((reason) => !READERS_OWN.test(reason) && !RUN_ELSEWHERE.test(reason));
     expect(leftOut.length).toBeLessThanOrEqual(MOST_LEFT_OUT);
     expect(shell.length).toBeGreaterThan(MOST_LEFT_OUT);
+  });
+
+  it('is run by the test that it names', () => {
+    const named = SAMPLES.flatMap(({ notRunBecause, ...sample }) => {
+      const spec = RUN_ELSEWHERE.exec(notRunBecause ?? '')?.groups?.['spec'];
+      return spec === undefined ? [] : [{ ...sample, spec }];
+    });
+    expect(named.filter(({ spec }) => !existsSync(join(ROOT, spec))).map(placeOf)).toEqual([]);
   });
 
   describe.each(pagesOf(shell))('as commands on %s', (page) => {
@@ -152,7 +160,7 @@ function announced(sample: CodeSample): string {
   return `echo '--- ${placeOf(sample)}' >&2\n${sample.code}\n`;
 }
 
-function placeOf({ page, line }: CodeSample): string {
+function placeOf({ page, line }: Pick<CodeSample, 'page' | 'line'>): string {
   return `${page}:${line}`;
 }
 

@@ -5,6 +5,7 @@ import { describe } from '@jest/globals';
 /** Programs that nobody here wrote, and the executables that show that they are installed. */
 const EXECUTABLES = {
   postfix: ['postfix', 'postconf', 'smtp-sink'],
+  sasl: ['saslpasswd2'],
   exim: ['exim4'],
   opensmtpd: ['smtpd', 'smtpctl'],
   pgbouncer: ['pgbouncer'],

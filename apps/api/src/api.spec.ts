@@ -17,6 +17,7 @@ const PUBLIC_ROUTES = new Set([
   'GET /docs/reference/:script',
   'GET /docs/search',
   'GET /docs/:page',
+  'GET /docs/:folder/:page',
   'GET /favicon.ico',
   'GET /llms.txt',
   'GET /problems/:slug',
@@ -34,6 +35,7 @@ const PUBLIC_ROUTES = new Set([
   'GET /l/:token',
   'GET /i/:token',
   'GET /r/:token',
+  'POST /feedback/:kind/:token',
   'POST /stripe/webhooks',
 ]);
 

@@ -1,6 +1,11 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { AudienceModule, AudiencePlanModule } from '#audience';
-import { BouncesModule, DeliverabilityWorkerModule, ThrottlingModule } from '#deliverability';
+import {
+  BouncesModule,
+  DeliverabilityWorkerModule,
+  RelayFeedbackModule,
+  ThrottlingModule,
+} from '#deliverability';
 import { BillingModule, PlanFeaturesQuery, SubscriberLimitQuery } from '#billing';
 import { AutomationsWorkerModule, MessagingModule, MessagingWorkerModule } from '#messaging';
 import { PlatformModule, type PlatformOptions } from '#platform';
@@ -29,6 +34,7 @@ export class WorkerModule {
         MessagingWorkerModule,
         WebhooksWorkerModule,
         BouncesModule,
+        RelayFeedbackModule,
         ThrottlingModule,
       ],
       providers: [...queueProviders, BounceServer, Worker],

@@ -5,6 +5,7 @@ import { createProject } from '#testing/fixtures';
 import { deliverabilityEntities } from './deliverability-tables.js';
 import { DkimKeyPair } from './dkim/dkim-key-pair.js';
 import { failed } from './dns/record-verdict.js';
+import { RequiredRecordsQuery } from './relays/required-records.query.js';
 import { SendingDomain } from './sending-domains/sending-domain.js';
 import { SendingDomainRepository } from './sending-domains/sending-domain.repository.js';
 
@@ -29,7 +30,7 @@ describe('What is written of deliverability is read as it was', () => {
 
   it('a sending domain with its records and keys', async () => {
     const { live } = await createProject(test);
-    const domains = new SendingDomainRepository(database);
+    const domains = new SendingDomainRepository(database, new RequiredRecordsQuery(database));
     await database.transaction(live, async () => {
       const domain = new SendingDomain(live, 'acme.example', 'bounce.acme.example', NOW);
       await domains.add(domain);

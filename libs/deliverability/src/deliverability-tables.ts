@@ -3,9 +3,10 @@ import type { Tables } from '#platform';
 import type { BounceClass } from './bounces/bounce-rule.js';
 import { DkimKeyPairSchema } from './dkim/dkim-key-pair.schema.js';
 import { DnsRecordSchema } from './dns/dns-record.schema.js';
+import { RelaySchema } from './relays/relay.schema.js';
 import { SendingDomainSchema } from './sending-domains/sending-domain.schema.js';
 
-export const deliverabilityEntities = [DkimKeyPairSchema, DnsRecordSchema, SendingDomainSchema];
+export const deliverabilityEntities = [DkimKeyPairSchema, DnsRecordSchema, RelaySchema, SendingDomainSchema];
 
 interface DomainChecksTable {
   readonly id: string;
@@ -44,7 +45,7 @@ interface WarmUpDaysTable {
 /** The tables of the schema `deliverability` but for the budgets of destinations, which its SQL functions alone know. */
 export type DeliverabilityTables = Tables<
   'deliverability',
-  typeof DkimKeyPairSchema | typeof DnsRecordSchema | typeof SendingDomainSchema
+  typeof DkimKeyPairSchema | typeof DnsRecordSchema | typeof RelaySchema | typeof SendingDomainSchema
 > & {
   'deliverability.domain_checks': DomainChecksTable;
   'deliverability.reports': ReportsTable;

@@ -9,6 +9,7 @@ import { createProject } from '#testing/fixtures';
 import { publishRecords } from '#testing/published-records';
 import { deliverabilityEntities } from './deliverability-tables.js';
 import { DeliverabilityWorkerModule, SendingDomainsModule } from './deliverability.module.js';
+import { RelaysModule } from './relays/relays.module.js';
 import { DomainCheckRequests } from './sending-domains/domain-check-requests.query.js';
 import { DomainChecksService } from './sending-domains/domain-checks.service.js';
 import { DomainPlan } from './sending-domains/domain-plan.js';
@@ -143,7 +144,9 @@ function boot(
     applicationName: 'spec',
     clock,
   });
-  @Module({ imports: [platform, UsageModule, SendingDomainsModule, DeliverabilityWorkerModule] })
+  @Module({
+    imports: [platform, UsageModule, RelaysModule, SendingDomainsModule, DeliverabilityWorkerModule],
+  })
   class SpecModule {}
   return NestFactory.createApplicationContext(SpecModule, { logger: false, abortOnError: false });
 }

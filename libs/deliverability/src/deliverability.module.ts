@@ -8,6 +8,8 @@ import { DmarcPolicies } from './dns/dmarc-policies.service.js';
 import { DnsReader } from './dns/dns-reader.service.js';
 import { RecordChecks } from './dns/record-checks.service.js';
 import { SpfCheck } from './dns/spf-check.service.js';
+import { RelayStandingQuery } from './relays/relay-standing.query.js';
+import { RequiredRecordsQuery } from './relays/required-records.query.js';
 import { DomainCheckRequests } from './sending-domains/domain-check-requests.query.js';
 import { DomainChecksService } from './sending-domains/domain-checks.service.js';
 import { DomainControlService } from './sending-domains/domain-control.service.js';
@@ -29,6 +31,8 @@ const services = [
   DnsReader,
   DomainCheckRequests,
   DomainControlService,
+  RelayStandingQuery,
+  RequiredRecordsQuery,
   SealedDkimKeys,
   SendingDomainRepository,
   SendingDomainsQuery,

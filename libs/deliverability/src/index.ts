@@ -3,7 +3,12 @@ export { alignmentBelow, type DmarcAlignment } from './dns/dmarc-policy.js';
 export { classifyRefusal, type Refusal } from './bounces/bounce-class.js';
 export { BouncesModule } from './bounces/bounces.module.js';
 export { RemoveOldReports } from './bounces/remove-old-reports.task.js';
-export { BounceReported, ComplaintReported, UnsubscribeMailed } from './bounces/report.events.js';
+export {
+  BouncesReported,
+  ComplaintReported,
+  type ReportedBounce,
+  UnsubscribeMailed,
+} from './bounces/report.events.js';
 export { readReport, type Report } from './bounces/report.js';
 export { ReportsService } from './bounces/reports.service.js';
 export {
@@ -20,12 +25,7 @@ export { GIVE_UP_AFTER_MS, nextAttemptAt } from './bounces/retry-schedule.js';
 export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
 export { SigningKeyring } from './dkim/signing-keyring.js';
-export type {
-  CampaignFacts,
-  ContentFacts,
-  DestinationFacts,
-  SenderFacts,
-} from './pre-send/campaign-facts.js';
+export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
 export { criticalChecks, quotaMessage } from './pre-send/critical-checks.js';
 export {
   DeliverabilityModule,
@@ -90,3 +90,30 @@ export { SLOW_DOWN_MS, slowsDown } from './bounces/slow-down.js';
 export { ThrottlingModule } from './throttling/throttling.module.js';
 export { type DomainWarmUp, WarmUpPlaces } from './throttling/warm-up-places.query.js';
 export { type WarmUpDay, warmUpDay, warmUpDays } from './throttling/warm-up.js';
+export { FeedbackAddresses } from './relays/feedback-addresses.service.js';
+export { addressMark } from './relays/feedback/address-mark.js';
+export { MessagesReported } from './relays/feedback/feedback.events.js';
+export { FeedbackEvents } from './relays/feedback/feedback-events.service.js';
+export { RelayFeedbackModule } from './relays/feedback/relay-feedback.module.js';
+export { type FeedbackRefusal, RelayFeedback } from './relays/feedback/relay-feedback.service.js';
+export { RELAY_KINDS } from './relays/kinds/kinds.js';
+export { type Relay } from './relays/relay.js';
+export { type OwnRelay, OwnRelaysQuery, ownStreams } from './relays/own-relays.query.js';
+export { RelayHealth } from './relays/relay-health.service.js';
+export { RelayRates } from './relays/relay-rates.service.js';
+export { RelayRoutes } from './relays/relay-routes.service.js';
+export { kindRules } from './relays/kinds/kinds.js';
+export type { RelayKindRules } from './relays/kinds/kind.js';
+export { RelayChecks } from './relays/relay-checks.service.js';
+export { RelayRepository } from './relays/relay.repository.js';
+export { RelaysModule } from './relays/relays.module.js';
+export { type RelayStanding, RelayStandingQuery } from './relays/relay-standing.query.js';
+export { RelaysService } from './relays/relays.service.js';
+export {
+  RELAY_OPTIONS,
+  RELAY_SIGNING,
+  RELAY_STATUSES,
+  RELAY_STREAMS,
+  RELAY_TLS,
+} from './relays/relay-terms.js';
+export { SealedRelaySecrets } from './relays/sealed-relay-secrets.query.js';

@@ -114,6 +114,7 @@ export {
   type TimelinePoint,
 } from './reports/statistics/timeline.js';
 export { TimelineQuery } from './reports/statistics/timeline.query.js';
+export { RelayedDeliveries } from './engagement/feedback/relayed-deliveries.query.js';
 export { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
 export { MailboxSimulator } from './mailbox-simulator/mailbox-simulator.service.js';
 export { TrackedLinks } from './engagement/tracking/tracked-links.service.js';

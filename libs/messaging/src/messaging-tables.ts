@@ -99,6 +99,8 @@ export interface DeliveriesTable {
   readonly bouncedAt: Date | null;
   readonly bounceType: 'HARD' | 'SOFT' | null;
   readonly bounceClass: BounceClass | null;
+  readonly relayKey: string | null;
+  readonly providerMessageId: string | null;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;
 }

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { AccessModule } from '#access';
 import { AudienceModule } from '#audience';
 import { BillingModule } from '#billing';
-import { DeliverabilityModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
+import { DeliverabilityModule, RelaysModule, ReturnPathsModule, ThrottlingModule } from '#deliverability';
 import { type Config, CONFIG, MailMetrics } from '#platform';
 import { AutomationMailPreparation } from './sending/preparation/automation-mail-preparation.service.js';
 import { AutomationsModule } from './automations/automations.module.js';
@@ -18,11 +18,12 @@ import { CampaignFinishQuery } from './sending/engine/campaign-finish.query.js';
 import { CampaignPreparation } from './sending/preparation/campaign-preparation.service.js';
 import { CampaignRetryDeliveriesService } from './sending/queueing/campaign-retry-deliveries.service.js';
 import { DeliveryClaimsQuery } from './sending/engine/delivery-claims.query.js';
-import {
-  DeliveryEngine,
-  DeliverySenderFactory,
-  DeliverySources,
-} from './sending/engine/delivery-engine.service.js';
+import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
+import { DeliverySenderFactory } from './sending/engine/delivery-sender-factory.service.js';
+import { DeliverySources } from './sending/engine/delivery-sources.service.js';
+import { InstallationSenders } from './sending/engine/installation-senders.service.js';
+import { OwnRelaySenders } from './sending/engine/own-relay-senders.service.js';
+import { RelaysInUse } from './sending/own-relays/relays-in-use.service.js';
 import { DeliveryJournal } from './sending/engine/delivery-journal.service.js';
 import { DeliveryPacing } from './sending/pacing/delivery-pacing.service.js';
 import { DeliveryTransports } from './sending/transports/delivery-transports.service.js';
@@ -68,6 +69,7 @@ import { MessagingModule } from './messaging.module.js';
     AutomationsModule,
     BillingModule,
     DeliverabilityModule,
+    RelaysModule,
     ReturnPathsModule,
     ThrottlingModule,
   ],
@@ -109,6 +111,9 @@ import { MessagingModule } from './messaging.module.js';
     MailboxSimulator,
     OptInComposer,
     OptInDeliveriesService,
+    InstallationSenders,
+    OwnRelaySenders,
+    RelaysInUse,
     RemoveOldExports,
     ReportDrafts,
     ReportedDistrust,

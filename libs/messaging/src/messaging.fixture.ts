@@ -28,11 +28,11 @@ import { SharedPoolsModule } from './content/processes/shared-pools.fixture.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
 import type { DeliveryState } from './deliveries/delivery.js';
-import {
-  DeliveryEngine,
-  DeliverySenderFactory,
-  DeliverySources,
-} from './sending/engine/delivery-engine.service.js';
+import { DeliveryEngine } from './sending/engine/delivery-engine.service.js';
+import { DeliverySenderFactory } from './sending/engine/delivery-sender-factory.service.js';
+import { DeliverySources } from './sending/engine/delivery-sources.service.js';
+import { InstallationSenders } from './sending/engine/installation-senders.service.js';
+import { OwnRelaySenders } from './sending/engine/own-relay-senders.service.js';
 import { SlowedDestinations } from './sending/pacing/slowed-destinations.service.js';
 import { DeliveryTransports } from './sending/transports/delivery-transports.service.js';
 import { OptInDeliveriesService } from './sending/queueing/opt-in-deliveries.service.js';
@@ -166,7 +166,7 @@ export class MessagingFixture {
   async clear(): Promise<void> {
     await this.engine.stop(1_000);
     await this.test.query(
-      'delete from messaging.deliveries; delete from messaging.campaigns; delete from deliverability.sending_domains',
+      'delete from messaging.deliveries; delete from messaging.campaigns; delete from deliverability.sending_domains; delete from deliverability.relays',
     );
     const { clock } = this;
     const transports = new DeliveryTransports(
@@ -175,10 +175,14 @@ export class MessagingFixture {
       this.get<Config>(CONFIG),
       this.get<Logger>(LOGGER),
     );
-    this.#engine = new DeliveryEngine(
+    const installation = new InstallationSenders(
       this.get(DeliverySources),
       transports,
       this.get(DeliverySenderFactory),
+    );
+    this.#engine = new DeliveryEngine(
+      installation,
+      this.get(OwnRelaySenders),
       this.get(SlowedDestinations),
       this.get(Notifications),
     );

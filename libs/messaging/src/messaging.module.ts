@@ -19,6 +19,7 @@ import { CampaignsService } from './campaigns/campaigns.service.js';
 import { ContentReviews } from './campaigns/analysis/content-reviews.service.js';
 import { DestinationOutlook } from './campaigns/analysis/destination-outlook.service.js';
 import { PreSendAnalysisService } from './campaigns/analysis/pre-send-analysis.service.js';
+import { SenderOutlook } from './campaigns/analysis/sender-outlook.service.js';
 import { SendingReadiness } from './campaigns/analysis/sending-readiness.service.js';
 import { SendersModule } from './campaigns/senders/senders.module.js';
 import { AutomationMails } from './sending/mails/automation-mails.service.js';
@@ -50,6 +51,7 @@ import { SendingStops } from './campaigns/lifecycle/sending-stops.service.js';
 import { TestInboxQuery } from './sending/test-inbox/test-inbox.query.js';
 import { AddressConsequences } from './engagement/feedback/address-consequences.service.js';
 import { DeliveryFeedback } from './engagement/feedback/delivery-feedback.service.js';
+import { RelayedDeliveries } from './engagement/feedback/relayed-deliveries.query.js';
 import { LinkSets } from './engagement/tracking/link-sets.service.js';
 import { MailPublisher } from './engagement/events/mail-publisher.service.js';
 import { TrackedEvents } from './engagement/events/tracked-events.service.js';
@@ -109,8 +111,10 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     ReportExportsService,
     ReportLinks,
     SampleRecipients,
+    SenderOutlook,
     SendingReadiness,
     SendingStops,
+    RelayedDeliveries,
     TestDeliveriesService,
     TestInboxQuery,
     TestMailsService,
@@ -153,6 +157,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     SampleRecipients,
     PreSendAnalysisService,
     ReportExportsService,
+    RelayedDeliveries,
     ReportLinks,
     SendersModule,
     SendingStops,

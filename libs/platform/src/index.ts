@@ -53,6 +53,9 @@ export {
   type SmtpReply,
   type SmtpStage,
 } from './mail/mail-transport.js';
+export { checkRoute, type RouteCheck } from './mail/check-route.js';
+export { RouteUnavailable } from './mail/smtp-opening.js';
+export type { SmtpRoute } from './mail/smtp-route.js';
 export { SmtpTransport, type SmtpTransportOptions } from './mail/smtp-transport.js';
 export { isUnavailability } from './lifecycle/unavailability.js';
 export { JobMetrics } from './jobs/job-metrics.js';

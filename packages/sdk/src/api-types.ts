@@ -1210,6 +1210,112 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/relays': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List relays, in the order in which they are tried
+     * @description List relays, in the order in which they are tried.
+     *
+     *     The key needs the scope `relays:read`.
+     */
+    get: operations['listRelays'];
+    put?: never;
+    /**
+     * Set up a relay
+     * @description Mail that is due takes it at once. `check` says beforehand whether it can be used.
+     *
+     *     The key needs the scope `relays:write`.
+     */
+    post: operations['createRelay'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/relays/{relayKey}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get a relay
+     * @description Get a relay.
+     *
+     *     The key needs the scope `relays:read`.
+     */
+    get: operations['getRelay'];
+    put?: never;
+    post?: never;
+    /**
+     * Delete a relay
+     * @description What is on its way by it ends; what waits takes another relay. No mail is lost.
+     *
+     *     The key needs the scope `relays:write`.
+     */
+    delete: operations['deleteRelay'];
+    options?: never;
+    head?: never;
+    /**
+     * Change a relay
+     * @description JSON merge-patch (RFC 7396). Its kind stays. Mail on its way goes where it was going.
+     *
+     *     The key needs the scope `relays:write`.
+     */
+    patch: operations['updateRelay'];
+    trace?: never;
+  };
+  '/api/v1/relays/{relayKey}/check': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * See whether a relay would take mail
+     * @description Connects, secures and authenticates, and sends nothing. Answers with what is wrong.
+     *
+     *     The key needs the scope `relays:write`.
+     */
+    post: operations['checkRelay'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/relays/{relayKey}/rotate-feedback-token': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Get another feedback address
+     * @description The one before is refused from then on: enter the new one at the provider.
+     *
+     *     The key needs the scope `relays:write`.
+     */
+    post: operations['rotateRelayFeedbackToken'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/sending-domain': {
     parameters: {
       query?: never;
@@ -2184,6 +2290,13 @@ export interface components {
       messageId: string;
       /** @description Whether it was sent again although the first one may have arrived. */
       possibleDuplicate: boolean;
+      /**
+       * @description The project’s relay that it was handed to last; null: the installation’s, or none yet.
+       * @example ACME-7
+       */
+      relayKey: string | null;
+      /** @description What that relay called it when it took it, as its log and events name it. */
+      providerMessageId: string | null;
       nextAttemptAt: string | null;
       /** @description When the next hop accepted it. */
       sentAt: string | null;
@@ -2382,6 +2495,143 @@ export interface components {
       headers: {
         [key: string]: string;
       };
+    };
+    RelayPage: {
+      data: components['schemas']['Relay'][];
+      pagination: components['schemas']['Pagination'];
+    };
+    Relay: {
+      /**
+       * Format: uuid
+       * @example 019aa3b5-0000-7000-8000-000000000000
+       */
+      id: string;
+      /** @example APIT-1 */
+      relayKey: string;
+      name: string;
+      /** @enum {string} */
+      kind: 'SMTP' | 'SES' | 'POSTMARK' | 'SENDGRID' | 'MAILGUN' | 'BREVO';
+      host: string;
+      port: number;
+      /** @enum {string} */
+      tls: 'IMPLICIT' | 'REQUIRED' | 'OPPORTUNISTIC';
+      username: string | null;
+      options: {
+        [key: string]: string;
+      };
+      streams: ('OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TRANSACTIONAL' | 'TEST')[];
+      priority: number;
+      weight: number;
+      connections: number;
+      ratePerSecond: number | null;
+      /** @enum {string} */
+      signing: 'OWN' | 'RELAY';
+      /**
+       * @description FAILING: it cannot be used at the moment, and is tried again by itself.
+       * @enum {string}
+       */
+      status: 'ACTIVE' | 'PAUSED' | 'FAILING';
+      lastError: string | null;
+      lastUsedAt: string | null;
+      /** @description Where the provider posts its events. Secret: who has it can tell us of bounces. */
+      feedbackUrl: string | null;
+      lastFeedbackAt: string | null;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @example 2026-11-21T06:00:00.000Z
+       */
+      updatedAt: string;
+    };
+    CreateRelay: {
+      name: string;
+      /** @enum {string} */
+      kind: 'SMTP' | 'SES' | 'POSTMARK' | 'SENDGRID' | 'MAILGUN' | 'BREVO';
+      /** @description Default: that of the kind. A private or loopback address needs the operator’s leave. */
+      host?: string | null;
+      /** @description Default: that of the kind. */
+      port?: number | null;
+      /** @description From the first octet, by STARTTLS, or by STARTTLS where it is offered. Default: IMPLICIT on port 465, else REQUIRED. */
+      tls?: ('IMPLICIT' | 'REQUIRED' | 'OPPORTUNISTIC') | null;
+      /** @description What only some kinds take. */
+      options?: {
+        configurationSet?: string;
+        messageStream?: string;
+        region?: string;
+        domain?: string;
+      } | null;
+      /** @description The kinds of mail that it takes. Default: all. */
+      streams?: ('OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TRANSACTIONAL' | 'TEST')[] | null;
+      /** @description 1 is tried first. Default: 1. */
+      priority?: number | null;
+      /** @description Its share among the relays of the same priority. Default: 1. */
+      weight?: number | null;
+      /** @description At most so many connections from each worker. Default: 5. */
+      connections?: number | null;
+      /** @description Mails a second; null: no limit. */
+      ratePerSecond?: number | null;
+      /** @description OWN: with the sending domain’s DKIM keys. RELAY: the relay signs, and we do not. Default: OWN. A kind that puts mails together anew, and so lets no signature but its own through, takes RELAY alone. */
+      signing?: ('OWN' | 'RELAY') | null;
+      username?: string | null;
+      /** @description Write-only. */
+      password?: string | null;
+      /** @description Write-only. With which the provider’s events are proved, as its page in the documentation says. */
+      feedbackKey?: string | null;
+    };
+    UpdateRelay: {
+      name?: string | null;
+      /** @description Default: that of the kind. A private or loopback address needs the operator’s leave. */
+      host?: string | null;
+      /** @description Default: that of the kind. */
+      port?: number | null;
+      /** @description From the first octet, by STARTTLS, or by STARTTLS where it is offered. Default: IMPLICIT on port 465, else REQUIRED. */
+      tls?: ('IMPLICIT' | 'REQUIRED' | 'OPPORTUNISTIC') | null;
+      /** @description What only some kinds take. */
+      options?: {
+        configurationSet?: string;
+        messageStream?: string;
+        region?: string;
+        domain?: string;
+      } | null;
+      /** @description The kinds of mail that it takes. Default: all. */
+      streams?: ('OPT_IN' | 'CAMPAIGN' | 'AUTOMATION' | 'TRANSACTIONAL' | 'TEST')[] | null;
+      /** @description 1 is tried first. Default: 1. */
+      priority?: number | null;
+      /** @description Its share among the relays of the same priority. Default: 1. */
+      weight?: number | null;
+      /** @description At most so many connections from each worker. Default: 5. */
+      connections?: number | null;
+      /** @description Mails a second; null: no limit. */
+      ratePerSecond?: number | null;
+      /** @description OWN: with the sending domain’s DKIM keys. RELAY: the relay signs, and we do not. Default: OWN. A kind that puts mails together anew, and so lets no signature but its own through, takes RELAY alone. */
+      signing?: ('OWN' | 'RELAY') | null;
+      username?: string | null;
+      /** @description Write-only. */
+      password?: string | null;
+      /** @description Write-only. With which the provider’s events are proved, as its page in the documentation says. */
+      feedbackKey?: string | null;
+      /** @description A PAUSED relay is given no mail. ACTIVE tries a FAILING one at once. */
+      status?: ('ACTIVE' | 'PAUSED') | null;
+    };
+    RelayCheck: {
+      /** @description Whether it would take mail now. */
+      isReady: boolean;
+      /** @description Where it ended, when it is not ready: connect, greeting, tls, ehlo or auth. */
+      stage: string | null;
+      /** @description What is wrong, in words; without addresses and secrets. */
+      detail: string | null;
+      capabilities: {
+        pipelining: boolean;
+        chunking: boolean;
+        eightBitMime: boolean;
+        smtpUtf8: boolean;
+        /** @description The largest mail in octets; 0: no limit; null: not said. */
+        size: number | null;
+      } | null;
     };
     SendingDomain: {
       id: number | null;
@@ -8010,6 +8260,8 @@ export interface operations {
            *           "lastError": "text",
            *           "messageId": "<019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90@example.com>",
            *           "possibleDuplicate": true,
+           *           "relayKey": "ACME-7",
+           *           "providerMessageId": "text",
            *           "nextAttemptAt": "2026-11-21T06:00:00.000Z",
            *           "sentAt": "2026-11-21T06:00:00.000Z",
            *           "finishedAt": "2026-11-21T06:00:00.000Z"
@@ -8773,6 +9025,593 @@ export interface operations {
       404: components['responses']['not-found'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  listRelays: {
+    parameters: {
+      query?: {
+        /** @description Which page, counted from zero. */
+        page?: number;
+        /** @description Items on a page; more than 100 is taken as 100. */
+        size?: number;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          Link: components['headers']['Link'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "019aa3b5-0000-7000-8000-000000000000",
+           *           "relayKey": "APIT-1",
+           *           "name": "Product news",
+           *           "kind": "SMTP",
+           *           "host": "_dmarc.example.com",
+           *           "port": 1,
+           *           "tls": "IMPLICIT",
+           *           "username": "text",
+           *           "options": {},
+           *           "streams": [
+           *             "OPT_IN"
+           *           ],
+           *           "priority": 1,
+           *           "weight": 1,
+           *           "connections": 1,
+           *           "ratePerSecond": 1,
+           *           "signing": "OWN",
+           *           "status": "ACTIVE",
+           *           "lastError": "text",
+           *           "lastUsedAt": "2026-11-21T06:00:00.000Z",
+           *           "feedbackUrl": "text",
+           *           "lastFeedbackAt": "2026-11-21T06:00:00.000Z",
+           *           "createdAt": "2026-11-21T06:00:00.000Z",
+           *           "updatedAt": "2026-11-21T06:00:00.000Z"
+           *         }
+           *       ],
+           *       "pagination": {
+           *         "page": 0,
+           *         "size": 20,
+           *         "totalElements": 1,
+           *         "totalPages": 1,
+           *         "hasNext": false,
+           *         "hasPrevious": false
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['RelayPage'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  createRelay: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Product news",
+         *       "kind": "SMTP"
+         *     }
+         */
+        'application/json': components['schemas']['CreateRelay'];
+      };
+    };
+    responses: {
+      /** @description Created */
+      201: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          Location: components['headers']['Location'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "relayKey": "APIT-1",
+           *       "name": "Product news",
+           *       "kind": "SMTP",
+           *       "host": "_dmarc.example.com",
+           *       "port": 1,
+           *       "tls": "IMPLICIT",
+           *       "username": "text",
+           *       "options": {},
+           *       "streams": [
+           *         "OPT_IN"
+           *       ],
+           *       "priority": 1,
+           *       "weight": 1,
+           *       "connections": 1,
+           *       "ratePerSecond": 1,
+           *       "signing": "OWN",
+           *       "status": "ACTIVE",
+           *       "lastError": "text",
+           *       "lastUsedAt": "2026-11-21T06:00:00.000Z",
+           *       "feedbackUrl": "text",
+           *       "lastFeedbackAt": "2026-11-21T06:00:00.000Z",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Relay'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getRelay: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example text */
+        relayKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "relayKey": "APIT-1",
+           *       "name": "Product news",
+           *       "kind": "SMTP",
+           *       "host": "_dmarc.example.com",
+           *       "port": 1,
+           *       "tls": "IMPLICIT",
+           *       "username": "text",
+           *       "options": {},
+           *       "streams": [
+           *         "OPT_IN"
+           *       ],
+           *       "priority": 1,
+           *       "weight": 1,
+           *       "connections": 1,
+           *       "ratePerSecond": 1,
+           *       "signing": "OWN",
+           *       "status": "ACTIVE",
+           *       "lastError": "text",
+           *       "lastUsedAt": "2026-11-21T06:00:00.000Z",
+           *       "feedbackUrl": "text",
+           *       "lastFeedbackAt": "2026-11-21T06:00:00.000Z",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Relay'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  deleteRelay: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example text */
+        relayKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Done; there is nothing to return */
+      204: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  updateRelay: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example text */
+        relayKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        'application/json': components['schemas']['UpdateRelay'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "relayKey": "APIT-1",
+           *       "name": "Product news",
+           *       "kind": "SMTP",
+           *       "host": "_dmarc.example.com",
+           *       "port": 1,
+           *       "tls": "IMPLICIT",
+           *       "username": "text",
+           *       "options": {},
+           *       "streams": [
+           *         "OPT_IN"
+           *       ],
+           *       "priority": 1,
+           *       "weight": 1,
+           *       "connections": 1,
+           *       "ratePerSecond": 1,
+           *       "signing": "OWN",
+           *       "status": "ACTIVE",
+           *       "lastError": "text",
+           *       "lastUsedAt": "2026-11-21T06:00:00.000Z",
+           *       "feedbackUrl": "text",
+           *       "lastFeedbackAt": "2026-11-21T06:00:00.000Z",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Relay'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  checkRelay: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example text */
+        relayKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "isReady": true,
+           *       "stage": "text",
+           *       "detail": "text",
+           *       "capabilities": {
+           *         "pipelining": true,
+           *         "chunking": true,
+           *         "eightBitMime": true,
+           *         "smtpUtf8": true,
+           *         "size": 20
+           *       }
+           *     }
+           */
+          'application/json': components['schemas']['RelayCheck'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  rotateRelayFeedbackToken: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
+        'Idempotency-Key'?: string;
+      };
+      path: {
+        /** @example text */
+        relayKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          'Idempotency-Replayed': components['headers']['Idempotency-Replayed'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "019aa3b5-0000-7000-8000-000000000000",
+           *       "relayKey": "APIT-1",
+           *       "name": "Product news",
+           *       "kind": "SMTP",
+           *       "host": "_dmarc.example.com",
+           *       "port": 1,
+           *       "tls": "IMPLICIT",
+           *       "username": "text",
+           *       "options": {},
+           *       "streams": [
+           *         "OPT_IN"
+           *       ],
+           *       "priority": 1,
+           *       "weight": 1,
+           *       "connections": 1,
+           *       "ratePerSecond": 1,
+           *       "signing": "OWN",
+           *       "status": "ACTIVE",
+           *       "lastError": "text",
+           *       "lastUsedAt": "2026-11-21T06:00:00.000Z",
+           *       "feedbackUrl": "text",
+           *       "lastFeedbackAt": "2026-11-21T06:00:00.000Z",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Relay'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `idempotency-in-flight`: The same request is still running. */
+      409: components['responses']['idempotency-in-flight'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `idempotency-key-reused`: The idempotency key belongs to another request. */
+      422: components['responses']['idempotency-key-reused'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */

@@ -6,6 +6,7 @@ import { Consents } from './resources/consents.js';
 import { Credits } from './resources/credits.js';
 import { CustomFields } from './resources/custom-fields.js';
 import { Imports } from './resources/imports.js';
+import { Relays } from './resources/relays.js';
 import { Reports } from './resources/reports.js';
 import { Segments } from './resources/segments.js';
 import { SendingDomain } from './resources/sending-domain.js';
@@ -29,6 +30,7 @@ export class Mailwright {
   readonly reports: Reports;
   readonly automations: Automations;
   readonly sendingDomain: SendingDomain;
+  readonly relays: Relays;
   readonly billing: Billing;
   readonly credits: Credits;
   readonly testInbox: TestInbox;
@@ -47,6 +49,7 @@ export class Mailwright {
     this.reports = new Reports(transport);
     this.automations = new Automations(transport);
     this.sendingDomain = new SendingDomain(transport);
+    this.relays = new Relays(transport);
     this.billing = new Billing(transport);
     this.credits = new Credits(transport);
     this.testInbox = new TestInbox(transport);

@@ -12,6 +12,14 @@ export const RECIPIENTS = Number(process.env['CHAOS_RECIPIENTS'] ?? inForm(2_000
 /** From the send to the end, the leases of dead senders and a minute's lock of a stopped one included. */
 export const DEADLINE_MS = inForm(600_000, 1_800_000);
 
+/** A delivery as the API shows it. */
+export interface ShownDelivery {
+  readonly email: string;
+  readonly status: string;
+  readonly relayKey: string | null;
+  readonly providerMessageId: string | null;
+}
+
 export interface SentRow {
   readonly message_id: string;
   readonly state: string;
@@ -70,12 +78,18 @@ export class CampaignRun {
     this.workers[at] = await startProgram('worker', this.system.variables);
   }
 
-  /** Sends a campaign to so many people of a project of its own. */
-  async send(projectKey: string, recipients: number, policy?: 'HOLD'): Promise<CampaignOnItsWay> {
+  /** Sends a campaign to so many people of a project of its own, which `prepare` may set up before. */
+  async send(
+    projectKey: string,
+    recipients: number,
+    policy?: 'HOLD',
+    prepare?: (client: ApiClient) => Promise<void>,
+  ): Promise<CampaignOnItsWay> {
     const { database } = this.system;
     const project = await this.system.project(projectKey);
     await database.query(`update billing.subscriptions set plan_tier = 'PRO'`);
     const client = await project.client('LIVE');
+    await prepare?.(client);
     const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
     await insertSubscribers(database, project.live, topic.at('id'), recipients);
     const campaign = await client.post('/campaigns', {
@@ -130,6 +144,17 @@ export class CampaignOnItsWay {
       `select message_id, state, possible_duplicate from messaging.deliveries where environment_id = $1`,
       [this.project.live.environmentId],
     );
+  }
+
+  /** All of them, as the API lists them. */
+  async deliveries(): Promise<ShownDelivery[]> {
+    const shown: ShownDelivery[] = [];
+    for (let page = 0; ; page += 1) {
+      const answer = await this.client.get(`${this.path}/deliveries?size=100&page=${page}`);
+      const data = answer.at<ShownDelivery[]>('data');
+      if (data.length === 0) return shown;
+      shown.push(...data);
+    }
   }
 
   /** How often each of its mails was received, by Message-ID. */

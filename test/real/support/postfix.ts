@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { freePort } from '#testing/ports';
 import { executableOf } from '../parts.js';
 import type { NextHops } from './mta.js';
-import { serverDirectory, startServerProcess } from './server-process.js';
+import { serverDirectory, type ServerProcess, startServerProcess } from './server-process.js';
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -15,26 +15,31 @@ export interface Postfix {
   stop(): Promise<void>;
 }
 
-/** What every instance of its own needs; all else is as Postfix has it. */
-const mainSettings = (directory: string, { everywhere, byDomain }: NextHops): Settings => ({
-  compatibility_level: '3.6',
+/** What every instance of its own needs beside another, and where it hands mail on to. */
+export const instanceSettings = (directory: string, everywhere: number): Settings => ({
   queue_directory: join(directory, 'queue'),
   data_directory: join(directory, 'data'),
   maillog_file: join(directory, 'log'),
   maillog_file_prefixes: directory,
+  inet_interfaces: '127.0.0.1',
+  relayhost: `[127.0.0.1]:${everywhere}`,
+});
+
+/** All else is as Postfix has it. */
+const mainSettings = (directory: string, { everywhere, byDomain }: NextHops): Settings => ({
+  ...instanceSettings(directory, everywhere),
+  compatibility_level: '3.6',
   myhostname: 'mta.test',
   mydestination: '',
   alias_maps: '',
-  inet_interfaces: '127.0.0.1',
   inet_protocols: 'ipv4',
-  relayhost: `[127.0.0.1]:${everywhere}`,
   transport_maps: `inline:{${Object.entries(byDomain)
     .map(([domain, port]) => `{ ${domain} = smtp:[127.0.0.1]:${port} }`)
     .join(', ')}}`,
 });
 
 /** The services that take, queue, hand on and bounce mail, as in the master.cf that Postfix brings. */
-const SERVICES = `
+export const SERVICES = `
 pickup    unix  n       -       n       60      1       pickup
 cleanup   unix  n       -       n       -       0       cleanup
 qmgr      unix  n       -       n       300     1       qmgr
@@ -69,20 +74,27 @@ export async function startPostfix(
   const servers = Object.entries(services).map(([name, settings]) => server(ports.get(name), settings));
   writeFileSync(join(configuration, 'master.cf'), SERVICES + servers.join(''));
   const [port = 0] = ports.values();
-  const postfix = { command: executableOf('postfix'), directory, port };
-  const running = await startServerProcess({
-    ...postfix,
-    args: ['-c', configuration, 'start-fg'],
-    // Its master is in a session of its own.
-    end: () => execFileSync(postfix.command, ['-c', configuration, 'stop']),
-  });
+  const running = await runPostfix(directory, configuration, port);
   return {
     urls: Object.fromEntries([...ports].map(([name, at]) => [name, `smtp://127.0.0.1:${at}`])),
     stop: () => running.stop(),
   };
 }
 
-const lines = (settings: Settings): string =>
+/** Runs the Postfix whose main.cf and master.cf are in `configuration`. */
+export function runPostfix(directory: string, configuration: string, port: number): Promise<ServerProcess> {
+  const command = executableOf('postfix');
+  return startServerProcess({
+    command,
+    directory,
+    port,
+    args: ['-c', configuration, 'start-fg'],
+    // Its master is in a session of its own.
+    end: () => execFileSync(command, ['-c', configuration, 'stop']),
+  });
+}
+
+export const lines = (settings: Settings): string =>
   Object.entries(settings)
     .map(([name, value]) => `${name} = ${value}\n`)
     .join('');

@@ -44,13 +44,14 @@ export class WholeWay {
     readonly client: ApiClient,
   ) {}
 
-  static async start(): Promise<WholeWay> {
+  static async start(variables: Readonly<Record<string, string>> = {}): Promise<WholeWay> {
     const [destination, dns] = await Promise.all([startSmtpSink(), startDnsServer()]);
     const system = await startSystem({
       BOUNCE_PORT: String(await freePort()),
       DNS_SERVERS: dns.address,
       THROTTLE: 'false',
       SMTP_CONNECTIONS: String(CONNECTIONS),
+      ...variables,
     });
     const project = await system.project();
     const domain = { domainName: DOMAIN, keys: [rsaKey('r1'), ed25519Key('e1')] };

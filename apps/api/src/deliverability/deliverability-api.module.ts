@@ -1,7 +1,12 @@
 import { Module } from '@nestjs/common';
-import { SendingDomainsModule } from '#deliverability';
+import { RelayFeedbackModule, RelaysModule, SendingDomainsModule } from '#deliverability';
+import { FeedbackController } from './feedback.controller.js';
+import { RelaysController } from './relays.controller.js';
 import { SendingDomainController } from './sending-domain.controller.js';
 
-/** The sending domain over HTTP. */
-@Module({ imports: [SendingDomainsModule], controllers: [SendingDomainController] })
+/** The sending domain, the relays and what they report over HTTP. */
+@Module({
+  imports: [RelayFeedbackModule, RelaysModule, SendingDomainsModule],
+  controllers: [FeedbackController, RelaysController, SendingDomainController],
+})
 export class DeliverabilityApiModule {}

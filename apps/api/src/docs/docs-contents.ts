@@ -1,5 +1,5 @@
 export interface DocsEntry {
-  /** Its last path segment: `quickstart` for /docs/quickstart. */
+  /** Its path below /docs: `quickstart`, `relays/ses`. */
   readonly name: string;
   /** Whether it is a page made from Markdown, which the reference is not. */
   readonly isMarkdown: boolean;
@@ -18,7 +18,8 @@ export interface DocsContents {
   readonly sections: readonly DocsSection[];
 }
 
-const ENTRY = /^- \[(?<title>[^\]]+)\]\(\/docs\/(?<name>[a-z-]+)(?<markdown>\.md)?\): (?<summary>.+)$/;
+const ENTRY =
+  /^- \[(?<title>[^\]]+)\]\(\/docs\/(?<name>[a-z-]+(?:\/[a-z-]+)?)(?<markdown>\.md)?\): (?<summary>.+)$/;
 
 /** Reads llms.txt (https://llmstxt.org), from which the navigation is made too. */
 export function readContents(text: string): DocsContents {

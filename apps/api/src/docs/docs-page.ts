@@ -42,7 +42,7 @@ export function startPage({ title, summary, sections }: DocsContents): string {
 /** One page of the documentation with the navigation. */
 export function docsPage(entry: DocsEntry, markdown: string, contents: DocsContents): string {
   const title = TITLE.exec(markdown)?.[1] ?? entry.title;
-  const { html: text, headings } = renderMarkdown(markdown.replace(TITLE, ''), linksWithin(contents));
+  const { html: text, headings } = renderMarkdown(markdown.replace(TITLE, ''), linksWithin(entry, contents));
   const body = html`<div class="docs beside">
     <main>
       <h1>${plainText(title)}</h1>
@@ -105,19 +105,21 @@ function outline(headings: readonly Heading[]): Html | null {
 }
 
 /** Turns links between files into links between pages. A file that is not served is named without a link. */
-function linksWithin({ sections }: DocsContents): LinkTarget {
-  const names = new Set(sections.flatMap(({ entries }) => entries.map(({ name }) => name)));
+function linksWithin({ name }: DocsEntry, { sections }: DocsContents): LinkTarget {
+  const names = new Set(sections.flatMap(({ entries }) => entries.map((entry) => entry.name)));
   return (href) => {
     if (/^(?:https?:|mailto:|#|\/)/.test(href)) return href;
-    const [path = '', anchor] = href.split('#');
-    const address = addressOf(path.replace('../packages/sdk/README.md', 'sdk.md'), names);
+    const [file = '', anchor] = href.split('#');
+    const { pathname } = new URL(file, `https://files.example/docs/${name}`);
+    const address = addressOf(pathname.replace('/packages/sdk/README.md', '/docs/sdk.md'), names);
     return address === null || anchor === undefined ? address : `${address}#${anchor}`;
   };
 }
 
-function addressOf(path: string, names: ReadonlySet<string>): string | null {
+function addressOf(file: string, names: ReadonlySet<string>): string | null {
+  const path = file.replace(/^\/docs\//, '');
   if (path === 'openapi.json' || path === 'llms.txt') return `/${path}`;
-  if (DOWNLOADS.has(path)) return `/docs/${path}`;
+  if (DOWNLOADS.has(path)) return file;
   const name = path.replace(/\.md$/, '');
   return names.has(name) ? `/docs/${name}` : null;
 }

@@ -66,9 +66,14 @@ export class DocsController {
     return searchPage(query, (await this.#search).find(query), await this.#readContents());
   }
 
-  @Get('docs/:page')
+  @Get(['docs/:page', 'docs/:folder/:page'])
   @Header('content-security-policy', SCRIPTED_PAGE_POLICY)
-  async page(@Param('page') page: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
+  async page(
+    @Param('folder') folder: string | undefined,
+    @Param('page') file: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<string> {
+    const page = folder === undefined ? file : `${folder}/${file}`;
     const served = this.#served.get(page) ?? (await this.#make(page));
     this.#served.set(page, served);
     void reply.type(served.type);

@@ -20,6 +20,14 @@ const deliveryView = z
     possibleDuplicate: z
       .boolean()
       .meta({ description: 'Whether it was sent again although the first one may have arrived.' }),
+    relayKey: z.string().nullable().meta({
+      description: 'The project’s relay that it was handed to last; null: the installation’s, or none yet.',
+      example: 'ACME-7',
+    }),
+    providerMessageId: z
+      .string()
+      .nullable()
+      .meta({ description: 'What that relay called it when it took it, as its log and events name it.' }),
     nextAttemptAt: timestamp.nullable(),
     sentAt: timestamp.nullable().meta({ description: 'When the next hop accepted it.' }),
     finishedAt: timestamp.nullable(),

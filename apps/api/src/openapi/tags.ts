@@ -12,6 +12,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   'Campaign reports': 'The results of a campaign.',
   'Test inbox': 'The mail of the test environment.',
   'Sending domain': 'The domain of live mail, and its DNS records.',
+  Relays: 'Where live mail is handed over, and the feedback of providers.',
   Billing: 'Plan, usage and invoices of the tenant.',
   'AI credits': 'The credits that pay for AI reports.',
 };

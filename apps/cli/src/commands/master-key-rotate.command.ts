@@ -21,7 +21,7 @@ export function addMasterKeyRotate(program: Command, cli: CliContext): void {
 async function rotate(cli: CliContext): Promise<Record<string, number>> {
   const [
     { withServices },
-    { DeliverabilityModule, SealedDkimKeys },
+    { DeliverabilityModule, RelaysModule, SealedDkimKeys, SealedRelaySecrets },
     { SealedWebhookSecrets, WebhooksModule },
     { AutomationSecretsModule, SealedAutomationSecrets },
   ] = await Promise.all([
@@ -35,6 +35,7 @@ async function rotate(cli: CliContext): Promise<Record<string, number>> {
     async ({ get }) => {
       const places: SealedSecrets[] = [
         get(SealedDkimKeys),
+        get(SealedRelaySecrets),
         get(SealedWebhookSecrets),
         get(SealedAutomationSecrets),
       ];
@@ -42,7 +43,7 @@ async function rotate(cli: CliContext): Promise<Record<string, number>> {
       for (const place of places) counts[place.inWords] = await sealAll(place);
       return counts;
     },
-    [DeliverabilityModule, WebhooksModule, AutomationSecretsModule],
+    [DeliverabilityModule, RelaysModule, WebhooksModule, AutomationSecretsModule],
   );
 }
 

@@ -132,10 +132,10 @@ describe('the bounce server', () => {
       },
     ]);
     const events = await test.query(
-      "select payload from platform.outbox where event_name = 'deliverability.bounce_reported.v1' and payload->>'deliveryId' = $1",
+      "select payload from platform.outbox where event_name = 'deliverability.bounces_reported.v1' and payload->'bounces'->0->>'deliveryId' = $1",
       [deliveryId],
     );
-    expect(events).toEqual([{ payload: { deliveryId, bounceClass: 'hard' } }]);
+    expect(events).toEqual([{ payload: { bounces: [{ deliveryId, bounceClass: 'hard' }] } }]);
   });
 
   it('relays nothing: it takes mail for our return paths alone', async () => {

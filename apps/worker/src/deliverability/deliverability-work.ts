@@ -1,8 +1,9 @@
 import {
-  BounceReported,
+  BouncesReported,
   ComplaintReported,
   DomainVerificationRequested,
   DueDomainChecks,
+  MessagesReported,
   RemoveOldDomainData,
   RemoveOldReports,
   RemoveOldThrottling,
@@ -11,13 +12,20 @@ import {
 import type { ContextWork } from '../context-work.js';
 import { BounceServer } from './bounce-server.js';
 import { CheckDomain } from './check-domain.job.js';
-import { RecordBounce } from './record-bounce.job.js';
+import { FindReportedMessages } from './find-reported-messages.job.js';
+import { RecordBounces } from './record-bounces.job.js';
 import { RecordComplaint } from './record-complaint.job.js';
 import { UnsubscribeByMail } from './unsubscribe-by-mail.job.js';
 
 export const deliverabilityWork: ContextWork = {
-  jobs: [CheckDomain, RecordBounce, RecordComplaint, UnsubscribeByMail],
-  events: [BounceReported, ComplaintReported, DomainVerificationRequested, UnsubscribeMailed],
+  jobs: [CheckDomain, FindReportedMessages, RecordBounces, RecordComplaint, UnsubscribeByMail],
+  events: [
+    BouncesReported,
+    ComplaintReported,
+    DomainVerificationRequested,
+    MessagesReported,
+    UnsubscribeMailed,
+  ],
   tasks: [DueDomainChecks, RemoveOldDomainData, RemoveOldReports, RemoveOldThrottling],
   parts: [BounceServer],
 };

@@ -1,5 +1,6 @@
 import type { BounceClass } from './bounce-rule.js';
 import type { Report } from './report.js';
+import { showsDistrust } from './slow-down.js';
 
 /** What is kept of a report: nothing that tells who got the mail. */
 export interface ReportFacts {
@@ -10,6 +11,8 @@ export interface ReportFacts {
   readonly excerpt: string | null;
   /** Whether the message that it returns is this delivery's; null when it returns none. */
   readonly namesMessage: boolean | null;
+  /** Its destination refuses the mail for who we are. Not kept, but told. */
+  readonly isDistrust: boolean;
 }
 
 const MAX_EXCERPT = 300;
@@ -17,8 +20,11 @@ const ADDRESS = /[^\s<>"',;:()]+@[^\s<>"',;:()]+/g;
 /** Shorter names are parts of ordinary words. */
 const TELLING_NAME = 3;
 
-/** The facts of a report on a delivery. */
-export function factsOf(report: Exclude<Report, { kind: 'nothing' }>, deliveryId: string): ReportFacts {
+/** The facts of a report on a delivery; on none yet, of what a provider reports by its own id. */
+export function factsOf(
+  report: Exclude<Report, { kind: 'nothing' }>,
+  deliveryId: string | null,
+): ReportFacts {
   const id = report.originalMessageId;
   const namesMessage = id === null ? null : id.toLowerCase().startsWith(`<${deliveryId}@`);
   if (report.kind === 'complaint') {
@@ -29,6 +35,7 @@ export function factsOf(report: Exclude<Report, { kind: 'nothing' }>, deliveryId
       enhancedCode: null,
       excerpt: null,
       namesMessage,
+      isDistrust: false,
     };
   }
   const { code, enhancedCode, text } = report.refusal;
@@ -39,6 +46,7 @@ export function factsOf(report: Exclude<Report, { kind: 'nothing' }>, deliveryId
     enhancedCode,
     excerpt: excerptOf(text, report.recipient),
     namesMessage,
+    isDistrust: showsDistrust(report.class, report.refusal),
   };
 }
 
@@ -47,7 +55,7 @@ function excerptOf(text: string, recipient: string | null): string | null {
   const name = recipient?.split('@')[0] ?? '';
   const withoutAddresses = text.replaceAll(ADDRESS, '[address]');
   const excerpt = name.length < TELLING_NAME ? withoutAddresses : without(withoutAddresses, name);
-  return excerpt === '' ? null : excerpt.replaceAll('\0', '').slice(0, MAX_EXCERPT);
+  return excerpt === '' ? null : excerpt.replaceAll('\0', '').slice(0, MAX_EXCERPT).toWellFormed();
 }
 
 function without(given: string, name: string): string {

@@ -1,13 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { EnvironmentsQuery } from '#access';
-import { Clock, type DomainEvent } from '#kernel';
+import { Clock, type DomainEvent, type ProjectScope } from '#kernel';
 import { Database, publish } from '#platform';
-import type { DeliverabilityTables } from '../deliverability-tables.js';
-import { BounceReported, ComplaintReported, UnsubscribeMailed } from './report.events.js';
-import { factsOf } from './report-facts.js';
-import { showsDistrust } from './slow-down.js';
+import { BouncesReported, ComplaintReported, UnsubscribeMailed } from './report.events.js';
+import { inSets } from './in-sets.js';
+import { factsOf, type ReportFacts } from './report-facts.js';
 import type { Report } from './report.js';
 import type { ReturnPathClaims } from './return-path.js';
+
+/** The facts of a report, and the delivery that they are about. */
+export type DeliveryReport = ReportFacts & Pick<ReturnPathClaims, 'deliveryId'>;
 
 /** Takes down what came back, for a delivery whose return path has been checked. */
 @Injectable()
@@ -21,10 +24,14 @@ export class ReportsService {
   /** Tells that a mail's reader wants no more of the kind. */
   async unsubscribe({ environmentId, deliveryId }: ReturnPathClaims): Promise<void> {
     const scope = await this.environments.find(environmentId);
-    if (scope === null) return;
-    await this.database.transaction(scope, () =>
-      publish(this.database, scope, UnsubscribeMailed({ deliveryId })),
-    );
+    if (scope !== null) await this.unsubscribeAll(scope, [deliveryId]);
+  }
+
+  /** The same for readers of several mails. */
+  async unsubscribeAll(scope: ProjectScope, deliveryIds: readonly string[]): Promise<void> {
+    const events = deliveryIds.map((deliveryId) => UnsubscribeMailed({ deliveryId }));
+    if (events.length > 0)
+      await this.database.transaction(scope, () => publish(this.database, scope, ...events));
   }
 
   /**
@@ -35,24 +42,49 @@ export class ReportsService {
     if (report.kind === 'nothing') return false;
     const scope = await this.environments.find(environmentId);
     if (scope === null) return false;
+    return (await this.takeAll(scope, [{ ...factsOf(report, deliveryId), deliveryId }])) === 1;
+  }
+
+  /** The same for many, of which earlier ones come first; how many were new. */
+  takeAll(scope: ProjectScope, reports: readonly DeliveryReport[]): Promise<number> {
+    if (reports.length === 0) return Promise.resolve(0);
+    // In one order, so that writers cannot lock each other out.
+    const firsts = [...firstsOf(reports).entries()].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return this.database.transaction(scope, async () => {
-      const { numInsertedOrUpdatedRows } = await this.database
-        .tables<DeliverabilityTables>()
-        .insertInto('deliverability.reports')
-        .values({ ...factsOf(report, deliveryId), deliveryId, environmentId, reportedAt: this.clock.now() })
-        .onConflict((conflict) => conflict.columns(['deliveryId', 'kind']).doNothing())
-        .executeTakeFirstOrThrow();
-      if (numInsertedOrUpdatedRows !== 1n) return false;
-      await publish(this.database, scope, eventOf(report, deliveryId));
-      return true;
+      const { rows } = await sql<DeliveryReport>`
+        insert into deliverability.reports (delivery_id, kind, environment_id, bounce_class, basic_code, enhanced_code, excerpt,
+          names_message, reported_at)
+        select r."deliveryId", r.kind, ${scope.environmentId}, r."bounceClass", r."basicCode", r."enhancedCode", r.excerpt,
+          r."namesMessage", ${this.clock.now()}
+        from jsonb_to_recordset(${JSON.stringify(firsts.map(([, report]) => report))}::jsonb) as r("deliveryId" uuid, kind text,
+          "bounceClass" text, "basicCode" int, "enhancedCode" text, excerpt text, "namesMessage" boolean)
+        on conflict (delivery_id, kind) do nothing
+        returning delivery_id as "deliveryId", kind
+      `.execute(this.database.tables());
+      const isNew = new Set(rows.map(keyOf));
+      const told = firsts.filter(([key]) => isNew.has(key)).map(([, report]) => report);
+      await publish(this.database, scope, ...eventsOf(told));
+      return rows.length;
     });
   }
 }
 
-function eventOf(report: Exclude<Report, { kind: 'nothing' }>, deliveryId: string): DomainEvent {
-  if (report.kind === 'complaint') return ComplaintReported({ deliveryId });
-  const bounce = { deliveryId, bounceClass: report.class };
-  return BounceReported(
-    showsDistrust(report.class, report.refusal) ? { ...bounce, isDistrust: true } : bounce,
+/** So many are recorded by one job. */
+const BOUNCES_AN_EVENT = 100;
+
+const keyOf = ({ deliveryId, kind }: Pick<DeliveryReport, 'deliveryId' | 'kind'>) => `${deliveryId} ${kind}`;
+
+function firstsOf(reports: readonly DeliveryReport[]): Map<string, DeliveryReport> {
+  return new Map(reports.toReversed().map((report) => [keyOf(report), report]));
+}
+
+function eventsOf(reports: readonly DeliveryReport[]): DomainEvent[] {
+  const bounces = reports.flatMap(({ deliveryId, bounceClass, isDistrust }) =>
+    bounceClass === null ? [] : [{ deliveryId, bounceClass, ...(isDistrust ? { isDistrust } : {}) }],
   );
+  const complaints = reports.filter(({ bounceClass }) => bounceClass === null);
+  return [
+    ...inSets(bounces, BOUNCES_AN_EVENT).map((set) => BouncesReported({ bounces: set })),
+    ...complaints.map(({ deliveryId }) => ComplaintReported({ deliveryId })),
+  ];
 }

@@ -10,8 +10,8 @@ export interface ReturnPathClaims {
 const KEY_ID = 1;
 const CLAIMS_BYTES = 22;
 const MAC_BYTES = 13;
-/** A letter, 36 characters of claims, 21 of the MAC. */
-const ADDRESS = /^([a-z])\+([a-z2-7]{36})\.([a-z2-7]{21})@[^@]+$/i;
+/** Before the `@`: a letter, 36 characters of claims, 21 of the MAC. */
+const TOKEN = /^([a-z])\+([a-z2-7]{36})\.([a-z2-7]{21})$/i;
 
 /**
  * Makes and reads addresses of which each belongs to one mail: `<letter>+<claims>.<mac>@<return-path host>`. The claims are
@@ -31,17 +31,28 @@ abstract class SealedAddresses {
   }
 
   /** The address of a mail. */
-  addressOf({ environmentId, deliveryId }: ReturnPathClaims, host: string): string {
+  addressOf(claims: ReturnPathClaims, host: string): string {
+    return `${this.tokenOf(claims)}@${host}`;
+  }
+
+  /** What comes before the `@` of its address, which is enough to know the mail by. */
+  tokenOf({ environmentId, deliveryId }: ReturnPathClaims): string {
     const claims = Buffer.alloc(CLAIMS_BYTES);
     claims.writeUInt8(KEY_ID, 0);
     claims.writeUIntBE(environmentId, 1, 5);
     claims.write(deliveryId.replaceAll('-', ''), 6, 'hex');
-    return `${this.letter}+${base32(claims)}.${this.#macOf(claims)}@${host}`;
+    return `${this.letter}+${base32(claims)}.${this.#macOf(claims)}`;
   }
 
   /** Whose mail this address belongs to, in whatever case; null when the address is none of ours. The host may be any. */
   read(address: string): ReturnPathClaims | null {
-    const match = ADDRESS.exec(address);
+    const [, token] = /^([^@]+)@[^@]+$/.exec(address) ?? [];
+    return token === undefined ? null : this.readToken(token);
+  }
+
+  /** The same of the local part alone. */
+  readToken(token: string): ReturnPathClaims | null {
+    const match = TOKEN.exec(token);
     if (match === null) return null;
     const [letter, encoded = '', mac = ''] = match.slice(1).map((part) => part.toLowerCase());
     if (letter !== this.letter) return null;

@@ -28,6 +28,11 @@ export const RULES_OVER_CODES: readonly BounceRule[] = [
   },
   {
     class: 'policy',
+    text: /\bmaximum credits exceeded\b/i,
+    sample: '451 Authentication failed: Maximum credits exceeded',
+  },
+  {
+    class: 'policy',
     text: /\brefused due to recipient preferences\b|\b(?:not|only) accepting mail from\b|\bwill not accept delivery of this message\b|\bservice refus|\bAUP#\w{1,4}-\d/i,
     sample: '421 4.2.1 Service refused, please try later. LPN007_510',
   },

@@ -11,6 +11,8 @@ export interface DkimIdentity {
   readonly domain: string;
   /** At least one. */
   readonly keys: readonly SigningKey[];
+  /** Fields, in lower case, that the next hop replaces, and that are therefore not signed. */
+  readonly replaced?: readonly string[];
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -46,9 +48,9 @@ export class DkimSigner {
    * @param message RFC 5322, CRLF line ends only
    * @throws {UnsignableMessageError} when the message has no From or its header section cannot be read
    */
-  async sign(message: Buffer, { domain, keys }: DkimIdentity, signedAt: Date): Promise<Buffer> {
+  async sign(message: Buffer, { domain, keys, replaced }: DkimIdentity, signedAt: Date): Promise<Buffer> {
     if (keys.length === 0) throw new RangeError('A signature needs a key.');
-    const digest = digestOf(message);
+    const digest = digestOf(message, replaced ?? []);
     const seconds = Math.floor(signedAt.getTime() / 1_000);
     const signatures = await Promise.all(keys.map((key) => this.#signature(digest, domain, key, seconds)));
     return Buffer.concat([Buffer.from(signatures.join(''), 'latin1'), message]);
@@ -64,10 +66,10 @@ export class DkimSigner {
   }
 }
 
-function digestOf(message: Buffer): Digest {
+function digestOf(message: Buffer, replaced: readonly string[]): Digest {
   const end = message.indexOf(HEAD_END);
   if (end < 0) throw new UnsignableMessageError('The message has no end of its header section.');
-  const { names, fields } = signedHeaders(headerFields(message.toString('latin1', 0, end)));
+  const { names, fields } = signedHeaders(headerFields(message.toString('latin1', 0, end)), replaced);
   if (!fields.some(({ key }) => key === 'from')) throw new UnsignableMessageError('The message has no From.');
   return {
     bodyHash: relaxedBodyHash(message.subarray(end + HEAD_END.length)),

@@ -45,8 +45,12 @@ export interface SignedHeaders {
   readonly fields: readonly HeaderField[];
 }
 
-/** Which fields of a message its signature covers, `Content-*` among them. */
-export function signedHeaders(fields: readonly HeaderField[]): SignedHeaders {
-  const signed = fields.filter(({ key }) => SIGNED_KEYS.has(key) || key.startsWith('content-')).toReversed();
-  return { names: [...signed.map(({ name }) => name), ...SEALED], fields: signed };
+/** Which fields of a message its signature covers, `Content-*` among them, but for those that are replaced on the way. */
+export function signedHeaders(fields: readonly HeaderField[], replaced: readonly string[]): SignedHeaders {
+  const isKept = (key: string) => !replaced.includes(key);
+  const signed = fields
+    .filter(({ key }) => (SIGNED_KEYS.has(key) || key.startsWith('content-')) && isKept(key))
+    .toReversed();
+  const sealed = SEALED.filter((name) => isKept(name.toLowerCase()));
+  return { names: [...signed.map(({ name }) => name), ...sealed], fields: signed };
 }

@@ -20,7 +20,8 @@ export interface DmarcAlignment {
   readonly publishedAt: string;
   readonly policy: Policy;
   readonly dkim: boolean;
-  readonly spf: boolean;
+  /** Null where the mail returns to a relay's provider, as whom it pleases. */
+  readonly spf: boolean | null;
 }
 
 /** The policy in a record of `publishedAt` for mail of `host`; null when the record is not valid. */
@@ -40,14 +41,18 @@ export function dmarcPolicy(record: string, publishedAt: string, host: string): 
   };
 }
 
-/** Of mail from a host below `signingDomain`, by which it is signed and below which it returns. */
-export function alignmentBelow(signingDomain: string, policy: DmarcPolicy): DmarcAlignment {
+/** Of mail from a host below `signingDomain`, by which it is signed and below which it returns, if to us. */
+export function alignmentBelow(
+  signingDomain: string,
+  policy: DmarcPolicy,
+  returnsToUs: boolean,
+): DmarcAlignment {
   const { publishedAt, strictDkim, strictSpf, standsAlone } = policy;
   const isApart = standsAlone && publishedAt.endsWith(`.${signingDomain}`);
   return {
     publishedAt,
     policy: policy.policy,
     dkim: !strictDkim && !isApart,
-    spf: !strictSpf && !isApart,
+    spf: returnsToUs ? !strictSpf && !isApart : null,
   };
 }

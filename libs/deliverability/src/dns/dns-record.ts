@@ -68,6 +68,17 @@ export class DnsRecord implements NewDnsRecord {
     this.failingSince = isRight ? null : (this.failingSince ?? now);
   }
 
+  /** What was seen of it counts no more: it is looked at again as if it were new. */
+  forget(): void {
+    this.lastCheckedAt = null;
+    this.failureReason = null;
+    this.status = 'PENDING';
+    this.actualValue = null;
+    this.note = null;
+    this.failures = 0;
+    this.failingSince = null;
+  }
+
   /** Whether the last look found it as it should be. */
   get isRight(): boolean {
     return this.status === 'VERIFIED' && this.failureReason === null;

@@ -1,4 +1,5 @@
 import type { DmarcAlignment } from '../dns/dmarc-policy.js';
+import type { RelayStanding } from '../relays/relay-standing.query.js';
 
 /** All that the checks need to know of a campaign; gathered by who asks. */
 export interface CampaignFacts {
@@ -11,6 +12,8 @@ export interface CampaignFacts {
   /** Where recipients are and mail is held to a limit now; null where nothing limits. */
   readonly destinations: readonly DestinationFacts[] | null;
   readonly sender: SenderFacts;
+  /** The project's relays that take campaigns, none where the installation's does; null where no mail leaves. */
+  readonly relays: readonly RelayFacts[] | null;
   readonly sendingAllowed: boolean;
   /** E-mails left in the period; null where they are not counted. */
   readonly emailsRemaining: number | null;
@@ -22,6 +25,8 @@ export interface CampaignFacts {
   readonly content: ContentFacts | null;
   readonly now: Date;
 }
+
+type RelayFacts = Pick<RelayStanding, 'name' | 'status' | 'isSilent'>;
 
 /** How fast a destination takes mail. */
 export interface DestinationFacts {

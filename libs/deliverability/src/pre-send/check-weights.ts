@@ -13,9 +13,10 @@ export const CRITICAL_WEIGHTS = {
 } as const;
 
 /** They tell, and never fail. */
-export const INFORMATION_WEIGHTS = { 'destination-limits': 0 } as const;
+export const INFORMATION_WEIGHTS = { 'destination-limits': 0, 'relay-feedback': 0 } as const;
 
-export const WARNING_WEIGHTS = {
+/** Of the checks of the content. */
+export const CONTENT_WEIGHTS = {
   'subject-length': 5,
   'preview-text': 3,
   'spam-words': 10,
@@ -25,6 +26,11 @@ export const WARNING_WEIGHTS = {
   'alt-text': 3,
   'link-domains': 10,
   personalisation: 2,
+} as const;
+
+export const WARNING_WEIGHTS = {
+  ...CONTENT_WEIGHTS,
   'domain-warming': 10,
   'dmarc-policy': 5,
+  relays: 10,
 } as const;

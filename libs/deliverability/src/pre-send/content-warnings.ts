@@ -1,14 +1,12 @@
 import type { ContentFacts } from './campaign-facts.js';
-import { WARNING_WEIGHTS } from './check-weights.js';
+import { CONTENT_WEIGHTS } from './check-weights.js';
 import { CONTENT_LIMITS } from './content-limits.js';
 import { UNREADABLE } from './critical-checks.js';
 import { doubtfulHosts } from './doubtful-hosts.js';
 import { check, listed, pass, type PreSendCheck, skip } from './pre-send-check.js';
 import { SPAM_WORDS } from './spam-words.js';
 
-const CODES = (Object.keys(WARNING_WEIGHTS) as (keyof typeof WARNING_WEIGHTS)[]).filter(
-  (code) => code !== 'domain-warming' && code !== 'dmarc-policy',
-);
+const CODES = Object.keys(CONTENT_WEIGHTS) as (keyof typeof CONTENT_WEIGHTS)[];
 
 /** What an author could do better. */
 export function contentWarnings(content: ContentFacts | null): PreSendCheck[] {

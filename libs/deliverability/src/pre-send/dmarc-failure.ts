@@ -1,7 +1,7 @@
 import type { DmarcAlignment } from '../dns/dmarc-policy.js';
 
 /** Whether every receiver finds that mail from the host is not its domain's. */
-export const failsDmarc = ({ dkim, spf }: DmarcAlignment): boolean => !dkim && !spf;
+export const failsDmarc = ({ dkim, spf }: DmarcAlignment): boolean => !dkim && spf === false;
 
 /** That it does, why, and what to do. */
 export function dmarcFailure(

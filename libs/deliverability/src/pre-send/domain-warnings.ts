@@ -4,6 +4,8 @@ import { dmarcFailure, failsDmarc } from './dmarc-failure.js';
 import { check, fail, pass, type PreSendCheck, skip } from './pre-send-check.js';
 
 const NO_DOMAIN = 'Not looked at: no verified domain sends it.';
+const BY_SPF = 'passes DMARC by SPF alone, and fails where it is forwarded';
+const BY_RELAY = 'passes DMARC only where the provider of the relay signs as that host too';
 
 /** What its domain makes of a campaign's chances. */
 export function domainWarnings({ sender: { host, domain }, recipients, now }: CampaignFacts): PreSendCheck[] {
@@ -32,8 +34,8 @@ function dmarcCheck(host: string, { domainName, dmarc, alignment }: DomainFacts)
   if (alignment !== null && !alignment.dkim)
     return fail(
       code,
-      `Mail from ${host} passes DMARC by SPF alone, and fails where it is forwarded: ${alignment.publishedAt} has ` +
-        `adkim=s, and ${domainName} signs.`,
+      `Mail from ${host} ${alignment.spf === null ? BY_RELAY : BY_SPF}: ${alignment.publishedAt} has adkim=s, and ` +
+        `${domainName} signs.`,
     );
   if (dmarc === null || dmarc.status === 'PENDING')
     return skip(code, 'The DMARC record was not checked yet.');

@@ -38,6 +38,7 @@ const good: CampaignFacts = {
   recipients: 3,
   destinations: [],
   sender: { host: 'mail.acme.example', needsDomain: true, domain },
+  relays: [{ name: 'Main', status: 'ACTIVE', isSilent: false }],
   sendingAllowed: true,
   emailsRemaining: 3,
   mergeTagFaults: [],

@@ -75,6 +75,11 @@ describe('the warnings', () => {
     ],
     [
       'dmarc-policy',
+      'Mail from mail.acme.example passes DMARC only where the provider of the relay signs as that host too: acme.example has adkim=s, and acme.example signs.',
+      withDomain({ alignment: { publishedAt: 'acme.example', policy: 'reject', dkim: false, spf: null } }),
+    ],
+    [
+      'dmarc-policy',
       'Mail from mail.acme.example fails the DMARC policy of mail.acme.example (p=none), which wants mail.acme.example itself to sign or to return it, and acme.example does: send from acme.example, set mail.acme.example up as the sending domain, or publish adkim=r.',
       withDomain({
         alignment: { publishedAt: 'mail.acme.example', policy: 'none', dkim: false, spf: false },

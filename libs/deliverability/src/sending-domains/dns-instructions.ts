@@ -1,4 +1,4 @@
-import type { DnsRecord, RecordPurpose } from '../dns/dns-record.js';
+import { type DnsRecord, RECORD_PURPOSES, type RecordPurpose } from '../dns/dns-record.js';
 import { relativeToZone } from './domain-name.js';
 import type { SendingDomain } from './sending-domain.js';
 
@@ -39,11 +39,17 @@ export function instructionsText(domain: SendingDomain, now: Date): string {
     'registrar or DNS provider, on the page for DNS records. Leave every other record as it is.\n' +
     'For each record choose its type, then enter host and value. Most forms want the short host, since they add ' +
     `.${zone} by themselves; use the full one if yours does not. Leave the TTL as it is.`;
+  const ofProviders =
+    domain.needed.size === RECORD_PURPOSES.length
+      ? []
+      : [
+          'These are all that mail by your relays needs of us. Enter the records as well for which the provider of a relay asks.',
+        ];
   const outro =
     'It mostly takes minutes until the records can be seen, at times up to a day. We look by ourselves for 72 hours; ' +
     'you can also ask us to look at any time.';
   const steps = required.map((record, index) => step(record, index + 1, domainName));
-  return [intro, ...steps, ...retiredAdvice(domain, now), outro].join('\n\n');
+  return [intro, ...steps, ...ofProviders, ...retiredAdvice(domain, now), outro].join('\n\n');
 }
 
 function step(

@@ -19,7 +19,7 @@ export class DomainChecksService {
   async run(scope: ProjectScope, checkId: string, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && (await this.requests.state(scope, checkId)) === 'PENDING') {
       const look = await this.#look(scope);
-      // No transaction waits for DNS: if the name was changed meanwhile, the look was at the wrong one.
+      // No transaction waits for DNS: if the name or what is needed was changed meanwhile, it looks again.
       if (look === null || (await this.verdicts.save(scope, checkId, look))) return;
     }
   }

@@ -32,11 +32,12 @@ export class DomainVerdicts {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** False when the domain is another one by now, or has another name. */
+  /** False when the domain is another one by now, has another name, or needs a record that was not looked at. */
   save(scope: ProjectScope, checkId: string, { domain, verdicts }: DomainLook): Promise<boolean> {
     return this.database.transaction(scope, async () => {
       const current = await this.domains.lock(scope);
       if (current?.id !== domain.id || current.revision !== domain.revision) return false;
+      if (current.requiredRecords.some(({ id }) => !verdicts.has(id))) return false;
       if ((await this.requests.state(scope, checkId)) !== 'PENDING') return true;
       const { status, domainName } = current;
       const isAnothers = !isVerified(status) && (await this.domains.isVerifiedElsewhere(domainName));

@@ -11,7 +11,7 @@ const WEIGHTS: Readonly<Record<RecordPurpose, number>> = {
 /** Taken off for a record that is right and could be better: DMARC's p=none, DKIM's t=y. */
 const NOTE_COSTS = 5;
 
-/** 0 to 100; docs/sending-domains.md has the formula. Several records of a kind share its worth. */
+/** 0 to 100; docs/sending-domains.md has the formula. Several records of a kind share its worth; kinds that are not there take none. */
 export function healthScore(records: readonly DnsRecord[]): number {
   const inForce = records.filter(({ isInForce }) => isInForce);
   const score = inForce.reduce((sum, { purpose, status, note }) => {
@@ -19,5 +19,9 @@ export function healthScore(records: readonly DnsRecord[]): number {
     const worth = WEIGHTS[purpose] - (note === null ? 0 : NOTE_COSTS);
     return sum + (status === 'VERIFIED' ? worth / ofKind : 0);
   }, 0);
-  return Math.round(score);
+  const best = [...new Set(inForce.map(({ purpose }) => purpose))].reduce(
+    (sum, kind) => sum + WEIGHTS[kind],
+    0,
+  );
+  return Math.round((100 * score) / best);
 }

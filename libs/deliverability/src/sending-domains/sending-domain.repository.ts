@@ -4,13 +4,17 @@ import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { DnsRecord, RECORD_PURPOSES } from '../dns/dns-record.js';
+import { RequiredRecordsQuery } from '../relays/required-records.query.js';
 import { SendingDomainExistsError } from './sending-domain.errors.js';
 import { SendingDomain } from './sending-domain.js';
 
 /** The sending domain of an environment with its records. What is changed about one is written when the transaction ends. */
 @Injectable()
 export class SendingDomainRepository {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(RequiredRecordsQuery) private readonly required: RequiredRecordsQuery,
+  ) {}
 
   find(scope: ProjectScope): Promise<SendingDomain | null> {
     return this.#find(scope, LockMode.NONE);
@@ -74,6 +78,7 @@ export class SendingDomainRepository {
         { populate: ['key'], orderBy: { id: 'asc' }, refresh: true },
       );
       domain.records = records.toSorted((a, b) => placeOf(a) - placeOf(b));
+      domain.needed = await this.required.ofScope(scope);
       return domain;
     });
   }

@@ -1,7 +1,8 @@
 import { InvalidStateError, type ProjectScope } from '#kernel';
 import type { NewDkimKey } from '../dkim/dkim-key-pair.js';
-import { DnsRecord, type NewDnsRecord } from '../dns/dns-record.js';
-import { failed, type RecordVerdict } from '../dns/record-verdict.js';
+import { DnsRecord, type NewDnsRecord, RECORD_PURPOSES, type RecordPurpose } from '../dns/dns-record.js';
+import { asAnothers } from '../dns/ownership-check.js';
+import type { RecordVerdict } from '../dns/record-verdict.js';
 import { DAILY_MS, nextEarlyCheck, VERIFICATION_PERIOD_MS } from './check-schedule.js';
 import { hasNextKeys, isSignatureKnown, recordsOfKeys, switchKeys } from './domain-keys.js';
 import { healthScore } from './health-score.js';
@@ -46,6 +47,8 @@ export class SendingDomain {
   updatedAt!: Date;
   /** What its owner publishes, in the order in which it is explained; its repository reads and writes it beside it. */
   records: DnsRecord[] = [];
+  /** The purposes of those that the project's relays need; read beside it as well. */
+  needed: ReadonlySet<RecordPurpose> = new Set(RECORD_PURPOSES);
 
   constructor(scope: ProjectScope, domainName: string, returnPathHost: string, now: Date) {
     this.tenantId = scope.tenantId;
@@ -57,7 +60,7 @@ export class SendingDomain {
 
   /** Those that are to stand in DNS now. */
   get requiredRecords(): DnsRecord[] {
-    return this.records.filter(({ isRequired }) => isRequired);
+    return this.records.filter(({ isRequired, purpose }) => isRequired && this.needed.has(purpose));
   }
 
   /** Gives it another name, or its first: to be verified anew. */
@@ -83,6 +86,7 @@ export class SendingDomain {
   rotateKeys(keys: readonly NewDkimKey[], now: Date): void {
     this.refuseUnless(isVerified, 'Only a verified domain changes its keys.');
     if (hasNextKeys(this.records)) this.refuseUnless(() => false, 'New keys wait for their records already.');
+    this.refuseUnless(() => this.needed.has('DKIM'), 'No relay sends mail that its keys sign.');
     this.records.push(...recordsOfKeys(this, keys, 'NEXT', now));
     this.checksStartedAt = now;
     this.nextCheckAt = nextEarlyCheck(now, now);
@@ -124,10 +128,11 @@ export class SendingDomain {
   check(verdicts: ReadonlyMap<number, RecordVerdict>, isAnothers: boolean, now: Date): void {
     for (const record of this.records) {
       const verdict = verdicts.get(record.id);
-      if (verdict !== undefined) record.see(isAnothers ? asAnothers(record, verdict) : verdict, now);
+      if (!this.needed.has(record.purpose)) record.forget();
+      else if (verdict !== undefined) record.see(isAnothers ? asAnothers(record, verdict) : verdict, now);
     }
-    switchKeys(this.records, now);
-    this.healthScore = healthScore(this.records);
+    switchKeys(this.requiredRecords, now);
+    this.healthScore = healthScore(this.requiredRecords);
     this.lastCheckedAt = now;
     this.verificationAttempts += 1;
     this.updatedAt = now;
@@ -137,11 +142,11 @@ export class SendingDomain {
     else this.beforeVerification(now);
     // New keys wait for their records: those are looked for as often as those of a new domain.
     const early = nextEarlyCheck(this.checksStartedAt, now);
-    if (hasNextKeys(this.records) && this.nextCheckAt > early) this.nextCheckAt = early;
+    if (hasNextKeys(this.requiredRecords) && this.nextCheckAt > early) this.nextCheckAt = early;
   }
 
   private get inForce(): DnsRecord[] {
-    return this.records.filter(({ isInForce }) => isInForce);
+    return this.requiredRecords.filter(({ isInForce }) => isInForce);
   }
 
   private beforeVerification(now: Date): void {
@@ -161,7 +166,7 @@ export class SendingDomain {
 
   private afterVerification(now: Date): void {
     if (this.inForce.every(({ status }) => status === 'VERIFIED')) return this.activate();
-    this.sendingAllowed = isSignatureKnown(this.records, now) ?? this.sendingAllowed;
+    this.sendingAllowed = isSignatureKnown(this.inForce, now) ?? this.sendingAllowed;
     if (!this.inForce.some((record) => record.isBroken(now))) return;
     if (this.status !== 'DEGRADED') {
       this.status = 'DEGRADED';
@@ -192,10 +197,4 @@ export class SendingDomain {
     if (isAllowed(this.status)) return;
     throw new InvalidStateError(message, this.status, SENDING_DOMAIN_STATUSES.filter(isAllowed));
   }
-}
-
-/** Two can both change a zone, an agency and its client; the domain is whose was verified first. */
-function asAnothers({ purpose }: DnsRecord, verdict: RecordVerdict): RecordVerdict {
-  if (purpose !== 'OWNERSHIP' || verdict.status !== 'VERIFIED') return verdict;
-  return failed('MISMATCH', 'another account has verified this domain', [verdict.actualValue]);
 }

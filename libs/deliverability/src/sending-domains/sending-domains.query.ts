@@ -50,7 +50,7 @@ export class SendingDomainsQuery {
 }
 
 function toView(domain: SendingDomain) {
-  const { records: _, ...facts } = domain;
+  const { records: _, needed: _needed, ...facts } = domain;
   const required = domain.requiredRecords;
   return {
     ...facts,

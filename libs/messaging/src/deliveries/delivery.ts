@@ -40,6 +40,8 @@ export interface ClaimedDelivery {
   readonly interrupted: boolean;
   /** It was sent anew once already after that. */
   readonly possibleDuplicate: boolean;
+  /** The project's relay that it was handed to last, or is being handed to; null: the installation's, or none yet. */
+  readonly relayKey: string | null;
 }
 
 /** The links of a mail, as the test inbox shows them. */

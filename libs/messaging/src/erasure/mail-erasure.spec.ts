@@ -112,6 +112,7 @@ describe('erasure from mail', () => {
         scope,
         queuedOn: QUEUED_ON,
         ambiguousPolicy: 'RESEND',
+        byOwnRelays: false,
         usagePeriod: null,
         isDue: true,
       } as const,
@@ -215,6 +216,7 @@ describe('erasure from mail', () => {
       possibleDuplicate: false,
       tried: true,
       uncounted: false,
+      providerMessageId: null,
       dueSince: null,
     };
     await get(DeliveryJournal).write(

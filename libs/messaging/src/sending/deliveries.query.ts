@@ -19,6 +19,8 @@ export interface DeliveryRow {
   readonly lastError: string | null;
   readonly messageId: string;
   readonly possibleDuplicate: boolean;
+  readonly relayKey: string | null;
+  readonly providerMessageId: string | null;
   readonly nextAttemptAt: Date | null;
   readonly sentAt: Date | null;
   readonly finishedAt: Date | null;
@@ -48,6 +50,7 @@ export class DeliveriesQuery {
       const deliveries = await this.#deliveriesOf(scope, campaignKey, status);
       const items = await deliveries
         .select(['d.id', 'd.subscriberId', 'd.reason', 'd.messageId', 'd.possibleDuplicate', 'd.lastError'])
+        .select(['d.relayKey', 'd.providerMessageId'])
         .select(['d.state as status', 'd.attempt as attempts', 'd.sentAt', 'd.finishedAt'])
         .select(sql<string | null>`case when d.subscriber_id is not null then d.address end`.as('email'))
         .select(

@@ -35,6 +35,7 @@ function claimed(differences: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
     dueSince: due,
     interrupted: false,
     possibleDuplicate: false,
+    relayKey: null,
     ...differences,
   };
 }
@@ -49,6 +50,7 @@ const ending = (delivery: ClaimedDelivery) => ({
   possibleDuplicate: false,
   tried: false,
   uncounted: false,
+  providerMessageId: null,
 });
 const deferring = (delivery: ClaimedDelivery) => ({
   ...ending(delivery),
@@ -69,7 +71,10 @@ const NO_REPLY: SendOutcome = { kind: 'ambiguous', detail: 'The connection broke
 describe('an attempt', () => {
   it('that the relay accepted has sent the mail', () => {
     const delivery = claimed();
-    const accepted: SendOutcome = { kind: 'accepted', response: '250 OK' };
+    const accepted: SendOutcome = {
+      kind: 'accepted',
+      reply: { code: 250, enhancedCode: null, text: 'OK' },
+    };
     expect(outcomeOf(delivery, accepted, 'RESEND', due, inTheMiddle)).toEqual({
       ...ending(delivery),
       state: 'SENT',
@@ -187,7 +192,10 @@ describe('an attempt', () => {
     'leaves it a possible duplicate when it was one: %j',
     (differences) => {
       const delivery = claimed(differences);
-      const accepted: SendOutcome = { kind: 'accepted', response: '250 OK' };
+      const accepted: SendOutcome = {
+        kind: 'accepted',
+        reply: { code: 250, enhancedCode: null, text: 'OK' },
+      };
       expect(outcomeOf(delivery, accepted, 'RESEND', due, inTheMiddle)).toMatchObject({
         state: 'SENT',
         possibleDuplicate: true,

@@ -29,6 +29,8 @@ export interface DeliveryOutcome {
   readonly tried: boolean;
   /** The attempt does not count: the route failed before the message had a part in it. */
   readonly uncounted: boolean;
+  /** What the project's relay that took it calls it. */
+  readonly providerMessageId: string | null;
 }
 
 /** What a relay answered instead of taking the mail. */
@@ -89,6 +91,39 @@ export function outcomeOfInterruption(
   const isRepeated = delivery.interrupted && delivery.possibleDuplicate;
   if (!isHeld && !isRepeated) return null;
   return ended(delivery, 'AMBIGUOUS', 'no-reply', 'The sender stopped before the reply came.');
+}
+
+/** Whether it may have arrived already. */
+export const isInDoubt = ({ interrupted, possibleDuplicate }: ClaimedDelivery): boolean =>
+  interrupted || possibleDuplicate;
+
+/**
+ * It may have been handed to a relay that this sender cannot reach, and is handed to no other. While `waits`, it may come back;
+ * nobody knows what became of a mail whose relay is gone.
+ */
+export function outcomeOfDoubt(
+  {
+    delivery,
+    ambiguousPolicy,
+  }: { readonly delivery: ClaimedDelivery; readonly ambiguousPolicy: AmbiguousPolicy },
+  waits: boolean,
+  now: Date,
+): DeliveryOutcome {
+  const interrupted = outcomeOfInterruption(delivery, ambiguousPolicy);
+  if (interrupted !== null) return interrupted;
+  const isOld = now.getTime() - delivery.dueSince.getTime() >= GIVE_UP_AFTER_MS;
+  if (waits && !isOld) return later(delivery, new Date(now.getTime() + RESEND_AFTER_MS), null);
+  return ended(
+    delivery,
+    'AMBIGUOUS',
+    'no-reply',
+    `Nothing more was heard of the relay ${delivery.relayKey ?? 'before'}.`,
+  );
+}
+
+/** It found no relay, and is due as before. */
+export function unassigned(delivery: ClaimedDelivery, now: Date): DeliveryOutcome {
+  return { ...later(delivery, now, null), dueSince: null };
 }
 
 /** What is decided of a mail to a person before it is made; null: it is to be sent. */
@@ -196,6 +231,7 @@ function ended(
     possibleDuplicate: delivery.possibleDuplicate || delivery.interrupted,
     tried: false,
     uncounted: false,
+    providerMessageId: null,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { DomainWarmUp } from '#deliverability';
+import type { DomainWarmUp, OwnRelay } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import type { ClaimedDelivery, OutgoingMail } from '../deliveries/delivery.js';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
@@ -10,6 +10,8 @@ export interface DeliveryWork {
   readonly delivery: ClaimedDelivery;
   readonly ambiguousPolicy: AmbiguousPolicy;
   readonly usagePeriod: Date | null;
+  /** The project's relay that it goes by; none where it goes by the installation's. */
+  readonly relay?: OwnRelay;
   /** The day of a new domain's warm-up that it has a place on. */
   readonly warmUp?: DomainWarmUp;
   /** It is the one of its minute to a destination that is slowed down. */

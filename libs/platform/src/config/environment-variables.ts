@@ -127,7 +127,7 @@ export const environmentVariables = z.object({
   }),
   OUTGOING_PRIVATE_ADDRESSES: flag.default(false).meta({
     description:
-      'true lets webhooks reach private and loopback addresses. Only where every customer is trusted with your network.',
+      'true lets webhooks and relays lead to private and loopback addresses. Only where every customer is trusted with your network.',
   }),
   RATE_LIMIT_PER_MINUTE: count(1, 1_000_000)
     .default(60)
@@ -135,6 +135,9 @@ export const environmentVariables = z.object({
   PAGE_LIMIT_PER_MINUTE: count(1, 1_000_000).default(3_000).meta({
     description:
       'Pages per minute and client address that readers of mails open: to confirm, choose, unsubscribe, view.',
+  }),
+  FEEDBACK_LIMIT_PER_MINUTE: count(1, 10_000_000).default(30_000).meta({
+    description: 'Posts of events per minute that a provider may send to the feedback URL of one relay.',
   }),
   REQUIRE_VERIFIED_DOMAIN: flag.default(true).meta({
     description: 'false lets live mail go without a verified sending domain. Refused in production.',

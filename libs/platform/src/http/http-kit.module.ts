@@ -13,6 +13,7 @@ import { databaseChecks } from '../operations/database-checks.js';
 import { HealthChecks } from '../operations/health-checks.js';
 import { Operations } from '../operations/operations.js';
 import { CONFIG, LOGGER } from '../platform.module.js';
+import { LinkTokens } from '../tokens/link-tokens.js';
 import { ScopeGuard } from './authentication/scope.guard.js';
 import { IdempotencyGuard } from './idempotency/idempotency.guard.js';
 import { IdempotencyKeysQuery } from './idempotency/idempotency-keys.query.js';
@@ -92,7 +93,7 @@ const guards = [RateLimitGuard, ScopeGuard, InputGuard, IdempotencyGuard].map((g
 
 const throttler = ThrottlerModule.forRootAsync({
   useFactory: rateLimits,
-  inject: [CONFIG, RateLimitStorage, Reflector],
+  inject: [CONFIG, RateLimitStorage, Reflector, LinkTokens],
 });
 
 /** The parts of the HTTP kit that Nest injects; `useHttpKit` puts them to work. */

@@ -45,7 +45,7 @@ export interface SmtpReply {
 /** How one attempt ended. `send` never rejects: each way to fail is one of these. */
 export type SendOutcome =
   /** The relay took responsibility for the message (RFC 5321 §6.1). */
-  | { readonly kind: 'accepted'; readonly response: string }
+  | { readonly kind: 'accepted'; readonly reply: SmtpReply }
   /** Not accepted, and may be tried again: 4xx, the session broke before the message was handed over, or at `session`. */
   | { readonly kind: 'temporary'; readonly reply: SmtpReply; readonly stage: SmtpStage }
   /** Refused for good: 5xx for this message. */

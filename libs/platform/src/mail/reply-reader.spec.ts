@@ -24,6 +24,10 @@ describe('replies', () => {
     expect(read(Buffer.from('550 Empfänger unbekannt\r\n', 'latin1'))[0]?.text).toBe('Empfänger unbekannt');
   });
 
+  it('have no control characters, which no column of text takes', () => {
+    expect(read('250 2.0.0 queued as\t<a\0b>\x1b\r\n')[0]?.text).toBe('queued as <a b> ');
+  });
+
   it.each(['hello\r\n', '99 x\r\n', '600 x\r\n', '2500 x\r\n', '\r\n'])('are not lines like %j', (line) => {
     expect(() => read(line)).toThrow(SmtpProtocolError);
   });

@@ -46,10 +46,13 @@ function replyOf(code: number, lines: string[]): SmtpReply {
   return { code, enhancedCode, text: lines.map(readable).filter(Boolean).join(' ') };
 }
 
-/** Replies are ASCII or, in practice, UTF-8; what is neither stays as Latin-1. */
+/** Replies are ASCII or, in practice, UTF-8; what is neither stays as Latin-1. A database takes no NUL for text. */
 function readable(line: string): string {
-  const text = withoutEnhancedCode(line);
+  return decoded(withoutEnhancedCode(line)).replaceAll(/\p{Cc}/gu, ' ');
+}
+
+function decoded(text: string): string {
   if (!/[\x80-\xff]/.test(text)) return text;
-  const decoded = Buffer.from(text, 'latin1').toString('utf8');
-  return decoded.includes('\uFFFD') ? text : decoded;
+  const utf8 = Buffer.from(text, 'latin1').toString('utf8');
+  return utf8.includes('\uFFFD') ? text : utf8;
 }

@@ -63,7 +63,7 @@ export function lostBeforeBody(error: unknown, stage: SmtpStage): Attempt {
 
 /** The reply to the whole message. */
 export function outcomeOfReply(reply: SmtpReply): SendOutcome {
-  if (reply.code < 300) return { kind: 'accepted', response: responseOf(reply) };
+  if (reply.code < 300) return { kind: 'accepted', reply };
   if (reply.code >= 400) return refused({ reply, stage: 'body' });
   return { kind: 'ambiguous', detail: `The relay answered ${reply.code} to the message.` };
 }
@@ -80,8 +80,4 @@ export function outcomeOfReplies({ replies, lost }: Replies): Attempt {
     if (reply.code >= 300) return final({ kind: 'ambiguous', detail: `The relay answered ${reply.code}.` });
   }
   return final({ kind: 'ambiguous', detail: lost?.message ?? 'The relay did not reply.' });
-}
-
-function responseOf({ code, enhancedCode, text }: SmtpReply): string {
-  return [code, enhancedCode, text].filter(Boolean).join(' ');
 }

@@ -162,7 +162,7 @@ describe('a reused connection', () => {
     const transport = transportTo(sink.url);
     sink.behave({ at: 'body', action: { reply: '250 2.0.0 Queued\r\n550 5.1.1 Stray' }, times: 1 });
     expect(await transport.send(messageTo('first@example.test'))).toMatchObject({
-      response: '250 2.0.0 Queued',
+      reply: { code: 250, text: 'Queued' },
     });
     expect(await transport.send(messageTo('second@example.test'))).toMatchObject({ kind: 'accepted' });
     expect(sink.connections.total).toBe(2);

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { capabilitiesOf } from './capabilities.js';
 import type { Chunking } from './chunking.js';
@@ -64,7 +64,8 @@ export async function openSession(
 
 function connectionTo(route: SmtpRoute, name: string, timeouts: SmtpTimeouts): SMTPConnection {
   return new SMTPConnection({
-    host: route.host,
+    host: route.address ?? route.host,
+    ...(isIP(route.host) === 0 ? { servername: route.host } : {}),
     port: route.port,
     name,
     secure: route.implicitTls,
@@ -136,7 +137,8 @@ function isHandshakeFailure(error: unknown): boolean {
 
 /** The error of several addresses that all failed has an empty message; its code says what happened. */
 function detailOf(error: unknown): string {
-  return String(property(error, 'message') || property(error, 'originalCode') || error);
+  const words = String(property(error, 'message') || property(error, 'originalCode') || error);
+  return words.replaceAll(/\p{Cc}/gu, ' ');
 }
 
 function property(error: unknown, name: string): unknown {

@@ -9,6 +9,8 @@ type StartTls = (typeof TLS_MODES)[number];
 /** How the relay is reached. */
 export interface SmtpRoute {
   readonly host: string;
+  /** Connected to instead of looking the host up, whose name TLS is still held to. */
+  readonly address?: string;
   readonly port: number;
   /** TLS from the first octet (RFC 8314 §3). */
   readonly implicitTls: boolean;

@@ -36,7 +36,8 @@ const AT_ONCE_OCTETS = 131_072;
 /** Mail transactions over one connection, one after the other. */
 export class SmtpSession {
   readonly #channel: SmtpChannel;
-  readonly #relay: Capabilities;
+  /** What the relay offered. */
+  readonly capabilities: Capabilities;
   readonly #timeouts: ReplyTimeouts;
   readonly #chunking: Chunking;
   #transactions = 0;
@@ -47,7 +48,7 @@ export class SmtpSession {
 
   constructor(channel: SmtpChannel, relay: Capabilities, timeouts: ReplyTimeouts, chunking: Chunking) {
     this.#channel = channel;
-    this.#relay = relay;
+    this.capabilities = relay;
     this.#timeouts = timeouts;
     this.#chunking = chunking;
   }
@@ -63,7 +64,7 @@ export class SmtpSession {
 
   async send(message: OutgoingMessage): Promise<Attempt> {
     const body = bodyOf(message.raw);
-    const envelope = envelopeFor(message, body, this.#relay);
+    const envelope = envelopeFor(message, body, this.capabilities);
     if ('reply' in envelope) return final(refused(envelope));
     this.#transactions++;
     const mayChunk = message.atOnce === true && body.size <= AT_ONCE_OCTETS && this.#mayChunk();
@@ -80,7 +81,7 @@ export class SmtpSession {
   }
 
   #mayChunk(): boolean {
-    return this.#relay.chunking && this.#relay.pipelining && this.#chunking.inUse;
+    return this.capabilities.chunking && this.capabilities.pipelining && this.#chunking.inUse;
   }
 
   /** Whether it is sure to be there, knows BDAT and has ended what was before. */
@@ -161,7 +162,7 @@ export class SmtpSession {
     ];
     if (this.#resetFirst) steps.unshift(RSET);
     this.#resetFirst = true;
-    const { pipelining } = this.#relay;
+    const { pipelining } = this.capabilities;
     if (pipelining) this.#channel.write(steps.map((step) => step.command).join(''), steps.length);
     let refusal: Refusal | null = null;
     for (const step of steps) {

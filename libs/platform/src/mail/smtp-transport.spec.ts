@@ -58,7 +58,10 @@ describe.each([
   beforeEach(() => start(extensions));
 
   it('gets the message octet for octet, with the envelope', async () => {
-    expect(await transport.send(message)).toEqual({ kind: 'accepted', response: '250 2.0.0 Queued as 1' });
+    expect(await transport.send(message)).toEqual({
+      kind: 'accepted',
+      reply: { code: 250, enhancedCode: '2.0.0', text: 'Queued as 1' },
+    });
     expect(sink.messages).toMatchObject([
       {
         from: message.envelopeFrom,

@@ -3,11 +3,11 @@ import { Chunking } from './chunking.js';
 import { MailTransport, type OutgoingMessage, type SendOutcome } from './mail-transport.js';
 import { SmtpLane } from './smtp-lane.js';
 import { openSession, RouteUnavailable, type SmtpTimeouts } from './smtp-opening.js';
-import { parseSmtpUrl } from './smtp-route.js';
+import { parseSmtpUrl, type SmtpRoute } from './smtp-route.js';
 
 export interface SmtpTransportOptions {
-  /** See parseSmtpUrl for its forms. */
-  readonly url: string;
+  /** See parseSmtpUrl for its forms; or what is asked for the way with each connection, and rejects with RouteUnavailable. */
+  readonly url: string | (() => Promise<SmtpRoute>);
   /** At most so many connections, and so many messages in flight. */
   readonly connections: number;
   /** A connection is renewed after this many messages. */
@@ -51,10 +51,10 @@ export class SmtpTransport extends MailTransport {
   constructor(options: SmtpTransportOptions) {
     super();
     const { messagesPerConnection, ehloName } = options;
-    const route = parseSmtpUrl(options.url);
+    const find = routeFinder(options.url);
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
     const chunking = new Chunking(options.chunking ?? true);
-    const open = () => openSession(route, ehloName, timeouts, chunking);
+    const open = async () => openSession(await find(), ehloName, timeouts, chunking);
     this.#lanes = Array.from(
       { length: options.connections },
       () => new SmtpLane(open, messagesPerConnection, timeouts.idle),
@@ -149,6 +149,12 @@ export class SmtpTransport extends MailTransport {
     const atRest = this.#queue.length === 0 && this.#free.length === this.#lanes.length;
     if (atRest) this.#closing?.resolve();
   }
+}
+
+function routeFinder(url: SmtpTransportOptions['url']): () => Promise<SmtpRoute> {
+  if (typeof url === 'function') return url;
+  const route = parseSmtpUrl(url);
+  return () => Promise.resolve(route);
 }
 
 function unavailable({ stage, message }: RouteUnavailable): SendOutcome {

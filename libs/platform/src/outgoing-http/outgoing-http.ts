@@ -17,6 +17,8 @@ export interface OutgoingRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** How many are followed at most. Default: 3. None where only this host may answer. */
+  readonly redirects?: number;
 }
 
 export interface OutgoingAnswer {
@@ -79,6 +81,13 @@ export class OutgoingHttp {
     }
   }
 
+  /** An address of a host that may be spoken to, for a connection that is no request; null when there is none. */
+  async addressOf(host: string): Promise<string | null> {
+    if (isIP(host) !== 0) return this.#allows(host) ? host : null;
+    const addresses = await this.#guard.resolve(host).catch(() => []);
+    return addresses[0] ?? null;
+  }
+
   async close(): Promise<void> {
     await (await this.#agent)?.destroy();
   }
@@ -94,8 +103,9 @@ export class OutgoingHttp {
   }
 
   async #follow(first: OutgoingRequest, signal: AbortSignal): Promise<OutgoingAnswer> {
+    const { redirects: most = MAX_REDIRECTS } = first;
     let request = first;
-    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    for (let redirects = 0; redirects <= most; redirects++) {
       const answer = await this.#once(request, signal);
       const next = redirected(request, answer);
       if (next === null)
@@ -103,7 +113,10 @@ export class OutgoingHttp {
       await answer.body.dump();
       request = next;
     }
-    throw new OutgoingHttpError('redirects', `It redirects more than ${MAX_REDIRECTS} times.`);
+    throw new OutgoingHttpError(
+      'redirects',
+      most === 0 ? 'It redirects.' : `It redirects more than ${most} times.`,
+    );
   }
 
   async #once({ method, url, headers, body }: OutgoingRequest, signal: AbortSignal) {

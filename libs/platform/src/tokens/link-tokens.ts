@@ -1,14 +1,14 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { parse, stringify } from 'uuid';
 
-/** What a link may do: confirm consents, unsubscribe, manage preferences, view the mail, view an invoice, view a report. */
-export type LinkKind = 'confirm' | 'unsubscribe' | 'preferences' | 'view' | 'invoice' | 'report';
+/** What a link may do: confirm consents, unsubscribe, manage preferences, view the mail, view an invoice, view a report, take a relay's feedback. */
+export type LinkKind = 'confirm' | 'unsubscribe' | 'preferences' | 'view' | 'invoice' | 'report' | 'feedback';
 
 /** What a token says. It holds no personal data. */
 export interface LinkClaims {
   readonly kind: LinkKind;
   readonly environmentId: number;
-  /** The confirmation, delivery, subscriber, invoice or campaign that the link is about. */
+  /** The confirmation, delivery, subscriber, invoice, campaign or relay's feedback that the link is about. */
   readonly id: string;
   /** Whole minutes; null for a link that stays good. */
   readonly expiresAt: Date | null;
@@ -21,6 +21,7 @@ const KIND_CODES: Record<LinkKind, number> = {
   view: 4,
   invoice: 5,
   report: 6,
+  feedback: 7,
 };
 const KEY_ID = 1;
 const CLAIMS_BYTES = 27;

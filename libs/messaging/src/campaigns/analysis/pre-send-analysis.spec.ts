@@ -50,7 +50,8 @@ describe('the analysis of a campaign', () => {
     const contentJson = json(text(`<p>Hello {{ subscriber.first_name }}. ${WORDS}</p>`));
     const { checks, score, status } = await analysed({ contentJson, contentText: null });
     expect([score, status]).toEqual([100, 'PASSED']);
-    expect(withResult(checks, 'PASS')).toHaveLength(22);
+    expect(withResult(checks, 'PASS')).toHaveLength(23);
+    expect(withResult(checks, 'SKIPPED')).toEqual(['relay-feedback']);
   });
 
   it.each<[CheckCode, Partial<CampaignDraft>]>([

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { Database } from '#platform';
+import { type Database, prepared } from '#platform';
 import { bounceClassesIn } from './bounce-classes.query.js';
 
 /** A mailbox that does not take mail for so long is given up. */
@@ -25,7 +25,7 @@ export async function isMailboxGivenUp(
   { environmentId }: ProjectScope,
   { subscriberId, finishedAt }: ReturnedMail,
 ): Promise<boolean> {
-  const { rows } = await sql<{ campaigns: number; seconds: number }>`
+  const { rows } = await sql<{ campaigns: number; seconds: number }>`${prepared}
     with mails as materialized (
       select d.source_id, d.finished_at, d.state = 'SENT' and d.bounced_at is null as stayed,
         d.bounce_class in (${TURNED_AWAY}) or (d.state = 'FAILED' and d.reason in (${TURNED_AWAY})) as returned

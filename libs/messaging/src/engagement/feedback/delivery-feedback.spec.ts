@@ -111,6 +111,28 @@ describe('what comes back of a mail', () => {
     expect(bounced).toHaveLength(1);
   });
 
+  it('of many at once is one change for each mail, and leaves those alone that are being sent', async () => {
+    const [one, two, campaign] = [await reader(), await reader(), newId()];
+    const sent = [await mail(one, { campaign }), await mail(two), await mail(one, { kind: 'AUTOMATION' })];
+    const open = await mail(two, { state: 'SENDING' });
+    const bounces = [...sent, open, newId(), ...sent].map((deliveryId, n) => {
+      return { deliveryId, bounceClass: n < 2 ? ('hard' as const) : ('mailbox' as const) };
+    });
+    const first = await feedback.allBounced(scope, bounces);
+    expect({ taken: first.taken.toSorted(), early: first.early }).toEqual({
+      taken: sent.toSorted(),
+      early: [open],
+    });
+    expect(await feedback.allBounced(scope, bounces)).toEqual({ taken: [], early: [open] });
+    const events = await messaging.test.query<{ bounce_type: string }>(
+      'select bounce_type from messaging.delivery_events where delivery_id = any($1) order by bounce_type',
+      [sent],
+    );
+    expect(events.map(({ bounce_type }) => bounce_type)).toEqual(['HARD', 'HARD', 'SOFT']);
+    expect(await Promise.all([one, two].map(suppressionOf))).toEqual(['HARD_BOUNCE', 'HARD_BOUNCE']);
+    expect(await messaging.get(StatisticsCheckQuery).discrepancies()).toEqual([]);
+  });
+
   it.each([
     ['hard', 'HARD_BOUNCE'],
     ['mailbox', null],

@@ -54,7 +54,7 @@ describe('a campaign that not all goes well with', () => {
         if (under === undefined) throw new Error('No campaign is under way.');
         return claims.claimCampaign(under, 10, newId());
       };
-      const [before] = await claims.campaignsUnderWay('LIVE');
+      const [before] = await claims.campaignsUnderWay({ environment: 'LIVE', scope: null });
       const stale = await claim(before);
       expect(stale).toHaveLength(3);
       await fixture.get(CampaignFailureService).fail(scope, campaign.id, 'The sky fell.');
@@ -63,7 +63,7 @@ describe('a campaign that not all goes well with', () => {
       await fixture.get(CampaignSendingService).send(scope, campaign.campaignKey);
       await lifecycle.expand(campaign.id);
       expect(await claim(before)).toEqual([]);
-      const fresh = await claim((await claims.campaignsUnderWay('LIVE'))[0]);
+      const fresh = await claim((await claims.campaignsUnderWay({ environment: 'LIVE', scope: null }))[0]);
       expect(fresh.map(({ id }) => id).sort()).toEqual(stale.map(({ id }) => id).sort());
 
       const start = async (starting: typeof fresh) => {

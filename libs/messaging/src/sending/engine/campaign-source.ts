@@ -1,20 +1,20 @@
-import type { Environment } from '#kernel';
 import type { CampaignFinishQuery } from './campaign-finish.query.js';
 import type { CampaignPreparation } from '../preparation/campaign-preparation.service.js';
 import type { CampaignUnderWay, DeliveryClaimsQuery } from './delivery-claims.query.js';
+import type { MailOwner } from './mail-owner.query.js';
 import type { DeliverySource, DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 
 /** What is found to be due is claimed for so long before it is asked again what is. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** The deliveries of campaigns that are being sent in one kind of environment, taking turns between campaigns. */
+/** The deliveries of an owner's campaigns that are being sent, taking turns between campaigns. */
 export class CampaignSource implements DeliverySource {
   #turn = 0;
   #due: readonly CampaignUnderWay[] = [];
   #lookAgainAt = 0;
 
   constructor(
-    private readonly environment: Environment,
+    private readonly owner: MailOwner,
     private readonly claims: DeliveryClaimsQuery,
     private readonly finish: CampaignFinishQuery,
     private readonly preparation: CampaignPreparation,
@@ -35,7 +35,7 @@ export class CampaignSource implements DeliverySource {
   /** Asks which campaigns have something due, and ends those that are over. */
   async #look(): Promise<void> {
     const { due = [], over = [] } = Object.groupBy(
-      await this.claims.campaignsUnderWay(this.environment),
+      await this.claims.campaignsUnderWay(this.owner),
       ({ isDue }) => (isDue ? 'due' : 'over'),
     );
     for (const campaign of over) await this.finish.finish(campaign);

@@ -1,12 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type RawBuilder, sql } from 'kysely';
-import type { Environment, ProjectScope } from '#kernel';
+import { ownStreams } from '#deliverability';
+import type { ProjectScope } from '#kernel';
 import { Database, leasedTo, prepared, present } from '#platform';
-import type { ClaimedDelivery } from '../../deliveries/delivery.js';
+import type { ClaimedDelivery, DeliveryKind } from '../../deliveries/delivery.js';
 import { PARTITION } from '../../deliveries/partition.query.js';
 import { SCOPE } from '../../deliveries/scope.query.js';
 import type { AmbiguousPolicy } from '../../campaigns/campaign-draft.js';
-import type { SinglesKind } from '../preparation/singles-preparation.service.js';
+import { byOwner, type MailOwner, type SingleKinds } from './mail-owner.query.js';
 import { LEASE_MS } from './lease.js';
 
 /** A campaign that the engine is sending. */
@@ -16,10 +17,18 @@ export interface CampaignUnderWay {
   /** The partition of its deliveries, `YYYY-MM-DD`. */
   readonly queuedOn: string;
   readonly ambiguousPolicy: AmbiguousPolicy;
+  /** It goes by relays of the project's own. */
+  readonly byOwnRelays: boolean;
   /** The period whose e-mails are set aside for it; null where they are not counted. */
   readonly usagePeriod: Date | null;
   /** Something of it is to be sent now; else it is over. */
   readonly isDue: boolean;
+}
+
+/** Mail of a project that goes by relays of its own. */
+export interface OwnStream {
+  readonly scope: ProjectScope;
+  readonly stream: DeliveryKind;
 }
 
 /** A delivery of its own (a confirmation, say), with whose it is. */
@@ -49,8 +58,9 @@ export const isOver = sql`
     and not exists (select from messaging.deliveries d where ${ofCampaign} and d.finished_at is null)
 `;
 
-const ofKind = (which: SinglesKind): RawBuilder<unknown> =>
-  which === 'AUTOMATION' ? sql`d.kind = 'AUTOMATION'` : sql`d.kind in ('OPT_IN', 'TEST')`;
+/** In words that the indexes have. */
+const ofKinds = (kinds: SingleKinds): RawBuilder<unknown> =>
+  kinds.length === 1 ? sql`d.kind = ${sql.lit(kinds[0])}` : sql`d.kind in ('OPT_IN', 'TEST')`;
 
 /** What may have been on a wire when its sender died: marked so, or of an epoch whose last marks may be missing. */
 export const isInDoubt = (row: 'd' | 'due', epoch: RawBuilder<unknown>): RawBuilder<unknown> => sql`
@@ -79,7 +89,7 @@ const claim = (
     from due where d.id = due.id and d.queued_on = due.queued_on
     returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.message_id, d.lease_token,
       d.lease_era as lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, ${present}) as due_since, d.environment_id,
-      due.in_doubt as interrupted, due.possible_duplicate
+      due.in_doubt as interrupted, due.possible_duplicate, d.relay_key
   )
 `;
 
@@ -89,21 +99,21 @@ export class DeliveryClaimsQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
   /**
-   * The environment's kind of campaigns that have something to send now, or that are over, the one queued first at the head.
+   * The owner's campaigns that have something to send now, or that are over, the one queued first at the head.
    * Those that wait, be they thousands, are one look at an index each, and nothing more.
    */
-  async campaignsUnderWay(environment: Environment): Promise<CampaignUnderWay[]> {
+  async campaignsUnderWay(owner: MailOwner): Promise<CampaignUnderWay[]> {
     const isAny = sql`exists (select from messaging.campaigns where status = 'SENDING')`;
     if (!(await this.database.holds(isAny))) return [];
     const rows = await this.database.statement(
       'system',
-      sql<ProjectScope & Omit<CampaignUnderWay, 'scope'>>`
+      sql<ProjectScope & Omit<CampaignUnderWay, 'scope' | 'byOwnRelays'>>`
         with open as materialized (
           select c.*, soonest.next_attempt_at as soonest from messaging.campaigns c left join lateral (
             select d.next_attempt_at from messaging.deliveries d where ${ofCampaign} and d.finished_at is null
             order by d.next_attempt_at, d.id limit 1
           ) soonest on true
-          where c.status = 'SENDING'
+          where c.status = 'SENDING' and ${byOwner(owner, sql`c.environment_id`, sql`'CAMPAIGN'`)}
         ), found as materialized (
           select c.*, (select true from messaging.deliveries d where ${ofCampaign} and ${due} limit 1) as is_due
           from open c
@@ -112,16 +122,16 @@ export class DeliveryClaimsQuery {
         select c.id, ${PARTITION} as "queuedOn", c.ambiguous_policy as "ambiguousPolicy",
           c.usage_period as "usagePeriod", c.is_due is not null as "isDue", ${SCOPE}
         from found c cross join lateral access.find_environment(c.environment_id) e
-        where (c.is_due or c.soonest is null) and e.environment = ${environment}
+        where (c.is_due or c.soonest is null) and e.environment = ${owner.environment}
         order by c.queued_at
       `,
     );
-    return rows.map((row) => ({ ...row, scope: scopeOf(row) }));
+    return rows.map((row) => ({ ...row, scope: scopeOf(row), byOwnRelays: owner.scope !== null }));
   }
 
   /** None when the campaign has been stopped, or sent anew, since it was seen under way. */
   claimCampaign(
-    { scope, id, queuedOn, usagePeriod, ambiguousPolicy }: CampaignUnderWay,
+    { scope, id, queuedOn, usagePeriod, ambiguousPolicy, byOwnRelays }: CampaignUnderWay,
     limit: number,
     leaseToken: string,
   ): Promise<ClaimedDelivery[]> {
@@ -135,26 +145,28 @@ export class DeliveryClaimsQuery {
       order by d.next_attempt_at, d.id limit ${limit} for update skip locked
     `;
     return this.database.transaction(scope, async () => {
-      const claimed = claim(candidates, leaseToken, { inEpoch: ambiguousPolicy === 'RESEND' });
+      // A mark that a crash of the server undoes would take with it which relay a mail may have arrived by.
+      const inEpoch = ambiguousPolicy === 'RESEND' && !byOwnRelays;
+      const claimed = claim(candidates, leaseToken, { inEpoch });
       const statement = sql<ClaimedDelivery>`${prepared} with ${claimed} select * from claimed`;
       return (await statement.execute(this.database.tables())).rows;
     });
   }
 
-  /** Mails that belong to no campaign's sending, over all projects, soonest due first: those of automations, or the others. */
+  /** The owner's mails that belong to no campaign's sending, of these kinds, soonest due first. */
   async claimSingles(
-    environment: Environment,
-    which: SinglesKind,
+    owner: MailOwner,
+    kinds: SingleKinds,
     limit: number,
     leaseToken: string,
   ): Promise<ClaimedSingle[]> {
     const candidates = sql`
       select d.id, d.queued_on, d.state, d.lease_era, d.possible_duplicate from messaging.deliveries d
-      where ${ofKind(which)} and ${due}
-        and exists (select from access.find_environment(d.environment_id) e where e.environment = ${environment})
+      where ${ofKinds(kinds)} and ${due} and ${byOwner(owner, sql`d.environment_id`, sql`d.kind`)}
+        and exists (select from access.find_environment(d.environment_id) e where e.environment = ${owner.environment})
       order by d.next_attempt_at, d.id limit ${limit} for update of d skip locked
     `;
-    if (!(await this.#isAnySingle(which))) return [];
+    if (owner.scope === null && !(await this.#isAnySingle(kinds))) return [];
     return this.database.system(async () => {
       const { rows } = await sql<ProjectScope & ClaimedDelivery>`
         with ${claim(candidates, leaseToken, { inEpoch: false })}
@@ -165,11 +177,34 @@ export class DeliveryClaimsQuery {
     });
   }
 
+  /** The streams of live mail with relays of their project's own that have something to do now. */
+  async ownStreamsUnderWay(): Promise<OwnStream[]> {
+    if (!(await this.database.holds(sql`exists (select from ${ownStreams} o)`))) return [];
+    const rows = await this.database.statement(
+      'system',
+      sql<ProjectScope & Pick<OwnStream, 'stream'>>`
+        select o.stream, ${SCOPE}
+        from (select distinct environment_id, stream from ${ownStreams} own) o
+        cross join lateral access.find_environment(o.environment_id) e
+        where e.environment = 'LIVE' and case o.stream
+          when 'CAMPAIGN' then exists (
+            select from messaging.campaigns c where c.environment_id = o.environment_id and c.status = 'SENDING'
+          )
+          else exists (
+            select from messaging.deliveries d
+            where d.environment_id = o.environment_id and d.kind = o.stream and d.kind in ('OPT_IN', 'TEST', 'AUTOMATION')
+              and ${due}
+          ) end
+      `,
+    );
+    return rows.map((row) => ({ scope: scopeOf(row), stream: row.stream }));
+  }
+
   /** The soonest alone is read, from the index of each partition. */
-  #isAnySingle(which: SinglesKind): Promise<boolean> {
+  #isAnySingle(kinds: SingleKinds): Promise<boolean> {
     return this.database.holds(
       sql`(
-        select d.next_attempt_at from messaging.deliveries d where d.finished_at is null and ${ofKind(which)}
+        select d.next_attempt_at from messaging.deliveries d where d.finished_at is null and ${ofKinds(kinds)}
         order by d.next_attempt_at limit 1
       ) <= ${present}`,
     );

@@ -9,7 +9,7 @@ import { consentProof, PreferencesService, SuppressionsService } from '#audience
 import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
 import { type DeliveryRow, MessagingFixture, MINUTE } from '../../messaging.fixture.js';
 import { DeliveryClaimsQuery } from './delivery-claims.query.js';
-import { DeliverySources } from './delivery-engine.service.js';
+import { DeliverySources } from './delivery-sources.service.js';
 import { DeliveryJournal } from './delivery-journal.service.js';
 import { LEASE_MS } from './lease.js';
 
@@ -149,7 +149,9 @@ describe('the delivery engine', () => {
         `update messaging.deliveries set state = 'SENDING', lease_token = gen_random_uuid(), lease_until = $1, attempt = 1`,
         [fixture.clock.now()],
       );
-      const [campaign] = await fixture.get(DeliveryClaimsQuery).campaignsUnderWay('LIVE');
+      const [campaign] = await fixture
+        .get(DeliveryClaimsQuery)
+        .campaignsUnderWay({ environment: 'LIVE', scope: null });
       const claimed = await fixture.get(DeliveryClaimsQuery).claimCampaign(campaign!, 10, newId());
       expect(claimed).toMatchObject([{ interrupted: true }]);
       if (end === 'stops') await fixture.get(DeliveryJournal).release(scope, claimed);
@@ -270,7 +272,9 @@ describe('the delivery engine', () => {
          lease_token = gen_random_uuid(), lease_until = $1, attempt = 1`,
       [new Date(fixture.clock.now().getTime() + MINUTE)],
     );
-    expect(await fixture.get(DeliveryClaimsQuery).campaignsUnderWay('LIVE')).toEqual([]);
+    expect(
+      await fixture.get(DeliveryClaimsQuery).campaignsUnderWay({ environment: 'LIVE', scope: null }),
+    ).toEqual([]);
     fixture.clock.advance(2 * MINUTE);
     fixture.engine.start();
     const rows = await fixture.settled('all are sent', ({ state }) => state === 'SENT');

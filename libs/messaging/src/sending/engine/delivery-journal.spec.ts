@@ -29,7 +29,7 @@ describe('the journal of deliveries', () => {
   async function claimed(readers: number): Promise<ClaimedDelivery[]> {
     await fixture.queuedCampaign(scope, readers);
     const claims = fixture.get(DeliveryClaimsQuery);
-    const [campaign] = await claims.campaignsUnderWay('LIVE');
+    const [campaign] = await claims.campaignsUnderWay({ environment: 'LIVE', scope: null });
     if (campaign === undefined) throw new Error('No campaign has anything to send.');
     const deliveries = await claims.claimCampaign(campaign, readers, newId());
     return deliveries.toSorted((a, b) => (a.id < b.id ? -1 : 1));

@@ -1,16 +1,16 @@
-import { newId } from '#kernel';
-import { describeError, Loop } from '#platform';
+import type { Logger } from 'pino';
+import { type Clock, newId } from '#kernel';
+import { describeError, Loop, type MailMetrics } from '#platform';
 import type { DeliveryJournal } from './delivery-journal.service.js';
-import type { DeliveryOutcome } from '../delivery-outcome.js';
+import { type DeliveryOutcome, isInDoubt, outcomeOf } from '../delivery-outcome.js';
 import type { DeliverySource, DeliveryWork } from '../delivery-source.js';
-import { DeliveryRoute, type ReadyWork, type RouteParts } from './delivery-route.service.js';
+import type { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
+import type { DeliveryRoute, ReadyWork } from '../delivery.route.js';
 import { RENEW_EVERY_MS } from './lease.js';
 import { groupByScope, outcomeBatchesOf, type WorkGroup } from './outcome-groups.js';
 import { UnflushedOutcomes } from './unflushed-outcomes.js';
 
 const POLL_MS = 1_000;
-/** How many outcome batches are prepared ahead, at least. */
-const AHEAD = 5;
 /**
  * An outcome batch costs the database almost as much for one mail as for ten, so near ends are waited for so long: 2 982
  * mails/s instead of 2 730 (bench/history/campaign.md).
@@ -19,9 +19,15 @@ const GATHER_MS = 3;
 /** Nothing that is written stays unflushed longer. */
 const FLUSHED_AFTER_MS = 3_000;
 
-export interface SenderParts extends RouteParts {
+export interface SenderParts {
   readonly source: DeliverySource;
+  readonly route: DeliveryRoute;
   readonly journal: DeliveryJournal;
+  readonly pacing: DeliveryPacing;
+  readonly metrics: MailMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
 }
 
 interface FinishedWork extends DeliveryWork {
@@ -29,26 +35,24 @@ interface FinishedWork extends DeliveryWork {
 }
 
 /**
- * Sends one kind of deliveries through one transport. Each outcome batch records the attempts
+ * Sends one kind of deliveries by one route. Each outcome batch records the attempts
  * that ended and marks the next ones SENDING; a mail goes on the wire only after its mark is committed, and
  * its place is free only after its outcome is. So a killed sender leaves at most `capacity` mails in doubt.
  */
 export class DeliverySender {
   readonly #loop: Loop;
   readonly #onWire = new Map<string, DeliveryWork>();
-  readonly #route: DeliveryRoute;
   #ready: ReadyWork[] = [];
   #finished: FinishedWork[] = [];
   readonly #unflushed = new UnflushedOutcomes<FinishedWork>();
   #claiming = false;
-  #seenSlowDowns = 0;
+  #seenChanges = 0;
   #exhausted = false;
   #stopping = false;
   #signal: (() => void) | undefined;
   #renewal: NodeJS.Timeout | undefined;
 
   constructor(private readonly parts: SenderParts) {
-    this.#route = new DeliveryRoute(parts);
     this.#loop = new Loop(
       POLL_MS,
       () => this.#pass(),
@@ -80,7 +84,7 @@ export class DeliverySender {
   async #pass(): Promise<void> {
     this.#exhausted = false;
     for (;;) {
-      if (this.#stopping || this.#route.isPaused) await this.#release(this.#ready.splice(0));
+      if (this.#stopping || this.parts.route.isPaused) await this.#release(this.#ready.splice(0));
       else await this.#refill();
       if (this.#hasBatch()) {
         await this.#gather();
@@ -91,17 +95,16 @@ export class DeliverySender {
   }
 
   #hasBatch(): boolean {
-    const canStart = this.#ready.length > 0 && this.#freePlaces() > 0 && !this.#stopping;
-    return this.#finished.length > 0 || canStart;
+    return this.#finished.length > 0 || this.#startable().length > 0;
   }
 
-  #freePlaces(): number {
-    return Math.max(0, this.#route.places - this.#onWire.size);
+  #startable(): readonly ReadyWork[] {
+    return this.#stopping ? [] : this.parts.route.startable(this.#ready, this.#onWire.size);
   }
 
   /** Until half of the places are free: while the outcomes of one half are written, the other is on the wire. */
   async #gather(): Promise<void> {
-    const { capacity } = this.#route;
+    const { capacity } = this.parts.route;
     const until = performance.now() + GATHER_MS;
     while (!this.#stopping && this.#onWire.size > capacity / 2 && performance.now() < until) {
       const timer = setTimeout(() => this.#signal?.(), GATHER_MS);
@@ -112,13 +115,18 @@ export class DeliverySender {
 
   async #refill(): Promise<void> {
     await this.#recall();
-    const low = this.#route.capacity * AHEAD;
-    if (this.#claiming || this.#exhausted || this.#ready.length >= low) return;
+    if (this.#claiming || this.#exhausted) return;
+    const wanted = this.parts.route.toClaim(this.#ready, [...this.#onWire.values()]);
+    if (wanted === 0) return;
     this.#claiming = true;
-    void this.#claim(low * 2 - this.#ready.length).finally(() => {
+    void this.#claim(wanted).finally(() => {
       this.#claiming = false;
       this.#signal?.();
     });
+  }
+
+  #atHand(): DeliveryWork[] {
+    return [...this.#ready, ...this.#onWire.values()];
   }
 
   async #claim(limit: number): Promise<void> {
@@ -129,8 +137,9 @@ export class DeliverySender {
       const epoch = works[0]?.delivery.leaseEpoch ?? null;
       if (epoch !== null) this.#unflushed.flushed(epoch, begun);
       if (works.length === 0) this.#exhausted = true;
-      const prepared = await this.parts.source.prepare(works);
-      const decided = prepared.filter((work) => 'outcome' in work);
+      const assigned = this.parts.route.assign(works, this.#atHand());
+      const prepared = await this.parts.source.prepare(assigned.going);
+      const decided = [...assigned.decided, ...prepared.filter((work) => 'outcome' in work)];
       this.#ready.push(...prepared.filter((work) => 'mail' in work));
       this.#finished.push(...decided);
       await this.parts.pacing.giveBack(decided);
@@ -143,7 +152,10 @@ export class DeliverySender {
 
   async #writeBatch(): Promise<void> {
     const finished = this.#finished;
-    const mails = this.#stopping ? [] : this.#ready.splice(0, this.#freePlaces());
+    const mails = this.#startable();
+    const starting = new Set(mails);
+    this.#ready = this.#ready.filter((work) => !starting.has(work));
+    this.parts.route.starting(mails);
     this.#finished = [];
     try {
       for (const group of outcomeBatchesOf([...finished, ...mails])) await this.#write(group);
@@ -186,18 +198,30 @@ export class DeliverySender {
   async #send(work: ReadyWork): Promise<void> {
     const { mail: _mail, ...rest } = work;
     this.#onWire.set(work.delivery.id, work);
-    const outcome = await this.#route.send(work);
+    const outcome = await this.#deliver(work);
     this.#onWire.delete(work.delivery.id);
     this.#finished.push({ ...rest, outcome });
     this.#signal?.();
   }
 
-  /** A destination was slowed down: what is at hand for it has to ask again. */
+  /** Hands a mail over and resolves to how that leaves its delivery. */
+  async #deliver(work: ReadyWork): Promise<DeliveryOutcome> {
+    const { route, pacing, clock, random } = this.parts;
+    const { result, changes } = await route.deliver(work, mayBeInDoubt(work));
+    void pacing
+      .answered(work, result)
+      .catch((error: unknown) => this.#complain('slowing a destination down failed', error));
+    const outcome = outcomeOf(work.delivery, result, work.ambiguousPolicy, clock.now(), random);
+    return changes === undefined ? outcome : { ...outcome, ...changes };
+  }
+
+  /** A destination was slowed down, or a relay failed: what is at hand for it has to ask again. */
   async #recall(): Promise<void> {
-    const { pacing } = this.parts;
-    if (this.#seenSlowDowns === pacing.slowDowns) return;
-    this.#seenSlowDowns = pacing.slowDowns;
-    const recalled = new Set(this.#ready.filter((work) => pacing.isRecalled(work)));
+    const { pacing, route } = this.parts;
+    const changes = pacing.slowDowns + route.changes;
+    if (this.#seenChanges === changes) return;
+    this.#seenChanges = changes;
+    const recalled = new Set(this.#ready.filter((work) => pacing.isRecalled(work) || route.isRecalled(work)));
     this.#ready = this.#ready.filter((work) => !recalled.has(work));
     await this.#release([...recalled]);
   }
@@ -242,6 +266,11 @@ export class DeliverySender {
   #complain(what: string, error: unknown): void {
     this.parts.logger.error({ error: describeError(error) }, what);
   }
+}
+
+/** Whether a mail may leave at once: one more attempt is made at it, should nobody know whether it arrived. */
+function mayBeInDoubt({ ambiguousPolicy, delivery }: DeliveryWork): boolean {
+  return ambiguousPolicy === 'RESEND' && !isInDoubt(delivery);
 }
 
 const deliveriesOf = (works: readonly DeliveryWork[]) => works.map(({ delivery }) => delivery);

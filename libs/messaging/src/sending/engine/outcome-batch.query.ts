@@ -46,8 +46,8 @@ export function outcomeBatchStatement(
   { outcomes, starting, usagePeriod }: OutcomeBatch,
   { wanted, settle, tells }: OutcomeBatchParts,
 ): RawBuilder<OutcomeBatchRow> {
-  const { sent = [], rest = [] } = Object.groupBy(outcomes, ({ state }) =>
-    state === 'SENT' ? 'sent' : 'rest',
+  const { sent = [], rest = [] } = Object.groupBy(outcomes, ({ state, providerMessageId }) =>
+    state === 'SENT' && providerMessageId === null ? 'sent' : 'rest',
   );
   const deliveries = [...deliveriesOf(outcomes), ...starting];
   const queuedOn = deliveries[0]?.queuedOn ?? null;
@@ -72,7 +72,7 @@ const RETURNED_CLASSES = bounceClassesIn(isReturnedFor);
 
 const SENT_IDS = sql`array_to_string(array(select id from written where state = 'SENT'), ',')`;
 
-/** What was sent, which is nearly all, by its keys alone; the rest with what there is to say of each. */
+/** What was sent by the installation's relay, which is nearly all, by its keys alone; the rest with what there is to say of each. */
 const writing = (
   { sent, rest }: Readonly<Record<'sent' | 'rest', readonly DeliveryOutcome[]>>,
   queuedOn: string | null,
@@ -105,12 +105,12 @@ const writingRest = (outcomes: readonly DeliveryOutcome[], queuedOn: string | nu
     told as materialized (select ${JSON.stringify(byKeys)}::jsonb as outcomes),
     rest as (
       update messaging.deliveries d set (state, reason, last_error, attempt, next_attempt_at, possible_duplicate,
-        due_since, finished_at) = (
+        due_since, provider_message_id, sent_at, finished_at) = (
         select o.state, o.reason, o.last_error, greatest(d.attempt + o.tried * ${lostMark} - o.uncounted, 0), coalesce(o.next_attempt_at, d.next_attempt_at),
-          o.possible_duplicate, coalesce(o.due_since, d.due_since),
-          case when o.state <> 'DEFERRED' then ${present} end
+          o.possible_duplicate, coalesce(o.due_since, d.due_since), o.provider_message_id,
+          case when o.state = 'SENT' then ${present} end, case when o.state <> 'DEFERRED' then ${present} end
         from told t cross join lateral jsonb_to_record(t.outcomes -> (d.id || '/' || d.lease_token)) as o(state text, reason text,
-          last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, tried int, uncounted int)
+          last_error text, next_attempt_at timestamptz, due_since timestamptz, possible_duplicate boolean, provider_message_id text, tried int, uncounted int)
       ), ${unleased}, lease_era = null
       where ${isOneOf(deliveriesOf(outcomes), queuedOn)}
       returning ${WRITTEN}
@@ -126,6 +126,7 @@ function outcomeColumns(outcome: DeliveryOutcome) {
     next_attempt_at: outcome.nextAttemptAt,
     due_since: outcome.dueSince,
     possible_duplicate: outcome.possibleDuplicate,
+    provider_message_id: outcome.providerMessageId,
     tried: outcome.tried ? 1 : 0,
     uncounted: outcome.uncounted ? 1 : 0,
   };
@@ -137,11 +138,19 @@ const marking = (
   condition: RawBuilder<unknown>,
 ) => sql`
   marked as (
-    update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1
+    update messaging.deliveries d set state = 'SENDING', attempt = d.attempt + 1, relay_key = ${relaysOf(starting)}
     where ${isOneOf(starting, queuedOn)} and d.state = 'CLAIMED' and ${condition}
     returning d.id
   )
 `;
+
+/** By which relay a delivery `d` goes: what may have arrived is handed to no other, so it is written before. */
+function relaysOf(starting: readonly ClaimedDelivery[]): RawBuilder<unknown> {
+  const byId = starting.flatMap(({ id, relayKey }) => (relayKey === null ? [] : [[id, relayKey] as const]));
+  return byId.length === 0
+    ? sql`null`
+    : sql`${JSON.stringify(Object.fromEntries(byId))}::jsonb ->> d.id::text`;
+}
 
 /**
  * Says of a delivery `d` that it is one of these, each by the lease that it was claimed with. They are found by their ids, since

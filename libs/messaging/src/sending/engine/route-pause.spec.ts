@@ -7,7 +7,7 @@ const busy = {
   reply: { code: 450, enhancedCode: null, text: 'Busy' },
   stage: 'rcpt',
 } as const;
-const up = { kind: 'accepted', response: '250' } as const;
+const up = { kind: 'accepted' } as const;
 
 describe('RoutePause', () => {
   it('rests longer each time, up to a minute', () => {

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DkimSigner, ReturnPaths } from '#deliverability';
+import { DkimSigner, kindRules, type OwnRelay, ReturnPaths } from '#deliverability';
 import { Clock } from '#kernel';
 import { describeError } from '#platform';
 import { giveBackOctets } from '../../content/mime/octets.js';
@@ -25,7 +25,7 @@ export class MailSigning {
 
   /** `sign`, of a mail that is from `senderDomain`. */
   async signOne(work: DeliveryWork, mail: OutgoingMail, senderDomain: string): Promise<PreparedDelivery> {
-    return this.sign(work, mail, await this.policies.of(work.scope, senderDomain));
+    return this.sign(work, mail, await this.policies.of(work.scope, senderDomain, work.relay));
   }
 
   /** The mail, ready for the wire; postponed or FAILED where it must not leave. Never a mail without its signatures. */
@@ -38,7 +38,7 @@ export class MailSigning {
         return { ...work, outcome: misconfigured(delivery, policy.fault) };
       case 'open':
         try {
-          return { ...work, mail: await this.#signed(mail, policy) };
+          return { ...work, mail: this.#addressed(await this.#signed(mail, policy), work.relay) };
         } catch (error) {
           return { ...work, outcome: misconfigured(delivery, describeError(error)) };
         }
@@ -54,6 +54,16 @@ export class MailSigning {
     const envelopeFrom =
       returnPathHost === null ? mail.envelopeFrom : this.returnPaths.addressOf(mail, returnPathHost);
     return { ...mail, raw, envelopeFrom };
+  }
+
+  /** With what the project's relay wants to know of it, before all that is signed. */
+  #addressed(mail: OutgoingMail, relay: OwnRelay | undefined): OutgoingMail {
+    if (relay === undefined) return mail;
+    const { kind, options } = relay;
+    const token = this.returnPaths.tokenOf(mail);
+    const headers = kindRules(kind).headersOf({ token, stream: mail.kind, options });
+    const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    return head === '' ? mail : { ...mail, raw: Buffer.concat([Buffer.from(head), mail.raw]) };
   }
 
   #waiting({ delivery }: DeliveryWork) {

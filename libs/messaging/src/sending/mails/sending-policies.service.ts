@@ -3,6 +3,8 @@ import {
   BrokenSigningKeyError,
   type DomainWarmUp,
   isAtOrBelow,
+  kindRules,
+  type OwnRelay,
   type SendingIdentity,
   SendingIdentityQuery,
   SigningKeyring,
@@ -24,11 +26,12 @@ export class SendingPolicies {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Of mail whose From is at `senderDomain`. */
-  async of(scope: ProjectScope, senderDomain: string): Promise<SendingPolicy> {
+  /** Of mail whose From is at `senderDomain`, by a relay of the project's own or (undefined) the installation's. */
+  async of(scope: ProjectScope, senderDomain: string, relay: OwnRelay | undefined): Promise<SendingPolicy> {
     try {
       const identity = await this.identities.ofScope(scope);
-      if (identity !== null && mayCarry(identity, senderDomain)) return this.#ofVerified(scope, identity);
+      if (identity !== null && mayCarry(identity, senderDomain))
+        return this.#ofVerified(scope, identity, relay);
       // The test environment's mail does not leave the house.
       const needsDomain = scope.environment === 'LIVE' && this.config.REQUIRE_VERIFIED_DOMAIN;
       return needsDomain ? { kind: 'closed' } : UNSIGNED;
@@ -40,12 +43,17 @@ export class SendingPolicies {
     }
   }
 
-  #ofVerified(scope: ProjectScope, identity: SendingIdentity): SendingPolicy {
-    const { domainName: domain, returnPathHost, keys } = identity;
+  #ofVerified(scope: ProjectScope, identity: SendingIdentity, relay: OwnRelay | undefined): SendingPolicy {
+    const { domainName: domain, keys } = identity;
+    const rules = relay === undefined ? null : kindRules(relay.kind);
+    // Where the relay has bounces come to itself, the domain needs no MX record for them.
+    const returnPathHost = rules?.dnsRecords.includes('MX') === false ? null : identity.returnPathHost;
     const warmUp = this.#warmUpOf(scope, identity);
-    if (this.config.DKIM_SIGNING === 'relay') return { kind: 'open', signing: null, returnPathHost, warmUp };
+    const isOurs = relay === undefined ? this.config.DKIM_SIGNING !== 'relay' : relay.signing === 'OWN';
+    if (!isOurs) return { kind: 'open', signing: null, returnPathHost, warmUp };
     if (keys.length === 0) return { kind: 'broken', fault: `${domain} has no DKIM key.` };
-    const signing = { domain, keys: keys.map((key) => this.keyring.keyOf(key)) };
+    const replaced = rules?.replacedHeaders ?? [];
+    const signing = { domain, keys: keys.map((key) => this.keyring.keyOf(key)), replaced };
     return { kind: 'open', signing, returnPathHost, warmUp };
   }
 

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { UnsubscribeAddresses } from '#deliverability';
+import { RelaysService, ReturnPaths, UnsubscribeAddresses } from '#deliverability';
 import { type EmailAddress, parseEmailAddress, type ProjectScope } from '#kernel';
 import { ed25519Key, type PublishedKey, rsaKey } from '#testing/dkim-keys';
 import { type DnsServer, startDnsServer } from '#testing/dns-server';
 import { authenticity } from '#testing/mail-authentication';
+import { passedOnBySes, startSes } from '#testing/relays/ses';
 import { insertSendingDomain, publishSendingDomain } from '#testing/sending-domain';
 import type { ReceivedMail, SmtpSink } from '#testing/sink-rules';
 import { startSmtpSink } from '#testing/smtp-sink';
@@ -48,6 +49,7 @@ describe('mail of a verified domain', () => {
       SMTP_URL: sink.url,
       REQUIRE_VERIFIED_DOMAIN: 'true',
       DNS_SERVERS: dns.address,
+      OUTGOING_PRIVATE_ADDRESSES: 'true',
       ...variables,
     });
   const begin = async () => {
@@ -104,6 +106,47 @@ describe('mail of a verified domain', () => {
       for (const { from } of mails)
         expect(from).toMatch(/^b\+[a-z2-7]{36}\.[a-z2-7]{21}@bounce\.mail\.acme\.example$/);
       expect((await fixture.campaign(id)).failure_reason).toBeNull();
+    });
+
+    it('passes after Amazon SES has put in its own Date and Message-ID, and names the mail to it', async () => {
+      const ses = await startSes();
+      try {
+        const options = { region: 'eu-west-1' };
+        const relay = { kind: 'SES', name: 'SES', host: '127.0.0.1', tls: 'OPPORTUNISTIC', options } as const;
+        const { port } = ses.sink;
+        await fixture.get(RelaysService).create(scope, { ...relay, port, secrets: {} });
+        await campaign(1);
+        fixture.engine.start();
+        const [row] = await fixture.settled('it is sent', ({ state }) => state === 'SENT');
+        const [taken] = ses.mails;
+        const raw = passedOnBySes(taken!, fixture.clock.now());
+        expect(raw.toString()).not.toContain(row!.message_id);
+        const [{ from }] = ses.sink.messages as [ReceivedMail];
+        expect(await authenticity(dns, { raw, from })).toMatchObject({ dkim: authentic.dkim, dmarc: 'pass' });
+        const claims = { environmentId: scope.environmentId, deliveryId: row!.id };
+        const token = Buffer.from(fixture.get(ReturnPaths).tokenOf(claims)).toString('base64url');
+        expect(taken!.raw.toString()).toContain(`X-SES-MESSAGE-TAGS: mailwright=${token}\r\n`);
+        expect(row).toMatchObject({ provider_message_id: taken!.id });
+        // It has bounces come to itself.
+        expect(from).toBe(FROM.fromEmail);
+      } finally {
+        await ses.stop();
+      }
+    });
+
+    it('carries no signature of ours by a relay that signs itself', async () => {
+      const own = await startSmtpSink();
+      try {
+        const relay = { kind: 'SMTP', name: 'Ours', host: '127.0.0.1', tls: 'OPPORTUNISTIC' } as const;
+        const signing = 'RELAY';
+        await fixture.get(RelaysService).create(scope, { ...relay, port: own.port, signing, secrets: {} });
+        await campaign(1);
+        fixture.engine.start();
+        await fixture.settled('it is sent', ({ state }) => state === 'SENT');
+        expect(own.messages[0]!.raw.toString()).not.toMatch(/^DKIM-Signature:/im);
+      } finally {
+        await own.stop();
+      }
     });
 
     it('is signed over both unsubscribe fields, and every signed field is sealed', async () => {

@@ -13,7 +13,10 @@ export class ReportedDistrust {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** A report says that the mail was refused for our reputation: several such slow its destination down. */
+  /**
+   * A report says that the mail was refused for our reputation: several such slow its destination down. One by a relay of the
+   * project's own was refused for its provider's.
+   */
   async reported(scope: ProjectScope, deliveryId: string): Promise<void> {
     const mail = await this.database.transaction(scope, () =>
       this.database
@@ -22,9 +25,10 @@ export class ReportedDistrust {
         .select('address')
         .where('id', '=', deliveryId)
         .where('environmentId', '=', scope.environmentId)
+        .where('relayKey', 'is', null)
         .executeTakeFirst(),
     );
-    // It may be gone, or its person erased.
+    // It may be gone, or its person erased, or the installation has no part in it.
     if (mail?.address.includes('@') !== true) return;
     await this.destinations.reported(scope, deliveryId, mail.address, this.clock.now());
   }

@@ -160,6 +160,22 @@ describe('four workers together', () => {
     expect(await fixture.test.query('select from audience.suppressions')).toEqual([]);
   });
 
+  it('are not slowed down by mails that come back of a relay that is the project’s own', async () => {
+    await open({});
+    await fixture.queuedCampaign(scope, 5);
+    start();
+    await after(0);
+    const sent = await fixture.deliveries();
+    await fixture.test.query("update messaging.deliveries set relay_key = 'THRT-1'");
+    for (const [delivery, { id }] of sent.entries())
+      await workers[delivery % 4]?.get(ReportedDistrust).reported(scope, id);
+    expect(await fixture.test.query('select from deliverability.slowed_destinations')).toEqual([]);
+    await fixture.test.query('update messaging.deliveries set relay_key = null');
+    for (const [delivery, { id }] of sent.entries())
+      await workers[delivery % 4]?.get(ReportedDistrust).reported(scope, id);
+    expect(await fixture.test.query('select from deliverability.slowed_destinations')).toHaveLength(1);
+  });
+
   it('send exactly what a new domain may on its day, and the rest on the next', async () => {
     await open({ REQUIRE_VERIFIED_DOMAIN: 'true' });
     const domainName = 'mail.acme.example';

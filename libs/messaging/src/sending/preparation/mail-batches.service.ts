@@ -44,7 +44,20 @@ export class MailBatches {
     now: Date,
     admit = admitAll,
   ): Promise<PreparedDelivery[]> {
-    const policy = await this.policies.of(mail.scope, mail.sender.domain);
+    const prepared: PreparedDelivery[] = [];
+    for (const ofRelay of Map.groupBy(works, ({ relay }) => relay).values())
+      prepared.push(...(await this.#prepareAlike(ofRelay, mail, now, admit)));
+    return prepared;
+  }
+
+  /** Of mails that go by one relay, and so are signed alike. */
+  async #prepareAlike(
+    works: readonly DeliveryWork[],
+    mail: CampaignMail,
+    now: Date,
+    admit: Admit,
+  ): Promise<PreparedDelivery[]> {
+    const policy = await this.policies.of(mail.scope, mail.sender.domain, works[0]?.relay);
     const ids = works.flatMap(({ delivery }) => delivery.subscriberId ?? []);
     const recipients = await this.recipients.lookUp(mail.scope, mail.campaign.topicIds, ids, now);
     const { decided, undecided } = decide(works, recipients);

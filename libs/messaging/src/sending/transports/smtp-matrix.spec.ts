@@ -6,7 +6,8 @@ import { MailMetrics, SmtpTransport } from '#platform';
 import { eventually } from '#testing/eventually';
 import { letTimeGo, stopTime, timedOut } from '#testing/time-limits';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
-import { DeliverySources } from '../engine/delivery-engine.service.js';
+import { DeliverySources } from '../engine/delivery-sources.service.js';
+import { InstallationRoute } from '../engine/installation.route.js';
 import { DeliveryJournal } from '../engine/delivery-journal.service.js';
 import { DeliverySender } from '../engine/delivery-sender.service.js';
 import { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
@@ -195,7 +196,12 @@ describe('a delivery to a relay', () => {
     if (source === undefined) throw new Error('There is no source of campaigns.');
     const sender = new DeliverySender({
       source,
-      transport: new SmtpDelivery(transport),
+      route: new InstallationRoute({
+        transport: new SmtpDelivery(transport),
+        metrics: fixture.get(MailMetrics),
+        clock: fixture.clock,
+        logger: pino({ level: 'silent' }),
+      }),
       journal: fixture.get(DeliveryJournal),
       pacing: fixture.get(DeliveryPacing),
       metrics: fixture.get(MailMetrics),

@@ -6,6 +6,7 @@ import type { OutgoingMail } from '../../deliveries/delivery.js';
 import type { DeliveryTransport } from './delivery.transport.js';
 
 const CAPACITY = 10;
+const KEPT = { code: 250, enhancedCode: null, text: 'kept in the test inbox' };
 
 /** Keeps mail of the test environment as rows. A mail that is delivered again, after a crash, is kept once. */
 export class TestInboxDelivery implements DeliveryTransport {
@@ -44,7 +45,7 @@ export class TestInboxDelivery implements DeliveryTransport {
         if ((kind === 'CAMPAIGN' || kind === 'AUTOMATION') && numInsertedOrUpdatedRows === 1n)
           await noteSimulation(this.database, mail, receivedAt);
       });
-      return { kind: 'accepted', response: '250 kept in the test inbox' };
+      return { kind: 'accepted', reply: KEPT };
     } catch (error) {
       return { kind: 'route-unavailable', detail: describeError(error), stage: 'connect' };
     }

@@ -4,10 +4,18 @@ import { prototypeMembers } from './prototype-members.js';
 
 /** RFC 8259 and RFC 6839 §3.1: JSON itself and what is written in it. */
 const JSON_TYPES = /^application\/(?:[\w.!#$&^-]+\+)?json(?:\s*;|$)/i;
+const PLAIN_TEXT = /^text\/plain(?:\s*;|$)/i;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** JSON and plain text come as `rawBody`, of at most 1 MB, and are not parsed: a signature is over their octets. */
+    rawBody?: true;
+  }
+}
 
 /**
- * Which bodies are read: JSON everywhere, and what an operation takes as a stream. Everything else is a
- * 415, unless there is nothing to read.
+ * Which bodies are read: JSON everywhere, what an operation takes as a stream, and plain text where a route wants octets.
+ * Everything else is a 415, unless there is nothing to read.
  */
 export function registerBodyParsers(fastify: FastifyInstance): void {
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
@@ -17,7 +25,7 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
     const done = keepingFault(request, next);
     if (isEncoded(request)) return done(unsupported('A compressed body is not supported.'));
     request.rawBody = body;
-    if (body.length === 0) return done(null, undefined);
+    if (body.length === 0 || isRaw(request)) return done(null, undefined);
     try {
       const text = utf8.decode(body);
       void parseJson(request, text, (error, value) => done(error === null ? null : refusal(text), value));
@@ -25,18 +33,19 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
       done(malformed());
     }
   });
+  fastify.addContentTypeParser<Buffer>(PLAIN_TEXT, { parseAs: 'buffer' }, (request, body, next) => {
+    const done = keepingFault(request, next);
+    const isTaken = isRaw(request) && !isEncoded(request);
+    if (isTaken) request.rawBody = body;
+    done(isTaken || body.length === 0 ? null : wrongType(request));
+  });
   fastify.addContentTypeParser('*', (request, payload, next) => {
     const done = keepingFault(request, next);
     const type = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-    const streams = request.routeOptions.config.operation?.streams ?? [];
-    const isTaken = streams.includes(type);
+    const isTaken = streamsOf(request).includes(type);
     // An empty stream is one, too: what it lacks is for its reader to say.
     if (!isTaken && isEmpty(request)) return done(null, undefined);
-    if (!isTaken || isEncoded(request)) {
-      const types = ['JSON with Content-Type: application/json', ...streams];
-      return done(unsupported(`Send ${types.join(', or ')}.`));
-    }
-    done(null, payload);
+    done(isTaken && !isEncoded(request) ? null : wrongType(request), payload);
   });
 }
 
@@ -66,12 +75,25 @@ function malformed(): ProblemError {
   return new ProblemError('malformed-json', { detail: 'The body is not JSON in UTF-8.' });
 }
 
+function wrongType(request: FastifyRequest): ProblemError {
+  const types = ['JSON with Content-Type: application/json', ...streamsOf(request)];
+  return unsupported(`Send ${types.join(', or ')}.`);
+}
+
+function streamsOf({ routeOptions }: FastifyRequest): readonly string[] {
+  return routeOptions.config.operation?.streams ?? [];
+}
+
 function unsupported(detail: string): ProblemError {
   return new ProblemError('unsupported-media-type', { detail });
 }
 
 function isEmpty({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
+}
+
+function isRaw({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.config.rawBody === true;
 }
 
 function isEncoded({ headers }: FastifyRequest): boolean {

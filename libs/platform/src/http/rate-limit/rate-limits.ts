@@ -3,23 +3,39 @@ import { Reflector } from '@nestjs/core';
 import { minutes, normalizeIp, type ThrottlerModuleOptions } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config/config.js';
+import type { LinkTokens } from '../../tokens/link-tokens.js';
 import type { RateLimitStorage } from './rate-limit.storage.js';
 
 /** Requests without a valid key that a client network may send in a minute. */
 const FAILURES_PER_MINUTE = 60;
 
-/** Limits the requests to a controller that come without a key: as readers of pages, or as clients that have none. */
-export const LimitClients = Reflector.createDecorator<'page' | 'client'>();
+/**
+ * Limits the requests to a controller that come without a key: as readers of pages, as clients that have none, or, as
+ * feedback, by the signed token of their path; with a token that is none of ours they count as clients.
+ */
+export const LimitClients = Reflector.createDecorator<'page' | 'client' | 'feedback'>();
 
-/** What may be asked for in a minute: by key, and without one by client network. */
+/** What may be asked for in a minute: by key, and without one by client network, or by token. */
 export function rateLimits(
-  { RATE_LIMIT_PER_MINUTE, PAGE_LIMIT_PER_MINUTE }: Config,
+  { RATE_LIMIT_PER_MINUTE, PAGE_LIMIT_PER_MINUTE, FEEDBACK_LIMIT_PER_MINUTE }: Config,
   storage: RateLimitStorage,
   reflector: Reflector,
+  tokens: LinkTokens,
 ): ThrottlerModuleOptions {
-  const limits = { key: RATE_LIMIT_PER_MINUTE, page: PAGE_LIMIT_PER_MINUTE, client: FAILURES_PER_MINUTE };
-  const kindOf = (context: ExecutionContext) =>
-    requestOf(context).caller === null ? reflector.get(LimitClients, context.getClass()) : 'key';
+  const limits = {
+    key: RATE_LIMIT_PER_MINUTE,
+    page: PAGE_LIMIT_PER_MINUTE,
+    client: FAILURES_PER_MINUTE,
+    feedback: FEEDBACK_LIMIT_PER_MINUTE,
+  };
+  const feedbackOf = ({ params }: FastifyRequest) =>
+    tokens.verify((params as { readonly token?: string }).token ?? '', 'feedback');
+  const kindOf = (context: ExecutionContext) => {
+    const request = requestOf(context);
+    if (request.caller !== null) return 'key';
+    const kind = reflector.get(LimitClients, context.getClass());
+    return kind === 'feedback' && feedbackOf(request) === null ? 'client' : kind;
+  };
   return {
     storage,
     throttlers: [
@@ -29,7 +45,9 @@ export function rateLimits(
         skipIf: (context) => kindOf(context) === undefined,
       },
     ],
-    getTracker: (_request, context) => trackerOf(requestOf(context)),
+    getTracker: (_request, context) =>
+      (kindOf(context) === 'feedback' ? feedbackOf(requestOf(context))?.id : undefined) ??
+      trackerOf(requestOf(context)),
     // Not by handler, as it is by default.
     generateKey: (context, tracker) => `${kindOf(context)}:${tracker}`,
   };

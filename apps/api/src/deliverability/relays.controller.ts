@@ -1,0 +1,137 @@
+import { Body, Delete, Get, HttpCode, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import type { z } from 'zod';
+import { FeedbackAddresses, type Relay, RelayChecks, RelayRepository, RelaysService } from '#deliverability';
+import type { ProjectScope } from '#kernel';
+import { API_PREFIX, ApiController, InScope, Operation, pageQuery, toPage } from '#platform/http';
+import {
+  createRelayBody,
+  relayCheckView,
+  relayPage,
+  relayView,
+  toRelayView,
+  updateRelayBody,
+} from './relays.dto.js';
+
+/** Where a project's live mail is handed over. Without one of its own it uses the installation's. */
+@ApiController('relays', { tag: 'Relays' })
+export class RelaysController {
+  constructor(
+    @Inject(RelaysService) private readonly relays: RelaysService,
+    @Inject(RelayRepository) private readonly query: RelayRepository,
+    @Inject(RelayChecks) private readonly checks: RelayChecks,
+    @Inject(FeedbackAddresses) private readonly addresses: FeedbackAddresses,
+  ) {}
+
+  @Get()
+  @Operation({
+    operationId: 'listRelays',
+    summary: 'List relays, in the order in which they are tried',
+    scope: 'relays:read',
+    query: pageQuery,
+    response: { status: 200, schema: relayPage },
+  })
+  async list(
+    @InScope() scope: ProjectScope,
+    @Query({ schema: pageQuery }) asked: z.output<typeof pageQuery>,
+  ) {
+    return toPage(asked, await this.query.list(scope, asked), (relay) => this.#view(relay));
+  }
+
+  @Post()
+  @Operation({
+    operationId: 'createRelay',
+    summary: 'Set up a relay',
+    description: 'Mail that is due takes it at once. `check` says beforehand whether it can be used.',
+    scope: 'relays:write',
+    body: createRelayBody,
+    response: { status: 201, schema: relayView, location: true },
+  })
+  async create(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: createRelayBody }) { password, feedbackKey, ...wanted }: z.output<typeof createRelayBody>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const relay = await this.relays.create(scope, { ...wanted, secrets: { password, feedbackKey } });
+    reply.header('location', `${API_PREFIX}/relays/${relay.relayKey}`);
+    return this.#view(relay);
+  }
+
+  @Get(':relayKey')
+  @Operation({
+    operationId: 'getRelay',
+    summary: 'Get a relay',
+    scope: 'relays:read',
+    response: { status: 200, schema: relayView },
+  })
+  async get(@InScope() scope: ProjectScope, @Param('relayKey') relayKey: string) {
+    return this.#view(await this.query.find(scope, relayKey));
+  }
+
+  @Patch(':relayKey')
+  @Operation({
+    operationId: 'updateRelay',
+    summary: 'Change a relay',
+    description: 'JSON merge-patch (RFC 7396). Its kind stays. Mail on its way goes where it was going.',
+    scope: 'relays:write',
+    body: updateRelayBody,
+    response: { status: 200, schema: relayView },
+  })
+  async update(
+    @InScope() scope: ProjectScope,
+    @Param('relayKey') relayKey: string,
+    @Body({ schema: updateRelayBody }) { password, feedbackKey, ...patch }: z.output<typeof updateRelayBody>,
+  ) {
+    return this.#view(
+      await this.relays.change(scope, relayKey, { ...patch, secrets: { password, feedbackKey } }),
+    );
+  }
+
+  @Delete(':relayKey')
+  @Operation({
+    operationId: 'deleteRelay',
+    summary: 'Delete a relay',
+    description: 'What is on its way by it ends; what waits takes another relay. No mail is lost.',
+    scope: 'relays:write',
+    response: { status: 204 },
+  })
+  async remove(@InScope() scope: ProjectScope, @Param('relayKey') relayKey: string): Promise<void> {
+    await this.relays.remove(scope, relayKey);
+  }
+
+  @Post(':relayKey/check')
+  @HttpCode(200)
+  @Operation({
+    operationId: 'checkRelay',
+    summary: 'See whether a relay would take mail',
+    description: 'Connects, secures and authenticates, and sends nothing. Answers with what is wrong.',
+    scope: 'relays:write',
+    response: { status: 200, schema: relayCheckView },
+  })
+  async check(
+    @InScope() scope: ProjectScope,
+    @Param('relayKey') relayKey: string,
+  ): Promise<z.output<typeof relayCheckView>> {
+    const checked = await this.checks.check(scope, relayKey);
+    const { isReady } = checked;
+    if (checked.isReady) return { isReady, stage: null, detail: null, capabilities: checked.capabilities };
+    return { isReady, stage: checked.stage, detail: checked.detail, capabilities: null };
+  }
+
+  @Post(':relayKey/rotate-feedback-token')
+  @HttpCode(200)
+  @Operation({
+    operationId: 'rotateRelayFeedbackToken',
+    summary: 'Get another feedback address',
+    description: 'The one before is refused from then on: enter the new one at the provider.',
+    scope: 'relays:write',
+    response: { status: 200, schema: relayView },
+  })
+  async rotate(@InScope() scope: ProjectScope, @Param('relayKey') relayKey: string) {
+    return this.#view(await this.relays.rotateFeedback(scope, relayKey));
+  }
+
+  #view(relay: Relay): z.output<typeof relayView> {
+    return toRelayView(relay, this.addresses.addressOf(relay));
+  }
+}

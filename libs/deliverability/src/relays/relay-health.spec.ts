@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import type { ProjectScope } from '#kernel';
+import type { SmtpSink } from '#testing/sink-rules';
+import { startSmtpSink } from '#testing/smtp-sink';
+import { DeliverabilityFixture } from '../deliverability.fixture.js';
+import type { Relay } from './relay.js';
+import { RelayHealth } from './relay-health.service.js';
+import { RelayRates } from './relay-rates.service.js';
+import { RelaysService } from './relays.service.js';
+
+const CREDENTIALS = { user: 'acme', pass: 's3cret' };
+
+describe('a project’s relays', () => {
+  let fixture: DeliverabilityFixture;
+  let sink: SmtpSink;
+  let scope: ProjectScope;
+  let health: RelayHealth;
+  let relays: RelaysService;
+
+  beforeAll(async () => {
+    fixture = await DeliverabilityFixture.start({ OUTGOING_PRIVATE_ADDRESSES: 'true' });
+    sink = await startSmtpSink({ credentials: CREDENTIALS });
+    scope = (await fixture.project()).live;
+    health = fixture.get(RelayHealth);
+    relays = fixture.get(RelaysService);
+  });
+  afterAll(async () => {
+    await sink.stop();
+    await fixture.stop();
+  });
+
+  const relay = (settings: { readonly ratePerSecond?: number } = {}): Promise<Relay> =>
+    relays.create(scope, {
+      kind: 'SMTP',
+      name: 'Ours',
+      host: '127.0.0.1',
+      port: sink.port,
+      tls: 'OPPORTUNISTIC',
+      username: CREDENTIALS.user,
+      secrets: { password: CREDENTIALS.pass },
+      ...settings,
+    });
+  const change = (sets: string, { id }: Relay) =>
+    fixture.database.query(`update deliverability.relays set ${sets} where id = $1`, [id]);
+  const rowOf = async ({ id }: Relay) => {
+    const [row] = await fixture.database.query('select * from deliverability.relays where id = $1', [id]);
+    return row;
+  };
+
+  it('come back though the password of another cannot be decrypted, which says so', async () => {
+    const [works, sealed] = [await relay(), await relay()];
+    for (const each of [works, sealed]) await change("status = 'FAILING', retry_at = '2026-01-01'", each);
+    await change("password_box = 'of another key'", sealed);
+    expect(await health.tryAgain()).toBe(2);
+    expect(await rowOf(works)).toMatchObject({ status: 'ACTIVE', last_error: null });
+    const last_error = expect.stringContaining('cannot be decrypted');
+    expect(await rowOf(sealed)).toMatchObject({ status: 'FAILING', last_error });
+  });
+
+  it('say why they failed in whatever words the server used', async () => {
+    const strange = await relay();
+    await change("status = 'FAILING', retry_at = '2026-01-01'", strange);
+    sink.behave({ at: 'greeting', action: { reply: '554 Go\0away' }, times: 1 });
+    expect(await health.tryAgain()).toBe(1);
+    const last_error = expect.stringContaining('Go away');
+    expect(await rowOf(strange)).toMatchObject({ status: 'FAILING', last_error });
+  });
+
+  it('are told of as used without waiting for who changes one of them', async () => {
+    const [changing, other] = [await relay(), await relay()];
+    const client = new pg.Client({ connectionString: fixture.database.adminUrl });
+    await client.connect();
+    try {
+      await client.query('begin');
+      await client.query('select from deliverability.relays where id = $1 for update', [changing.id]);
+      await health.used([changing, other]);
+    } finally {
+      await client.end();
+    }
+    expect(await rowOf(changing)).toMatchObject({ last_used_at: null });
+    expect(await rowOf(other)).toMatchObject({ last_used_at: expect.any(Date) });
+  });
+
+  it('go by another rate as soon as they are given it', async () => {
+    const rates = fixture.get(RelayRates);
+    const slow = await relay({ ratePerSecond: 0.001 });
+    expect([await rates.take(slow, 5), await rates.take(slow, 5)]).toEqual([1, 0]);
+    await relays.change(scope, slow.relayKey, { ratePerSecond: 5, secrets: {} });
+    expect([await rates.take(slow, 5), await rates.take(slow, 5)]).toEqual([5, 0]);
+  });
+});

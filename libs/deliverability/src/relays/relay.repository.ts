@@ -1,0 +1,72 @@
+import { LockMode } from '@mikro-orm/postgresql';
+import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { newId, NotFoundError, type Page, type PageRequest, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import type { RelayKind } from './kinds/kinds.js';
+import { Relay, type RelaySettings } from './relay.js';
+
+const RELAY_KEY = /^[A-Z][A-Z0-9]{1,7}-[1-9]\d{0,18}$/;
+
+/** The relays of an environment. What is changed about one is written when the transaction ends. */
+@Injectable()
+export class RelayRepository {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  async add(scope: ProjectScope, kind: RelayKind, settings: RelaySettings, now: Date): Promise<Relay> {
+    const { rows } = await sql<{ key: string }>`select access.next_key('relay') as key`.execute(
+      this.database.tables(),
+    );
+    const relay = new Relay(
+      { id: newId(), relayKey: rows[0]!.key, kind, feedbackId: newId() },
+      scope,
+      settings,
+      now,
+    );
+    this.database.em.persist(relay);
+    return relay;
+  }
+
+  /** How many the environment has; nobody adds one until the transaction ends. */
+  async countAndLock({ environmentId }: ProjectScope): Promise<number> {
+    await sql`select pg_advisory_xact_lock(hashtextextended('relays ' || ${environmentId}::text, 0))`.execute(
+      this.database.tables(),
+    );
+    return this.database.em.count(Relay, { environmentId });
+  }
+
+  /** In the order in which they are tried. */
+  list(scope: ProjectScope, { page, size }: PageRequest): Promise<Page<Relay>> {
+    const { environmentId } = scope;
+    return this.database.transaction(scope, async () => {
+      const [items, total] = await this.database.em.findAndCount(
+        Relay,
+        { environmentId },
+        { orderBy: { priority: 'asc', createdAt: 'asc', id: 'asc' }, limit: size, offset: page * size },
+      );
+      return { items, totalElements: total };
+    });
+  }
+
+  /** Throws NotFoundError. */
+  find(scope: ProjectScope, relayKey: string): Promise<Relay> {
+    return this.database.transaction(scope, () => this.#find(scope, relayKey, LockMode.NONE));
+  }
+
+  /** Kept from change by others until the transaction ends. Throws NotFoundError. */
+  lock(scope: ProjectScope, relayKey: string): Promise<Relay> {
+    return this.#find(scope, relayKey, LockMode.PESSIMISTIC_WRITE);
+  }
+
+  remove(relay: Relay): void {
+    this.database.em.remove(relay);
+  }
+
+  async #find({ environmentId }: ProjectScope, relayKey: string, lockMode: LockMode): Promise<Relay> {
+    const relay = RELAY_KEY.test(relayKey)
+      ? await this.database.em.findOne(Relay, { environmentId, relayKey }, { lockMode, refresh: true })
+      : null;
+    if (relay === null) throw new NotFoundError();
+    return relay;
+  }
+}

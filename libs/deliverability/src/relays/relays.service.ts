@@ -1,0 +1,83 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Clock, DomainValidationError, newId, type ProjectScope } from '#kernel';
+import { Database, OutgoingHttp, SecretBox } from '#platform';
+import { RelayRepository } from './relay.repository.js';
+import type { Relay, RelayPatch } from './relay.js';
+import { relaySecret } from './relay-secret.js';
+import { patchOf, type RelaySecrets, settingsOf, type WantedRelay } from './wanted-relay.js';
+
+/** Each may be tried while it fails, and hold connections: what a project may cost the others is bounded. */
+const MOST_RELAYS = 20;
+
+/** Sets a project's relays up, changes and removes them. */
+@Injectable()
+export class RelaysService {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(RelayRepository) private readonly relays: RelayRepository,
+    @Inject(SecretBox) private readonly box: SecretBox,
+    @Inject(OutgoingHttp) private readonly outgoing: OutgoingHttp,
+    @Inject(Clock) private readonly clock: Clock,
+  ) {}
+
+  /** Throws DomainValidationError. */
+  async create(
+    scope: ProjectScope,
+    { secrets, ...wanted }: WantedRelay & { secrets: RelaySecrets },
+  ): Promise<Relay> {
+    const settings = settingsOf(wanted, secrets);
+    await this.#refuseHost(settings.host);
+    const now = this.clock.now();
+    return this.database.transaction(scope, async () => {
+      if ((await this.relays.countAndLock(scope)) >= MOST_RELAYS)
+        throw new DomainValidationError({ relays: `must be at most ${MOST_RELAYS} of a project` });
+      const relay = await this.relays.add(scope, wanted.kind, settings, now);
+      relay.change(this.#sealed(scope, secrets), now);
+      return relay;
+    });
+  }
+
+  /** Throws NotFoundError, DomainValidationError. */
+  async change(
+    scope: ProjectScope,
+    relayKey: string,
+    { secrets, ...patch }: RelayPatch & { secrets: RelaySecrets },
+  ): Promise<Relay> {
+    if (patch.host !== undefined) await this.#refuseHost(patch.host);
+    return this.database.transaction(scope, async () => {
+      const relay = await this.relays.lock(scope, relayKey);
+      relay.change(patchOf(relay, { ...patch, ...this.#sealed(scope, secrets) }, secrets), this.clock.now());
+      return relay;
+    });
+  }
+
+  /** What is on its wire ends there; what waits takes another relay. Throws NotFoundError. */
+  async remove(scope: ProjectScope, relayKey: string): Promise<void> {
+    await this.database.transaction(scope, async () => {
+      this.relays.remove(await this.relays.lock(scope, relayKey));
+    });
+  }
+
+  /** Another feedback address; the one before is good for nothing from then on. Throws NotFoundError. */
+  rotateFeedback(scope: ProjectScope, relayKey: string): Promise<Relay> {
+    return this.database.transaction(scope, async () => {
+      const relay = await this.relays.lock(scope, relayKey);
+      relay.rotateFeedback(newId(), this.clock.now());
+      return relay;
+    });
+  }
+
+  #sealed(scope: ProjectScope, { password, feedbackKey }: RelaySecrets) {
+    const seal = (secret: string | null) =>
+      secret === null ? null : this.box.seal(secret, relaySecret(scope));
+    return {
+      ...(password === undefined ? {} : { passwordBox: seal(password) }),
+      ...(feedbackKey === undefined ? {} : { feedbackKeyBox: seal(feedbackKey) }),
+    };
+  }
+
+  async #refuseHost(host: string): Promise<void> {
+    const fault = await this.outgoing.hostFault(`http://${host.includes(':') ? `[${host}]` : host}`);
+    if (fault !== null) throw new DomainValidationError({ host: fault });
+  }
+}

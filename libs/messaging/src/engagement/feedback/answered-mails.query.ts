@@ -1,0 +1,91 @@
+import { type RawBuilder, sql } from 'kysely';
+import { newId, type ProjectScope } from '#kernel';
+import { type Database, prepared } from '#platform';
+import type { DeliveriesTable, MessagingTables } from '../../messaging-tables.js';
+import type { FailedMail } from './address-consequences.service.js';
+
+/** A mail that something came back of. */
+export interface AnsweredMail
+  extends FailedMail, Pick<DeliveriesTable, 'queuedOn' | 'sourceId' | 'sentAt' | 'bouncedAt'> {}
+
+export type FeedbackType = 'UNSUBSCRIBED' | 'COMPLAINED' | 'BOUNCED';
+
+/** A mail, locked; null when there is none. */
+export async function lockMail(
+  database: Database,
+  scope: ProjectScope,
+  deliveryId: string,
+): Promise<AnsweredMail | null> {
+  const [mail] = await mailsOf(database, scope, [deliveryId]).forUpdate().execute();
+  return mail ?? null;
+}
+
+/**
+ * Those of the mails that were sent or given up, locked in one order. The others are left to who sends them, in whatever order;
+ * `open` are their ids.
+ */
+export async function lockEndedMails(
+  database: Database,
+  scope: ProjectScope,
+  deliveryIds: readonly string[],
+): Promise<{ readonly ended: readonly AnsweredMail[]; readonly open: readonly string[] }> {
+  const ended = await mailsOf(database, scope, deliveryIds)
+    .where('finishedAt', 'is not', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  const locked = new Set(ended.map(({ deliveryId }) => deliveryId));
+  const others = deliveryIds.filter((id) => !locked.has(id));
+  const open = others.length === 0 ? [] : await mailsOf(database, scope, others).execute();
+  return { ended, open: open.map(({ deliveryId }) => deliveryId) };
+}
+
+function mailsOf(database: Database, { environmentId }: ProjectScope, deliveryIds: readonly string[]) {
+  return database
+    .tables<MessagingTables>()
+    .selectFrom('messaging.deliveries')
+    .modifyFront(prepared)
+    .select(['id as deliveryId', 'queuedOn', 'kind', 'sourceId', 'subscriberId', 'address'])
+    .select(['sentAt', 'finishedAt', 'bouncedAt'])
+    .where((eb) => eb('id', '=', eb.fn.any(eb.val([...deliveryIds]))))
+    .where('environmentId', '=', environmentId);
+}
+
+/** What was answered by a mail. */
+export interface MailAnswer extends Pick<AnsweredMail, 'deliveryId' | 'kind' | 'sourceId' | 'subscriberId'> {
+  readonly bounceType?: 'HARD' | 'SOFT';
+}
+
+/**
+ * Adds the events of mails of campaigns and automations, once each: ids of the deliveries for which one is new. The
+ * deliveries' locks keep two of a kind apart.
+ */
+export async function addFeedbackEvents(
+  database: Database,
+  { environmentId }: ProjectScope,
+  { type, at, of }: { readonly type: FeedbackType; readonly at: Date; readonly of: readonly MailAnswer[] },
+): Promise<Set<string>> {
+  const add = async (kind: MailAnswer['kind'], isSame: RawBuilder<unknown>): Promise<string[]> => {
+    const events = of
+      .filter((answer) => answer.kind === kind)
+      .map(({ deliveryId, subscriberId, sourceId: campaignId, bounceType = null }) => {
+        return { id: newId(), deliveryId, subscriberId, campaignId, bounceType };
+      });
+    if (events.length === 0) return [];
+    const { rows } = await sql<{ deliveryId: string }>`${prepared}
+      insert into messaging.delivery_events (id, occurred_at, environment_id, campaign_id, delivery_id, subscriber_id, type, bounce_type)
+      select m.id, ${at}, ${environmentId}, ${kind === 'CAMPAIGN' ? sql`m."campaignId"` : null}, m."deliveryId", m."subscriberId",
+        ${type}, m."bounceType"
+      from jsonb_to_recordset(${JSON.stringify(events)}::jsonb) as m(id uuid, "deliveryId" uuid, "subscriberId" uuid,
+        "campaignId" uuid, "bounceType" text)
+      where not exists (
+        select from messaging.delivery_events e where ${isSame} and e.delivery_id = m."deliveryId" and e.type = ${type}
+      )
+      returning delivery_id as "deliveryId"
+    `.execute(database.tables());
+    return rows.map(({ deliveryId }) => deliveryId);
+  };
+  // An automation has no statistics of its own, and its events no campaign.
+  const ofCampaigns = await add('CAMPAIGN', sql`e.campaign_id = m."campaignId"`);
+  return new Set([...ofCampaigns, ...(await add('AUTOMATION', sql`e.campaign_id is null`))]);
+}

@@ -1,0 +1,44 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Environment, ProjectScope } from '#kernel';
+import type { DeliveryKind } from '../../deliveries/delivery.js';
+import type { DeliverySource } from '../delivery-source.js';
+import { CampaignPreparation } from '../preparation/campaign-preparation.service.js';
+import { SinglesPreparation } from '../preparation/singles-preparation.service.js';
+import { CampaignFinishQuery } from './campaign-finish.query.js';
+import { CampaignSource } from './campaign-source.js';
+import { DeliveryClaimsQuery } from './delivery-claims.query.js';
+import type { MailOwner } from './mail-owner.query.js';
+import { SinglesSource } from './singles-source.js';
+
+/** What there is to send. Confirmations, automations and campaigns apart, so that neither holds up a confirmation. */
+@Injectable()
+export class DeliverySources {
+  constructor(
+    @Inject(DeliveryClaimsQuery) private readonly claims: DeliveryClaimsQuery,
+    @Inject(CampaignFinishQuery) private readonly finish: CampaignFinishQuery,
+    @Inject(SinglesPreparation) private readonly singles: SinglesPreparation,
+    @Inject(CampaignPreparation) private readonly campaigns: CampaignPreparation,
+  ) {}
+
+  /** Of all projects but for what goes by relays of their own. */
+  of(environment: Environment): DeliverySource[] {
+    const owner = { environment, scope: null };
+    return [
+      new SinglesSource(owner, ['OPT_IN', 'TEST'], this.claims, this.singles),
+      new SinglesSource(owner, ['AUTOMATION'], this.claims, this.singles),
+      this.#campaignsOf(owner),
+    ];
+  }
+
+  /** Of one project's stream that goes by relays of its own. */
+  ofStream(scope: ProjectScope, stream: DeliveryKind): DeliverySource {
+    const owner = { environment: scope.environment, scope };
+    return stream === 'CAMPAIGN'
+      ? this.#campaignsOf(owner)
+      : new SinglesSource(owner, [stream], this.claims, this.singles);
+  }
+
+  #campaignsOf(owner: MailOwner): DeliverySource {
+    return new CampaignSource(owner, this.claims, this.finish, this.campaigns);
+  }
+}

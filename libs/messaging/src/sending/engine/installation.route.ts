@@ -1,0 +1,81 @@
+import type { Logger } from 'pino';
+import type { Clock } from '#kernel';
+import type { MailMetrics, SendOutcome } from '#platform';
+import { isInDoubt, outcomeOfDoubt } from '../delivery-outcome.js';
+import type { DeliveryWork } from '../delivery-source.js';
+import type { DeliveryTransport } from '../transports/delivery.transport.js';
+import type { Assigned, DeliveredResult, DeliveryRoute, ReadyWork } from '../delivery.route.js';
+import { RoutePause } from './route-pause.js';
+
+/** How many outcome batches are prepared ahead, at least. */
+const AHEAD = 5;
+
+export interface InstallationRouteParts {
+  readonly transport: DeliveryTransport;
+  readonly metrics: MailMetrics;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The way of who has no relay of their own, and into the test inbox. It pauses while the next hop cannot be reached. */
+export class InstallationRoute implements DeliveryRoute {
+  readonly changes = 0;
+  readonly #pause = new RoutePause();
+
+  constructor(private readonly parts: InstallationRouteParts) {}
+
+  get capacity(): number {
+    return this.parts.transport.capacity;
+  }
+
+  get isPaused(): boolean {
+    return this.#pause.isOn(this.parts.clock.now().getTime());
+  }
+
+  toClaim(ready: readonly ReadyWork[]): number {
+    const low = this.capacity * AHEAD;
+    return ready.length >= low ? 0 : low * 2 - ready.length;
+  }
+
+  assign(works: readonly DeliveryWork[]): Assigned {
+    const isElsewhere = ({ delivery }: DeliveryWork) => isInDoubt(delivery) && delivery.relayKey !== null;
+    const now = this.parts.clock.now();
+    return {
+      going: works.filter((work) => !isElsewhere(work)).map(byInstallation),
+      decided: works
+        .filter(isElsewhere)
+        .map((work) => ({ ...work, outcome: outcomeOfDoubt(work, false, now) })),
+    };
+  }
+
+  /** After a failure one mail finds out whether it works again. */
+  startable(ready: readonly ReadyWork[], onWire: number): readonly ReadyWork[] {
+    const places = this.#pause.isFailing ? 1 : this.capacity;
+    return ready.slice(0, Math.max(0, places - onWire));
+  }
+
+  starting(): void {}
+
+  isRecalled(): boolean {
+    return false;
+  }
+
+  async deliver({ mail }: ReadyWork, atOnce: boolean): Promise<DeliveredResult> {
+    const result = await this.parts.transport.deliver(mail, atOnce);
+    this.#watch(result);
+    return { result };
+  }
+
+  #watch(result: SendOutcome): void {
+    const { metrics, clock, logger } = this.parts;
+    const wasFailing = this.#pause.isFailing;
+    if (this.#pause.after(result, clock.now().getTime())) {
+      metrics.routePaused(this.#pause.until);
+      logger.warn({ seconds: this.#pause.seconds }, 'the next hop cannot be reached; mail waits');
+    } else if (wasFailing && !this.#pause.isFailing) metrics.routeAnswered();
+  }
+}
+
+function byInstallation(work: DeliveryWork): DeliveryWork {
+  return work.delivery.relayKey === null ? work : { ...work, delivery: { ...work.delivery, relayKey: null } };
+}
