@@ -99,6 +99,7 @@ export { type FeedbackRefusal, RelayFeedback } from './relays/feedback/relay-fee
 export { RELAY_KINDS } from './relays/kinds/kinds.js';
 export { type Relay } from './relays/relay.js';
 export { type OwnRelay, OwnRelaysQuery, ownStreams } from './relays/own-relays.query.js';
+export { recordsOfRelay } from './relays/required-records.js';
 export { RelayHealth } from './relays/relay-health.service.js';
 export { RelayRates } from './relays/relay-rates.service.js';
 export { RelayRoutes } from './relays/relay-routes.service.js';

@@ -37,7 +37,7 @@ export type OwnRelay = Pick<
 export class OwnRelaysQuery {
   constructor(@Inject(Database) private readonly database: Database) {}
 
-  /** Of all projects, or of these environments. The password is sealed. */
+  /** Of these environments, in the order in which they are tried. The password is sealed. */
   of(environmentIds: readonly number[]): Promise<OwnRelay[]> {
     return this.database.system(() =>
       this.database

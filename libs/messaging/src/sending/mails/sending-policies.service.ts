@@ -5,6 +5,7 @@ import {
   isAtOrBelow,
   kindRules,
   type OwnRelay,
+  recordsOfRelay,
   type SendingIdentity,
   SendingIdentityQuery,
   SigningKeyring,
@@ -45,14 +46,14 @@ export class SendingPolicies {
 
   #ofVerified(scope: ProjectScope, identity: SendingIdentity, relay: OwnRelay | undefined): SendingPolicy {
     const { domainName: domain, keys } = identity;
-    const rules = relay === undefined ? null : kindRules(relay.kind);
+    const records = relay === undefined ? null : recordsOfRelay(relay);
     // Where the relay has bounces come to itself, the domain needs no MX record for them.
-    const returnPathHost = rules?.dnsRecords.includes('MX') === false ? null : identity.returnPathHost;
+    const returnPathHost = records?.includes('MX') === false ? null : identity.returnPathHost;
     const warmUp = this.#warmUpOf(scope, identity);
-    const isOurs = relay === undefined ? this.config.DKIM_SIGNING !== 'relay' : relay.signing === 'OWN';
+    const isOurs = records === null ? this.config.DKIM_SIGNING !== 'relay' : records.includes('DKIM');
     if (!isOurs) return { kind: 'open', signing: null, returnPathHost, warmUp };
     if (keys.length === 0) return { kind: 'broken', fault: `${domain} has no DKIM key.` };
-    const replaced = rules?.replacedHeaders ?? [];
+    const replaced = relay === undefined ? [] : kindRules(relay.kind).replacedHeaders;
     const signing = { domain, keys: keys.map((key) => this.keyring.keyOf(key)), replaced };
     return { kind: 'open', signing, returnPathHost, warmUp };
   }
