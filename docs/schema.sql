@@ -324,6 +324,26 @@ grant select on access.project_environments to mailwright_app;
 grant insert, select, update on access.project_environments to mailwright_system;
 comment on table access.project_environments is 'The live and the test environment of each project. `environment_id` is what rows of other schemas belong to: it keeps tenants, projects and environments apart.';
 
+create table access.project_texts (
+  project_id bigint not null,
+  locale text not null,
+  version integer not null,
+  texts jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint project_texts_pkey PRIMARY KEY (project_id, locale, version),
+  constraint project_texts_version_check CHECK ((version > 0)),
+  constraint project_texts_project_id_fkey FOREIGN KEY (project_id) REFERENCES access.projects(id)
+);
+alter table access.project_texts enable row level security;
+alter table access.project_texts force row level security;
+create policy app_rows on access.project_texts for all to mailwright_app using ((project_id = ( SELECT platform.project_id() AS project_id))) with check ((project_id = ( SELECT platform.project_id() AS project_id)));
+create policy owner_rows on access.project_texts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on access.project_texts for all to mailwright_system using (true) with check (true);
+grant insert, select on access.project_texts to mailwright_app;
+grant insert, select on access.project_texts to mailwright_system;
+comment on table access.project_texts is 'A project''s own wording of opt-in mails, footers and pages, a row for each time it was set: the last one holds, and consent records name the version that the person read.';
+comment on column access.project_texts.texts is 'ICU messages by key; a key that is not there has our text.';
+
 create table access.projects (
   id bigint not null generated always as identity,
   tenant_id bigint not null,
@@ -333,13 +353,21 @@ create table access.projects (
   sender_name text not null,
   default_from_email text,
   postal_address text not null,
+  reply_to text,
+  default_locale text not null default 'en'::text,
+  time_zone text not null default 'UTC'::text,
+  logo_url text,
+  color text,
+  tracking_host text,
   ai_segment_suggestions_enabled boolean not null default false,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint projects_pkey PRIMARY KEY (id),
+  constraint projects_color_check CHECK ((color ~ '^#[0-9a-f]{6}$'::text)),
   constraint projects_project_key_check CHECK ((project_key ~ '^[A-Z][A-Z0-9]{1,7}$'::text)),
   constraint projects_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES access.tenants(id),
-  constraint projects_tenant_id_project_key_key UNIQUE (tenant_id, project_key)
+  constraint projects_tenant_id_project_key_key UNIQUE (tenant_id, project_key),
+  constraint projects_tracking_host_key UNIQUE (tracking_host)
 );
 CREATE TRIGGER create_key_sequences AFTER INSERT ON access.projects FOR EACH ROW EXECUTE FUNCTION access.create_key_sequences();
 alter table access.projects enable row level security;
@@ -350,6 +378,10 @@ create policy system_rows on access.projects for all to mailwright_system using 
 grant select on access.projects to mailwright_app;
 grant insert, select, update on access.projects to mailwright_system;
 comment on table access.projects is 'A tenant''s products or brands: each has its own subscribers and sends under its own name.';
+comment on column access.projects.default_locale is 'Of readers whose own language is not known, or not shipped: BCP 47.';
+comment on column access.projects.time_zone is 'Of subscribers whose own is not known: a name of the IANA database.';
+comment on column access.projects.color is 'Of buttons and links in opt-in mails and pages; null: ours.';
+comment on column access.projects.tracking_host is 'The customer''s host that links, pixels and pages of its mails shall use; null: PUBLIC_URL''s.';
 
 create table access.tenants (
   id bigint not null generated always as identity,
@@ -515,6 +547,8 @@ create table audience.consent_ledger (
   ip_address text,
   user_agent text,
   consent_text text,
+  text_locale text,
+  text_version integer,
   form_version text,
   message_id text,
   constraint consent_ledger_actor_check CHECK ((actor = ANY (ARRAY['API_KEY'::text, 'SUBSCRIBER_PAGE'::text, 'IMPORT'::text, 'ONE_CLICK'::text, 'COMPLAINT'::text, 'BOUNCE'::text, 'OPERATOR'::text, 'EXPIRY'::text, 'AUTOMATION'::text])))
@@ -528,6 +562,7 @@ create policy system_rows on audience.consent_ledger for all to mailwright_syste
 grant insert, select on audience.consent_ledger to mailwright_app;
 grant insert, select on audience.consent_ledger to mailwright_system;
 comment on table audience.consent_ledger is 'Every change of a consent with its proof, as a regulator asks for it. Append-only; partitioned by the month of the change.';
+comment on column audience.consent_ledger.text_locale is 'The language of the opt-in mail or page on which the person agreed; text_version is the project''s version of its wording (access.project_texts), null where it was ours.';
 
 create table audience.consents (
   subscriber_id uuid not null,
@@ -714,6 +749,8 @@ create table audience.import_rows (
   first_name text,
   last_name text,
   phone text,
+  locale text,
+  time_zone text,
   custom_fields jsonb,
   cells text not null,
   fault text,
@@ -726,7 +763,7 @@ create policy owner_rows on audience.import_rows for all to mailwright_owner usi
 create policy system_rows on audience.import_rows for all to mailwright_system using (true) with check (true);
 grant delete, select on audience.import_rows to mailwright_app;
 grant delete, insert, select, update on audience.import_rows to mailwright_system;
-grant update (cells, custom_fields, email, email_key, fault, first_name, last_name, phone) on audience.import_rows to mailwright_app;
+grant update (cells, custom_fields, email, email_key, fault, first_name, last_name, locale, phone, time_zone) on audience.import_rows to mailwright_app;
 comment on table audience.import_rows is 'Rows of imports that wait for the worker, which removes them chunk by chunk: a row that is here is not done. They come checked, so the worker makes new subscribers of the columns from `email` to `custom_fields` without reading one. Those hold for the custom fields as they were; when these changed, and for subscribers who are there already, it reads `cells`.';
 comment on column audience.import_rows.email is 'Null where the row makes no new subscriber as it is.';
 comment on column audience.import_rows.cells is 'A JSON array.';
@@ -918,6 +955,8 @@ create table audience.subscribers (
   last_name text,
   last_name_key text collate "C" generated always as (lower(last_name)) stored,
   phone text,
+  locale text,
+  time_zone text,
   source text not null,
   status text not null,
   custom_fields jsonb not null default '{}'::jsonb,
@@ -951,6 +990,8 @@ grant delete, insert, select, update on audience.subscribers to mailwright_app;
 grant delete, insert, select, update on audience.subscribers to mailwright_system;
 comment on table audience.subscribers is 'People by their e-mail address, which is unique in an environment. Keys come from one sequence a project, which is all that makes them unique.';
 comment on column audience.subscribers.email_key is 'The address in lower case, its domain as A-labels (RFC 5890): the same for all spellings of a mailbox.';
+comment on column audience.subscribers.locale is 'BCP 47, as parseLocale writes it; null: not known.';
+comment on column audience.subscribers.time_zone is 'A name of the IANA database; null: not known.';
 comment on column audience.subscribers.status is 'The suppression''s reason, else the best of the consents: no client sets it.';
 comment on column audience.subscribers.custom_fields is 'Values by the field''s key: strings, numbers, booleans, arrays of strings; dates as texts that sort as time does.';
 
@@ -983,6 +1024,7 @@ create table audience.topics (
   topic_key text not null,
   name text not null,
   description text,
+  translations jsonb not null default '{}'::jsonb,
   icon text,
   status text not null,
   visibility text not null default 'PUBLIC'::text,
@@ -1006,6 +1048,7 @@ create policy system_rows on audience.topics for all to mailwright_system using 
 grant insert, select, update on audience.topics to mailwright_app;
 grant delete, insert, select, update on audience.topics to mailwright_system;
 comment on table audience.topics is 'What people subscribe to. A deleted topic''s row stays for the consent ledger and for reports.';
+comment on column audience.topics.translations is 'By locale: {"de": {"name": "Neuigkeiten", "description": null}}. Readers with another language get name and description.';
 
 create table audience.trigger_watches (
   watcher_id uuid not null,
@@ -2459,6 +2502,7 @@ create table messaging.campaigns (
   reply_to text,
   content_json text,
   content_text text,
+  translations jsonb not null default '{}'::jsonb,
   topic_ids uuid[] not null default '{}'::uuid[],
   segment_ids uuid[] not null default '{}'::uuid[],
   send_strategy text,
@@ -2470,6 +2514,7 @@ create table messaging.campaigns (
   estimated_recipient_count bigint,
   estimated_at timestamp with time zone,
   scheduled_at timestamp with time zone,
+  scheduled_at_local timestamp without time zone,
   queued_at timestamp with time zone,
   audience_at timestamp with time zone,
   expansion_cursor uuid,
@@ -2505,8 +2550,10 @@ create policy system_rows on messaging.campaigns for all to mailwright_system us
 grant delete, insert, select, update on messaging.campaigns to mailwright_app;
 grant delete, insert, select, update on messaging.campaigns to mailwright_system;
 comment on table messaging.campaigns is 'One mail to all subscribers of topics and segments.';
+comment on column messaging.campaigns.translations is 'By locale: subject, preview_text, content_json, content_text. Readers with another language get the campaign''s own.';
 comment on column messaging.campaigns.ambiguous_policy is 'What to do when a body was handed over and no reply came: send once more with the same Message-ID, or hold.';
 comment on column messaging.campaigns.estimated_at is 'As of when estimated_recipient_count was counted.';
+comment on column messaging.campaigns.scheduled_at_local is 'Each recipient gets it when it is that time where they are; scheduled_at is then the first of those moments.';
 comment on column messaging.campaigns.queued_at is 'The moment of the first `send`: it names the partition of the deliveries, so that a campaign which is sent again after it failed reaches nobody twice.';
 comment on column messaging.campaigns.audience_at is 'The moment of the last `send`: the audience is frozen at it.';
 comment on column messaging.campaigns.expansion_cursor is 'The last subscriber of the audience who has a delivery; expanded_at says when all had one.';
@@ -2524,6 +2571,7 @@ create table messaging.deliveries (
   subscriber_id uuid,
   address text not null,
   address_key text not null,
+  locale text,
   message_id text not null,
   state text not null,
   reason text,
@@ -2571,6 +2619,7 @@ grant insert, select, update on messaging.deliveries to mailwright_app;
 grant delete, insert, select, update on messaging.deliveries to mailwright_system;
 comment on table messaging.deliveries is 'Mails of every kind, one row per recipient. Partitioned by the month in which the source was queued, which is the same for all its rows, so that the unique keys hold across partitions.';
 comment on column messaging.deliveries.source_id is 'What the mail belongs to: the campaign, the confirmation, the automation''s step, the request for test mails.';
+comment on column messaging.deliveries.locale is 'The recipient''s when the delivery was made: the mail is in the translation that fits it best. Null: not known.';
 comment on column messaging.deliveries.reason is 'Why it was skipped, or the class of the failure.';
 comment on column messaging.deliveries.lease_era is 'messaging.current_era at the claim; null where every mark is waited for, and when nobody holds the row.';
 comment on column messaging.deliveries.due_since is 'Since when a mail is due that was made to wait: by then its 48 hours of attempts begin. Null: since it was made.';

@@ -12,6 +12,18 @@ export interface ProjectProfile {
   /** Stands in the footer of every mail. */
   readonly postalAddress: string;
   readonly defaultFromEmail: string | null;
+  /** Where answers go, when a campaign does not say; null: to the sender. */
+  readonly replyTo: string | null;
+  /** BCP 47: of readers whose own language is not known, or not shipped. */
+  readonly defaultLocale: string;
+  /** IANA: of subscribers whose own is not known. */
+  readonly timeZone: string;
+  /** https address of the picture above opt-in mails and pages. */
+  readonly logoUrl: string | null;
+  /** #rrggbb, of buttons and links; null: ours. */
+  readonly color: string | null;
+  /** The customer's host for links, pixels and pages; null: PUBLIC_URL's. It may not be checked yet. */
+  readonly trackingHost: string | null;
   readonly aiSegmentSuggestionsEnabled: boolean;
   readonly environment: Environment;
   readonly createdAt: Date;
@@ -65,6 +77,12 @@ export class Project {
   senderName: string;
   postalAddress: string;
   defaultFromEmail: string | null;
+  replyTo: string | null = null;
+  defaultLocale = 'en';
+  timeZone = 'UTC';
+  logoUrl: string | null = null;
+  color: string | null = null;
+  trackingHost: string | null = null;
   aiSegmentSuggestionsEnabled = false;
   readonly createdAt: Date;
   updatedAt: Date;
