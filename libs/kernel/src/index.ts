@@ -20,4 +20,11 @@ export { formatMoney } from './money.js';
 export type { Page, PageRequest } from './page.js';
 export type { Environment, ProjectScope } from './project-scope.js';
 export { firstOf } from './first-of.js';
-export { isTimeZone, matchLocale, parseLocale, SHIPPED_LOCALES } from './locale.js';
+export {
+  isTimeZone,
+  LOCALE_FAULT,
+  matchLocale,
+  parseLocale,
+  SHIPPED_LOCALES,
+  TIME_ZONE_FAULT,
+} from './locale.js';
