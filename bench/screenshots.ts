@@ -14,7 +14,10 @@ import { sampleReport } from './support/sample-report.js';
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const IMAGES = join(projectRoot(), 'docs/images');
 const SENDER = { name: 'Alpine Supplies', postalAddress: 'Marktgasse 12\n6300 Zug' };
-const SUBSCRIBER = { email: 'ada@example.com', first_name: 'Ada', last_name: null, phone: null };
+const SUBSCRIBER = {
+  ...{ email: 'ada@example.com', first_name: 'Ada', last_name: null, phone: null },
+  ...{ locale: null, time_zone: null },
+};
 const SCHEMES = ['light', 'dark'] as const;
 
 // The pictures shall not hang on a network: an image of the mail is a plain box.

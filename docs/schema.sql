@@ -1140,6 +1140,8 @@ create view audience.scoped_subscribers as
     first_name,
     last_name,
     phone,
+    locale,
+    time_zone,
     status,
     source,
     custom_fields,

@@ -475,8 +475,8 @@ call platform.protect('audience.recorded_triggers', 'select, insert, update, del
 -- and jsonb are not. A view of another role, without a security barrier, still shows the scope's rows alone, and lets the
 -- planner do as it does for that role; what could leak through it are operators of a client's own, and clients write no SQL.
 create view audience.scoped_subscribers as
-  select b.id, b.environment_id, b.email, b.email_key, b.first_name, b.last_name, b.phone, b.status, b.source,
-    b.custom_fields, b.paused_until, b.created_at
+  select b.id, b.environment_id, b.email, b.email_key, b.first_name, b.last_name, b.phone, b.locale,
+    b.time_zone, b.status, b.source, b.custom_fields, b.paused_until, b.created_at
   from audience.subscribers b where b.environment_id = (select platform.environment_id());
 comment on view audience.scoped_subscribers is
   'The scope''s subscribers, for conditions on names, addresses and custom fields. Owned by mailwright_system: '

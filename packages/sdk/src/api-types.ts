@@ -105,7 +105,7 @@ export interface paths {
     put?: never;
     /**
      * Create a subscriber with consent to at least one topic
-     * @description One confirmation mail asks for all topics with double opt-in. Its link is valid for 48 hours.
+     * @description One confirmation mail asks for all topics with double opt-in. Its link is valid for 48 hours. Without `locale` the language is the first that the Accept-Language header asks for: pass on the header that came with your form.
      *
      *     The key needs the scope `subscribers:write`.
      */
@@ -1586,6 +1586,12 @@ export interface components {
       priority: ('URGENT' | 'HIGH' | 'MEDIUM' | 'LOW') | null;
       icon: string | null;
       doubleOptInEnabled: boolean;
+      translations: {
+        [key: string]: {
+          name: string;
+          description: string | null;
+        };
+      };
       /**
        * Format: int64
        * @description Subscribers whose consent is subscribed or pending.
@@ -1622,6 +1628,13 @@ export interface components {
       icon?: string | null;
       /** @description Whether a consent must be confirmed by mail. Default: true. */
       doubleOptInEnabled?: boolean | null;
+      /** @description Name and description for readers of other languages by locale (BCP 47), at most 50; PATCH replaces them all. */
+      translations?: {
+        [key: string]: {
+          name: string;
+          description?: string | null;
+        };
+      } | null;
     };
     UpdateTopic: {
       name?: string;
@@ -1634,6 +1647,13 @@ export interface components {
       icon?: string | null;
       /** @description Whether a consent must be confirmed by mail. Default: true. */
       doubleOptInEnabled?: boolean | null;
+      /** @description Name and description for readers of other languages by locale (BCP 47), at most 50; PATCH replaces them all. */
+      translations?: {
+        [key: string]: {
+          name: string;
+          description?: string | null;
+        };
+      } | null;
     };
     SubscriberPage: {
       data: components['schemas']['Subscriber'][];
@@ -1655,6 +1675,10 @@ export interface components {
       firstName: string | null;
       lastName: string | null;
       phone: string | null;
+      /** @description The language, by BCP 47. */
+      locale: string | null;
+      /** @description The IANA name of the time zone. */
+      timeZone: string | null;
       /** @enum {string} */
       status: 'SUPPRESSED' | 'COMPLAINED' | 'BOUNCED' | 'ACTIVE' | 'PENDING_CONFIRMATION' | 'UNSUBSCRIBED';
       source: ('API' | 'IMPORT' | 'FORM' | 'MANUAL') | null;
@@ -1704,6 +1728,8 @@ export interface components {
       firstName?: string | null;
       lastName?: string | null;
       phone?: string | null;
+      locale?: string | null;
+      timeZone?: string | null;
       customFields?: {
         [key: string]: unknown;
       } | null;
@@ -1712,6 +1738,8 @@ export interface components {
       firstName?: string | null;
       lastName?: string | null;
       phone?: string | null;
+      locale?: string | null;
+      timeZone?: string | null;
       customFields?: {
         [key: string]: unknown;
       } | null;
@@ -3234,6 +3262,12 @@ export interface operations {
            *           "priority": "URGENT",
            *           "icon": "megaphone",
            *           "doubleOptInEnabled": true,
+           *           "translations": {
+           *             "de": {
+           *               "name": "Neuigkeiten",
+           *               "description": "Einmal im Monat"
+           *             }
+           *           },
            *           "subscriberCount": 1,
            *           "activeSubscriberCount": 1,
            *           "createdAt": "2026-11-21T06:00:00.000Z"
@@ -3312,6 +3346,12 @@ export interface operations {
            *       "priority": "URGENT",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
+           *       "translations": {
+           *         "de": {
+           *           "name": "Neuigkeiten",
+           *           "description": "Einmal im Monat"
+           *         }
+           *       },
            *       "subscriberCount": 1,
            *       "activeSubscriberCount": 1,
            *       "createdAt": "2026-11-21T06:00:00.000Z"
@@ -3399,6 +3439,12 @@ export interface operations {
            *       "priority": "URGENT",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
+           *       "translations": {
+           *         "de": {
+           *           "name": "Neuigkeiten",
+           *           "description": "Einmal im Monat"
+           *         }
+           *       },
            *       "subscriberCount": 1,
            *       "activeSubscriberCount": 1,
            *       "createdAt": "2026-11-21T06:00:00.000Z"
@@ -3530,6 +3576,12 @@ export interface operations {
            *       "priority": "URGENT",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
+           *       "translations": {
+           *         "de": {
+           *           "name": "Neuigkeiten",
+           *           "description": "Einmal im Monat"
+           *         }
+           *       },
            *       "subscriberCount": 1,
            *       "activeSubscriberCount": 1,
            *       "createdAt": "2026-11-21T06:00:00.000Z"
@@ -3633,6 +3685,8 @@ export interface operations {
            *           "firstName": "Ada",
            *           "lastName": "Lovelace",
            *           "phone": "+442079460958",
+           *           "locale": "en",
+           *           "timeZone": "Europe/Berlin",
            *           "status": "SUPPRESSED",
            *           "source": "API",
            *           "customFields": {
@@ -3675,6 +3729,8 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
+        /** @description The languages of the person, as their browser sent them. */
+        'Accept-Language'?: string;
         /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
         'Idempotency-Key'?: string;
       };
@@ -3718,6 +3774,8 @@ export interface operations {
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
            *       "phone": "+442079460958",
+           *       "locale": "en",
+           *       "timeZone": "Europe/Berlin",
            *       "status": "SUPPRESSED",
            *       "source": "API",
            *       "customFields": {
@@ -3817,6 +3875,8 @@ export interface operations {
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
            *       "phone": "+442079460958",
+           *       "locale": "en",
+           *       "timeZone": "Europe/Berlin",
            *       "status": "SUPPRESSED",
            *       "source": "API",
            *       "customFields": {
@@ -3936,6 +3996,8 @@ export interface operations {
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
            *       "phone": "+442079460958",
+           *       "locale": "en",
+           *       "timeZone": "Europe/Berlin",
            *       "status": "SUPPRESSED",
            *       "source": "API",
            *       "customFields": {

@@ -11,6 +11,8 @@ export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   firstName: 'Ada',
   lastName: 'Lovelace',
   phone: '+442079460958',
+  timeZone: 'Europe/Berlin',
+  translations: { de: { name: 'Neuigkeiten', description: 'Einmal im Monat' } },
   subscriberKey: 'APIT-1',
   topicKey: 'APIT-1',
   topicKeys: ['APIT-1'],

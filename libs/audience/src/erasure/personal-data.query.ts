@@ -56,7 +56,7 @@ export class PersonalDataQuery {
 }
 
 const subscriberOf = ({ environmentId }: ProjectScope, { key }: EmailAddress) => sql<Record<string, unknown>>`
-  select id, subscriber_key, email, first_name, last_name, phone, status,
+  select id, subscriber_key, email, first_name, last_name, phone, locale, time_zone, status,
     source, custom_fields, paused_until, created_at, updated_at
   from audience.subscribers where environment_id = ${environmentOf({ environmentId })} and email_key = ${key}
 `;

@@ -163,7 +163,7 @@ export class RecipientsQuery {
   ): Promise<ReadonlyMap<string, Recipient>> {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<Recipient>`
-        select b.id as subscriber_id, b.email, b.first_name, b.last_name, b.phone,
+        select b.id as subscriber_id, b.email, b.first_name, b.last_name, b.phone, b.locale, b.time_zone,
           ${activeValues} as custom_fields, coalesce(c.names, '{}') as topic_names,
           case when s.email_key is not null then 'suppressed' when c.names is null then 'unsubscribed'
             when b.paused_until > ${now} then 'paused' end as obstacle

@@ -20,6 +20,14 @@ const COLUMNS: ReadonlyMap<string, NamedField> = new Map<string, NamedField>([
   ...(['email', 'firstName', 'lastName', 'phone'] as const).map(
     (column) => [column, { field: { column }, kind: 'text', options: [], closed: false }] as const,
   ),
+  ...(
+    [
+      ['locale', 'locale'],
+      ['timeZone', 'timeZone'],
+      ['subscriber.locale', 'locale'],
+      ['subscriber.time_zone', 'timeZone'],
+    ] as const
+  ).map(([name, column]) => [name, { field: { column }, kind: 'text', options: [], closed: false }] as const),
   ['status', { field: { column: 'status' }, kind: 'choice', options: SUBSCRIBER_STATUSES, closed: true }],
   ['source', { field: { column: 'source' }, kind: 'choice', options: SOURCES, closed: true }],
   ['createdAt', { field: { column: 'createdAt' }, kind: 'moment', options: [], closed: false }],

@@ -96,7 +96,7 @@ function topicsOf(tables: Kysely<AudienceTables>, { environmentId }: ProjectScop
 function viewsOf(scope: ProjectScope, wanted: RawBuilder<unknown>): RawBuilder<TopicView> {
   return sql<TopicView>`
     select w.id, w.topic_key, w.name, w.description, w.status, w.visibility, w.priority, w.icon,
-      w.double_opt_in_enabled, w.created_at, w.updated_at,
+      w.double_opt_in_enabled, w.translations, w.created_at, w.updated_at,
       n.subscribers as subscriber_count, n.active as active_subscriber_count
     from (${wanted}) w cross join lateral (${topicCounts(scope, sql`w.id`)}) n
   `;

@@ -64,6 +64,8 @@ const VALUES: MergeValues = {
     first_name: '"><script>alert(1)</script>',
     last_name: null,
     phone: null,
+    locale: null,
+    time_zone: null,
   },
   custom: {
     empty: '',

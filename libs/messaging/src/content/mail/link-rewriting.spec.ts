@@ -141,7 +141,14 @@ describe('a compiled campaign', () => {
       'https://a.example/three',
     ]);
     const values = {
-      subscriber: { email: 'a@b.example', first_name: 'Ada', last_name: null, phone: null },
+      subscriber: {
+        email: 'a@b.example',
+        first_name: 'Ada',
+        last_name: null,
+        phone: null,
+        locale: null,
+        time_zone: null,
+      },
       custom: {},
       topic: { name: '', key: '' },
       ...shared,

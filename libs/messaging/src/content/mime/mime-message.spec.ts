@@ -16,7 +16,14 @@ const MESSAGE: MimeMessage = {
 };
 
 const VALUES: MergeValues = {
-  subscriber: { email: 'ann@mail.example', first_name: null, last_name: null, phone: null },
+  subscriber: {
+    email: 'ann@mail.example',
+    first_name: null,
+    last_name: null,
+    phone: null,
+    locale: null,
+    time_zone: null,
+  },
   custom: {},
   topic: { name: 'News', key: 'APIT-1' },
   campaign: { name: 'First', key: 'APIT-001' },

@@ -22,7 +22,14 @@ const contentOf = (contentJson: string | null, contentText: string | null = null
   },
 });
 const values = {
-  subscriber: { email: 'ada@example.com', first_name: 'Ada', last_name: null, phone: null },
+  subscriber: {
+    email: 'ada@example.com',
+    first_name: 'Ada',
+    last_name: null,
+    phone: null,
+    locale: null,
+    time_zone: null,
+  },
   custom: {},
   topic: { name: '', key: '' },
   campaign: { name: '', key: '' },
