@@ -15,8 +15,12 @@ const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/go
 const IMAGES = join(projectRoot(), 'docs/images');
 const SENDER = { name: 'Alpine Supplies', postalAddress: 'Marktgasse 12\n6300 Zug' };
 const SUBSCRIBER = {
-  ...{ email: 'ada@example.com', first_name: 'Ada', last_name: null, phone: null },
-  ...{ locale: null, time_zone: null },
+  email: 'ada@example.com',
+  first_name: 'Ada',
+  last_name: null,
+  phone: null,
+  locale: null,
+  time_zone: null,
 };
 const SCHEMES = ['light', 'dark'] as const;
 

@@ -128,7 +128,7 @@ describe('a reader’s language and time zone', () => {
       rows.join('\n'),
       { headers: { 'content-type': 'text/csv' } },
     );
-    const id = accepted.at<string>('id');
+    const id = accepted.at('id');
     expect((await ended(id)).at('counts')).toMatchObject({ created: 2, updated: 1, failed: 1 });
     expect(await of(ada)).toMatchObject({ locale: 'pt-BR', timeZone: 'America/Sao_Paulo' });
     expect(await of(known)).toMatchObject({ locale: 'de', timeZone: 'UTC' });

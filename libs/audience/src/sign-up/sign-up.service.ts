@@ -55,10 +55,8 @@ export class SignUpService {
     const at = this.clock.now();
     const { address, source, firstName = null, lastName = null, phone = null } = input;
     const { locale = null, timeZone = null } = input;
-    const person = {
-      ...{ id: newId(), address, source },
-      ...{ firstName, lastName, phone, locale, timeZone, customFields },
-    };
+    const fields = { firstName, lastName, phone, locale, timeZone, customFields };
+    const person = { id: newId(), address, source, ...fields };
     const first = firstConsents(topics, at);
     const subscriber = await this.newSubscribers.insert(scope, person, first, { at, proof });
     const { id: subscriberId } = subscriber;

@@ -53,8 +53,12 @@ describe('slots and Liquid', () => {
   const optional = oneof(text, constant(null));
   const values = record({
     subscriber: record({
-      ...{ email: text, first_name: optional, last_name: optional, phone: optional },
-      ...{ locale: optional, time_zone: optional },
+      email: text,
+      first_name: optional,
+      last_name: optional,
+      phone: optional,
+      locale: optional,
+      time_zone: optional,
     }),
     custom: dictionary(
       constantFrom('plan', 'age', 'tags', 'url', 'a-b', '_x'),
