@@ -45,17 +45,30 @@ describe('A locale', () => {
 });
 
 describe('A time zone', () => {
-  it.each(['Europe/Berlin', 'UTC', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5'])(
-    '%s is one',
-    (text) => {
-      expect(isTimeZone(text)).toBe(true);
-    },
-  );
+  it.each([
+    'Europe/Berlin',
+    'UTC',
+    'CET',
+    'PST8PDT',
+    'Asia/Kolkata',
+    'America/Argentina/Buenos_Aires',
+    'Etc/GMT+5',
+  ])('%s is one', (text) => {
+    expect(isTimeZone(text)).toBe(true);
+  });
 
-  it.each(['', '+02:00', 'Berlin', 'Europe/Atlantis', 'Europe / Berlin', 'UTC; drop'])(
-    '%j is none',
-    (text) => {
-      expect(isTimeZone(text)).toBe(false);
-    },
-  );
+  it.each([
+    '',
+    '+02:00',
+    'Berlin',
+    'Europe/Atlantis',
+    'Europe / Berlin',
+    'UTC; drop',
+    'BST',
+    'aet',
+    'SystemV/PST8',
+    'US/Pacific-New',
+  ])('%j is none', (text) => {
+    expect(isTimeZone(text)).toBe(false);
+  });
 });
