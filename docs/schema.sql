@@ -372,11 +372,13 @@ create table access.projects (
 CREATE TRIGGER create_key_sequences AFTER INSERT ON access.projects FOR EACH ROW EXECUTE FUNCTION access.create_key_sequences();
 alter table access.projects enable row level security;
 alter table access.projects force row level security;
+create policy app_changes on access.projects for update to mailwright_app using ((id = ( SELECT platform.project_id() AS project_id))) with check ((id = ( SELECT platform.project_id() AS project_id)));
 create policy app_rows on access.projects for select to mailwright_app using ((id = ( SELECT platform.project_id() AS project_id)));
 create policy owner_rows on access.projects for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on access.projects for all to mailwright_system using (true) with check (true);
 grant select on access.projects to mailwright_app;
 grant insert, select, update on access.projects to mailwright_system;
+grant update (color, default_from_email, default_locale, description, logo_url, name, postal_address, reply_to, sender_name, time_zone, tracking_host, updated_at) on access.projects to mailwright_app;
 comment on table access.projects is 'A tenant''s products or brands: each has its own subscribers and sends under its own name.';
 comment on column access.projects.default_locale is 'Of readers whose own language is not known, or not shipped: BCP 47.';
 comment on column access.projects.time_zone is 'Of subscribers whose own is not known: a name of the IANA database.';

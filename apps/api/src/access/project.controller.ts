@@ -1,13 +1,16 @@
-import { Get, Inject } from '@nestjs/common';
+import { Body, Get, Inject, Patch } from '@nestjs/common';
 import type { z } from 'zod';
-import { ProjectsQuery } from '#access';
+import { ProjectSettings, ProjectsQuery } from '#access';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { ApiController, InScope, Operation } from '#platform/http';
-import { projectView, toProjectView } from './project.dto.js';
+import { projectView, toProjectChanges, toProjectView, updateProjectBody } from './project.dto.js';
 
 @ApiController('project', { tag: 'Project' })
 export class ProjectController {
-  constructor(@Inject(ProjectsQuery) private readonly projects: ProjectsQuery) {}
+  constructor(
+    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
+    @Inject(ProjectSettings) private readonly settings: ProjectSettings,
+  ) {}
 
   @Get()
   @Operation({
@@ -20,5 +23,23 @@ export class ProjectController {
     const project = await this.projects.ofScope(scope);
     if (project === null) throw new NotFoundError();
     return toProjectView(project);
+  }
+
+  @Patch()
+  @Operation({
+    operationId: 'updateProject',
+    summary: 'Change the settings of the project',
+    description:
+      'JSON merge-patch (RFC 7396). Live and test keys share the settings. Mail that is queued keeps what it was made with; ' +
+      'pages show what holds now.',
+    scope: 'project:write',
+    body: updateProjectBody,
+    response: { status: 200, schema: projectView },
+  })
+  async update(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: updateProjectBody }) body: z.output<typeof updateProjectBody>,
+  ): Promise<z.output<typeof projectView>> {
+    return toProjectView(await this.settings.change(scope, toProjectChanges(body)));
   }
 }

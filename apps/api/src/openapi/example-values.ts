@@ -11,6 +11,8 @@ export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   firstName: 'Ada',
   lastName: 'Lovelace',
   phone: '+442079460958',
+  senderName: 'Acme',
+  postalAddress: '1 Main Street, Springfield',
   subscriberKey: 'APIT-1',
   topicKey: 'APIT-1',
   topicKeys: ['APIT-1'],

@@ -6,7 +6,7 @@ import type { AccessTables } from '../access-tables.js';
 import { ProjectAlreadyExistsError } from './project.errors.js';
 import { Project } from './project.js';
 
-/** Reads and writes projects in the open transaction of the system. */
+/** Reads and writes projects in the open transaction. */
 @Injectable()
 export class ProjectRepository {
   constructor(@Inject(Database) private readonly database: Database) {}

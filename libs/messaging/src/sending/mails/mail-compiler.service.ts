@@ -15,7 +15,7 @@ import { type CampaignMail, wireAddress } from './campaign-mail.js';
 /** What the mails of a campaign, or of a step of an automation, are made of. */
 export interface MailSource extends Pick<CampaignMail, 'kind' | 'campaign'> {
   readonly content: CampaignContent & OwnSender;
-  /** Null where answers go to the sender. */
+  /** Null where answers go where the project says. */
   readonly replyTo: string | null;
 }
 
@@ -51,7 +51,8 @@ export class MailCompiler {
     });
     const plain = plainPartsOf(parts);
     const { html, text } = plain ?? { html: null, text: null };
-    const answerTo = replyTo === null ? null : wireAddress(replyTo);
+    const answers = replyTo ?? project.replyTo;
+    const answerTo = answers === null ? null : wireAddress(answers);
     return {
       scope,
       kind,
