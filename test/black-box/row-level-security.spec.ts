@@ -39,6 +39,8 @@ const DEFINERS: Readonly<Record<string, string>> = {
   'audience.depersonalise_ledger': 'empties columns of the scope’s own rows, of people who are erased',
   'audience.live_subscribers_of_tenant': 'a count of the scope’s tenant',
   'billing.receive_stripe_event': 'adds an event whose signature was checked; says whether it was there',
+  'deliverability.find_tracking_host':
+    'numbers of environments, for the exact name of a host that points here: whoever calls it finds out as much',
   'deliverability.is_verified_elsewhere': 'yes or no, for the name of a domain',
   'deliverability.report_distrust':
     'notes that mail to a mailbox provider comes back, whose budgets all projects share',

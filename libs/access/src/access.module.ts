@@ -4,7 +4,7 @@ import { ApiKeysQuery } from './api-keys/api-keys.query.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { KeyAuthenticator } from './api-keys/key-authenticator.js';
 import { EnvironmentsQuery } from './projects/environments.query.js';
-import { Logos } from './projects/logos.service.js';
+import { ProjectRules } from './projects/project-rules.service.js';
 import { ProjectSettings } from './projects/project-settings.service.js';
 import { ProjectRepository } from './projects/project.repository.js';
 import { ProjectsQuery } from './projects/projects.query.js';
@@ -29,7 +29,7 @@ const services = [
 
 /** Tenants, projects with their environments, and API keys. */
 @Module({
-  providers: [...services, ApiKeyRepository, Logos, ProjectRepository, TenantRepository],
+  providers: [...services, ApiKeyRepository, ProjectRules, ProjectRepository, TenantRepository],
   exports: services,
 })
 export class AccessModule {}

@@ -12,7 +12,9 @@ export {
   logoUrlFault,
   type ProjectChanges,
   timeZoneFault,
+  trackingHostFault,
 } from './projects/project-changes.js';
+export { TrackingHostCheckRequested } from './projects/project.events.js';
 export { ProjectSettings } from './projects/project-settings.service.js';
 export { ProjectsQuery } from './projects/projects.query.js';
 export { type CreatedProject, ProjectsService } from './projects/projects.service.js';

@@ -1,6 +1,7 @@
 import { Body, Get, Inject, Patch } from '@nestjs/common';
 import type { z } from 'zod';
-import { ProjectSettings, ProjectsQuery } from '#access';
+import { type Project, ProjectSettings, ProjectsQuery } from '#access';
+import { TrackingHostsQuery } from '#deliverability';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { ApiController, InScope, Operation } from '#platform/http';
 import { projectView, toProjectChanges, toProjectView, updateProjectBody } from './project.dto.js';
@@ -10,6 +11,7 @@ export class ProjectController {
   constructor(
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
     @Inject(ProjectSettings) private readonly settings: ProjectSettings,
+    @Inject(TrackingHostsQuery) private readonly hosts: TrackingHostsQuery,
   ) {}
 
   @Get()
@@ -22,7 +24,7 @@ export class ProjectController {
   async get(@InScope() scope: ProjectScope): Promise<z.output<typeof projectView>> {
     const project = await this.projects.ofScope(scope);
     if (project === null) throw new NotFoundError();
-    return toProjectView(project);
+    return this.#view(scope, project);
   }
 
   @Patch()
@@ -40,6 +42,10 @@ export class ProjectController {
     @InScope() scope: ProjectScope,
     @Body({ schema: updateProjectBody }) body: z.output<typeof updateProjectBody>,
   ): Promise<z.output<typeof projectView>> {
-    return toProjectView(await this.settings.change(scope, toProjectChanges(body)));
+    return this.#view(scope, await this.settings.change(scope, toProjectChanges(body)));
+  }
+
+  async #view(scope: ProjectScope, project: Project): Promise<z.output<typeof projectView>> {
+    return toProjectView(project, await this.hosts.view(scope, project));
   }
 }

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { defaultLocaleFault, logoUrlFault, type Project, type ProjectChanges, timeZoneFault } from '#access';
+import {
+  defaultLocaleFault,
+  logoUrlFault,
+  type Project,
+  type ProjectChanges,
+  timeZoneFault,
+  trackingHostFault,
+} from '#access';
+import { DNS_RECORD_STATUSES, type TrackingHostView } from '#deliverability';
 import { parseColour } from '#kernel';
 import { emailField, emailText, int64, strictBody, timestamp } from '#platform/http';
 import { leftOut } from '../left-out.js';
@@ -10,6 +18,10 @@ const LOGO =
 const COLOR =
   'Of buttons and links in opt-in mails and pages. Its contrast with white is at least 3; what is written on it, links ' +
   'and the dark colours are made from it.';
+
+const TRACKING_HOST =
+  'A host of your own that points here, by which links, pixels, pages and List-Unsubscribe of mails begin once it is ' +
+  'verified. Set to the same again, it is looked up again. Null goes back to ours.';
 
 /** A text of which `faultOf` says what is wrong. */
 function checked(faultOf: (text: string) => string | null) {
@@ -41,7 +53,27 @@ export const updateProjectBody = strictBody({
   })
     .nullish()
     .meta({ description: 'What is left out of it stays; null clears both.' }),
+  trackingHost: checked(trackingHostFault)
+    .nullish()
+    .meta({ example: 'links.acme.example', description: TRACKING_HOST }),
 }).meta({ id: 'UpdateProject' });
+
+const trackingHostStatus = z
+  .object({
+    status: z.enum(DNS_RECORD_STATUSES).meta({
+      description:
+        'New mails use the host while it is VERIFIED, which it stays until it has pointed elsewhere for a day.',
+    }),
+    checkedAt: timestamp.nullable(),
+    lastError: z.string().nullable().meta({
+      example: 'MISSING: the name does not exist',
+      description: 'What the last look found to be wrong.',
+    }),
+    expectedRecord: z
+      .object({ type: z.enum(['CNAME', 'A', 'AAAA']), name: z.string(), value: z.string() })
+      .meta({ description: 'To publish in the DNS. Addresses equal to those of its value will do as well.' }),
+  })
+  .meta({ id: 'TrackingHostStatus' });
 
 /** The project that the request's key belongs to. */
 export const projectView = z
@@ -70,6 +102,10 @@ export const projectView = z
         color: z.string().nullable().meta({ example: '#1a73e8', description: COLOR }),
       })
       .meta({ id: 'Brand' }),
+    trackingHost: z.string().nullable().meta({ example: 'links.acme.example', description: TRACKING_HOST }),
+    trackingHostStatus: trackingHostStatus
+      .nullable()
+      .meta({ description: 'Where the tracking host points; null without one.' }),
     selected: z.boolean().nullable().meta({ description: 'Always true.' }),
     aiSegmentSuggestionsEnabled: z.boolean().nullable(),
     environment: z
@@ -80,7 +116,7 @@ export const projectView = z
   })
   .meta({ id: 'Project' });
 
-export function toProjectView(project: Project): z.output<typeof projectView> {
+export function toProjectView(project: Project, host: TrackingHostView | null): z.output<typeof projectView> {
   return {
     id: project.id,
     projectKey: project.projectKey,
@@ -93,6 +129,8 @@ export function toProjectView(project: Project): z.output<typeof projectView> {
     defaultLocale: project.defaultLocale,
     timeZone: project.timeZone,
     brand: { logoUrl: project.logoUrl, color: project.color },
+    trackingHost: project.trackingHost,
+    trackingHostStatus: host === null ? null : { ...host, checkedAt: host.checkedAt?.toISOString() ?? null },
     selected: true,
     aiSegmentSuggestionsEnabled: project.aiSegmentSuggestionsEnabled,
     environment: project.environment,

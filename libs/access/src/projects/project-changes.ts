@@ -1,5 +1,6 @@
 import {
   colourFault,
+  hostName,
   isTimeZone,
   matchLocale,
   parseColour,
@@ -21,6 +22,7 @@ export interface ProjectChanges {
   readonly timeZone?: string | undefined;
   readonly logoUrl?: string | null | undefined;
   readonly color?: string | null | undefined;
+  readonly trackingHost?: string | null | undefined;
   /** The operator's alone. */
   readonly aiSegmentSuggestionsEnabled?: boolean | undefined;
 }
@@ -44,6 +46,7 @@ export function changeFaults(changes: ProjectChanges): Record<string, string> {
     ['timeZone', ifGiven(changes.timeZone, timeZoneFault)],
     ['brand.logoUrl', ifGiven(changes.logoUrl, logoUrlFault)],
     ['brand.color', ifGiven(changes.color, colourFault)],
+    ['trackingHost', ifGiven(changes.trackingHost, trackingHostFault)],
   ];
   return Object.fromEntries(faults.filter((entry): entry is [string, string] => entry[1] !== null));
 }
@@ -51,6 +54,7 @@ export function changeFaults(changes: ProjectChanges): Record<string, string> {
 /** Changes without faults as they are stored; only what is changed. */
 export function settingsOf(changes: ProjectChanges): ProjectChanges {
   const { name, senderName, postalAddress, defaultFromEmail, replyTo, defaultLocale, color } = changes;
+  const { trackingHost } = changes;
   const read = {
     ...changes,
     name: name?.trim(),
@@ -60,6 +64,7 @@ export function settingsOf(changes: ProjectChanges): ProjectChanges {
     replyTo: replyTo?.trim() ?? replyTo,
     defaultLocale: parseLocale(defaultLocale ?? '') ?? undefined,
     color: parseColour(color ?? '') ?? color,
+    trackingHost: hostName(trackingHost?.trim() ?? '') ?? trackingHost,
   };
   return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
 }
@@ -82,6 +87,13 @@ export function logoUrlFault(text: string): string | null {
   if (url?.protocol !== 'https:') return 'must be an https URL';
   if (url.username !== '' || url.password !== '') return 'must not carry a user name or a password';
   return text.length > MAX_URL_LENGTH ? `must be at most ${MAX_URL_LENGTH} characters` : null;
+}
+
+/** Of a host name alone; which hosts are refused besides depends on the installation's own. */
+export function trackingHostFault(text: string): string | null {
+  return hostName(text.trim()) === null
+    ? 'must be a host name such as links.example.com, without scheme, port or path'
+    : null;
 }
 
 function ifGiven<Value>(

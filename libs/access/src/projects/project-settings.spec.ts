@@ -9,12 +9,13 @@ import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { createProject } from '#testing/fixtures';
 import { localhostCertificate } from '#testing/localhost-certificate';
 import { accessEntities } from '../access-tables.js';
-import { Logos } from './logos.service.js';
+import { ProjectRules } from './project-rules.service.js';
 import { ProjectSettings } from './project-settings.service.js';
 import { ProjectRepository } from './project.repository.js';
 import { ProjectsQuery } from './projects.query.js';
 
 const NOW = new Date('2026-03-01T00:00:00.000Z');
+const OWN_HOSTS = { PUBLIC_URL: 'https://mail.example', BOUNCE_HOST: 'bounces.sender.example' };
 const PNG = '89504e470d0a1a0a0000000d49484452';
 const PICTURES: Readonly<Record<string, string>> = {
   '/png': PNG,
@@ -82,7 +83,7 @@ describe('The settings of a project', () => {
       database,
       new ProjectsQuery(database),
       new ProjectRepository(database),
-      new Logos(client),
+      new ProjectRules(client, OWN_HOSTS),
       new ManualClock(NOW),
     );
   const logoAt = (path: string) => `https://localhost:${(host.address() as AddressInfo).port}${path}`;
@@ -191,5 +192,54 @@ describe('The settings of a project', () => {
       errors: { 'brand.logoUrl': expect.stringContaining('leads to no public address') },
     });
     await guarded.close();
+  });
+
+  describe('with a tracking host', () => {
+    const wanted = async () =>
+      (
+        await test.query<{ host: string }>(
+          `select payload->>'host' as host from platform.outbox where event_name = 'access.tracking_host_check_requested.v1'
+           order by id`,
+        )
+      ).map(({ host: name }) => name);
+
+    it('keep it as A-labels and have it looked at, each time that it is named', async () => {
+      expect(await settings.change(scope, { trackingHost: ' Links.Bücher.example' })).toMatchObject({
+        trackingHost: 'links.xn--bcher-kva.example',
+      });
+      await settings.change(scope, { name: 'Something else' });
+      await settings.change(inTest, { trackingHost: 'links.xn--bcher-kva.example' });
+      expect(await wanted()).toEqual(Array.from({ length: 2 }, () => 'links.xn--bcher-kva.example'));
+      expect(await settings.change(scope, { trackingHost: null })).toMatchObject({ trackingHost: null });
+      expect(await wanted()).toHaveLength(2);
+    });
+
+    it.each([
+      ['https://links.acme.example', 'without scheme, port or path'],
+      ['links.acme.example:8443', 'without scheme, port or path'],
+      ['links.acme.example/mail', 'without scheme, port or path'],
+      ['localhost', 'must be a host name'],
+      ['192.0.2.1', 'must be a host name'],
+      ['[2001:db8::1]', 'must be a host name'],
+      ['', 'must be a host name'],
+      ['MAIL.example', 'one of this installation'],
+      ['links.mail.example', 'one of this installation'],
+      ['acme.bounces.sender.example', 'one of this installation'],
+    ])('refuse %j', async (trackingHost, fault) => {
+      await expect(settings.change(scope, { trackingHost })).rejects.toMatchObject({
+        errors: { trackingHost: expect.stringContaining(fault) },
+      });
+    });
+
+    it('refuse that of another project, without telling whose, and write nothing', async () => {
+      await settings.change(other, { trackingHost: 'links.taken.example' });
+      const before = await new ProjectsQuery(database).ofScope(scope);
+      const requests = await wanted();
+      await expect(
+        settings.change(scope, { name: 'Never written', trackingHost: 'links.taken.example' }),
+      ).rejects.toMatchObject({ errors: { trackingHost: 'is the tracking host of another project' } });
+      expect(await new ProjectsQuery(database).ofScope(scope)).toEqual(before);
+      expect(await wanted()).toEqual(requests);
+    });
   });
 });

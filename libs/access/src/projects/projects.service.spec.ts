@@ -8,7 +8,7 @@ import { TenantAlreadyExistsError } from '../tenants/tenant.errors.js';
 import { TenantRepository } from '../tenants/tenant.repository.js';
 import { TenantsService } from '../tenants/tenants.service.js';
 import { EnvironmentsQuery } from './environments.query.js';
-import { Logos } from './logos.service.js';
+import { ProjectRules } from './project-rules.service.js';
 import { ProjectAlreadyExistsError } from './project.errors.js';
 import { ProjectRepository } from './project.repository.js';
 import { ProjectsQuery } from './projects.query.js';
@@ -44,7 +44,7 @@ describe('Tenants and their projects', () => {
       database,
       repository,
       new ProjectRepository(database),
-      new Logos(http),
+      new ProjectRules(http, { PUBLIC_URL: 'https://mail.example', BOUNCE_HOST: 'bounces.example' }),
       clock,
     );
   });

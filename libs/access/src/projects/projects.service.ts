@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { TenantRepository } from '../tenants/tenant.repository.js';
-import { Logos } from './logos.service.js';
+import { ProjectRules } from './project-rules.service.js';
 import type { ProjectChanges } from './project-changes.js';
 import { type NewProject, Project } from './project.js';
 import { ProjectRepository } from './project.repository.js';
@@ -22,7 +22,7 @@ export class ProjectsService {
     @Inject(Database) private readonly database: Database,
     @Inject(TenantRepository) private readonly tenants: TenantRepository,
     @Inject(ProjectRepository) private readonly projects: ProjectRepository,
-    @Inject(Logos) private readonly logos: Logos,
+    @Inject(ProjectRules) private readonly rules: ProjectRules,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -42,8 +42,8 @@ export class ProjectsService {
   }
 
   /** Changes what is said about a project. Throws `DomainValidationError`, or `NotFoundError` without such a project. */
-  async change(projectId: number, changes: ProjectChanges): Promise<void> {
-    await this.logos.judge(changes);
+  async change(projectId: number, changes: Omit<ProjectChanges, 'trackingHost'>): Promise<void> {
+    await this.rules.judge(changes);
     await this.database.system(async () => {
       const project = await this.projects.lock(projectId);
       project.change(changes, this.clock.now());

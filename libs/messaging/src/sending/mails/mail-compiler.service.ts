@@ -41,13 +41,13 @@ export class MailCompiler {
   ): Promise<CampaignMail> {
     const from = await this.senders.of(scope, content);
     if (from === null) throw new Error('The project no longer exists.');
-    const { project, sender } = from;
+    const { project, sender, linkBase } = from;
     const topics = await this.topics.named(scope, campaign.topicIds);
     const { subject, previewText, contentJson, contentText } = content;
     const { targets, ...parts } = await this.processes.compile(scope, {
       content: { subject, previewText, contentJson, contentText },
       footer: footerOf(project),
-      tracking: tracked === null ? null : this.#trackingOf({ campaign, project }),
+      tracking: tracked === null ? null : this.#trackingOf({ campaign, project, linkBase }),
     });
     const plain = plainPartsOf(parts);
     const { html, text } = plain ?? { html: null, text: null };
@@ -60,6 +60,7 @@ export class MailCompiler {
       project,
       topics,
       sender,
+      linkBase,
       template: { parts: { ...parts, key: hashOf(parts) }, plain, targets },
       skeleton: compileMimeSkeleton({ from: sender, replyTo: answerTo, headers: [], html, text }),
       linkSet:
@@ -69,10 +70,13 @@ export class MailCompiler {
     };
   }
 
-  #trackingOf({ campaign, project }: Pick<CampaignMail, 'campaign' | 'project'>): LinkTracking | null {
-    const { PUBLIC_URL: baseUrl, TRACKING } = this.config;
+  #trackingOf({
+    campaign,
+    project,
+    linkBase,
+  }: Pick<CampaignMail, 'campaign' | 'project' | 'linkBase'>): LinkTracking | null {
     const { name, campaignKey: key } = campaign;
     const shared = { campaign: { name, key }, project: projectValues(project) };
-    return TRACKING ? { baseUrl, shared, places: MAX_TRACKED_PLACES } : null;
+    return this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES } : null;
   }
 }
