@@ -102,7 +102,7 @@ function placeholdersOf(elements: readonly MessageFormatElement[]): Set<string> 
 
 /** Literal texts and `#` have none. */
 function nameOf(element: MessageFormatElement): readonly string[] {
-  if (element.type === 0 || isPoundElement(element)) return [];
+  if (element.type === TYPE.literal || isPoundElement(element)) return [];
   return isTagElement(element) ? [`<${element.value}>`] : [element.value];
 }
 

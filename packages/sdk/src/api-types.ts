@@ -25,7 +25,7 @@ export interface paths {
     head?: never;
     /**
      * Change the settings of the project
-     * @description JSON merge-patch (RFC 7396). Live and test keys share the settings. Mail that is queued keeps what it was made with; pages show what holds now.
+     * @description JSON merge-patch (RFC 7396). Live and test keys share the settings. Opt-in mails and pages follow at once; a campaign keeps what it was queued with, and automations’ mails follow on the next day (UTC) at the latest.
      *
      *     The key needs the scope `project:write`.
      */
@@ -3319,10 +3319,10 @@ export interface operations {
            *       "projectKey": "APIT",
            *       "name": "Product news",
            *       "description": "What is new, once a month",
-           *       "senderName": "text",
+           *       "senderName": "Acme",
            *       "fromEmail": "jane@example.com",
            *       "replyTo": "jane@example.com",
-           *       "postalAddress": "text",
+           *       "postalAddress": "1 Main Street, Springfield",
            *       "defaultLocale": "de",
            *       "timeZone": "Europe/Berlin",
            *       "brand": {
@@ -3383,10 +3383,10 @@ export interface operations {
            *       "projectKey": "APIT",
            *       "name": "Product news",
            *       "description": "What is new, once a month",
-           *       "senderName": "text",
+           *       "senderName": "Acme",
            *       "fromEmail": "jane@example.com",
            *       "replyTo": "jane@example.com",
-           *       "postalAddress": "text",
+           *       "postalAddress": "1 Main Street, Springfield",
            *       "defaultLocale": "de",
            *       "timeZone": "Europe/Berlin",
            *       "brand": {

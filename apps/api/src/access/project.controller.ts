@@ -32,8 +32,8 @@ export class ProjectController {
     operationId: 'updateProject',
     summary: 'Change the settings of the project',
     description:
-      'JSON merge-patch (RFC 7396). Live and test keys share the settings. Mail that is queued keeps what it was made with; ' +
-      'pages show what holds now.',
+      'JSON merge-patch (RFC 7396). Live and test keys share the settings. Opt-in mails and pages follow at once; a ' +
+      'campaign keeps what it was queued with, and automations’ mails follow on the next day (UTC) at the latest.',
     scope: 'project:write',
     body: updateProjectBody,
     response: { status: 200, schema: projectView },

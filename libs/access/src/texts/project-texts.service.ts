@@ -39,13 +39,10 @@ export class ProjectTextsService {
 
   of(scope: ProjectScope, locale: ShippedLocale): Promise<ProjectTexts> {
     return this.database.transaction(scope, async () => {
-      const { min, max } = this.database.tables<AccessTables>().fn;
       const versions = this.#versions(scope, locale);
+      const first = await versions.select('createdAt').where('version', '=', 1).executeTakeFirst();
       const last = await versions.selectAll().orderBy('version', 'desc').limit(1).executeTakeFirst();
-      const { createdAt = null, updatedAt = null } =
-        (await versions
-          .select([min('createdAt').as('createdAt'), max('createdAt').as('updatedAt')])
-          .executeTakeFirst()) ?? {};
+      const [createdAt, updatedAt] = [first?.createdAt ?? null, last?.createdAt ?? null];
       const { version = 0, texts = {} } = last ?? {};
       const defaults = defaultTexts(locale);
       return { locale, version, own: changed(texts, {}, defaults), defaults, createdAt, updatedAt };
