@@ -103,7 +103,7 @@ create index warm_up_days_of_environment on deliverability.warm_up_days (environ
 
 create table deliverability.tracking_hosts (
   project_id bigint not null,
-  environment_id bigint not null,
+  named_in bigint not null,
   host text not null,
   status text not null check (status in ('PENDING', 'VERIFIED', 'FAILED')),
   last_error text,
@@ -120,7 +120,7 @@ create table deliverability.tracking_hosts (
 comment on table deliverability.tracking_hosts is
   'Hosts of customers for links, pixels and pages, and whether they point here: the one that a project names now, and those that '
   'it named before, for the mails that were sent with them.';
-comment on column deliverability.tracking_hosts.environment_id is 'In which the host was named: its checks run there.';
+comment on column deliverability.tracking_hosts.named_in is 'The environment in which the host was named: its checks run there.';
 comment on column deliverability.tracking_hosts.host is 'Lower-case A-labels (RFC 5890).';
 comment on column deliverability.tracking_hosts.failures is
   'Definite failures without a success between them; failing_since is when the first of them was.';

@@ -38,7 +38,7 @@ interface SlowedDestinationsTable {
 
 interface TrackingHostsTable extends TrackingHost {
   readonly projectId: number;
-  readonly environmentId: number;
+  readonly namedIn: number;
   readonly host: string;
   readonly createdAt: Date;
   readonly updatedAt: Date;

@@ -1599,6 +1599,13 @@ export interface components {
        */
       timeZone: string;
       brand: components['schemas']['Brand'];
+      /**
+       * @description A host of your own that points here, by which links, pixels, pages and List-Unsubscribe of mails begin once it is verified. Set to the same again, it is looked up again. Null goes back to ours.
+       * @example links.acme.example
+       */
+      trackingHost: string | null;
+      /** @description Where the tracking host points; null without one. */
+      trackingHostStatus: components['schemas']['TrackingHostStatus'] | null;
       /** @description Always true. */
       selected: boolean | null;
       aiSegmentSuggestionsEnabled: boolean | null;
@@ -1630,6 +1637,26 @@ export interface components {
        */
       color: string | null;
     };
+    TrackingHostStatus: {
+      /**
+       * @description New mails use the host while it is VERIFIED, which it stays until it has pointed elsewhere for a day.
+       * @enum {string}
+       */
+      status: 'PENDING' | 'VERIFIED' | 'FAILED';
+      checkedAt: string | null;
+      /**
+       * @description What the last look found to be wrong.
+       * @example MISSING: the name does not exist
+       */
+      lastError: string | null;
+      /** @description To publish in the DNS. Addresses equal to those of its value will do as well. */
+      expectedRecord: {
+        /** @enum {string} */
+        type: 'CNAME' | 'A' | 'AAAA';
+        name: string;
+        value: string;
+      };
+    };
     UpdateProject: {
       name?: string | null;
       description?: string | null;
@@ -1649,6 +1676,11 @@ export interface components {
         /** @description Of buttons and links in opt-in mails and pages. Its contrast with white is at least 3; what is written on it, links and the dark colours are made from it. */
         color?: string | null;
       } | null;
+      /**
+       * @description A host of your own that points here, by which links, pixels, pages and List-Unsubscribe of mails begin once it is verified. Set to the same again, it is looked up again. Null goes back to ours.
+       * @example links.acme.example
+       */
+      trackingHost?: string | null;
     };
     ProjectTexts: {
       /** @enum {string} */
@@ -3329,6 +3361,17 @@ export interface operations {
            *         "logoUrl": "https://example.com/",
            *         "color": "#1a73e8"
            *       },
+           *       "trackingHost": "links.acme.example",
+           *       "trackingHostStatus": {
+           *         "status": "PENDING",
+           *         "checkedAt": "2026-11-21T06:00:00.000Z",
+           *         "lastError": "MISSING: the name does not exist",
+           *         "expectedRecord": {
+           *           "type": "CNAME",
+           *           "name": "Product news",
+           *           "value": "pro"
+           *         }
+           *       },
            *       "selected": true,
            *       "aiSegmentSuggestionsEnabled": true,
            *       "environment": "LIVE",
@@ -3392,6 +3435,17 @@ export interface operations {
            *       "brand": {
            *         "logoUrl": "https://example.com/",
            *         "color": "#1a73e8"
+           *       },
+           *       "trackingHost": "links.acme.example",
+           *       "trackingHostStatus": {
+           *         "status": "PENDING",
+           *         "checkedAt": "2026-11-21T06:00:00.000Z",
+           *         "lastError": "MISSING: the name does not exist",
+           *         "expectedRecord": {
+           *           "type": "CNAME",
+           *           "name": "Product news",
+           *           "value": "pro"
+           *         }
            *       },
            *       "selected": true,
            *       "aiSegmentSuggestionsEnabled": true,

@@ -76,6 +76,8 @@ describe('GET /project', () => {
         postalAddress: expect.any(String),
         defaultLocale: 'en',
         timeZone: 'UTC',
+        trackingHost: null,
+        trackingHostStatus: null,
         brand: { logoUrl: null, color: null },
         selected: true,
         aiSegmentSuggestionsEnabled: false,

@@ -43,10 +43,10 @@ export class DueTrackingHostChecks extends PeriodicTask {
         .set({ nextCheckAt: presentAnd(ASK_AGAIN_MS) })
         .whereRef('h.projectId', '=', 'due.projectId')
         .whereRef('h.host', '=', 'due.host')
-        .returning(['h.environmentId', 'h.host'])
+        .returning(['h.namedIn', 'h.host'])
         .execute();
-      for (const { environmentId, host } of due) {
-        const scope = await this.environments.find(environmentId);
+      for (const { namedIn, host } of due) {
+        const scope = await this.environments.find(namedIn);
         if (scope !== null) await publish(this.database, scope, TrackingHostCheckRequested({ host }));
       }
       return due.length;

@@ -51,10 +51,10 @@ export class TrackingHostChecks {
   }
 
   async #save(scope: ProjectScope, host: string, seen: TrackingHost, now: Date): Promise<void> {
-    const { projectId, environmentId } = scope;
+    const { projectId, environmentId: namedIn } = scope;
     await this.#tables
       .insertInto('deliverability.tracking_hosts')
-      .values({ ...seen, projectId, environmentId, host, createdAt: now, updatedAt: now })
+      .values({ ...seen, projectId, namedIn, host, createdAt: now, updatedAt: now })
       .onConflict((row) => row.columns(['projectId', 'host']).doUpdateSet({ ...seen, updatedAt: now }))
       .execute();
   }
