@@ -3218,7 +3218,7 @@ comment on table deliverability.slowed_destinations is 'Destinations that have r
 
 create table deliverability.tracking_hosts (
   project_id bigint not null,
-  environment_id bigint not null,
+  named_in bigint not null,
   host text not null,
   status text not null,
   last_error text,
@@ -3243,7 +3243,7 @@ create policy system_rows on deliverability.tracking_hosts for all to mailwright
 grant delete, insert, select, update on deliverability.tracking_hosts to mailwright_app;
 grant delete, insert, select, update on deliverability.tracking_hosts to mailwright_system;
 comment on table deliverability.tracking_hosts is 'Hosts of customers for links, pixels and pages, and whether they point here: the one that a project names now, and those that it named before, for the mails that were sent with them.';
-comment on column deliverability.tracking_hosts.environment_id is 'In which the host was named: its checks run there.';
+comment on column deliverability.tracking_hosts.named_in is 'The environment in which the host was named: its checks run there.';
 comment on column deliverability.tracking_hosts.host is 'Lower-case A-labels (RFC 5890).';
 comment on column deliverability.tracking_hosts.failures is 'Definite failures without a success between them; failing_since is when the first of them was.';
 comment on column deliverability.tracking_hosts.verified_at is 'When it was first seen to point here; null: never.';
