@@ -372,11 +372,13 @@ create table access.projects (
 CREATE TRIGGER create_key_sequences AFTER INSERT ON access.projects FOR EACH ROW EXECUTE FUNCTION access.create_key_sequences();
 alter table access.projects enable row level security;
 alter table access.projects force row level security;
+create policy app_changes on access.projects for update to mailwright_app using ((id = ( SELECT platform.project_id() AS project_id))) with check ((id = ( SELECT platform.project_id() AS project_id)));
 create policy app_rows on access.projects for select to mailwright_app using ((id = ( SELECT platform.project_id() AS project_id)));
 create policy owner_rows on access.projects for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on access.projects for all to mailwright_system using (true) with check (true);
 grant select on access.projects to mailwright_app;
 grant insert, select, update on access.projects to mailwright_system;
+grant update (color, default_from_email, default_locale, description, logo_url, name, postal_address, reply_to, sender_name, time_zone, tracking_host, updated_at) on access.projects to mailwright_app;
 comment on table access.projects is 'A tenant''s products or brands: each has its own subscribers and sends under its own name.';
 comment on column access.projects.default_locale is 'Of readers whose own language is not known, or not shipped: BCP 47.';
 comment on column access.projects.time_zone is 'Of subscribers whose own is not known: a name of the IANA database.';
@@ -3216,6 +3218,39 @@ create policy system_rows on deliverability.slowed_destinations for all to mailw
 grant delete, select on deliverability.slowed_destinations to mailwright_system;
 comment on table deliverability.slowed_destinations is 'Destinations that have refused mail for our reputation.';
 
+create table deliverability.tracking_hosts (
+  project_id bigint not null,
+  named_in bigint not null,
+  host text not null,
+  status text not null,
+  last_error text,
+  failures integer not null default 0,
+  failing_since timestamp with time zone,
+  checks_started_at timestamp with time zone not null,
+  checked_at timestamp with time zone,
+  verified_at timestamp with time zone,
+  next_check_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint tracking_hosts_pkey PRIMARY KEY (project_id, host),
+  constraint tracking_hosts_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'VERIFIED'::text, 'FAILED'::text])))
+) with (fillfactor=80);
+CREATE INDEX tracking_hosts_due ON deliverability.tracking_hosts USING btree (next_check_at) WHERE (next_check_at IS NOT NULL);
+CREATE INDEX tracking_hosts_verified ON deliverability.tracking_hosts USING btree (host) WHERE (verified_at IS NOT NULL);
+alter table deliverability.tracking_hosts enable row level security;
+alter table deliverability.tracking_hosts force row level security;
+create policy app_rows on deliverability.tracking_hosts for all to mailwright_app using ((project_id = ( SELECT platform.project_id() AS project_id))) with check ((project_id = ( SELECT platform.project_id() AS project_id)));
+create policy owner_rows on deliverability.tracking_hosts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.tracking_hosts for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on deliverability.tracking_hosts to mailwright_app;
+grant delete, insert, select, update on deliverability.tracking_hosts to mailwright_system;
+comment on table deliverability.tracking_hosts is 'Hosts of customers for links, pixels and pages, and whether they point here: the one that a project names now, and those that it named before, for the mails that were sent with them.';
+comment on column deliverability.tracking_hosts.named_in is 'The environment in which the host was named: its checks run there.';
+comment on column deliverability.tracking_hosts.host is 'Lower-case A-labels (RFC 5890).';
+comment on column deliverability.tracking_hosts.failures is 'Definite failures without a success between them; failing_since is when the first of them was.';
+comment on column deliverability.tracking_hosts.verified_at is 'When it was first seen to point here; null: never.';
+comment on column deliverability.tracking_hosts.next_check_at is 'Null: not until someone asks.';
+
 create table deliverability.warm_up_days (
   environment_id bigint not null,
   domain_id bigint not null,
@@ -3234,6 +3269,20 @@ create policy system_rows on deliverability.warm_up_days for all to mailwright_s
 grant insert, select, update on deliverability.warm_up_days to mailwright_app;
 grant delete, insert, select, update on deliverability.warm_up_days to mailwright_system;
 comment on table deliverability.warm_up_days is 'Mails of campaigns that a new domain has begun on a day of its warm-up, counted from its verification.';
+
+CREATE OR REPLACE FUNCTION deliverability.find_tracking_host(wanted text)
+ RETURNS TABLE(environment_ids bigint[], is_verified boolean)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select array(select e.id from access.project_environments e where e.project_id = h.project_id), h.status = 'VERIFIED'
+  from deliverability.tracking_hosts h join access.projects p on p.id = h.project_id
+  where h.host = wanted and h.verified_at is not null
+  order by (p.tracking_host = h.host) desc nulls last, h.verified_at desc limit 1
+$function$;
+-- called by mailwright_app
+comment on function deliverability.find_tracking_host(text) is 'Whose a host is that points here or did: of several projects that named it, the one that names it now. A request by that host has no scope yet.';
 
 CREATE OR REPLACE FUNCTION deliverability.is_verified_elsewhere(wanted text)
  RETURNS boolean

@@ -83,6 +83,8 @@ create policy app_rows on access.tenants for select to mailwright_app using (id 
 create policy system_rows on access.tenants to mailwright_system using (true) with check (true);
 alter table access.projects enable row level security;
 create policy app_rows on access.projects for select to mailwright_app using (id = (select platform.project_id()));
+create policy app_changes on access.projects for update to mailwright_app
+  using (id = (select platform.project_id())) with check (id = (select platform.project_id()));
 create policy system_rows on access.projects to mailwright_system using (true) with check (true);
 alter table access.project_texts enable row level security;
 create policy app_rows on access.project_texts to mailwright_app
@@ -98,6 +100,8 @@ create policy app_rows on access.api_keys for select to mailwright_app
   using ((environment_id = (select platform.environment_id())) is true);
 create policy system_rows on access.api_keys to mailwright_system using (true) with check (true);
 grant select on access.tenants, access.projects, access.project_environments, access.api_keys to mailwright_app;
+grant update (name, description, sender_name, default_from_email, postal_address, reply_to, default_locale, time_zone, logo_url,
+  color, tracking_host, updated_at) on access.projects to mailwright_app;
 grant select, insert, update on access.tenants, access.projects, access.project_environments, access.api_keys
   to mailwright_system;
 

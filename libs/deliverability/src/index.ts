@@ -118,3 +118,12 @@ export {
   RELAY_TLS,
 } from './relays/relay-terms.js';
 export { SealedRelaySecrets } from './relays/sealed-relay-secrets.query.js';
+export { DueTrackingHostChecks } from './tracking-hosts/due-tracking-host-checks.task.js';
+export { publicHostOf } from './tracking-hosts/public-host.js';
+export { TrackingHostChecks } from './tracking-hosts/tracking-host-checks.service.js';
+export { TrackingHostsModule } from './tracking-hosts/tracking-hosts.module.js';
+export {
+  type HostOwner,
+  TrackingHostsQuery,
+  type TrackingHostView,
+} from './tracking-hosts/tracking-hosts.query.js';

@@ -32,6 +32,15 @@ describe('A text for a message', () => {
     ['Hello', 'en', 'must contain {project}'],
     ['{project} {name}', 'en', 'must not contain {name}: unknown placeholder'],
     ['{project', 'en', 'must be an ICU message: check its braces'],
+    ['<b>{project}</b>', 'en', 'must not contain {<b>}: unknown placeholder'],
+    ...['number', 'date', 'time', 'plural, one {x} other {y}', 'select, other {y}'].map(
+      (format) =>
+        [
+          `{project, ${format}}`,
+          'en',
+          'must not format {project} in another way than our text does',
+        ] as const,
+    ),
   ] as const)('%j: %s', (message, locale, fault) => {
     expect(messageFaults('optIn.subject', message, locale)).toBe(fault);
   });
@@ -40,5 +49,13 @@ describe('A text for a message', () => {
     const message = '{hours, plural, one {# Stunde} other {# Stunden}}';
     expect(messageFaults('optIn.expiry', message, 'en')).toBeNull();
     expect(messageFaults('optIn.expiry', message, 'pl')).toBe('must have the plural forms few, many');
+  });
+
+  it('is one that can be written, whatever its numbers', () => {
+    const message = (format: string) => `{hours, plural, one {1 hour} other {{hours, number, ${format}} h}}`;
+    expect(messageFaults('optIn.expiry', message('integer'), 'en')).toBeNull();
+    expect(messageFaults('optIn.expiry', '{hours} h', 'en')).toBeNull();
+    for (const format of ['::currency/XX', `::.${'0'.repeat(200)}`])
+      expect(messageFaults('optIn.expiry', message(format), 'en')).not.toBeNull();
   });
 });

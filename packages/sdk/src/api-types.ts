@@ -23,6 +23,40 @@ export interface paths {
     delete?: never;
     options?: never;
     head?: never;
+    /**
+     * Change the settings of the project
+     * @description JSON merge-patch (RFC 7396). Live and test keys share the settings. Opt-in mails and pages follow at once; a campaign keeps what it was queued with, and automations’ mails follow on the next day (UTC) at the latest.
+     *
+     *     The key needs the scope `project:write`.
+     */
+    patch: operations['updateProject'];
+    trace?: never;
+  };
+  '/api/v1/project/texts/{locale}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get the texts of opt-in mails, footers and pages in a language
+     * @description Get the texts of opt-in mails, footers and pages in a language.
+     *
+     *     Any valid key may do this.
+     */
+    get: operations['getProjectTexts'];
+    /**
+     * Set texts of your own
+     * @description Texts of keys that are left out stay. Placeholders are checked. What changes is a new version, which the consents name that people give on it; live and test keys share the texts.
+     *
+     *     The key needs the scope `project:write`.
+     */
+    put: operations['updateProjectTexts'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
     patch?: never;
     trace?: never;
   };
@@ -1546,6 +1580,32 @@ export interface components {
       projectKey: string;
       name: string;
       description: string | null;
+      /** @description The name in From, where a campaign has none. */
+      senderName: string;
+      /** @description The address in From, where a campaign has none. */
+      fromEmail: string | null;
+      /** @description Where answers go, when a campaign does not say. */
+      replyTo: string | null;
+      /** @description In the footer of every mail. */
+      postalAddress: string;
+      /**
+       * @description Of readers whose own language is not known, or not shipped (BCP 47).
+       * @example de
+       */
+      defaultLocale: string;
+      /**
+       * @description Of subscribers whose own is not known (IANA).
+       * @example Europe/Berlin
+       */
+      timeZone: string;
+      brand: components['schemas']['Brand'];
+      /**
+       * @description A host of your own that points here, by which links, pixels, pages and List-Unsubscribe of mails begin once it is verified. Set to the same again, it is looked up again. Null goes back to ours.
+       * @example links.acme.example
+       */
+      trackingHost: string | null;
+      /** @description Where the tracking host points; null without one. */
+      trackingHostStatus: components['schemas']['TrackingHostStatus'] | null;
       /** @description Always true. */
       selected: boolean | null;
       aiSegmentSuggestionsEnabled: boolean | null;
@@ -1564,6 +1624,123 @@ export interface components {
        * @example 2026-11-21T06:00:00.000Z
        */
       updatedAt: string;
+    };
+    Brand: {
+      /**
+       * Format: uri
+       * @description An https address of a PNG, JPEG, GIF or WebP image of at most 1 MB, above opt-in mails and pages.
+       */
+      logoUrl: string | null;
+      /**
+       * @description Of buttons and links in opt-in mails and pages. Its contrast with white is at least 3; what is written on it, links and the dark colours are made from it.
+       * @example #1a73e8
+       */
+      color: string | null;
+    };
+    TrackingHostStatus: {
+      /**
+       * @description New mails use the host while it is VERIFIED, which it stays until it has pointed elsewhere for a day.
+       * @enum {string}
+       */
+      status: 'PENDING' | 'VERIFIED' | 'FAILED';
+      checkedAt: string | null;
+      /**
+       * @description What the last look found to be wrong.
+       * @example MISSING: the name does not exist
+       */
+      lastError: string | null;
+      /** @description To publish in the DNS. Addresses equal to those of its value will do as well. */
+      expectedRecord: {
+        /** @enum {string} */
+        type: 'CNAME' | 'A' | 'AAAA';
+        name: string;
+        value: string;
+      };
+    };
+    UpdateProject: {
+      name?: string | null;
+      description?: string | null;
+      senderName?: string | null;
+      fromEmail?: string | null;
+      replyTo?: string | null;
+      postalAddress?: string | null;
+      defaultLocale?: string | null;
+      timeZone?: string | null;
+      /** @description What is left out of it stays; null clears both. */
+      brand?: {
+        /**
+         * Format: uri
+         * @description An https address of a PNG, JPEG, GIF or WebP image of at most 1 MB, above opt-in mails and pages.
+         */
+        logoUrl?: string | null;
+        /** @description Of buttons and links in opt-in mails and pages. Its contrast with white is at least 3; what is written on it, links and the dark colours are made from it. */
+        color?: string | null;
+      } | null;
+      /**
+       * @description A host of your own that points here, by which links, pixels, pages and List-Unsubscribe of mails begin once it is verified. Set to the same again, it is looked up again. Null goes back to ours.
+       * @example links.acme.example
+       */
+      trackingHost?: string | null;
+    };
+    ProjectTexts: {
+      /** @enum {string} */
+      locale:
+        | 'en'
+        | 'de'
+        | 'fr'
+        | 'es'
+        | 'it'
+        | 'pt'
+        | 'nl'
+        | 'pl'
+        | 'cs'
+        | 'sk'
+        | 'hu'
+        | 'ro'
+        | 'bg'
+        | 'el'
+        | 'hr'
+        | 'sv'
+        | 'da'
+        | 'nb'
+        | 'fi'
+        | 'uk'
+        | 'tr'
+        | 'ar'
+        | 'he'
+        | 'ja'
+        | 'ko'
+        | 'zh';
+      /** @description Counts the changes; 0 before the first. Consents name the version that was read. */
+      version: number;
+      /** @description What readers get: your own texts, and ours in place of all others. */
+      texts: {
+        [key: string]: string;
+      };
+      /** @description Only your own. */
+      overrides: {
+        [key: string]: string;
+      };
+      /** @description Ours, which `null` goes back to. */
+      defaults: {
+        [key: string]: string;
+      };
+      /** @description Of the first version. */
+      createdAt: string | null;
+      /** @description Of this version. */
+      updatedAt: string | null;
+    };
+    UpdateProjectTexts: {
+      /**
+       * @description ICU messages by key, with the placeholders of ours. Null goes back to ours; what is left out stays.
+       * @example {
+       *       "optIn.subject": null
+       *     }
+       */
+      texts: {
+        'optIn.subject'?: string | null;
+        'optIn.expiry'?: string | null;
+      };
     };
     TopicPage: {
       data: components['schemas']['Topic'][];
@@ -1865,6 +2042,10 @@ export interface components {
       grantedAt: string | null;
       confirmedAt: string | null;
       revokedAt: string | null;
+      /** @description The language of the opt-in mail or page on which the person agreed last; null when that was elsewhere. */
+      textLocale: string | null;
+      /** @description The version of the project’s texts in it; null when they were ours. */
+      textVersion: number | null;
     };
     GrantConsent: {
       topicKey: string;
@@ -3068,19 +3249,6 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `idempotency-in-flight`: The same request is still running. */
-    'idempotency-in-flight': {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        [name: string]: unknown;
-      };
-      content: {
-        'application/problem+json': components['schemas']['Problem'];
-      };
-    };
     /** @description `payload-too-large`: The body is too large. */
     'payload-too-large': {
       headers: {
@@ -3107,6 +3275,19 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
     /** @description `not-found`: Not found. */
     'not-found': {
       headers: {
@@ -3120,8 +3301,8 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `domain-validation`: The project does not allow this. */
-    'domain-validation': {
+    /** @description `idempotency-in-flight`: The same request is still running. */
+    'idempotency-in-flight': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -3198,6 +3379,27 @@ export interface operations {
            *       "projectKey": "APIT",
            *       "name": "Product news",
            *       "description": "What is new, once a month",
+           *       "senderName": "Acme",
+           *       "fromEmail": "jane@example.com",
+           *       "replyTo": "jane@example.com",
+           *       "postalAddress": "1 Main Street, Springfield",
+           *       "defaultLocale": "de",
+           *       "timeZone": "Europe/Berlin",
+           *       "brand": {
+           *         "logoUrl": "https://example.com/",
+           *         "color": "#1a73e8"
+           *       },
+           *       "trackingHost": "links.acme.example",
+           *       "trackingHostStatus": {
+           *         "status": "PENDING",
+           *         "checkedAt": "2026-11-21T06:00:00.000Z",
+           *         "lastError": "MISSING: the name does not exist",
+           *         "expectedRecord": {
+           *           "type": "CNAME",
+           *           "name": "Product news",
+           *           "value": "pro"
+           *         }
+           *       },
            *       "selected": true,
            *       "aiSegmentSuggestionsEnabled": true,
            *       "environment": "LIVE",
@@ -3214,6 +3416,286 @@ export interface operations {
       401: components['responses']['unauthorized'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  updateProject: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        'application/json': components['schemas']['UpdateProject'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": 1,
+           *       "projectKey": "APIT",
+           *       "name": "Product news",
+           *       "description": "What is new, once a month",
+           *       "senderName": "Acme",
+           *       "fromEmail": "jane@example.com",
+           *       "replyTo": "jane@example.com",
+           *       "postalAddress": "1 Main Street, Springfield",
+           *       "defaultLocale": "de",
+           *       "timeZone": "Europe/Berlin",
+           *       "brand": {
+           *         "logoUrl": "https://example.com/",
+           *         "color": "#1a73e8"
+           *       },
+           *       "trackingHost": "links.acme.example",
+           *       "trackingHostStatus": {
+           *         "status": "PENDING",
+           *         "checkedAt": "2026-11-21T06:00:00.000Z",
+           *         "lastError": "MISSING: the name does not exist",
+           *         "expectedRecord": {
+           *           "type": "CNAME",
+           *           "name": "Product news",
+           *           "value": "pro"
+           *         }
+           *       },
+           *       "selected": true,
+           *       "aiSegmentSuggestionsEnabled": true,
+           *       "environment": "LIVE",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Project'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getProjectTexts: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example en */
+        locale:
+          | 'en'
+          | 'de'
+          | 'fr'
+          | 'es'
+          | 'it'
+          | 'pt'
+          | 'nl'
+          | 'pl'
+          | 'cs'
+          | 'sk'
+          | 'hu'
+          | 'ro'
+          | 'bg'
+          | 'el'
+          | 'hr'
+          | 'sv'
+          | 'da'
+          | 'nb'
+          | 'fi'
+          | 'uk'
+          | 'tr'
+          | 'ar'
+          | 'he'
+          | 'ja'
+          | 'ko'
+          | 'zh';
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "locale": "en",
+           *       "version": 1,
+           *       "texts": {},
+           *       "overrides": {},
+           *       "defaults": {},
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['ProjectTexts'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  updateProjectTexts: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example en */
+        locale:
+          | 'en'
+          | 'de'
+          | 'fr'
+          | 'es'
+          | 'it'
+          | 'pt'
+          | 'nl'
+          | 'pl'
+          | 'cs'
+          | 'sk'
+          | 'hu'
+          | 'ro'
+          | 'bg'
+          | 'el'
+          | 'hr'
+          | 'sv'
+          | 'da'
+          | 'nb'
+          | 'fi'
+          | 'uk'
+          | 'tr'
+          | 'ar'
+          | 'he'
+          | 'ja'
+          | 'ko'
+          | 'zh';
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "texts": {
+         *         "optIn.subject": null
+         *       }
+         *     }
+         */
+        'application/json': components['schemas']['UpdateProjectTexts'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "locale": "en",
+           *       "version": 1,
+           *       "texts": {},
+           *       "overrides": {},
+           *       "defaults": {},
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['ProjectTexts'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -4421,7 +4903,9 @@ export interface operations {
            *           "status": "PENDING_CONFIRMATION",
            *           "grantedAt": "2026-11-21T06:00:00.000Z",
            *           "confirmedAt": "2026-11-21T06:00:00.000Z",
-           *           "revokedAt": "2026-11-21T06:00:00.000Z"
+           *           "revokedAt": "2026-11-21T06:00:00.000Z",
+           *           "textLocale": "text",
+           *           "textVersion": 1
            *         }
            *       ]
            *     }

@@ -6,6 +6,9 @@ export type Schemas = components['schemas'];
 /** Method and path of every operation. That none is missing is checked by the compiler. */
 export const ROUTES = {
   getProject: 'GET /project',
+  updateProject: 'PATCH /project',
+  getProjectTexts: 'GET /project/texts/{locale}',
+  updateProjectTexts: 'PUT /project/texts/{locale}',
   listTopics: 'GET /topics',
   createTopic: 'POST /topics',
   getTopic: 'GET /topics/{topicKey}',
@@ -97,7 +100,7 @@ export const ROUTES = {
   clearTestInbox: 'DELETE /test-inbox/messages',
   getTestInboxMessage: 'GET /test-inbox/messages/{id}',
   getRawTestInboxMessage: 'GET /test-inbox/messages/{id}/raw',
-} as const satisfies Record<OperationId, `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`>;
+} as const satisfies Record<OperationId, `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`>;
 
 type JsonOf<Content> = Content extends { 'application/json': infer Json } ? Json : never;
 type Success<Id extends OperationId> = operations[Id]['responses'] extends infer Responses

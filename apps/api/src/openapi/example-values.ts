@@ -13,6 +13,8 @@ export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   phone: '+442079460958',
   timeZone: 'Europe/Berlin',
   translations: { de: { name: 'Neuigkeiten', description: 'Einmal im Monat' } },
+  senderName: 'Acme',
+  postalAddress: '1 Main Street, Springfield',
   subscriberKey: 'APIT-1',
   topicKey: 'APIT-1',
   topicKeys: ['APIT-1'],

@@ -1,6 +1,9 @@
 /** The SDK's method for each operation. */
 export const SDK_METHODS: Readonly<Record<string, string>> = {
   getProject: 'project',
+  updateProject: 'updateProject',
+  getProjectTexts: 'projectTexts.get',
+  updateProjectTexts: 'projectTexts.update',
   listTopics: 'topics.all',
   createTopic: 'topics.create',
   getTopic: 'topics.get',

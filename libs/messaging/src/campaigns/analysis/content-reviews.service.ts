@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Project } from '#access';
 import { CustomFieldsQuery, templateDefaults } from '#audience';
+import { TrackingHostsQuery } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG, MAX_TRACKED_PLACES } from '#platform';
 import { ContentProcesses, footerOf } from '../../content/processes/content-processes.service.js';
@@ -23,6 +24,7 @@ export class ContentReviews {
     @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
     @Inject(ContentProcesses) private readonly processes: ContentProcesses,
     @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
+    @Inject(TrackingHostsQuery) private readonly hosts: TrackingHostsQuery,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -30,13 +32,14 @@ export class ContentReviews {
   async review(scope: ProjectScope, campaign: Campaign, project: Project): Promise<ReviewedContent> {
     const definitions = await this.customFields.definitions(scope);
     const { name, campaignKey: key, subject, previewText, contentJson, contentText } = campaign;
+    const linkBase = await this.hosts.linkBase(scope, project);
     const shared = { campaign: { name, key }, project: projectValues(project) };
     try {
       return await this.processes.review(scope, {
         content: { subject, previewText, contentJson, contentText },
         footer: footerOf(project),
         customKeys: definitions.map((definition) => definition.key),
-        sample: this.#sample(scope, shared, templateDefaults(definitions)),
+        sample: this.#sample({ scope, linkBase }, shared, templateDefaults(definitions)),
       });
     } catch (error) {
       if (error instanceof ContentTooComplexError) return notReviewed(error);
@@ -44,13 +47,16 @@ export class ContentReviews {
     }
   }
 
-  #sample(scope: ProjectScope, shared: SharedValues, custom: Readonly<Record<string, unknown>>): SampleMail {
-    const { PUBLIC_URL, TRACKING } = this.config;
+  #sample(
+    { scope, linkBase }: { readonly scope: ProjectScope; readonly linkBase: string },
+    shared: SharedValues,
+    custom: Readonly<Record<string, unknown>>,
+  ): SampleMail {
     const { environmentId } = scope;
     const tokens = this.links.tracking({ environmentId, linkSet: 1, deliveryId: NOBODY }, 0);
-    const links = this.links.ofDelivery(scope, NOBODY, NOBODY);
+    const links = this.links.ofDelivery(linkBase, scope, NOBODY, NOBODY);
     return {
-      tracking: TRACKING ? { baseUrl: PUBLIC_URL, shared, places: MAX_TRACKED_PLACES } : null,
+      tracking: this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES } : null,
       trackingToken: tokens[placeName(0)] ?? '',
       values: { ...SAMPLE_VALUES, ...shared, custom, links },
     };

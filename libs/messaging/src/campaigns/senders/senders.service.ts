@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Project, ProjectsQuery } from '#access';
-import { isAtOrBelow, SendingDomainStandingQuery } from '#deliverability';
+import { isAtOrBelow, SendingDomainStandingQuery, TrackingHostsQuery } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
 import { senderIdentity, type SenderIdentity, senderName } from './sender-identity.js';
@@ -17,6 +17,13 @@ export interface OwnSender {
   readonly fromEmail: string | null;
 }
 
+/** A project's mail: who it is from, and what its links begin with. */
+export interface MailOrigin {
+  readonly project: Project;
+  readonly sender: Sender;
+  readonly linkBase: string;
+}
+
 const NOTHING_OWN: OwnSender = { fromName: null, fromEmail: null };
 
 /** Tells who mail is from. */
@@ -25,6 +32,7 @@ export class Senders {
   constructor(
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
     @Inject(SendingDomainStandingQuery) private readonly domains: SendingDomainStandingQuery,
+    @Inject(TrackingHostsQuery) private readonly hosts: TrackingHostsQuery,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -32,13 +40,14 @@ export class Senders {
   async of(
     scope: ProjectScope,
     { fromName, fromEmail }: OwnSender = NOTHING_OWN,
-  ): Promise<{ readonly project: Project; readonly sender: Sender } | null> {
+  ): Promise<MailOrigin | null> {
     const project = await this.projects.ofScope(scope);
     if (project === null) return null;
     const addresses = [fromEmail, project.defaultFromEmail, this.config.DEFAULT_FROM_EMAIL];
     const identity = senderIdentity(senderName(fromName, project.senderName), ...addresses);
     const signing = (await this.domains.ofScope(scope))?.domainName;
     const isSigned = signing !== undefined && isAtOrBelow(identity.domain, signing);
-    return { project, sender: { ...identity, messageIdDomain: isSigned ? signing : identity.domain } };
+    const sender = { ...identity, messageIdDomain: isSigned ? signing : identity.domain };
+    return { project, sender, linkBase: await this.hosts.linkBase(scope, project) };
   }
 }

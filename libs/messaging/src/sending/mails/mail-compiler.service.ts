@@ -15,7 +15,7 @@ import { type CampaignMail, wireAddress } from './campaign-mail.js';
 /** What the mails of a campaign, or of a step of an automation, are made of. */
 export interface MailSource extends Pick<CampaignMail, 'kind' | 'campaign'> {
   readonly content: CampaignContent & OwnSender;
-  /** Null where answers go to the sender. */
+  /** Null where answers go where the project says. */
   readonly replyTo: string | null;
 }
 
@@ -41,17 +41,18 @@ export class MailCompiler {
   ): Promise<CampaignMail> {
     const from = await this.senders.of(scope, content);
     if (from === null) throw new Error('The project no longer exists.');
-    const { project, sender } = from;
+    const { project, sender, linkBase } = from;
     const topics = await this.topics.named(scope, campaign.topicIds);
     const { subject, previewText, contentJson, contentText } = content;
     const { targets, ...parts } = await this.processes.compile(scope, {
       content: { subject, previewText, contentJson, contentText },
       footer: footerOf(project),
-      tracking: tracked === null ? null : this.#trackingOf({ campaign, project }),
+      tracking: tracked === null ? null : this.#trackingOf({ campaign, project, linkBase }),
     });
     const plain = plainPartsOf(parts);
     const { html, text } = plain ?? { html: null, text: null };
-    const answerTo = replyTo === null ? null : wireAddress(replyTo);
+    const answers = replyTo ?? project.replyTo;
+    const answerTo = answers === null ? null : wireAddress(answers);
     return {
       scope,
       kind,
@@ -59,6 +60,7 @@ export class MailCompiler {
       project,
       topics,
       sender,
+      linkBase,
       template: { parts: { ...parts, key: hashOf(parts) }, plain, targets },
       skeleton: compileMimeSkeleton({ from: sender, replyTo: answerTo, headers: [], html, text }),
       linkSet:
@@ -68,10 +70,13 @@ export class MailCompiler {
     };
   }
 
-  #trackingOf({ campaign, project }: Pick<CampaignMail, 'campaign' | 'project'>): LinkTracking | null {
-    const { PUBLIC_URL: baseUrl, TRACKING } = this.config;
+  #trackingOf({
+    campaign,
+    project,
+    linkBase,
+  }: Pick<CampaignMail, 'campaign' | 'project' | 'linkBase'>): LinkTracking | null {
     const { name, campaignKey: key } = campaign;
     const shared = { campaign: { name, key }, project: projectValues(project) };
-    return TRACKING ? { baseUrl, shared, places: MAX_TRACKED_PLACES } : null;
+    return this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES } : null;
   }
 }

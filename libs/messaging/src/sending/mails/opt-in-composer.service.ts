@@ -25,8 +25,8 @@ export class OptInComposer {
     const confirmation = await this.confirmations.forMail(scope, delivery.sourceId);
     const from = await this.senders.of(scope);
     if (confirmation === null || from === null) return { skipped: 'nothing-to-confirm' };
-    const { project, sender } = from;
-    const links = this.links.confirm(scope, confirmation.confirmationId, confirmation.expiresAt);
+    const { project, sender, linkBase } = from;
+    const links = this.links.confirm(linkBase, scope, confirmation.confirmationId, confirmation.expiresAt);
     const { subject, html, text } = optInMail({
       projectName: project.name,
       senderName: project.senderName,
