@@ -3,9 +3,24 @@ import { int64, timestamp } from '#platform/http';
 import {
   type CampaignReport,
   type CampaignStatistics,
+  type LanguageFigures,
   TIMELINE_INTERVALS,
   type TimelinePoint,
 } from '#messaging';
+
+const languageFigures = z
+  .object({
+    locale: z.string().nullable().meta({
+      description: 'Of the translation; null: the campaign’s own content.',
+      example: 'de',
+    }),
+    sent: int64,
+    delivered: int64,
+    bounced: int64,
+    opened: int64.meta({ description: 'Mails that somebody opened; a click counts as an open.' }),
+    clicked: int64.meta({ description: 'Mails in which somebody followed a link.' }),
+  })
+  .meta({ id: 'LanguageFigures' });
 
 const fraction = z.number().min(0).max(1);
 
@@ -31,6 +46,14 @@ export const campaignStatisticsView = z
     unsubscribeRate: fraction.meta({ description: 'unsubscribed / delivered' }),
     bounceRate: fraction.meta({ description: 'bounced / sent' }),
     engagementScore: z.number().min(0).max(100),
+    languages: z
+      .array(languageFigures)
+      .nullable()
+      .meta({
+        description:
+          'By the language in which mails were sent; empty without translations, null while those of a large campaign ' +
+          'are being counted.',
+      }),
     collectedAt: timestamp.nullable(),
     lastUpdatedAt: timestamp.nullable(),
     completedAt: timestamp.nullable(),
@@ -98,10 +121,14 @@ export function toTimelineView(points: readonly TimelinePoint[]): z.input<typeof
   return points.map((point) => ({ ...point, timestamp: point.timestamp.toISOString() }));
 }
 
-export function toStatisticsView(statistics: CampaignStatistics): z.input<typeof campaignStatisticsView> {
+export function toStatisticsView(
+  statistics: CampaignStatistics,
+  languages: readonly LanguageFigures[] | null,
+): z.input<typeof campaignStatisticsView> {
   const { collectedAt, lastUpdatedAt, completedAt } = statistics;
   return {
     ...statistics,
+    languages: languages && [...languages],
     collectedAt: collectedAt?.toISOString() ?? null,
     lastUpdatedAt: lastUpdatedAt?.toISOString() ?? null,
     completedAt: completedAt?.toISOString() ?? null,

@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import {
+  CampaignLanguagesQuery,
   CampaignReportsService,
   CampaignStatisticsQuery,
   ReportExportsService,
@@ -28,6 +29,7 @@ export class ReportsController {
   constructor(
     @Inject(CampaignReportsService) private readonly reports: CampaignReportsService,
     @Inject(CampaignStatisticsQuery) private readonly statisticsQuery: CampaignStatisticsQuery,
+    @Inject(CampaignLanguagesQuery) private readonly languages: CampaignLanguagesQuery,
     @Inject(TimelineQuery) private readonly timelines: TimelineQuery,
     @Inject(ReportExportsService) private readonly exports: ReportExportsService,
   ) {}
@@ -69,7 +71,8 @@ export class ReportsController {
     response: { status: 200, schema: campaignStatisticsView },
   })
   async statistics(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
-    return toStatisticsView((await this.statisticsQuery.of(scope, campaignKey)).statistics);
+    const { statistics } = await this.statisticsQuery.of(scope, campaignKey);
+    return toStatisticsView(statistics, await this.languages.of(scope, statistics));
   }
 
   @Get('timeline')

@@ -28,7 +28,7 @@ export class RecipientsQuery {
 
   /**
    * The rest of a WITH: `walked`, the `subscriber_id`s of the next `size` people to look at, fewer at the end, and
-   * `audience` with `subscriber_id uuid, address text, address_key text`: those of them who would get a mail to these topics,
+   * `audience` with `subscriber_id uuid, address text, address_key text, locale text`: those of them who would get a mail to these topics,
    * once, as the consents stood at `asOf` as far as they still stand. Who goes on passes the greatest id of `walked` as
    * `after`. With `frozen` it is those of that frozen audience alone.
    */
@@ -163,7 +163,7 @@ export class RecipientsQuery {
   ): Promise<ReadonlyMap<string, Recipient>> {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<Recipient>`
-        select b.id as subscriber_id, b.email, b.first_name, b.last_name, b.phone,
+        select b.id as subscriber_id, b.email, b.first_name, b.last_name, b.phone, b.locale,
           ${activeValues} as custom_fields, coalesce(c.names, '{}') as topic_names,
           case when s.email_key is not null then 'suppressed' when c.names is null then 'unsubscribed'
             when b.paused_until > ${now} then 'paused' end as obstacle

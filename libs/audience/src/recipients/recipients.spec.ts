@@ -138,6 +138,7 @@ describe('recipients', () => {
       firstName: null,
       lastName: null,
       phone: null,
+      locale: null,
       customFields: {},
       topicNames: ['News', 'News'],
       obstacle: null,

@@ -46,6 +46,8 @@ export interface SharedParts {
   readonly from: Sender;
   /** An address with its domain as A-labels; without one, answers go to `from`. */
   readonly replyTo?: string | null;
+  /** BCP 47 (RFC 3282); none is claimed where it is not given. */
+  readonly language?: string | null;
   readonly headers: readonly Header[];
   /** Null where it is filled in elsewhere. */
   readonly html: MergeTemplate | null;
@@ -92,7 +94,10 @@ export function buildMimeMessage(message: MimeMessage): Buffer {
 export function compileMimeSkeleton(shared: SharedParts): MimeSkeleton {
   const seen = new Set<string>();
   const head =
-    fromHeader(shared.from) + replyToHeader(shared.replyTo ?? null) + extraHeaders(shared.headers, seen);
+    fromHeader(shared.from) +
+    replyToHeader(shared.replyTo ?? null) +
+    languageHeader(shared.language ?? null) +
+    extraHeaders(shared.headers, seen);
   const html = shared.html && compileBody(shared.html);
   const text = shared.text && compileBody(shared.text);
   return {
@@ -143,6 +148,10 @@ function fromHeader(from: Sender): string {
 
 function replyToHeader(replyTo: string | null): string {
   return replyTo === null ? '' : foldHeader('Reply-To', address('Reply-To', replyTo));
+}
+
+function languageHeader(language: string | null): string {
+  return language === null ? '' : foldHeader('Content-Language', language);
 }
 
 function extraHeaders(headers: readonly Header[], seen: Set<string>): string {

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Module, type OnApplicationShutdown, Optional } from '@nestjs/common';
+import type { ReviewedContent } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import type { MailFooter, MailSources } from '../mail/campaign-template.js';
-import type { ReviewedContent } from '../review/content-review.js';
 import type { Faults } from '../review/mail-faults.js';
 import type { MergeValues } from '../merge/merge-template.js';
 import { ContentPool } from './content-pool.service.js';

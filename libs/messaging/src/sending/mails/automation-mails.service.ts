@@ -7,8 +7,6 @@ import type { CampaignMail } from './campaign-mail.js';
 import { CompiledMails } from './compiled-mails.js';
 import { MailCompiler } from './mail-compiler.service.js';
 
-const KEPT = 100;
-
 /** Mails of an automation that are alike: of a step of one of its versions, on the day of their deliveries. */
 export interface AutomationMailStep {
   readonly versionId: number;
@@ -20,7 +18,7 @@ export interface AutomationMailStep {
 /** Compiles the mails of automations; a version never changes, so each is compiled once a process and day. */
 @Injectable()
 export class AutomationMails {
-  readonly #compiled = new CompiledMails(KEPT);
+  readonly #compiled = new CompiledMails();
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -50,8 +48,9 @@ export class AutomationMails {
         .executeTakeFirstOrThrow(),
     );
     const campaign = { id, campaignKey, name, topicIds: topicId === null ? [] : [topicId] };
-    const source = { kind: 'AUTOMATION', campaign, content: step.config, replyTo: null } as const;
-    return this.compiler.compile(scope, source, { owner: { campaignId: null, versionId, place }, queuedOn });
+    const source = { campaign, content: step.config, translation: null, replyTo: null };
+    const tracked = { owner: { campaignId: null, versionId, place }, queuedOn } as const;
+    return this.compiler.compile(scope, { ...source, kind: 'AUTOMATION' }, tracked);
   }
 }
 

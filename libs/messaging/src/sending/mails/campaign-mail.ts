@@ -33,6 +33,8 @@ export interface CampaignMail {
   readonly topics: readonly NamedTopic[];
   readonly sender: Sender;
   readonly template: MailTemplate;
+  /** BCP 47, of its content. */
+  readonly language: string;
   readonly skeleton: MimeSkeleton;
   /** Where its tracked links lead; null when it is not tracked. */
   readonly linkSet: number | null;

@@ -15,6 +15,8 @@ import { type CampaignMail, wireAddress } from './campaign-mail.js';
 /** What the mails of a campaign, or of a step of an automation, are made of. */
 export interface MailSource extends Pick<CampaignMail, 'kind' | 'campaign'> {
   readonly content: CampaignContent & OwnSender;
+  /** The locale of a translation; null where the content is in the project's language. */
+  readonly translation: string | null;
   /** Null where answers go to the sender. */
   readonly replyTo: string | null;
 }
@@ -36,16 +38,17 @@ export class MailCompiler {
    */
   async compile(
     scope: ProjectScope,
-    { kind, campaign, content, replyTo }: MailSource,
-    tracked: Omit<LinkSetContent, 'urls'> | null,
+    { kind, campaign, content, translation, replyTo }: MailSource,
+    tracked: Omit<LinkSetContent, 'urls' | 'translation'> | null,
   ): Promise<CampaignMail> {
     const from = await this.senders.of(scope, content);
     if (from === null) throw new Error('The project no longer exists.');
     const { project, sender } = from;
     const topics = await this.topics.named(scope, campaign.topicIds);
     const { subject, previewText, contentJson, contentText } = content;
+    const language = translation ?? project.defaultLocale;
     const { targets, ...parts } = await this.processes.compile(scope, {
-      content: { subject, previewText, contentJson, contentText },
+      content: { subject, previewText, contentJson, contentText, language },
       footer: footerOf(project),
       tracking: tracked === null ? null : this.#trackingOf({ campaign, project }),
     });
@@ -60,11 +63,12 @@ export class MailCompiler {
       topics,
       sender,
       template: { parts: { ...parts, key: hashOf(parts) }, plain, targets },
-      skeleton: compileMimeSkeleton({ from: sender, replyTo: answerTo, headers: [], html, text }),
+      language,
+      skeleton: compileMimeSkeleton({ from: sender, replyTo: answerTo, language, headers: [], html, text }),
       linkSet:
         tracked === null || targets === null
           ? null
-          : await this.linkSets.register(scope, { ...tracked, urls: targets }),
+          : await this.linkSets.register(scope, { ...tracked, translation, urls: targets }),
     };
   }
 

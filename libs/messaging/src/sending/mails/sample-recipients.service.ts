@@ -15,6 +15,7 @@ export class SampleRecipients {
       firstName: 'Ada',
       lastName: 'Lovelace',
       phone: null,
+      locale: null,
       customFields: templateDefaults(await this.fields.definitions(scope)),
       topicNames: topics.map(({ name }) => name),
       obstacle: null,

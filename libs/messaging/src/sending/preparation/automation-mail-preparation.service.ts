@@ -69,7 +69,11 @@ export class AutomationMailPreparation {
       if (step === undefined) throw new Error('The automation run of this mail no longer exists.');
       const scope = works[0]!.scope;
       const mail = await deadline.waitFor(this.mails.of(scope, step));
-      if (mail !== null) return await this.batches.prepare(works, mail, now);
+      if (mail !== null)
+        return await this.batches.prepare(
+          works.map((work) => ({ work, mail })),
+          now,
+        );
       return works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
     } catch (error) {
       return works.map((work) => withoutMail(work, notComposed(work.delivery, error, now, Math.random)));

@@ -31,8 +31,8 @@ export class MailViewService {
   }
 
   #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
-    const { campaignId, versionId, place, queuedOn } = mail;
-    if (campaignId !== null) return this.campaigns.ofQueued(scope, campaignId, queuedOn);
+    const { campaignId, versionId, place, queuedOn, locale } = mail;
+    if (campaignId !== null) return this.campaigns.ofQueued({ scope, campaignId, version: queuedOn }, locale);
     if (versionId === null || place === null)
       throw new Error('The mail belongs to neither a campaign nor an automation.');
     return this.automations.of(scope, { versionId, place, queuedOn });
