@@ -827,7 +827,7 @@ export interface paths {
     };
     /**
      * Preview a campaign’s mail with its merge tags filled in
-     * @description Uses the data of the subscriber with this address (404 when there is none), or sample data. Personal links lead nowhere. 422 when the content cannot be rendered, or exceeds the limits of rendering.
+     * @description Uses the data of the subscriber with this address (404 when there is none) and the translation for their language, or sample data. Personal links lead nowhere. 422 when the content cannot be rendered, or exceeds the limits of rendering.
      *
      *     The key needs the scope `campaigns:read`.
      */
@@ -2167,6 +2167,14 @@ export interface components {
       /** @description The content as a JSON string: `{"blocks":[…]}`. */
       contentJson: string | null;
       contentText: string | null;
+      translations: {
+        [key: string]: {
+          subject: string;
+          previewText: string | null;
+          contentJson: string | null;
+          contentText: string | null;
+        };
+      };
       /** @enum {string} */
       status:
         | 'DRAFT'
@@ -2284,6 +2292,11 @@ export interface components {
        * @example mailbox
        */
       reason: string | null;
+      /**
+       * @description The recipient’s language when the mail was queued (BCP 47), by which its translation was chosen.
+       * @example de-AT
+       */
+      locale: string | null;
       attempts: number;
       /** @description The last answer of the next hop. */
       lastError: string | null;
@@ -2420,9 +2433,34 @@ export interface components {
       /** @description bounced / sent */
       bounceRate: number;
       engagementScore: number;
+      /** @description By the language in which mails were sent; empty without translations, null while those of a large campaign are being counted. */
+      languages: components['schemas']['LanguageFigures'][] | null;
       collectedAt: string | null;
       lastUpdatedAt: string | null;
       completedAt: string | null;
+    };
+    LanguageFigures: {
+      /**
+       * @description Of the translation; null: the campaign’s own content.
+       * @example de
+       */
+      locale: string | null;
+      /** Format: int64 */
+      sent: number;
+      /** Format: int64 */
+      delivered: number;
+      /** Format: int64 */
+      bounced: number;
+      /**
+       * Format: int64
+       * @description Mails that somebody opened; a click counts as an open.
+       */
+      opened: number;
+      /**
+       * Format: int64
+       * @description Mails in which somebody followed a link.
+       */
+      clicked: number;
     };
     Timeline: components['schemas']['TimeSeriesPoint'][];
     TimeSeriesPoint: {
@@ -6898,6 +6936,7 @@ export interface operations {
            *           "previewText": "Three things that are new",
            *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *           "contentText": "Spring is here.",
+           *           "translations": {},
            *           "status": "DRAFT",
            *           "sendStrategy": "DRAFT",
            *           "topicIds": [
@@ -6972,6 +7011,14 @@ export interface operations {
           previewText?: string | null;
           contentJson?: string | null;
           contentText?: string | null;
+          translations?: {
+            [key: string]: {
+              subject: string;
+              previewText?: string | null;
+              contentJson?: string | null;
+              contentText?: string | null;
+            };
+          } | null;
           fromEmail?: string | null;
           fromName?: string | null;
           /** @description The address for replies, when not `fromEmail`. */
@@ -7005,6 +7052,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7106,6 +7154,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7234,6 +7283,14 @@ export interface operations {
           previewText?: string | null;
           contentJson?: string | null;
           contentText?: string | null;
+          translations?: {
+            [key: string]: {
+              subject: string;
+              previewText?: string | null;
+              contentJson?: string | null;
+              contentText?: string | null;
+            };
+          } | null;
           fromEmail?: string | null;
           fromName?: string | null;
           /** @description The address for replies, when not `fromEmail`. */
@@ -7265,6 +7322,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7407,6 +7465,8 @@ export interface operations {
       query?: {
         /** @description Render it for this subscriber. */
         email?: string;
+        /** @description Render what readers with this language get, whatever the subscriber’s own is. */
+        locale?: string;
       };
       header?: never;
       path: {
@@ -7505,6 +7565,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7612,6 +7673,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7719,6 +7781,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7826,6 +7889,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7933,6 +7997,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8040,6 +8105,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8136,6 +8202,7 @@ export interface operations {
          */
         'application/json': {
           emails: string[];
+          locale?: string | null;
         };
       };
     };
@@ -8256,6 +8323,7 @@ export interface operations {
            *           "email": "ada@example.com",
            *           "status": "PENDING",
            *           "reason": "mailbox",
+           *           "locale": "de-AT",
            *           "attempts": 1,
            *           "lastError": "text",
            *           "messageId": "<019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90@example.com>",
@@ -8671,6 +8739,16 @@ export interface operations {
            *       "unsubscribeRate": 0,
            *       "bounceRate": 0,
            *       "engagementScore": 0,
+           *       "languages": [
+           *         {
+           *           "locale": "de",
+           *           "sent": 1,
+           *           "delivered": 1,
+           *           "bounced": 1,
+           *           "opened": 1,
+           *           "clicked": 1
+           *         }
+           *       ],
            *       "collectedAt": "2026-11-21T06:00:00.000Z",
            *       "lastUpdatedAt": "2026-11-21T06:00:00.000Z",
            *       "completedAt": "2026-11-21T06:00:00.000Z"
