@@ -59,6 +59,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   getCampaignReport: {},
   requestCampaignReport: {},
   getCampaignTimeline: {},
+  getCampaignLanguages: {},
   getCampaignStatistics: {},
   exportCampaignReport: {},
   getAutomation: {},

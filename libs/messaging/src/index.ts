@@ -87,8 +87,10 @@ export { CampaignReportsService } from './reports/writing/campaign-reports.servi
 export { loadReportLocale } from './reports/writing/report-locales.query.js';
 export { type ReportLink, ReportLinks } from './reports/writing/report-links.service.js';
 export { ReportWritingService } from './reports/writing/report-writing.service.js';
-export { CampaignLanguagesQuery } from './reports/breakdowns/campaign-languages.query.js';
-export type { LanguageFigures } from './reports/statistics/language-figures.query.js';
+export {
+  type CampaignLanguages,
+  CampaignLanguagesQuery,
+} from './reports/breakdowns/campaign-languages.query.js';
 export { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
 export { RequestDueBreakdowns } from './reports/breakdowns/request-due-breakdowns.task.js';
 export { RequestDueReports } from './reports/writing/request-due-reports.task.js';

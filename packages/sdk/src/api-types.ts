@@ -1094,6 +1094,28 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/api/v1/campaigns/{campaignKey}/report/languages': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get a campaign’s numbers by language
+     * @description By the translation in which mails were sent. Counted when somebody asks; those of a campaign with more than 50 000 mails within a minute of it.
+     *
+     *     The key needs the scope `reports:read`.
+     */
+    get: operations['getCampaignLanguages'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/api/v1/campaigns/{campaignKey}/report/timeline': {
     parameters: {
       query?: never;
@@ -2433,34 +2455,37 @@ export interface components {
       /** @description bounced / sent */
       bounceRate: number;
       engagementScore: number;
-      /** @description By the language in which mails were sent; empty without translations, null while those of a large campaign are being counted. */
-      languages: components['schemas']['LanguageFigures'][] | null;
       collectedAt: string | null;
       lastUpdatedAt: string | null;
       completedAt: string | null;
     };
-    LanguageFigures: {
-      /**
-       * @description Of the translation; null: the campaign’s own content.
-       * @example de
-       */
-      locale: string | null;
-      /** Format: int64 */
-      sent: number;
-      /** Format: int64 */
-      delivered: number;
-      /** Format: int64 */
-      bounced: number;
-      /**
-       * Format: int64
-       * @description Mails that somebody opened; a click counts as an open.
-       */
-      opened: number;
-      /**
-       * Format: int64
-       * @description Mails in which somebody followed a link.
-       */
-      clicked: number;
+    CampaignLanguages: {
+      /** @description The most read first; empty for a campaign without translations. */
+      languages: {
+        /**
+         * @description Of the translation; null: the campaign’s own content.
+         * @example de
+         */
+        locale: string | null;
+        /** Format: int64 */
+        sent: number;
+        /** Format: int64 */
+        delivered: number;
+        /** Format: int64 */
+        bounced: number;
+        /**
+         * Format: int64
+         * @description Mails that somebody opened; a click counts as an open.
+         */
+        opened: number;
+        /**
+         * Format: int64
+         * @description Mails in which somebody followed a link.
+         */
+        clicked: number;
+      }[];
+      /** @description Null before sending, and until a large campaign is counted for the first time. */
+      countedAt: string | null;
     };
     Timeline: components['schemas']['TimeSeriesPoint'][];
     TimeSeriesPoint: {
@@ -8739,6 +8764,56 @@ export interface operations {
            *       "unsubscribeRate": 0,
            *       "bounceRate": 0,
            *       "engagementScore": 0,
+           *       "collectedAt": "2026-11-21T06:00:00.000Z",
+           *       "lastUpdatedAt": "2026-11-21T06:00:00.000Z",
+           *       "completedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['CampaignStatistics'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getCampaignLanguages: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
            *       "languages": [
            *         {
            *           "locale": "de",
@@ -8749,12 +8824,10 @@ export interface operations {
            *           "clicked": 1
            *         }
            *       ],
-           *       "collectedAt": "2026-11-21T06:00:00.000Z",
-           *       "lastUpdatedAt": "2026-11-21T06:00:00.000Z",
-           *       "completedAt": "2026-11-21T06:00:00.000Z"
+           *       "countedAt": "2026-11-21T06:00:00.000Z"
            *     }
            */
-          'application/json': components['schemas']['CampaignStatistics'];
+          'application/json': components['schemas']['CampaignLanguages'];
         };
       };
       /** @description `validation-error`: The request is not valid. */

@@ -1,26 +1,12 @@
 import { z } from 'zod';
 import { int64, timestamp } from '#platform/http';
 import {
+  type CampaignLanguages,
   type CampaignReport,
   type CampaignStatistics,
-  type LanguageFigures,
   TIMELINE_INTERVALS,
   type TimelinePoint,
 } from '#messaging';
-
-const languageFigures = z
-  .object({
-    locale: z.string().nullable().meta({
-      description: 'Of the translation; null: the campaign’s own content.',
-      example: 'de',
-    }),
-    sent: int64,
-    delivered: int64,
-    bounced: int64,
-    opened: int64.meta({ description: 'Mails that somebody opened; a click counts as an open.' }),
-    clicked: int64.meta({ description: 'Mails in which somebody followed a link.' }),
-  })
-  .meta({ id: 'LanguageFigures' });
 
 const fraction = z.number().min(0).max(1);
 
@@ -46,19 +32,36 @@ export const campaignStatisticsView = z
     unsubscribeRate: fraction.meta({ description: 'unsubscribed / delivered' }),
     bounceRate: fraction.meta({ description: 'bounced / sent' }),
     engagementScore: z.number().min(0).max(100),
-    languages: z
-      .array(languageFigures)
-      .nullable()
-      .meta({
-        description:
-          'By the language in which mails were sent; empty without translations, null while those of a large campaign ' +
-          'are being counted.',
-      }),
     collectedAt: timestamp.nullable(),
     lastUpdatedAt: timestamp.nullable(),
     completedAt: timestamp.nullable(),
   })
   .meta({ id: 'CampaignStatistics' });
+
+export const campaignLanguagesView = z
+  .object({
+    languages: z
+      .array(
+        z.object({
+          locale: z.string().nullable().meta({
+            description: 'Of the translation; null: the campaign’s own content.',
+            example: 'de',
+          }),
+          sent: int64,
+          delivered: int64,
+          bounced: int64,
+          opened: int64.meta({ description: 'Mails that somebody opened; a click counts as an open.' }),
+          clicked: int64.meta({ description: 'Mails in which somebody followed a link.' }),
+        }),
+      )
+      .meta({ description: 'The most read first; empty for a campaign without translations.' }),
+    countedAt: timestamp
+      .nullable()
+      .meta({
+        description: 'Null before sending, and until a large campaign is counted for the first time.',
+      }),
+  })
+  .meta({ id: 'CampaignLanguages' });
 
 export const campaignReportView = z
   .object({
@@ -121,16 +124,19 @@ export function toTimelineView(points: readonly TimelinePoint[]): z.input<typeof
   return points.map((point) => ({ ...point, timestamp: point.timestamp.toISOString() }));
 }
 
-export function toStatisticsView(
-  statistics: CampaignStatistics,
-  languages: readonly LanguageFigures[] | null,
-): z.input<typeof campaignStatisticsView> {
+export function toStatisticsView(statistics: CampaignStatistics): z.input<typeof campaignStatisticsView> {
   const { collectedAt, lastUpdatedAt, completedAt } = statistics;
   return {
     ...statistics,
-    languages: languages && [...languages],
     collectedAt: collectedAt?.toISOString() ?? null,
     lastUpdatedAt: lastUpdatedAt?.toISOString() ?? null,
     completedAt: completedAt?.toISOString() ?? null,
   };
+}
+
+export function toLanguagesView({
+  languages,
+  countedAt,
+}: CampaignLanguages): z.input<typeof campaignLanguagesView> {
+  return { languages: [...languages], countedAt: countedAt?.toISOString() ?? null };
 }
