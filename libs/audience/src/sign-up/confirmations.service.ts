@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { isUnconfirmed } from '../consents/consent.js';
-import { consentProof } from '../consents/consent-proof.js';
+import { consentProof, type ConsentWording } from '../consents/consent-proof.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
 import type { ConfirmationState } from './confirmation.js';
@@ -21,6 +21,8 @@ export interface ConfirmingPerson {
   readonly userAgent: string | null;
   /** The Message-ID of the mail with the link, if known. */
   readonly messageId?: string | null;
+  /** Of the page with the button. */
+  readonly wording?: ConsentWording;
 }
 
 /** Confirms consents by the link of a confirmation mail. */

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
+import { consentProof } from '../consents/consent-proof.js';
+import { ConsentsQuery } from '../consents/consents.query.js';
+import { PersonalDataQuery } from '../erasure/personal-data.query.js';
+import { PreferencesService } from '../preferences/preferences.service.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { ConfirmationsQuery } from './confirmations.query.js';
 import { ConfirmationsService } from './confirmations.service.js';
@@ -59,7 +63,8 @@ describe('confirmations', () => {
     });
     expect(await statuses(scope)).toEqual(['PENDING_CONFIRMATION', 'PENDING_CONFIRMATION']);
     audience.clock.advance(HOUR);
-    const outcomes = await Promise.all([1, 2, 3].map(() => service.confirm(scope, confirmationId, PERSON)));
+    const person = { ...PERSON, wording: { locale: 'de', version: 3 } };
+    const outcomes = await Promise.all([1, 2, 3].map(() => service.confirm(scope, confirmationId, person)));
     expect(outcomes.sort()).toEqual(['already-confirmed', 'already-confirmed', 'confirmed']);
     for (const consent of (await audience.consentsOf(scope, ADA)).values()) {
       expect(consent).toMatchObject({
@@ -76,7 +81,7 @@ describe('confirmations', () => {
     expect(await query.forMail(scope, confirmationId)).toBeNull();
     expect(await service.requestAnother(scope, confirmationId)).toBe('not-needed');
     const recorded = await audience.test.query(
-      `select actor, actor_id, ip_address, user_agent from audience.consent_ledger
+      `select actor, actor_id, ip_address, user_agent, text_locale, text_version from audience.consent_ledger
        where subscriber_id = $1 and to_status = 'SUBSCRIBED'`,
       [ada.id],
     );
@@ -85,8 +90,40 @@ describe('confirmations', () => {
       actor_id: confirmationId,
       ip_address: '198.51.100.3',
       user_agent: 'Browser/1',
+      text_locale: 'de',
+      text_version: 3,
     };
     expect(recorded).toEqual([entry, entry]);
+  });
+
+  it('show in which wording a person agreed last, and null where that was no page of ours', async () => {
+    const { scope, ada, art, confirmationId } = await asked();
+    const wordings = async () => {
+      const { consents: shown } = await audience.get(ConsentsQuery).preferences(scope, address(ADA));
+      return Object.fromEntries(
+        shown.map(({ topicName, textLocale, textVersion }) => [topicName, [textLocale, textVersion]]),
+      );
+    };
+    expect(await wordings()).toEqual({ Art: [null, null], News: [null, null] });
+    await service.confirm(scope, confirmationId, { ...PERSON, wording: { locale: 'de', version: 3 } });
+    expect(await wordings()).toEqual({ Art: ['de', 3], News: ['de', 3] });
+
+    const preferences = audience.get(PreferencesService);
+    const by = (locale: string) =>
+      consentProof('SUBSCRIBER_PAGE', null, { wording: { locale, version: null } });
+    await preferences.leave(scope, ada.id, art.topicKey, by('fr'));
+    expect(await wordings()).toEqual({ Art: ['de', 3], News: ['de', 3] });
+    await preferences.join(scope, ada.id, art.topicKey, by('fr'));
+    expect(await wordings()).toEqual({ Art: ['fr', null], News: ['de', 3] });
+    const { consentRecord } = await audience.get(PersonalDataQuery).of(scope, address(ADA));
+    expect(consentRecord.map(({ to, textLocale, textVersion }) => [to, textLocale, textVersion])).toEqual([
+      ['PENDING_CONFIRMATION', null, null],
+      ['PENDING_CONFIRMATION', null, null],
+      ['SUBSCRIBED', 'de', 3],
+      ['SUBSCRIBED', 'de', 3],
+      ['UNSUBSCRIBED', 'fr', null],
+      ['SUBSCRIBED', 'fr', null],
+    ]);
   });
 
   it('leave out what was revoked in between', async () => {
