@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Project } from '#access';
+import { type Project, ProjectWordings } from '#access';
 import { CustomFieldsQuery, templateDefaults } from '#audience';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG, MAX_TRACKED_PLACES } from '#platform';
@@ -21,6 +21,7 @@ const NOBODY = '00000000-0000-7000-8000-000000000000';
 export class ContentReviews {
   constructor(
     @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
+    @Inject(ProjectWordings) private readonly wordings: ProjectWordings,
     @Inject(ContentProcesses) private readonly processes: ContentProcesses,
     @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
     @Inject(CONFIG) private readonly config: Config,
@@ -28,13 +29,14 @@ export class ContentReviews {
 
   /** Reviews the same content once, so ask before taking a lock. */
   async review(scope: ProjectScope, campaign: Campaign, project: Project): Promise<ReviewedContent> {
+    const { wording } = await this.wordings.of(scope, [project.defaultLocale]);
     const definitions = await this.customFields.definitions(scope);
     const { name, campaignKey: key, subject, previewText, contentJson, contentText } = campaign;
     const shared = { campaign: { name, key }, project: projectValues(project) };
     try {
       return await this.processes.review(scope, {
         content: { subject, previewText, contentJson, contentText },
-        footer: footerOf(project),
+        footer: footerOf(project, wording),
         customKeys: definitions.map((definition) => definition.key),
         sample: this.#sample(scope, shared, templateDefaults(definitions)),
       });

@@ -8,11 +8,17 @@ import { escapeHtml } from '../merge/html-escape.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
 import { appendSection, documentMjml } from './mjml-document.js';
 
-/** Who sends, as the footer shows it. */
+/** Who sends, as the footer shows it, and its words. */
 export interface FooterContent {
   readonly senderName: string;
   readonly postalAddress: string;
+  /** BCP 47, of the words. */
+  readonly locale: string;
+  readonly direction: 'ltr' | 'rtl';
+  readonly words: Readonly<Record<FooterLink | `${FooterLink}Link`, string>>;
 }
+
+type FooterLink = 'unsubscribe' | 'preferences' | 'view';
 
 export interface ContentInput {
   /** Liquid template. */
@@ -107,6 +113,14 @@ function compileText(input: ContentInput, maskedHtml: string, mask: MergeTagMask
   return footer === '' ? own : `${own.trimEnd()}\n\n--\n${footer}\n`;
 }
 
+/** Of a template that has no link to unsubscribe. */
+const missingLinks = (template: string): readonly FooterLink[] =>
+  VIEW_LINK.test(template) ? ['unsubscribe', 'preferences'] : ['unsubscribe', 'preferences', 'view'];
+const VIEW_LINK = /\{\{-?\s*links\.view\b/;
+
+/** Without merge tags. */
+const inert = (text: string): string => text.replaceAll(/\{(?=[{%])/g, '{ ');
+
 /** What the footer adds to an HTML or MJML template. */
 function footerHtml(footer: FooterContent, template: string, mask: MergeTagMask): string {
   const lines = [footer.senderName, ...footer.postalAddress.split(/\r?\n/)].filter(
@@ -114,9 +128,9 @@ function footerHtml(footer: FooterContent, template: string, mask: MergeTagMask)
   );
   // Of its own direction: an address in Latin letters stays in order below a text that runs from right to left.
   const sender = `<p dir="auto">${lines.map(escapeHtml).join('<br>')}</p>`;
-  const unsubscribe = mask.hide('<a href="{{ links.unsubscribe }}">Unsubscribe</a>');
-  const preferences = mask.hide('<a href="{{ links.preferences }}">Preferences</a>');
-  const links = `<p>${unsubscribe} &middot; ${preferences}</p>`;
+  const link = (name: FooterLink) =>
+    mask.hide(`<a href="{{ links.${name} }}">`) + `${escapeHtml(inert(footer.words[name]))}</a>`;
+  const links = `<p lang="${footer.locale}" dir="${footer.direction}">${missingLinks(template).map(link).join(' &middot; ')}</p>`;
   return [
     ...(showsAddress(template, footer.postalAddress) ? [] : [sender]),
     ...(hasUnsubscribeLink(template) ? [] : [links]),
@@ -125,8 +139,10 @@ function footerHtml(footer: FooterContent, template: string, mask: MergeTagMask)
 
 /** What the footer adds to a text template. */
 function footerText(footer: FooterContent, template: string): string {
-  const sender = `${footer.senderName}\n${footer.postalAddress}`.replaceAll(/\{(?=[{%])/g, '{ ').trim();
-  const links = 'Unsubscribe: {{ links.unsubscribe }}\nPreferences: {{ links.preferences }}';
+  const sender = inert(`${footer.senderName}\n${footer.postalAddress}`).trim();
+  const link = (name: FooterLink) =>
+    inert(footer.words[`${name}Link`]).replace('{url}', () => `{{ links.${name} }}`);
+  const links = missingLinks(template).map(link).join('\n');
   return [
     ...(showsAddressInText(template, footer.postalAddress) ? [] : [sender]),
     ...(hasUnsubscribeAddress(template) ? [] : [links]),

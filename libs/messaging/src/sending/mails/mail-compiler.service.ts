@@ -42,11 +42,12 @@ export class MailCompiler {
     const from = await this.senders.of(scope, content);
     if (from === null) throw new Error('The project no longer exists.');
     const { project, sender } = from;
+    const wording = await this.senders.wording(scope, project.defaultLocale);
     const topics = await this.topics.named(scope, campaign.topicIds);
     const { subject, previewText, contentJson, contentText } = content;
     const { targets, ...parts } = await this.processes.compile(scope, {
       content: { subject, previewText, contentJson, contentText },
-      footer: footerOf(project),
+      footer: footerOf(project, wording),
       tracking: tracked === null ? null : this.#trackingOf({ campaign, project }),
     });
     const plain = plainPartsOf(parts);
