@@ -33,7 +33,10 @@ function formatsIn(locale: Locale): PageFormats {
     day: new Intl.DateTimeFormat(dates, { dateStyle: 'long', timeZone: 'UTC' }),
     shortDay: new Intl.DateTimeFormat(dates, { dateStyle: 'medium', timeZone: 'UTC' }),
     moment: new Intl.DateTimeFormat(dates, {
-      ...{ day: 'numeric', month: 'short', year: 'numeric', timeZoneName: 'short' },
+      day: 'numeric',
+      month: 'short',
+      year: 'numeric',
+      timeZoneName: 'short',
       ...clock,
     }),
     shortMoment: new Intl.DateTimeFormat(dates, { day: 'numeric', month: 'short', ...clock }),

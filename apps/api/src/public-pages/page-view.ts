@@ -64,7 +64,7 @@ export function say(
   key: WordingKey,
   values: Readonly<Record<string, string | number | Html>> = {},
 ): Html {
-  return html`${wording.parts<Html>(key, values) as readonly (string | Html)[]}`;
+  return html`${wording.parts<Html>(key, values)}`;
 }
 
 export function senderName({ sender }: SenderView): Html {
