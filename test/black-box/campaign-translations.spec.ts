@@ -53,6 +53,11 @@ describe('a campaign in several languages', () => {
         [locale, email, project.test.environmentId],
       );
     }
+    await system.database.query(
+      `insert into access.project_texts (project_id, locale, version, texts, created_at)
+       values ($1, 'fi', 1, '{"footer.unsubscribe": "Peruuta tilaus", "footer.view": "Avaa selaimessa"}', now())`,
+      [project.test.projectId],
+    );
     draft = {
       ...{ name: 'May', subject: 'News', topicIds: [topic.at('id')], translations: TRANSLATIONS },
       contentJson: content('Good day', 'https://acme.example/en'),
@@ -172,12 +177,17 @@ describe('a campaign in several languages', () => {
       async () => (await client.get(`/campaigns/${key}`)).at('status') === 'SENT',
     );
     const mails = await mailsOf('CAMPAIGN');
-    for (const [email, [, subject, words, language]] of Object.entries(READERS)) {
+    for (const [email, [locale, subject, words, language]] of Object.entries(READERS)) {
       const mail = mails.get(email)!;
       expect([email, mail.subject]).toEqual([email, subject]);
       expect(mail.html).toContain(words);
       expect(mail.html).toContain(`lang="${language}"`);
       expect(JSON.stringify(mail.headers)).toMatch(new RegExp(`content-language[^}]*${language}`, 'i'));
+      const [leave, view] =
+        locale === 'fi' ? ['Peruuta tilaus', 'Avaa selaimessa'] : ['Unsubscribe', 'View in browser'];
+      expect(mail.html).toContain(`>${leave}</a>`);
+      expect(mail.html).toContain(`<a href="${mail.links.view}"`);
+      expect(mail.html).toContain(`>${view}</a>`);
       const page = await fetch(mail.links.view);
       expect(await page.text()).toContain(words);
     }

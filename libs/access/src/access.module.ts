@@ -7,6 +7,7 @@ import { EnvironmentsQuery } from './projects/environments.query.js';
 import { ProjectRepository } from './projects/project.repository.js';
 import { ProjectsQuery } from './projects/projects.query.js';
 import { ProjectsService } from './projects/projects.service.js';
+import { ProjectWordings } from './texts/project-wordings.query.js';
 import { TenantRepository } from './tenants/tenant.repository.js';
 import { TenantsQuery } from './tenants/tenants.query.js';
 import { TenantsService } from './tenants/tenants.service.js';
@@ -18,6 +19,7 @@ const services = [
   KeyAuthenticator,
   ProjectsQuery,
   ProjectsService,
+  ProjectWordings,
   TenantsQuery,
   TenantsService,
 ];

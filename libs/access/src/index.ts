@@ -14,6 +14,7 @@ export type {
 } from './projects/project.js';
 export { ProjectsQuery } from './projects/projects.query.js';
 export { type CreatedProject, ProjectsService } from './projects/projects.service.js';
+export { type ProjectWording, ProjectWordings } from './texts/project-wordings.query.js';
 export { TenantAlreadyExistsError } from './tenants/tenant.errors.js';
 export type { Tenant } from './tenants/tenant.js';
 export { TenantsQuery } from './tenants/tenants.query.js';

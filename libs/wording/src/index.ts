@@ -1,3 +1,3 @@
-export { type WordingKey, wordingKeys } from './catalogue.js';
+export { type ShippedLocale, type WordingKey, wordingKeys } from './catalogue.js';
 export { messageFaults } from './message-faults.js';
 export { Wording, type WordingOverrides } from './wording.js';

@@ -1859,6 +1859,10 @@ export interface components {
       grantedAt: string | null;
       confirmedAt: string | null;
       revokedAt: string | null;
+      /** @description The language of the opt-in mail or page on which the person agreed last; null when that was elsewhere. */
+      textLocale: string | null;
+      /** @description The version of the project’s texts in it; null when they were ours. */
+      textVersion: number | null;
     };
     GrantConsent: {
       topicKey: string;
@@ -4422,7 +4426,9 @@ export interface operations {
            *           "status": "PENDING_CONFIRMATION",
            *           "grantedAt": "2026-11-21T06:00:00.000Z",
            *           "confirmedAt": "2026-11-21T06:00:00.000Z",
-           *           "revokedAt": "2026-11-21T06:00:00.000Z"
+           *           "revokedAt": "2026-11-21T06:00:00.000Z",
+           *           "textLocale": "text",
+           *           "textVersion": 1
            *         }
            *       ]
            *     }

@@ -55,11 +55,9 @@ export const campaignLanguagesView = z
         }),
       )
       .meta({ description: 'The most read first; empty for a campaign without translations.' }),
-    countedAt: timestamp
-      .nullable()
-      .meta({
-        description: 'Null before sending, and until a large campaign is counted for the first time.',
-      }),
+    countedAt: timestamp.nullable().meta({
+      description: 'Null before sending, and until a large campaign is counted for the first time.',
+    }),
   })
   .meta({ id: 'CampaignLanguages' });
 

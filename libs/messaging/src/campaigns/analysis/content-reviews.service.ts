@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Project } from '#access';
+import { type Project, ProjectWordings } from '#access';
 import { CustomFieldsQuery, templateDefaults } from '#audience';
 import type { ReviewedContent } from '#deliverability';
 import type { ProjectScope } from '#kernel';
@@ -29,6 +29,7 @@ interface CampaignReviews {
 export class ContentReviews {
   constructor(
     @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
+    @Inject(ProjectWordings) private readonly wordings: ProjectWordings,
     @Inject(ContentProcesses) private readonly processes: ContentProcesses,
     @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
     @Inject(CONFIG) private readonly config: Config,
@@ -40,12 +41,14 @@ export class ContentReviews {
     const { name, campaignKey: key } = campaign;
     const shared = { campaign: { name, key }, project: projectValues(project) };
     const known = {
-      footer: footerOf(project),
       customKeys: definitions.map((definition) => definition.key),
       sample: this.#sample(scope, shared, templateDefaults(definitions)),
     };
-    const reviewed = (locale: string | null) =>
-      this.#review(scope, { ...known, content: contentIn(campaign, locale) });
+    const reviewed = async (locale: string | null) => {
+      const { wording } = await this.wordings.of(scope, [locale]);
+      const footer = footerOf(project, wording);
+      return this.#review(scope, { ...known, footer, content: contentIn(campaign, locale) });
+    };
     const own = await reviewed(null);
     const translations = new Map<string, ReviewedContent>();
     for (const locale of Object.keys(campaign.translations)) translations.set(locale, await reviewed(locale));

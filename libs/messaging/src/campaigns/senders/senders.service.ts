@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Project, ProjectsQuery } from '#access';
+import { type Project, ProjectsQuery, ProjectWordings } from '#access';
 import { isAtOrBelow, SendingDomainStandingQuery } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG } from '#platform';
+import type { Wording } from '#wording';
 import { senderIdentity, type SenderIdentity, senderName } from './sender-identity.js';
 
 /** Who a project's mail is from. */
@@ -19,12 +20,13 @@ export interface OwnSender {
 
 const NOTHING_OWN: OwnSender = { fromName: null, fromEmail: null };
 
-/** Tells who mail is from. */
+/** Tells who mail is from, and what words it has of them. */
 @Injectable()
 export class Senders {
   constructor(
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
     @Inject(SendingDomainStandingQuery) private readonly domains: SendingDomainStandingQuery,
+    @Inject(ProjectWordings) private readonly wordings: ProjectWordings,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -40,5 +42,10 @@ export class Senders {
     const signing = (await this.domains.ofScope(scope))?.domainName;
     const isSigned = signing !== undefined && isAtOrBelow(identity.domain, signing);
     return { project, sender: { ...identity, messageIdDomain: isSigned ? signing : identity.domain } };
+  }
+
+  /** For a reader of a language; null for the project's. */
+  async wording(scope: ProjectScope, locale: string | null): Promise<Wording> {
+    return (await this.wordings.of(scope, [locale])).wording;
   }
 }

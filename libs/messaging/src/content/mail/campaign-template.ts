@@ -1,4 +1,4 @@
-import { type CompiledContent, compileContent } from '../document/content-compiler.js';
+import { type CompiledContent, compileContent, type FooterContent } from '../document/content-compiler.js';
 import { parseContentDocument } from '../document/content-document.js';
 import { ContentCompileError } from '../document/content-inspection.js';
 import { compilePlainTemplate, type MergeTemplate, MergeTemplateError } from '../merge/merge-template.js';
@@ -14,10 +14,7 @@ export interface CampaignContent {
   readonly language?: string;
 }
 
-export interface MailFooter {
-  readonly senderName: string;
-  readonly postalAddress: string;
-}
+export type MailFooter = FooterContent;
 
 /** The parts of a mail with their merge tags still in them. */
 export interface MailSources extends CompiledContent {

@@ -39,6 +39,8 @@ export interface MimeParts extends RecipientParts {
 
 export interface MimeMessage extends MimeParts {
   readonly from: Sender;
+  /** BCP 47 (RFC 3282); none is claimed where it is not given. */
+  readonly language?: string;
 }
 
 /** What all mails of a campaign share. */
@@ -82,7 +84,7 @@ const OWN_HEADERS = new Set([
  */
 export function buildMimeMessage(message: MimeMessage): Buffer {
   return assemble(
-    fromHeader(message.from),
+    fromHeader(message.from) + languageHeader(message.language ?? null),
     new Set(),
     message,
     encodeBody(message.text),

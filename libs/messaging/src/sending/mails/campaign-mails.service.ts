@@ -6,7 +6,7 @@ import { Campaign } from '../../campaigns/campaign.js';
 import { contentIn, translationFor } from '../../campaigns/campaign-translations.js';
 import type { CampaignMail } from './campaign-mail.js';
 import { CompiledMails } from './compiled-mails.js';
-import { MailCompiler } from './mail-compiler.service.js';
+import { footerLocaleOf, MailCompiler, type MailLanguage } from './mail-compiler.service.js';
 
 const KEPT_CAMPAIGNS = 100;
 
@@ -38,11 +38,11 @@ export class CampaignMailsService {
     const { scope, campaignId, version } = queued;
     const key = `${campaignId}/${version}`;
     const campaign = await this.#queued.forceFetch(key, { context: queued });
-    const translation = translationFor(campaign, locale);
-    return this.#compiled.of(`${key}/${translation ?? ''}`, () => {
+    const language = languageFor(campaign, locale);
+    return this.#compiled.of(`${key}/${language.translation ?? ''}/${language.footerLocale ?? ''}`, () => {
       const queuedOn = campaign.queuedAt?.toISOString().slice(0, 10);
       const tracked = queuedOn === undefined ? null : { owner: { campaignId }, queuedOn };
-      return this.#compile(scope, campaign, translation, tracked);
+      return this.#compile(scope, campaign, language, tracked);
     });
   }
 
@@ -53,31 +53,28 @@ export class CampaignMailsService {
     locale: string | null = null,
   ): Promise<CampaignMail> {
     const campaign = await this.#find(scope, campaignId);
-    return this.#compile(scope, campaign, translationFor(campaign, locale), null);
+    return this.#compile(scope, campaign, languageFor(campaign, locale), null);
   }
 
   /** The campaign's own mail, when all of its translations can be compiled, too. */
   async compileAll(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
     const campaign = await this.#find(scope, campaignId);
-    const own = await this.#compile(scope, campaign, null, null);
+    const own = await this.#compile(scope, campaign, languageFor(campaign, null), null);
     for (const translation of Object.keys(campaign.translations))
-      await this.#compile(scope, campaign, translation, null);
+      await this.#compile(scope, campaign, languageFor(campaign, translation), null);
     return own;
   }
 
   #compile(
     scope: ProjectScope,
     campaign: Campaign,
-    translation: string | null,
+    language: MailLanguage,
     tracked: Parameters<MailCompiler['compile']>[2],
   ): Promise<CampaignMail> {
     const { fromName, fromEmail, replyTo } = campaign;
-    const content = { ...contentIn(campaign, translation), fromName, fromEmail };
-    return this.compiler.compile(
-      scope,
-      { kind: 'CAMPAIGN', campaign, content, translation, replyTo },
-      tracked,
-    );
+    const content = { ...contentIn(campaign, language.translation), fromName, fromEmail };
+    const source = { ...language, kind: 'CAMPAIGN', campaign, content, replyTo } as const;
+    return this.compiler.compile(scope, source, tracked);
   }
 
   #find(scope: ProjectScope, id: string): Promise<Campaign> {
@@ -85,4 +82,9 @@ export class CampaignMailsService {
       this.database.em.findOneOrFail(Campaign, { environmentId: scope.environmentId, id }),
     );
   }
+}
+
+function languageFor(campaign: Campaign, locale: string | null): MailLanguage {
+  const translation = translationFor(campaign, locale);
+  return { translation, footerLocale: footerLocaleOf(locale, translation) };
 }
