@@ -59,7 +59,10 @@ describe('a campaign in several languages', () => {
       [project.test.projectId],
     );
     draft = {
-      ...{ name: 'May', subject: 'News', topicIds: [topic.at('id')], translations: TRANSLATIONS },
+      name: 'May',
+      subject: 'News',
+      topicIds: [topic.at('id')],
+      translations: TRANSLATIONS,
       contentJson: content('Good day', 'https://acme.example/en'),
     };
   });
@@ -136,7 +139,9 @@ describe('a campaign in several languages', () => {
     const analysis = await client.get(`/campaigns/${key}/pre-send-analysis`);
     expect(analysis.at('status')).toBe('FAILED');
     const check = {
-      ...{ code: 'merge-tags', severity: 'CRITICAL', result: 'FAIL' },
+      code: 'merge-tags',
+      severity: 'CRITICAL',
+      result: 'FAIL',
       message: 'ja: Merge tags: {{ subscriber.nmae }} is not known.',
     };
     expect(analysis.at('checks')).toContainEqual(check);

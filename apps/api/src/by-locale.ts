@@ -26,6 +26,6 @@ export function byLocale<Schema extends z.ZodType>(schema: Schema) {
       else if (locales.has(locale)) refuse([key], `is the same as another one: ${locale}`);
       else locales.set(locale, value);
     }
-    return Object.fromEntries(locales) as Readonly<Record<string, z.output<Schema>>>;
+    return Object.fromEntries(locales);
   });
 }

@@ -34,7 +34,11 @@ export function analysedParts(draft: CampaignDraft): string {
   const others = Object.entries(translations).sort(([one], [other]) => (one < other ? -1 : 1));
   const contents = [['', draft] as const, ...others].map(
     ([locale, { subject, previewText, contentJson, contentText }]) => [
-      ...[locale, subject, previewText, contentJson, contentText],
+      locale,
+      subject,
+      previewText,
+      contentJson,
+      contentText,
     ],
   );
   return JSON.stringify([contents, fromEmail, fromName, audienceParts(draft)]);

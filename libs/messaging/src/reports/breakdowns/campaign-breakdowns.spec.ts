@@ -59,7 +59,9 @@ describe('a campaign’s figures by link and provider', () => {
       [campaign.id],
     );
     mails = {
-      ...{ id: campaign.id, queuedOn: row!.day, queuedAt: row!.queued_at },
+      id: campaign.id,
+      queuedOn: row!.day,
+      queuedAt: row!.queued_at,
       translations: Object.keys(translations),
     };
     await fixture.test.query(
