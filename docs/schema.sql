@@ -2367,6 +2367,7 @@ create table messaging.campaign_breakdowns (
   version text not null,
   links jsonb not null,
   providers jsonb not null,
+  languages jsonb not null,
   counted_at timestamp with time zone not null,
   milliseconds integer not null,
   constraint campaign_breakdowns_pkey PRIMARY KEY (campaign_id),
@@ -2379,7 +2380,7 @@ create policy owner_rows on messaging.campaign_breakdowns for all to mailwright_
 create policy system_rows on messaging.campaign_breakdowns for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.campaign_breakdowns to mailwright_app;
 grant delete, insert, select, update on messaging.campaign_breakdowns to mailwright_system;
-comment on table messaging.campaign_breakdowns is 'A campaign''s figures by link and by mailbox provider, as they were last counted from the events and deliveries: reading those of a campaign of a million takes a second or two.';
+comment on table messaging.campaign_breakdowns is 'A campaign''s figures by link, by mailbox provider and by language, as they were last counted from the events and deliveries: reading those of a campaign of a million takes a second or two.';
 comment on column messaging.campaign_breakdowns.version is 'The state of the campaign''s counters that they belong to: what changes these figures changes a counter in the same transaction.';
 comment on column messaging.campaign_breakdowns.milliseconds is 'How long counting took.';
 
@@ -2739,6 +2740,7 @@ create table messaging.link_sets (
   version_id bigint,
   place smallint,
   queued_on date not null,
+  translation text,
   urls text[] not null,
   signature bytea not null,
   created_at timestamp with time zone not null,
@@ -2757,6 +2759,7 @@ grant delete, insert, select, update on messaging.link_sets to mailwright_system
 comment on table messaging.link_sets is 'What the tracked links of a campaign''s mails, or of a mail of an automation''s version, lead to. Never changed: a campaign that is sent again with other content gets another set, and the mails that went out before keep theirs. It outlives the campaign, since its mails do.';
 comment on column messaging.link_sets.place is 'Of the node that sends the mail.';
 comment on column messaging.link_sets.queued_on is 'The partition of the deliveries.';
+comment on column messaging.link_sets.translation is 'The locale of the campaign''s translation whose links these are: their numbers mean other links in another translation, so that clicks keep their address. Null: the campaign''s own content.';
 comment on column messaging.link_sets.urls is 'In the order of the links'' numbers, which begin with 1.';
 comment on column messaging.link_sets.signature is 'HMAC over whose set it is and where its links lead.';
 

@@ -342,6 +342,7 @@ create table messaging.link_sets (
   version_id bigint,
   place smallint,
   queued_on date not null,
+  translation text,
   urls text[] not null,
   signature bytea not null,
   created_at timestamptz not null,
@@ -356,6 +357,9 @@ comment on table messaging.link_sets is
   'campaign, since its mails do.';
 comment on column messaging.link_sets.place is 'Of the node that sends the mail.';
 comment on column messaging.link_sets.queued_on is 'The partition of the deliveries.';
+comment on column messaging.link_sets.translation is
+  'The locale of the campaign''s translation whose links these are: their numbers mean other links in another translation, so that '
+  'clicks keep their address. Null: the campaign''s own content.';
 comment on column messaging.link_sets.urls is 'In the order of the links'' numbers, which begin with 1.';
 comment on column messaging.link_sets.signature is 'HMAC over whose set it is and where its links lead.';
 create unique index link_sets_of_step on messaging.link_sets (version_id, place, queued_on, signature)
@@ -419,11 +423,12 @@ create table messaging.campaign_breakdowns (
   version text not null,
   links jsonb not null,
   providers jsonb not null,
+  languages jsonb not null,
   counted_at timestamptz not null,
   milliseconds int not null
 );
 comment on table messaging.campaign_breakdowns is
-  'A campaign''s figures by link and by mailbox provider, as they were last counted from the events and deliveries: reading '
+  'A campaign''s figures by link, by mailbox provider and by language, as they were last counted from the events and deliveries: reading '
   'those of a campaign of a million takes a second or two.';
 comment on column messaging.campaign_breakdowns.version is
   'The state of the campaign''s counters that they belong to: what changes these figures changes a counter in the same transaction.';

@@ -97,6 +97,7 @@ describe('campaigns', () => {
         previewText: null,
         contentJson: null,
         contentText: null,
+        translations: {},
         status: 'DRAFT',
         sendStrategy: null,
         topicIds: [],

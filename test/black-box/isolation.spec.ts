@@ -61,6 +61,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   getCampaignReport: {},
   requestCampaignReport: {},
   getCampaignTimeline: {},
+  getCampaignLanguages: {},
   getCampaignStatistics: {},
   exportCampaignReport: {},
   getAutomation: {},

@@ -66,6 +66,7 @@ const OPERATIONS: readonly (readonly [operation: string, scope: string | null, s
   ['GET /campaigns/{campaignKey}/report', 'reports:read', '200'],
   ['POST /campaigns/{campaignKey}/report', 'campaigns:write', '202'],
   ['GET /campaigns/{campaignKey}/report/timeline', 'reports:read', '200'],
+  ['GET /campaigns/{campaignKey}/report/languages', 'reports:read', '200'],
   ['GET /campaigns/{campaignKey}/report/statistics', 'reports:read', '200'],
   ['GET /campaigns/{campaignKey}/report/export', 'reports:read', '200'],
   ['GET /sending-domain', 'sending_domains:read', '200'],

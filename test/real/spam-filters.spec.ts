@@ -70,6 +70,7 @@ describeWith(['spamassassin', 'rspamd'], 'Spam filters', () => {
     const arrived = async (count: number) => eventually(`mail ${count} arrives`, () => sink.count() >= count);
     for (const [at, content] of Object.values(MAIL_CONTENTS).entries()) {
       const draft = {
+        translations: {},
         fromName: null,
         fromEmail: null,
         replyTo: null,

@@ -10,6 +10,7 @@ import { ProjectRepository } from './projects/project.repository.js';
 import { ProjectsQuery } from './projects/projects.query.js';
 import { ProjectsService } from './projects/projects.service.js';
 import { ProjectTextsService } from './texts/project-texts.service.js';
+import { ProjectWordings } from './texts/project-wordings.query.js';
 import { TenantRepository } from './tenants/tenant.repository.js';
 import { TenantsQuery } from './tenants/tenants.query.js';
 import { TenantsService } from './tenants/tenants.service.js';
@@ -23,6 +24,7 @@ const services = [
   ProjectsQuery,
   ProjectsService,
   ProjectTextsService,
+  ProjectWordings,
   TenantsQuery,
   TenantsService,
 ];

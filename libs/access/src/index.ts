@@ -19,6 +19,7 @@ export { ProjectSettings } from './projects/project-settings.service.js';
 export { ProjectsQuery } from './projects/projects.query.js';
 export { type CreatedProject, ProjectsService } from './projects/projects.service.js';
 export { type ProjectTexts, ProjectTextsService, type TextChanges } from './texts/project-texts.service.js';
+export { type ProjectWording, ProjectWordings } from './texts/project-wordings.query.js';
 export { TenantAlreadyExistsError } from './tenants/tenant.errors.js';
 export type { Tenant } from './tenants/tenant.js';
 export { TenantsQuery } from './tenants/tenants.query.js';

@@ -7,7 +7,7 @@ export {
   ConfirmationsService,
   type ConfirmingPerson,
 } from './sign-up/confirmations.service.js';
-export { CONSENT_STATUSES, type ConsentStatus } from './consents/consent.js';
+export { CONFIRMATION_VALID_MS, CONSENT_STATUSES, type ConsentStatus } from './consents/consent.js';
 export { ConfirmationRequested, ConfirmationsRequested } from './consents/consent.events.js';
 export {
   type ConsentActor,
@@ -122,6 +122,7 @@ export {
   type TopicStatus,
 } from './topics/topic.js';
 export { type NamedTopic, type TopicFilter, TopicsQuery, type TopicView } from './topics/topics.query.js';
+export { topicIn, topicNamesIn, type TopicTexts } from './topics/topic-texts.js';
 export { TopicDeleted } from './topics/topic.events.js';
 export { TopicDeletionService } from './topics/topic-deletion.service.js';
 export { TopicsService } from './topics/topics.service.js';

@@ -26,7 +26,8 @@ export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
 export { SigningKeyring } from './dkim/signing-keyring.js';
 export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
-export { criticalChecks, quotaMessage } from './pre-send/critical-checks.js';
+export { analyseCampaign, type ReviewedContent } from './pre-send/campaign-checks.js';
+export { quotaMessage } from './pre-send/critical-checks.js';
 export {
   DeliverabilityModule,
   DeliverabilityWorkerModule,
@@ -39,7 +40,6 @@ export {
   type PreSendCheck,
   summarise,
 } from './pre-send/pre-send-check.js';
-export { warningChecks } from './pre-send/warning-checks.js';
 export {
   isAtOrBelow,
   type SendingDomainStanding,

@@ -43,6 +43,10 @@ describe('What is written of messaging is read as it was', () => {
       previewText: 'What is new',
       contentJson: '{"blocks":[]}',
       contentText: 'Hello.',
+      translations: {
+        'pt-BR': { subject: 'Olá', previewText: null, contentJson: null, contentText: 'Olá.' },
+        de: { subject: 'Hallo', previewText: 'Neues', contentJson: '{"blocks":[]}', contentText: null },
+      },
       fromEmail: 'ada@acme.example',
       fromName: 'Ada',
       replyTo: 'team@acme.example',

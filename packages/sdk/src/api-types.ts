@@ -861,7 +861,7 @@ export interface paths {
     };
     /**
      * Preview a campaign’s mail with its merge tags filled in
-     * @description Uses the data of the subscriber with this address (404 when there is none), or sample data. Personal links lead nowhere. 422 when the content cannot be rendered, or exceeds the limits of rendering.
+     * @description Uses the data of the subscriber with this address (404 when there is none) and the translation for their language, or sample data. Personal links lead nowhere. 422 when the content cannot be rendered, or exceeds the limits of rendering.
      *
      *     The key needs the scope `campaigns:read`.
      */
@@ -1120,6 +1120,28 @@ export interface paths {
      *     The key needs the scope `reports:read`.
      */
     get: operations['getCampaignStatistics'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/campaigns/{campaignKey}/report/languages': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get a campaign’s numbers by language
+     * @description By the translation in which mails were sent. Counted when somebody asks; those of a campaign with more than 50 000 mails within a minute of it.
+     *
+     *     The key needs the scope `reports:read`.
+     */
+    get: operations['getCampaignLanguages'];
     put?: never;
     post?: never;
     delete?: never;
@@ -2376,6 +2398,14 @@ export interface components {
       /** @description The content as a JSON string: `{"blocks":[…]}`. */
       contentJson: string | null;
       contentText: string | null;
+      translations: {
+        [key: string]: {
+          subject: string;
+          previewText: string | null;
+          contentJson: string | null;
+          contentText: string | null;
+        };
+      };
       /** @enum {string} */
       status:
         | 'DRAFT'
@@ -2493,6 +2523,11 @@ export interface components {
        * @example mailbox
        */
       reason: string | null;
+      /**
+       * @description The recipient’s language when the mail was queued (BCP 47), by which its translation was chosen.
+       * @example de-AT
+       */
+      locale: string | null;
       attempts: number;
       /** @description The last answer of the next hop. */
       lastError: string | null;
@@ -2632,6 +2667,34 @@ export interface components {
       collectedAt: string | null;
       lastUpdatedAt: string | null;
       completedAt: string | null;
+    };
+    CampaignLanguages: {
+      /** @description The most read first; empty for a campaign without translations. */
+      languages: {
+        /**
+         * @description Of the translation; null: the campaign’s own content.
+         * @example de
+         */
+        locale: string | null;
+        /** Format: int64 */
+        sent: number;
+        /** Format: int64 */
+        delivered: number;
+        /** Format: int64 */
+        bounced: number;
+        /**
+         * Format: int64
+         * @description Mails that somebody opened; a click counts as an open.
+         */
+        opened: number;
+        /**
+         * Format: int64
+         * @description Mails in which somebody followed a link.
+         */
+        clicked: number;
+      }[];
+      /** @description Null before sending, and until a large campaign is counted for the first time. */
+      countedAt: string | null;
     };
     Timeline: components['schemas']['TimeSeriesPoint'][];
     TimeSeriesPoint: {
@@ -7444,6 +7507,7 @@ export interface operations {
            *           "previewText": "Three things that are new",
            *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *           "contentText": "Spring is here.",
+           *           "translations": {},
            *           "status": "DRAFT",
            *           "sendStrategy": "DRAFT",
            *           "topicIds": [
@@ -7518,6 +7582,14 @@ export interface operations {
           previewText?: string | null;
           contentJson?: string | null;
           contentText?: string | null;
+          translations?: {
+            [key: string]: {
+              subject: string;
+              previewText?: string | null;
+              contentJson?: string | null;
+              contentText?: string | null;
+            };
+          } | null;
           fromEmail?: string | null;
           fromName?: string | null;
           /** @description The address for replies, when not `fromEmail`. */
@@ -7551,6 +7623,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7652,6 +7725,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7780,6 +7854,14 @@ export interface operations {
           previewText?: string | null;
           contentJson?: string | null;
           contentText?: string | null;
+          translations?: {
+            [key: string]: {
+              subject: string;
+              previewText?: string | null;
+              contentJson?: string | null;
+              contentText?: string | null;
+            };
+          } | null;
           fromEmail?: string | null;
           fromName?: string | null;
           /** @description The address for replies, when not `fromEmail`. */
@@ -7811,6 +7893,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7953,6 +8036,8 @@ export interface operations {
       query?: {
         /** @description Render it for this subscriber. */
         email?: string;
+        /** @description Render what readers with this language get, whatever the subscriber’s own is. */
+        locale?: string;
       };
       header?: never;
       path: {
@@ -8051,6 +8136,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8158,6 +8244,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8265,6 +8352,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8372,6 +8460,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8479,6 +8568,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8586,6 +8676,7 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {},
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8682,6 +8773,7 @@ export interface operations {
          */
         'application/json': {
           emails: string[];
+          locale?: string | null;
         };
       };
     };
@@ -8802,6 +8894,7 @@ export interface operations {
            *           "email": "ada@example.com",
            *           "status": "PENDING",
            *           "reason": "mailbox",
+           *           "locale": "de-AT",
            *           "attempts": 1,
            *           "lastError": "text",
            *           "messageId": "<019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90@example.com>",
@@ -9223,6 +9316,64 @@ export interface operations {
            *     }
            */
           'application/json': components['schemas']['CampaignStatistics'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getCampaignLanguages: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "languages": [
+           *         {
+           *           "locale": "de",
+           *           "sent": 1,
+           *           "delivered": 1,
+           *           "bounced": 1,
+           *           "opened": 1,
+           *           "clicked": 1
+           *         }
+           *       ],
+           *       "countedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['CampaignLanguages'];
         };
       };
       /** @description `validation-error`: The request is not valid. */

@@ -63,6 +63,7 @@ export const ROUTES = {
   testCampaign: 'POST /campaigns/{campaignKey}/test',
   listDeliveries: 'GET /campaigns/{campaignKey}/deliveries',
   getCampaignStatistics: 'GET /campaigns/{campaignKey}/report/statistics',
+  getCampaignLanguages: 'GET /campaigns/{campaignKey}/report/languages',
   getCampaignTimeline: 'GET /campaigns/{campaignKey}/report/timeline',
   exportCampaignReport: 'GET /campaigns/{campaignKey}/report/export',
   getCampaignReport: 'GET /campaigns/{campaignKey}/report',

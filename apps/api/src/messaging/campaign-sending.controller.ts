@@ -123,8 +123,8 @@ export class CampaignSendingController {
   async test(
     @InScope() scope: ProjectScope,
     @Param('campaignKey') campaignKey: string,
-    @Body({ schema: testCampaignBody }) { emails }: z.output<typeof testCampaignBody>,
+    @Body({ schema: testCampaignBody }) { emails, locale }: z.output<typeof testCampaignBody>,
   ): Promise<void> {
-    await this.testMails.send(scope, campaignKey, emails);
+    await this.testMails.send(scope, campaignKey, emails, locale ?? null);
   }
 }

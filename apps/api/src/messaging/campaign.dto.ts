@@ -7,6 +7,7 @@ import {
   type CampaignRow,
   SEND_STRATEGIES,
 } from '#messaging';
+import { byLocale, localeField } from '../by-locale.js';
 import { leftOut } from '../left-out.js';
 import { moment } from '../moment.js';
 import { line, prose, requiredLine } from '../text-fields.js';
@@ -16,8 +17,7 @@ const MAX_CONTENT = 500_000;
 /** Ids are stored and written in lower case (RFC 9562 §4); upper case is the same id. */
 const ids = z.array(z.uuid().transform((id) => id.toLowerCase())).max(100);
 
-const fields = {
-  name: requiredLine(200),
+const content = {
   subject: requiredLine(500),
   previewText: line(500).nullable(),
   contentJson: z
@@ -26,6 +26,29 @@ const fields = {
     .refine((value) => value.isWellFormed(), 'is not valid Unicode')
     .nullable(),
   contentText: prose(MAX_CONTENT).nullable(),
+};
+
+const orNull = <Schema extends z.ZodNullable>(schema: Schema) =>
+  schema.optional().transform((value) => value ?? null);
+
+const translations = byLocale(
+  strictBody({
+    subject: content.subject,
+    previewText: orNull(content.previewText),
+    contentJson: orNull(content.contentJson),
+    contentText: orNull(content.contentText),
+  }),
+).meta({
+  description:
+    'The content in other languages, by BCP 47 locale: at most 30. A reader gets the one that fits their `locale` (`de` also ' +
+    'for `de-AT`), else the campaign’s own content. A translation without `contentJson` and `contentText` has the ' +
+    'campaign’s content under its own subject.',
+});
+
+const fields = {
+  name: requiredLine(200),
+  ...content,
+  translations: translations.nullable(),
   fromEmail: emailField.nullable(),
   fromName: line(100).nullable(),
   replyTo: emailField.nullable().meta({ description: 'The address for replies, when not `fromEmail`.' }),
@@ -40,6 +63,7 @@ export const createCampaignBody = strictBody({
   previewText: fields.previewText.optional(),
   contentJson: fields.contentJson.optional(),
   contentText: fields.contentText.optional(),
+  translations: fields.translations.optional(),
   fromEmail: fields.fromEmail.optional(),
   fromName: fields.fromName.optional(),
   replyTo: fields.replyTo.optional(),
@@ -58,7 +82,10 @@ export const patchCampaignBody = strictBody({
 export type PatchCampaignBody = z.output<typeof patchCampaignBody>;
 
 /** The recipients of a test mail. */
-export const testCampaignBody = strictBody({ emails: z.array(emailField).min(1).max(5) });
+export const testCampaignBody = strictBody({
+  emails: z.array(emailField).min(1).max(5),
+  locale: leftOut(localeField.meta({ description: 'Sends what readers with this language get.' })),
+});
 
 export const campaignListQuery = pageQuery.extend({
   status: z.enum(CAMPAIGN_STATUSES).optional(),
@@ -77,6 +104,15 @@ export const campaignView = z
       .nullable()
       .meta({ description: 'The content as a JSON string: `{"blocks":[…]}`.' }),
     contentText: z.string().nullable(),
+    translations: z.record(
+      z.string(),
+      z.object({
+        subject: z.string(),
+        previewText: z.string().nullable(),
+        contentJson: z.string().nullable(),
+        contentText: z.string().nullable(),
+      }),
+    ),
     status: z.enum(CAMPAIGN_STATUSES),
     sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
     topicIds: z.array(z.uuid()).nullable(),
@@ -108,6 +144,7 @@ export function toCampaignView(campaign: Campaign | CampaignRow): z.input<typeof
     previewText: campaign.previewText,
     contentJson: campaign.contentJson,
     contentText: campaign.contentText,
+    translations: campaign.translations,
     status: campaign.status,
     sendStrategy: campaign.sendStrategy,
     topicIds: campaign.topicIds,
@@ -131,6 +168,7 @@ export function toDraft(body: CreateCampaignBody): CampaignDraft {
     previewText: null,
     contentJson: null,
     contentText: null,
+    translations: {},
     fromEmail: null,
     fromName: null,
     replyTo: null,
@@ -146,10 +184,20 @@ export function toDraft(body: CreateCampaignBody): CampaignDraft {
 
 /** The fields in the body; `null` clears. */
 export function toChanges(body: PatchCampaignBody): Partial<CampaignDraft> {
-  const { subject, fromEmail, replyTo, topicIds, segmentIds, scheduledAt, ...plain } = body;
+  const {
+    subject,
+    translations: given,
+    fromEmail,
+    replyTo,
+    topicIds,
+    segmentIds,
+    scheduledAt,
+    ...plain
+  } = body;
   return {
     ...plain,
     ...(subject === undefined ? {} : { subject }),
+    ...(given === undefined ? {} : { translations: given ?? {} }),
     ...(replyTo === undefined ? {} : { replyTo: replyTo?.value ?? null }),
     ...(fromEmail === undefined ? {} : { fromEmail: fromEmail?.value ?? null }),
     ...(topicIds === undefined ? {} : { topicIds: topicIds ?? [] }),

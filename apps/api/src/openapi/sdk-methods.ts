@@ -70,6 +70,7 @@ export const SDK_METHODS: Readonly<Record<string, string>> = {
   getCampaignReport: 'reports.get',
   requestCampaignReport: 'reports.request',
   getCampaignStatistics: 'reports.statistics',
+  getCampaignLanguages: 'reports.languages',
   getCampaignTimeline: 'reports.timeline',
   exportCampaignReport: 'reports.export',
   listTestInboxMessages: 'testInbox.all',

@@ -28,7 +28,7 @@ export class RecipientsQuery {
 
   /**
    * The rest of a WITH: `walked`, the `subscriber_id`s of the next `size` people to look at, fewer at the end, and
-   * `audience` with `subscriber_id uuid, address text, address_key text`: those of them who would get a mail to these topics,
+   * `audience` with `subscriber_id uuid, address text, address_key text, locale text`: those of them who would get a mail to these topics,
    * once, as the consents stood at `asOf` as far as they still stand. Who goes on passes the greatest id of `walked` as
    * `after`. With `frozen` it is those of that frozen audience alone.
    */

@@ -14,6 +14,9 @@ import { ExpireConfirmations } from './expire-confirmations.task.js';
 const ADA = 'Ada@example.com';
 const PERSON = { ipAddress: '198.51.100.3', userAgent: 'Browser/1' };
 
+const topicsNamed = (...names: string[]) =>
+  names.map((name) => ({ name, description: null, translations: {} }));
+
 describe('confirmations', () => {
   let audience: AudienceFixture;
   let service: ConfirmationsService;
@@ -49,7 +52,8 @@ describe('confirmations', () => {
       email: 'Ada@example.com',
       emailKey: 'ada@example.com',
       firstName: null,
-      topicNames: ['Art', 'News'],
+      locale: null,
+      topics: topicsNamed('Art', 'News'),
       expiresAt: new Date(audience.clock.now().getTime() + 48 * HOUR),
     });
   });
@@ -59,7 +63,8 @@ describe('confirmations', () => {
     expect(await service.describe(scope, confirmationId)).toEqual({
       state: 'open',
       email: 'Ada@example.com',
-      topicNames: ['Art', 'News'],
+      locale: null,
+      topics: topicsNamed('Art', 'News'),
     });
     expect(await statuses(scope)).toEqual(['PENDING_CONFIRMATION', 'PENDING_CONFIRMATION']);
     audience.clock.advance(HOUR);
@@ -76,7 +81,8 @@ describe('confirmations', () => {
     expect(await audience.statusOf(scope, ADA)).toBe('ACTIVE');
     expect(await service.describe(scope, confirmationId)).toMatchObject({
       state: 'confirmed',
-      topicNames: ['Art', 'News'],
+      locale: null,
+      topics: topicsNamed('Art', 'News'),
     });
     expect(await query.forMail(scope, confirmationId)).toBeNull();
     expect(await service.requestAnother(scope, confirmationId)).toBe('not-needed');
@@ -129,7 +135,7 @@ describe('confirmations', () => {
   it('leave out what was revoked in between', async () => {
     const { scope, news, confirmationId } = await asked();
     await consents.revoke(scope, address(ADA), news.topicKey, PROOF);
-    expect((await query.forMail(scope, confirmationId))?.topicNames).toEqual(['Art']);
+    expect((await query.forMail(scope, confirmationId))?.topics).toEqual(topicsNamed('Art'));
     expect(await service.confirm(scope, confirmationId, PERSON)).toBe('confirmed');
     expect((await statuses(scope)).sort()).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
   });
@@ -140,7 +146,8 @@ describe('confirmations', () => {
     expect(await service.describe(scope, confirmationId)).toEqual({
       state: 'gone',
       email: '',
-      topicNames: [],
+      locale: null,
+      topics: [],
     });
     audience.clock.advance(1);
     await consents.grant(scope, address(ADA), news.topicKey, PROOF);
@@ -163,7 +170,7 @@ describe('confirmations', () => {
 
   it('are gone when they never were, belong to others or the address is suppressed', async () => {
     const { scope, confirmationId } = await asked();
-    const gone = { state: 'gone', email: '', topicNames: [] };
+    const gone = { state: 'gone', email: '', locale: null, topics: [] };
     const stranger = await audience.scope();
     expect(await service.describe(scope, newId())).toEqual(gone);
     expect(await service.describe(scope, 'not an id')).toEqual(gone);
@@ -202,7 +209,12 @@ describe('confirmations', () => {
     it('confirm nothing, whether or not the expiry was noted yet', async () => {
       const { scope, confirmationId } = await asked();
       audience.clock.advance(48 * HOUR);
-      const expired = { state: 'expired', email: 'Ada@example.com', topicNames: ['Art', 'News'] };
+      const expired = {
+        state: 'expired',
+        email: 'Ada@example.com',
+        locale: null,
+        topics: topicsNamed('Art', 'News'),
+      };
       for (const note of [() => Promise.resolve(), () => audience.get(ExpireConfirmations).run()]) {
         await note();
         expect(await service.describe(scope, confirmationId)).toEqual(expired);
@@ -232,14 +244,15 @@ describe('confirmations', () => {
       expect(await service.requestAnother(scope, confirmationId)).toBe('too-soon');
       const [, second = '', ...others] = await audience.requestedMails(scope);
       expect(others).toEqual([]);
-      expect(await query.forMail(scope, second)).toMatchObject({ topicNames: ['News'] });
+      expect(await query.forMail(scope, second)).toMatchObject({ topics: topicsNamed('News') });
       expect(await audience.statusOf(scope, ADA)).toBe('PENDING_CONFIRMATION');
       expect(await service.confirm(scope, confirmationId, PERSON)).toBe('expired');
       expect(await service.confirm(scope, second, PERSON)).toBe('confirmed');
       expect((await statuses(scope)).sort()).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
       expect(await service.describe(scope, confirmationId)).toMatchObject({
         state: 'confirmed',
-        topicNames: ['News'],
+        locale: null,
+        topics: topicsNamed('News'),
       });
     });
   });

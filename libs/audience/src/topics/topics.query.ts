@@ -5,6 +5,7 @@ import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import { topicCounts } from '../counters/counters.query.js';
+import type { TopicTexts } from './topic-texts.js';
 import { isTopicKey, type Topic, type TopicFields, type TopicStatus } from './topic.js';
 
 export interface TopicView extends TopicFields, Pick<Topic, 'id' | 'topicKey' | 'createdAt' | 'updatedAt'> {
@@ -18,7 +19,7 @@ export interface TopicFilter {
   readonly status?: TopicStatus | undefined;
 }
 
-export type NamedTopic = Pick<Topic, 'id' | 'topicKey' | 'name' | 'status'>;
+export type NamedTopic = Pick<Topic, 'id' | 'topicKey' | 'name' | 'status'> & TopicTexts;
 
 /** Reads topics with their counts. Does not find deleted ones. */
 @Injectable()
@@ -80,7 +81,8 @@ export class TopicsQuery {
 
   #named(scope: ProjectScope, topicIds: readonly string[]) {
     return topicsOf(this.database.tables(), scope)
-      .select(['id', 'topicKey', 'name', 'status'])
+      .select(['id', 'topicKey', 'name', 'description', 'status'])
+      .select(sql<TopicTexts['translations']>`translations`.as('translations'))
       .where('id', 'in', topicIds);
   }
 }

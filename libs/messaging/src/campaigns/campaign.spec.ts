@@ -17,6 +17,7 @@ function campaignIn(status: CampaignStatus): Campaign {
       previewText: null,
       contentJson: null,
       contentText: 'Hello.',
+      translations: {},
       fromEmail: null,
       fromName: null,
       replyTo: null,
@@ -96,6 +97,7 @@ describe('Campaign', () => {
       previewText: 'Look',
       contentJson: '{}',
       contentText: 'Hello.',
+      translations: { de: { subject: 'Hallo', previewText: null, contentJson: null, contentText: null } },
       fromEmail: 'news@example.com',
       fromName: 'Ada',
       replyTo: 'ada@example.com',
@@ -137,6 +139,7 @@ describe('Campaign', () => {
   it.each([
     { previewText: 'Look' },
     { contentJson: '{}' },
+    { translations: { de: { subject: 'Hallo', previewText: null, contentJson: null, contentText: null } } },
     { fromEmail: 'ada@example.com' },
     { segmentIds: ['s1'] },
   ])('is analysed anew when its %j changes', (changes) => {

@@ -11,6 +11,7 @@ import {
   type SendStrategy,
   type UnboundEmails,
 } from './campaign-draft.js';
+import type { CampaignTranslations } from './campaign-translations.js';
 import { ScheduleMissingError } from './campaign.errors.js';
 import {
   ALLOWED_STATUSES,
@@ -43,6 +44,7 @@ export class Campaign {
   previewText: string | null;
   contentJson: string | null;
   contentText: string | null;
+  translations: CampaignTranslations;
   fromEmail: string | null;
   fromName: string | null;
   replyTo: string | null;
@@ -81,6 +83,7 @@ export class Campaign {
     this.previewText = draft.previewText;
     this.contentJson = draft.contentJson;
     this.contentText = draft.contentText;
+    this.translations = draft.translations;
     this.fromEmail = draft.fromEmail;
     this.fromName = draft.fromName;
     this.replyTo = draft.replyTo;

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { CampaignAllowance } from '#billing';
 import { Database } from '#platform';
+import { translationFaults } from './campaign-translations.js';
 import { parseContentDocument } from '../content/document/content-document.js';
 import type { Campaign, CampaignDraft } from './campaign.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
@@ -54,10 +55,11 @@ export class CampaignsService {
   }
 
   async #refuseFaults(scope: ProjectScope, draft: Partial<CampaignDraft>, now: Date): Promise<void> {
-    const { contentJson = null, scheduledAt = null } = draft;
+    const { contentJson = null, scheduledAt = null, translations = {} } = draft;
     const errors: Record<string, string> = {
       ...(await this.audience.faults(scope, draft)),
       ...(contentJson === null ? {} : parseContentDocument(contentJson).errors),
+      ...translationFaults(translations),
       ...(scheduledAt !== null && scheduledAt <= now ? { scheduledAt: 'must be in the future' } : {}),
     };
     if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);

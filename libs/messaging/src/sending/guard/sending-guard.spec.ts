@@ -56,7 +56,14 @@ describe('a project whose mail comes back too often', () => {
   /** Another campaign of the same project, sent and written down. */
   async function another(scope: ProjectScope, like: Campaign): Promise<Campaign> {
     const { name, subject, contentText, topicIds } = like;
-    const nothing = { previewText: null, contentJson: null, fromEmail: null, fromName: null, replyTo: null };
+    const nothing = {
+      translations: {},
+      previewText: null,
+      contentJson: null,
+      fromEmail: null,
+      fromName: null,
+      replyTo: null,
+    };
     const draft = { ...nothing, name, subject, contentText, topicIds, segmentIds: [] };
     const campaign = await messaging
       .get(CampaignsService)

@@ -35,6 +35,8 @@ export interface CampaignMail {
   /** What its links begin with. */
   readonly linkBase: string;
   readonly template: MailTemplate;
+  /** BCP 47, of its content. */
+  readonly language: string;
   readonly skeleton: MimeSkeleton;
   /** Where its tracked links lead; null when it is not tracked. */
   readonly linkSet: number | null;

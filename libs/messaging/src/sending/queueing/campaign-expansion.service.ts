@@ -66,7 +66,7 @@ export class CampaignExpansionService {
 
   async #compile(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
     try {
-      return await this.mails.compile(scope, campaignId);
+      return await this.mails.compileAll(scope, campaignId);
     } catch (error) {
       throw isContentFault(error) ? new CampaignExpansionError(error.message, false) : error;
     }
@@ -105,12 +105,12 @@ export class CampaignExpansionService {
     };
     const { rows } = await sql<Chunk>`
       with ${this.recipients.audience(scope, topicIds, audienceAt, walk)}, page as materialized (
-        select a.subscriber_id, a.address, a.address_key, platform.new_id() as id from audience a
+        select a.subscriber_id, a.address, a.address_key, a.locale, platform.new_id() as id from audience a
       ), reopened as (${reopening(campaign)}), added as (
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
-          address_key, message_id, state, next_attempt_at, created_at)
+          address_key, locale, message_id, state, next_attempt_at, created_at)
         select page.id, ${queuedOn}::date, ${scope.environmentId}, 'CAMPAIGN', ${id},
-          page.subscriber_id, page.address, page.address_key, '<' || page.id || '@' || ${domain}::text || '>',
+          page.subscriber_id, page.address, page.address_key, page.locale, '<' || page.id || '@' || ${domain}::text || '>',
           'PENDING', ${audienceAt}, ${audienceAt}
         from page
         ${maySkip ? sql`on conflict do nothing` : sql``}

@@ -60,7 +60,7 @@ export async function advance(
 export function reopening({ id, queuedOn, audienceAt, isSentAgain }: ExpandingCampaign): RawBuilder<unknown> {
   if (!isSentAgain) return sql`select where false`;
   return sql`
-    update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
+    update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null, locale = page.locale,
       created_at = ${audienceAt}, next_attempt_at = ${audienceAt}
     from page
     where d.source_id = ${id} and d.subscriber_id = page.subscriber_id
