@@ -21,3 +21,12 @@ export type { Page, PageRequest } from './page.js';
 export type { Environment, ProjectScope } from './project-scope.js';
 export { firstOf } from './first-of.js';
 export { isTimeZone, matchLocale, parseLocale, SHIPPED_LOCALES } from './locale.js';
+export {
+  firstMomentOf,
+  lastMomentOf,
+  momentOfLocalTime,
+  momentOfWallTime,
+  parseLocalTime,
+  type WallTime,
+  wallTime,
+} from './local-time.js';
