@@ -76,6 +76,7 @@ describeWith(['spamassassin', 'rspamd'], 'Spam filters', () => {
         segmentIds: [],
         sendStrategy: null,
         scheduledAt: null,
+        scheduledAtLocal: null,
       };
       const campaign = await fixture
         .get(CampaignsService)

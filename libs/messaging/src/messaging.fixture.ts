@@ -77,6 +77,7 @@ const DRAFT: CampaignDraft = {
   segmentIds: [],
   sendStrategy: null,
   scheduledAt: null,
+  scheduledAtLocal: null,
 };
 
 /** What the context runs on. */

@@ -21,6 +21,7 @@ const COLUMNS = [
   'estimatedRecipientCount',
   'estimatedAt',
   'scheduledAt',
+  'scheduledAtLocal',
   'completedAt',
   'fromEmail',
   'fromName',

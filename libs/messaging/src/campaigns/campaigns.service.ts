@@ -4,6 +4,7 @@ import { CampaignAllowance } from '#billing';
 import { Database } from '#platform';
 import { parseContentDocument } from '../content/document/content-document.js';
 import type { Campaign, CampaignDraft } from './campaign.js';
+import { timeFaults } from './campaign-times.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { CampaignRepository } from './campaign.repository.js';
 
@@ -54,11 +55,11 @@ export class CampaignsService {
   }
 
   async #refuseFaults(scope: ProjectScope, draft: Partial<CampaignDraft>, now: Date): Promise<void> {
-    const { contentJson = null, scheduledAt = null } = draft;
+    const { contentJson = null } = draft;
     const errors: Record<string, string> = {
       ...(await this.audience.faults(scope, draft)),
       ...(contentJson === null ? {} : parseContentDocument(contentJson).errors),
-      ...(scheduledAt !== null && scheduledAt <= now ? { scheduledAt: 'must be in the future' } : {}),
+      ...timeFaults(draft, now),
     };
     if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
   }
