@@ -157,6 +157,7 @@ describe('campaigns', () => {
         segmentIds: 'all',
         sendStrategy: 'NOW',
         scheduledAt: '2030-01-01',
+        scheduledAtLocal: '2030-01-01T09:00Z',
       };
       const paths = Object.keys(wrong).map((name) => (name === 'topicIds' ? 'topicIds[0]' : name));
       expect(Object.keys(errorsOf(await client.post('/campaigns', wrong), 400)).sort()).toEqual(paths.sort());

@@ -37,7 +37,7 @@ const fields = {
     description:
       'A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else ' +
       'the project’s. Instead of `scheduledAt`.',
-    examples: ['2027-01-05T09:00'],
+    examples: ['2026-11-21T20:00'],
   }),
 };
 
@@ -100,18 +100,16 @@ export const campaignView = z
       .nullable()
       .meta({ description: 'Null until the pre-send analysis, schedule or send counts it.' }),
     estimatedAt: timestamp.nullable().meta({ description: 'When `estimatedRecipientCount` was counted.' }),
-    scheduledAt: timestamp
-      .nullable()
-      .meta({
-        description:
-          'With `scheduledAtLocal` the first of its moments: where it is that time first, at UTC+14.',
-      }),
+    scheduledAt: timestamp.nullable().meta({
+      description:
+        'With `scheduledAtLocal` the first of its moments: where it is that time first, at UTC+14.',
+    }),
     scheduledAtLocal: z
       .string()
       .nullable()
       .meta({
         description: 'Each recipient gets it when it is that time where they are.',
-        examples: ['2027-01-05T09:00'],
+        examples: ['2026-11-21T20:00'],
       }),
     completedAt: timestamp.nullable(),
     fromEmail: z.string().nullable(),

@@ -111,6 +111,14 @@ describe('a campaign at its recipients’ own hour', () => {
     expect(await reached()).toEqual(['Asia/Kolkata']);
   });
 
+  it('tries a mail for 48 hours from its hour on, not from its beginning', async () => {
+    await begun();
+    await reached();
+    at(MOMENTS[1][1]);
+    const [work] = await source.claim(10, newId());
+    expect(work?.delivery.dueSince).toEqual(fixture.clock.now());
+  });
+
   it('reaches those at once whose hour has passed when it is scheduled late or nothing ran', async () => {
     await begun(MOMENTS[2][1]);
     expect(await reached()).toEqual(['Pacific/Kiritimati', 'Asia/Kolkata', 'Europe/Berlin']);
