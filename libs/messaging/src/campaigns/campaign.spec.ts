@@ -245,9 +245,9 @@ describe('Campaign', () => {
     });
 
     it('forgets it when it is sent before, or without a schedule', () => {
-      const early = localIn('SCHEDULED');
-      early.revise({ scheduledAtLocal: '2026-11-22T09:00' }, now);
-      for (const campaign of [early, localIn('DRAFT')])
+      const early = [localIn('SCHEDULED'), localIn('FAILED')];
+      for (const campaign of early) campaign.revise({ scheduledAtLocal: '2026-11-22T09:00' }, now);
+      for (const campaign of [...early, localIn('DRAFT')])
         expect(queued(campaign)).toMatchObject({ scheduledAt: null, scheduledAtLocal: null });
     });
   });

@@ -219,10 +219,9 @@ export class Campaign {
     this.updatedAt = now;
   }
 
-  /** Its time has come, or it has failed since: what is sent again keeps to the hours of its recipients. */
+  /** Its time has come; what has failed since and is sent again keeps to the hours of its recipients. */
   private isDue(now: Date): boolean {
-    if (this.status === 'FAILED') return true;
-    return this.status === 'SCHEDULED' && this.scheduledAt !== null && this.scheduledAt <= now;
+    return this.status !== 'DRAFT' && this.scheduledAt !== null && this.scheduledAt <= now;
   }
 
   private refuseWhileClosing(retryAfterSeconds: number): void {

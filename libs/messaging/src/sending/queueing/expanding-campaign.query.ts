@@ -71,7 +71,7 @@ export function reopening(
   if (!isSentAgain) return sql`select where false`;
   return sql`
     update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
-      created_at = ${audienceAt}, next_attempt_at = ${dueAt}
+      created_at = ${audienceAt}, next_attempt_at = ${dueAt}, due_since = null
     from page
     where d.source_id = ${id} and d.subscriber_id = page.subscriber_id
       and (d.state = 'CANCELLED' or (d.state = 'FAILED' and d.reason = 'config'))

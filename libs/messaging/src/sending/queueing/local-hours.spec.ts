@@ -142,10 +142,15 @@ describe('a campaign at its recipients’ own hour', () => {
   it('keeps to the hours of those it has not reached when it is sent again after it failed', async () => {
     const campaign = await begun();
     await reached();
+    await fixture.test.query(`update messaging.deliveries set due_since = created_at - interval '3 days'`);
     await fixture.get(CampaignFailureService).fail(scope, campaign.id, 'The sky fell.');
     await fixture.closed(scope, campaign.id);
     at(MOMENTS[1][1]);
     await fixture.sends(scope, campaign);
+    const open = await fixture.test.query(
+      'select from messaging.deliveries where finished_at is null and due_since is not null',
+    );
+    expect(open).toEqual([]);
     expect(await reached()).toEqual(['Asia/Kolkata']);
     expect(await reached()).toEqual([]);
     at(MOMENTS[4][1]);
