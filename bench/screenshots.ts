@@ -22,7 +22,14 @@ const SENDER = {
   color: null,
 };
 const ENGLISH = new Wording('en');
-const SUBSCRIBER = { email: 'ada@example.com', first_name: 'Ada', last_name: null, phone: null, locale: null, time_zone: null };
+const SUBSCRIBER = {
+  email: 'ada@example.com',
+  first_name: 'Ada',
+  last_name: null,
+  phone: null,
+  locale: null,
+  time_zone: null,
+};
 const SCHEMES = ['light', 'dark'] as const;
 
 // The pictures shall not hang on a network: an image of the mail is a plain box.

@@ -2519,7 +2519,7 @@ create table messaging.campaigns (
   estimated_recipient_count bigint,
   estimated_at timestamp with time zone,
   scheduled_at timestamp with time zone,
-  scheduled_at_local timestamp without time zone,
+  scheduled_at_local text,
   queued_at timestamp with time zone,
   audience_at timestamp with time zone,
   expansion_cursor uuid,

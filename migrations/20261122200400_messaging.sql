@@ -26,7 +26,7 @@ create table messaging.campaigns (
   estimated_recipient_count bigint,
   estimated_at timestamptz,
   scheduled_at timestamptz,
-  scheduled_at_local timestamp,
+  scheduled_at_local text,
   queued_at timestamptz,
   audience_at timestamptz,
   expansion_cursor uuid,

@@ -77,6 +77,7 @@ describeWith(['spamassassin', 'rspamd'], 'Spam filters', () => {
         segmentIds: [],
         sendStrategy: null,
         scheduledAt: null,
+        scheduledAtLocal: null,
       };
       const campaign = await fixture
         .get(CampaignsService)

@@ -88,7 +88,13 @@ export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.s
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
 export type { AwaitedTrigger } from './triggers/awaited-trigger.js';
 export { Triggers, TRIGGERS_CHANNEL } from './triggers/triggers.service.js';
-export type { AudienceBreakdown, AudienceSurvey, ChosenAudience, Recipient } from './recipients/recipient.js';
+export type {
+  AudienceBreakdown,
+  AudienceSurvey,
+  AudienceWalk,
+  ChosenAudience,
+  Recipient,
+} from './recipients/recipient.js';
 export { RecipientsQuery } from './recipients/recipients.query.js';
 export {
   SUBSCRIBER_STATUSES,

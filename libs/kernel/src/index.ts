@@ -30,3 +30,12 @@ export {
   SHIPPED_LOCALES,
   TIME_ZONE_FAULT,
 } from './locale.js';
+export {
+  firstMomentOf,
+  lastMomentOf,
+  momentOfLocalTime,
+  momentOfWallTime,
+  parseLocalTime,
+  type WallTime,
+  wallTime,
+} from './local-time.js';

@@ -2,8 +2,32 @@ import { LRUCache } from 'lru-cache';
 
 /** The languages in which readers get what we write: opt-in mails, footers, pages. */
 export const SHIPPED_LOCALES = [
-  ...['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'cs', 'sk', 'hu', 'ro', 'bg', 'el', 'hr'],
-  ...['sv', 'da', 'nb', 'fi', 'uk', 'tr', 'ar', 'he', 'ja', 'ko', 'zh'],
+  'en',
+  'de',
+  'fr',
+  'es',
+  'it',
+  'pt',
+  'nl',
+  'pl',
+  'cs',
+  'sk',
+  'hu',
+  'ro',
+  'bg',
+  'el',
+  'hr',
+  'sv',
+  'da',
+  'nb',
+  'fi',
+  'uk',
+  'tr',
+  'ar',
+  'he',
+  'ja',
+  'ko',
+  'zh',
 ] as const;
 
 export const LOCALE_FAULT = 'must be a BCP 47 language tag, such as de or pt-BR';

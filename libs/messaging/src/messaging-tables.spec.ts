@@ -54,11 +54,13 @@ describe('What is written of messaging is read as it was', () => {
       segmentIds: [newId()],
       sendStrategy: 'SCHEDULED',
       scheduledAt: LATER,
+      scheduledAtLocal: null,
     } as const;
     const written = new Campaign({ id: newId(), environmentId, campaignKey: 'ACME-777' }, draft, NOW);
     written.judge({ score: 90, status: 'WARNING', recipients: 12 }, NOW);
     written.queue({ recipients: 12, usagePeriod: NOW }, NOW, 'HOLD');
     Object.assign(written, {
+      scheduledAtLocal: '2027-01-05T09:00',
       expansionCursor: newId(),
       expandedAt: NOW,
       expandedEmails: 3,

@@ -78,6 +78,7 @@ const DRAFT: CampaignDraft = {
   segmentIds: [],
   sendStrategy: null,
   scheduledAt: null,
+  scheduledAtLocal: null,
 };
 
 /** What the context runs on. */

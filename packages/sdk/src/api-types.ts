@@ -823,7 +823,7 @@ export interface paths {
     head?: never;
     /**
      * Change a campaign
-     * @description For a DRAFT, SCHEDULED or FAILED campaign. JSON merge-patch: absent fields stay, null clears a field. A SCHEDULED campaign stays scheduled and is checked again at its time; clearing `scheduledAt` makes it a DRAFT. A change of content or audience clears `preSendScore` and `preSendStatus`.
+     * @description For a DRAFT, SCHEDULED or FAILED campaign. JSON merge-patch: absent fields stay, null clears a field. A SCHEDULED campaign stays scheduled and is checked again at its time; clearing `scheduledAt` makes it a DRAFT. `scheduledAt` and `scheduledAtLocal` replace each other. A change of content or audience clears `preSendScore` and `preSendStatus`.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -884,8 +884,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Schedule a campaign for its `scheduledAt`
-     * @description Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late.
+     * Schedule a campaign for its `scheduledAt` or `scheduledAtLocal`
+     * @description Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late. With `scheduledAtLocal` it begins, and its audience is frozen, when it is that time first, at UTC+14; it is SENDING for up to 26 hours. Who has passed that time by then gets it at once; it is refused when the time has passed everywhere.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -907,7 +907,7 @@ export interface paths {
     put?: never;
     /**
      * Send a campaign now
-     * @description Checks the campaign, freezes its audience and queues it for the worker. A failed check is answered with `checks`. A FAILED campaign is sent only to the recipients whom it did not reach before.
+     * @description Checks the campaign, freezes its audience and queues it for the worker. A failed check is answered with `checks`. A FAILED campaign is sent only to the recipients whom it did not reach before. What is sent before its `scheduledAtLocal` goes to everybody at once; its schedule is cleared.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -2424,7 +2424,13 @@ export interface components {
       estimatedRecipientCount: number | null;
       /** @description When `estimatedRecipientCount` was counted. */
       estimatedAt: string | null;
+      /** @description With `scheduledAtLocal` the first of its moments: where it is that time first, at UTC+14. */
       scheduledAt: string | null;
+      /**
+       * @description Each recipient gets it when it is that time where they are.
+       * @example 2026-11-21T20:00
+       */
+      scheduledAtLocal: string | null;
       completedAt: string | null;
       fromEmail: string | null;
       fromName: string | null;
@@ -7519,6 +7525,7 @@ export interface operations {
            *           "estimatedRecipientCount": 1,
            *           "estimatedAt": "2026-11-21T06:00:00.000Z",
            *           "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *           "scheduledAtLocal": "2026-11-21T20:00",
            *           "completedAt": "2026-11-21T06:00:00.000Z",
            *           "fromEmail": "news@example.com",
            *           "fromName": "Acme News",
@@ -7598,6 +7605,8 @@ export interface operations {
           segmentIds?: string[] | null;
           sendStrategy?: ('DRAFT' | 'IMMEDIATE' | 'SCHEDULED') | null;
           scheduledAt?: string | null;
+          /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
+          scheduledAtLocal?: string | null;
         };
       };
     };
@@ -7635,6 +7644,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -7737,6 +7747,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -7870,6 +7881,8 @@ export interface operations {
           segmentIds?: string[] | null;
           sendStrategy?: ('DRAFT' | 'IMMEDIATE' | 'SCHEDULED') | null;
           scheduledAt?: string | null;
+          /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
+          scheduledAtLocal?: string | null;
         };
       };
     };
@@ -7905,6 +7918,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -8148,6 +8162,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -8256,6 +8271,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -8364,6 +8380,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -8472,6 +8489,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -8580,6 +8598,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -8688,6 +8707,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",

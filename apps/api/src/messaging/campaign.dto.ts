@@ -9,7 +9,7 @@ import {
 } from '#messaging';
 import { byLocale, localeField } from '../by-locale.js';
 import { leftOut } from '../left-out.js';
-import { moment } from '../moment.js';
+import { localTime, moment } from '../moment.js';
 import { line, prose, requiredLine } from '../text-fields.js';
 
 const MAX_CONTENT = 500_000;
@@ -56,7 +56,21 @@ const fields = {
   segmentIds: ids.nullable(),
   sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
   scheduledAt: moment.nullable(),
+  scheduledAtLocal: localTime.nullable().meta({
+    description:
+      'A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else ' +
+      'the project’s. Instead of `scheduledAt`.',
+    examples: ['2026-11-21T20:00'],
+  }),
 };
+
+interface Times {
+  readonly scheduledAt?: Date | null | undefined;
+  readonly scheduledAtLocal?: string | null | undefined;
+}
+const hasOneTime = ({ scheduledAt = null, scheduledAtLocal = null }: Times) =>
+  scheduledAt === null || scheduledAtLocal === null;
+const TWO_TIMES = { path: ['scheduledAtLocal'], error: 'must not be given together with scheduledAt' };
 
 export const createCampaignBody = strictBody({
   ...fields,
@@ -71,14 +85,15 @@ export const createCampaignBody = strictBody({
   segmentIds: fields.segmentIds.optional(),
   sendStrategy: fields.sendStrategy.optional(),
   scheduledAt: fields.scheduledAt.optional(),
-});
+  scheduledAtLocal: fields.scheduledAtLocal.optional(),
+}).refine(hasOneTime, TWO_TIMES);
 export type CreateCampaignBody = z.output<typeof createCampaignBody>;
 
 /** JSON merge-patch (RFC 7396): absent fields stay. */
 export const patchCampaignBody = strictBody({
   ...z.object(fields).partial().shape,
   subject: leftOut(fields.subject),
-});
+}).refine(hasOneTime, TWO_TIMES);
 export type PatchCampaignBody = z.output<typeof patchCampaignBody>;
 
 /** The recipients of a test mail. */
@@ -121,7 +136,17 @@ export const campaignView = z
       .nullable()
       .meta({ description: 'Null until the pre-send analysis, schedule or send counts it.' }),
     estimatedAt: timestamp.nullable().meta({ description: 'When `estimatedRecipientCount` was counted.' }),
-    scheduledAt: timestamp.nullable(),
+    scheduledAt: timestamp.nullable().meta({
+      description:
+        'With `scheduledAtLocal` the first of its moments: where it is that time first, at UTC+14.',
+    }),
+    scheduledAtLocal: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'Each recipient gets it when it is that time where they are.',
+        examples: ['2026-11-21T20:00'],
+      }),
     completedAt: timestamp.nullable(),
     fromEmail: z.string().nullable(),
     fromName: z.string().nullable(),
@@ -152,6 +177,7 @@ export function toCampaignView(campaign: Campaign | CampaignRow): z.input<typeof
     estimatedRecipientCount: campaign.estimatedRecipientCount,
     estimatedAt: estimatedAt?.toISOString() ?? null,
     scheduledAt: scheduledAt?.toISOString() ?? null,
+    scheduledAtLocal: campaign.scheduledAtLocal,
     completedAt: completedAt?.toISOString() ?? null,
     fromEmail: campaign.fromEmail,
     fromName: campaign.fromName,
@@ -176,6 +202,7 @@ export function toDraft(body: CreateCampaignBody): CampaignDraft {
     segmentIds: [],
     sendStrategy: null,
     scheduledAt: null,
+    scheduledAtLocal: null,
     ...toChanges(body),
     name: body.name,
     subject: body.subject,
@@ -192,6 +219,7 @@ export function toChanges(body: PatchCampaignBody): Partial<CampaignDraft> {
     topicIds,
     segmentIds,
     scheduledAt,
+    scheduledAtLocal,
     ...plain
   } = body;
   return {
@@ -203,5 +231,6 @@ export function toChanges(body: PatchCampaignBody): Partial<CampaignDraft> {
     ...(topicIds === undefined ? {} : { topicIds: topicIds ?? [] }),
     ...(segmentIds === undefined ? {} : { segmentIds: segmentIds ?? [] }),
     ...(scheduledAt === undefined ? {} : { scheduledAt }),
+    ...(scheduledAtLocal === undefined ? {} : { scheduledAtLocal }),
   };
 }

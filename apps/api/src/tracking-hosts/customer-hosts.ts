@@ -5,6 +5,7 @@ import { environmentIdOf, type LinkKind, LinkTokens, TrackingTokens } from '#pla
 import { ProblemError } from '#platform/http';
 import { notFoundPage } from '../public-pages/not-found-page.js';
 import { sendPage } from '../public-pages/page-reply.js';
+import { viewOf } from '../public-pages/page-view.js';
 import { KnownHosts } from './known-hosts.service.js';
 
 /** The paths of mails, which a customer's host has; null: a tracked link or a pixel. */
@@ -60,5 +61,5 @@ export function trackedEnvironment(tokens: TrackingTokens, token: string): numbe
 function refuse(request: FastifyRequest, reply: FastifyReply): void {
   void reply.header('x-request-id', request.id).header('cache-control', 'no-store');
   if (!PATH.test(request.url)) throw new ProblemError('not-found', { detail: 'There is no such path.' });
-  sendPage(reply, notFoundPage);
+  sendPage(reply, notFoundPage(viewOf(request)));
 }

@@ -21,6 +21,8 @@ export interface CampaignDraft {
   readonly segmentIds: readonly string[];
   readonly sendStrategy: SendStrategy | null;
   readonly scheduledAt: Date | null;
+  /** As `parseLocalTime` returns it: each recipient gets it when it is that time where they are. */
+  readonly scheduledAtLocal: string | null;
 }
 
 /** All that an estimate of the recipients depends on, to compare. */

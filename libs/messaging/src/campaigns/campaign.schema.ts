@@ -24,6 +24,7 @@ export const CampaignSchema = defineEntity({
     segmentIds: p.array().columnType('uuid[]'),
     sendStrategy: p.string().$type<SendStrategy>().nullable(),
     scheduledAt: p.datetime(3).nullable(),
+    scheduledAtLocal: p.text().nullable(),
     status: p.string().$type<CampaignStatus>(),
     failureReason: p.text().nullable(),
     estimatedRecipientCount: p.bigint('number').nullable(),

@@ -12,6 +12,7 @@ import {
   type UnboundEmails,
 } from './campaign-draft.js';
 import type { CampaignTranslations } from './campaign-translations.js';
+import { changedTimes, lastTimeOf } from './campaign-times.js';
 import { ScheduleMissingError } from './campaign.errors.js';
 import {
   ALLOWED_STATUSES,
@@ -51,7 +52,8 @@ export class Campaign {
   topicIds: string[];
   segmentIds: string[];
   sendStrategy: SendStrategy | null;
-  scheduledAt: Date | null;
+  scheduledAt: Date | null = null;
+  scheduledAtLocal: string | null = null;
   status: CampaignStatus = 'DRAFT';
   failureReason: string | null = null;
   estimatedRecipientCount: number | null = null;
@@ -90,7 +92,7 @@ export class Campaign {
     this.topicIds = distinct(draft.topicIds);
     this.segmentIds = distinct(draft.segmentIds);
     this.sendStrategy = draft.sendStrategy;
-    this.scheduledAt = draft.scheduledAt;
+    Object.assign(this, changedTimes(draft, this));
     this.createdAt = now;
     this.updatedAt = now;
   }
@@ -113,7 +115,7 @@ export class Campaign {
     const { topicIds, segmentIds, ...plain } = changes;
     if (Object.keys(changes).length === 0) return;
     const [partsBefore, audienceBefore] = [analysedParts(this), audienceParts(this)];
-    Object.assign(this, plain);
+    Object.assign(this, plain, changedTimes(changes, this));
     if (topicIds !== undefined) this.topicIds = distinct(topicIds);
     if (segmentIds !== undefined) this.segmentIds = distinct(segmentIds);
     if (this.status === 'SCHEDULED' && this.scheduledAt === null) this.status = 'DRAFT';
@@ -137,7 +139,8 @@ export class Campaign {
   /** Throws what `schedule` throws: `InvalidStateError`, or `ScheduleMissingError` without a time to come. */
   refuseUnlessSchedulable(now: Date): void {
     this.refuseUnlessAllowed('schedule');
-    if (this.scheduledAt === null || this.scheduledAt <= now) throw new ScheduleMissingError();
+    const last = lastTimeOf(this);
+    if (last === null || last <= now) throw new ScheduleMissingError();
   }
 
   schedule(now: Date): void {
@@ -155,9 +158,11 @@ export class Campaign {
     this.refuseWhileClosing(NOTICED_SECONDS);
   }
 
-  /** `send`: from now on the audience is frozen and the worker has it. */
+  /** `send`: from now on the audience is frozen and the worker has it. Before its time it goes to everybody at once. */
   queue({ recipients, usagePeriod }: Queueing, now: Date, policy: AmbiguousPolicy = 'RESEND'): void {
     this.refuseUnlessSendable();
+    if (this.scheduledAtLocal !== null && !this.isDue(now))
+      Object.assign(this, changedTimes({ scheduledAt: null }, this));
     this.status = 'QUEUED_FOR_SENDING';
     this.failureReason = null;
     this.estimate(recipients, now);
@@ -215,6 +220,11 @@ export class Campaign {
     this.retryEmails = usagePeriod === null ? 0 : recipients;
     this.completedAt = null;
     this.updatedAt = now;
+  }
+
+  /** Its time has come; what has failed since and is sent again keeps to the hours of its recipients. */
+  private isDue(now: Date): boolean {
+    return this.status !== 'DRAFT' && this.scheduledAt !== null && this.scheduledAt <= now;
   }
 
   private refuseWhileClosing(retryAfterSeconds: number): void {

@@ -22,6 +22,7 @@ const COLUMNS = [
   'estimatedRecipientCount',
   'estimatedAt',
   'scheduledAt',
+  'scheduledAtLocal',
   'completedAt',
   'fromEmail',
   'fromName',

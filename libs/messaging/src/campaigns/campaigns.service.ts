@@ -5,6 +5,7 @@ import { Database } from '#platform';
 import { translationFaults } from './campaign-translations.js';
 import { parseContentDocument } from '../content/document/content-document.js';
 import type { Campaign, CampaignDraft } from './campaign.js';
+import { timeFaults } from './campaign-times.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { CampaignRepository } from './campaign.repository.js';
 
@@ -55,12 +56,12 @@ export class CampaignsService {
   }
 
   async #refuseFaults(scope: ProjectScope, draft: Partial<CampaignDraft>, now: Date): Promise<void> {
-    const { contentJson = null, scheduledAt = null, translations = {} } = draft;
+    const { contentJson = null, translations = {} } = draft;
     const errors: Record<string, string> = {
       ...(await this.audience.faults(scope, draft)),
       ...(contentJson === null ? {} : parseContentDocument(contentJson).errors),
       ...translationFaults(translations),
-      ...(scheduledAt !== null && scheduledAt <= now ? { scheduledAt: 'must be in the future' } : {}),
+      ...timeFaults(draft, now),
     };
     if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
   }

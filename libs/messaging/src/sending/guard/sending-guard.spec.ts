@@ -67,7 +67,7 @@ describe('a project whose mail comes back too often', () => {
     const draft = { ...nothing, name, subject, contentText, topicIds, segmentIds: [] };
     const campaign = await messaging
       .get(CampaignsService)
-      .create(scope, { ...draft, sendStrategy: null, scheduledAt: null });
+      .create(scope, { ...draft, sendStrategy: null, scheduledAt: null, scheduledAtLocal: null });
     await messaging.get(CampaignSendingService).send(scope, campaign.campaignKey);
     await messaging.expand(scope, campaign.id);
     return campaign;
