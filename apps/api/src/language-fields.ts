@@ -25,14 +25,15 @@ export function acceptedLocale(header: string | undefined): string | null {
 }
 
 /**
- * Texts in other languages: locale → `text`. The output has the locales as they are usually written; null is none.
+ * Texts in other languages: locale → `text`; `what` and `who` gets it, for the document. The output has the locales as they are usually written; null is none.
  */
-export function translations<Text extends z.ZodType>(text: Text, what: string) {
+export function translations<Text extends z.ZodType>(text: Text, what: string, who = '') {
   return z
     .record(z.string(), text)
     .nullish()
     .meta({
-      description: `${what} by locale (BCP 47), at most ${MAX_TRANSLATIONS}; PATCH replaces them all.`,
+      description:
+        `${what} by locale (BCP 47), at most ${MAX_TRANSLATIONS}; PATCH replaces them all. ${who}`.trim(),
     })
     .transform((input, context) => {
       if (input === undefined) return undefined;

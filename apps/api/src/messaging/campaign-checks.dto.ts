@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { emailField, int64 } from '#platform/http';
 import type { CampaignAnalysis } from '#messaging';
-import { localeField } from '../by-locale.js';
+import { localeField } from '../language-fields.js';
 
 export const previewQuery = z.object({
   email: emailField.optional().meta({ description: 'Render it for this subscriber.' }),

@@ -7,7 +7,7 @@ import {
   type CampaignRow,
   SEND_STRATEGIES,
 } from '#messaging';
-import { byLocale, localeField } from '../by-locale.js';
+import { localeField, translations } from '../language-fields.js';
 import { leftOut } from '../left-out.js';
 import { localTime, moment } from '../moment.js';
 import { line, prose, requiredLine } from '../text-fields.js';
@@ -31,24 +31,22 @@ const content = {
 const orNull = <Schema extends z.ZodNullable>(schema: Schema) =>
   schema.optional().transform((value) => value ?? null);
 
-const translations = byLocale(
-  strictBody({
-    subject: content.subject,
-    previewText: orNull(content.previewText),
-    contentJson: orNull(content.contentJson),
-    contentText: orNull(content.contentText),
-  }),
-).meta({
-  description:
-    'The content in other languages, by BCP 47 locale: at most 30. A reader gets the one that fits their `locale` (`de` also ' +
-    'for `de-AT`), else the campaign’s own content. A translation without `contentJson` and `contentText` has the ' +
-    'campaign’s content under its own subject.',
+/** A translation without content has the campaign's, under its own subject. */
+const translation = strictBody({
+  subject: content.subject,
+  previewText: orNull(content.previewText),
+  contentJson: orNull(content.contentJson),
+  contentText: orNull(content.contentText),
 });
 
 const fields = {
   name: requiredLine(200),
   ...content,
-  translations: translations.nullable(),
+  translations: translations(
+    translation,
+    'The content in other languages,',
+    'A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content.',
+  ),
   fromEmail: emailField.nullable(),
   fromName: line(100).nullable(),
   replyTo: emailField.nullable().meta({ description: 'The address for replies, when not `fromEmail`.' }),
@@ -77,7 +75,7 @@ export const createCampaignBody = strictBody({
   previewText: fields.previewText.optional(),
   contentJson: fields.contentJson.optional(),
   contentText: fields.contentText.optional(),
-  translations: fields.translations.optional(),
+  translations: fields.translations,
   fromEmail: fields.fromEmail.optional(),
   fromName: fields.fromName.optional(),
   replyTo: fields.replyTo.optional(),
@@ -225,7 +223,7 @@ export function toChanges(body: PatchCampaignBody): Partial<CampaignDraft> {
   return {
     ...plain,
     ...(subject === undefined ? {} : { subject }),
-    ...(given === undefined ? {} : { translations: given ?? {} }),
+    ...(given === undefined ? {} : { translations: given }),
     ...(replyTo === undefined ? {} : { replyTo: replyTo?.value ?? null }),
     ...(fromEmail === undefined ? {} : { fromEmail: fromEmail?.value ?? null }),
     ...(topicIds === undefined ? {} : { topicIds: topicIds ?? [] }),
