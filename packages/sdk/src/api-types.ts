@@ -1761,7 +1761,163 @@ export interface components {
        */
       texts: {
         'optIn.subject'?: string | null;
+        'optIn.heading'?: string | null;
+        'optIn.asked'?: string | null;
+        'optIn.confirm'?: string | null;
         'optIn.expiry'?: string | null;
+        'optIn.button'?: string | null;
+        'optIn.link'?: string | null;
+        'optIn.ignore'?: string | null;
+        'footer.unsubscribe'?: string | null;
+        'footer.unsubscribeLink'?: string | null;
+        'footer.preferences'?: string | null;
+        'footer.preferencesLink'?: string | null;
+        'footer.view'?: string | null;
+        'footer.viewLink'?: string | null;
+        'page.language'?: string | null;
+        'page.signUpAgain'?: string | null;
+        'page.stillOnItsWay'?: string | null;
+        'confirm.heading'?: string | null;
+        'confirm.asked'?: string | null;
+        'confirm.button'?: string | null;
+        'confirm.ignore'?: string | null;
+        'confirm.resend'?: string | null;
+        'confirmed.heading'?: string | null;
+        'confirmed.topics'?: string | null;
+        'confirmed.changeYourMind'?: string | null;
+        'alreadyConfirmed.heading'?: string | null;
+        'alreadyConfirmed.text'?: string | null;
+        'alreadyConfirmed.more'?: string | null;
+        'confirmExpired.heading'?: string | null;
+        'confirmExpired.text'?: string | null;
+        'confirmExpired.topics'?: string | null;
+        'confirmGone.heading'?: string | null;
+        'confirmGone.text'?: string | null;
+        'confirmSent.heading'?: string | null;
+        'confirmSent.text'?: string | null;
+        'confirmSent.wait'?: string | null;
+        'confirmTooSoon.heading'?: string | null;
+        'confirmTooSoon.text'?: string | null;
+        'confirmTooSoon.later'?: string | null;
+        'confirmNotNeeded.heading'?: string | null;
+        'confirmNotNeeded.text'?: string | null;
+        'unsubscribe.heading'?: string | null;
+        'unsubscribe.mail'?: string | null;
+        'unsubscribe.mailTo'?: string | null;
+        'unsubscribe.topics'?: string | null;
+        'unsubscribe.topicsTo'?: string | null;
+        'unsubscribe.fromTopics'?: string | null;
+        'unsubscribe.fromCount'?: string | null;
+        'unsubscribe.fromEverything'?: string | null;
+        'unsubscribe.everythingMeans'?: string | null;
+        'unsubscribed.heading'?: string | null;
+        'unsubscribed.topics'?: string | null;
+        'unsubscribed.rather'?: string | null;
+        'unsubscribed.oneClick'?: string | null;
+        'unsubscribedAll.heading'?: string | null;
+        'unsubscribedAll.text'?: string | null;
+        'preferences.heading'?: string | null;
+        'preferences.saved'?: string | null;
+        'preferences.intro'?: string | null;
+        'preferences.introPaused'?: string | null;
+        'preferences.introNothing'?: string | null;
+        'preferences.introSuppressed'?: string | null;
+        'preferences.comeBack'?: string | null;
+        'preferences.status.none'?: string | null;
+        'preferences.status.subscribed'?: string | null;
+        'preferences.status.pending'?: string | null;
+        'preferences.status.unsubscribed'?: string | null;
+        'preferences.status.expired'?: string | null;
+        'preferences.subscribe'?: string | null;
+        'preferences.subscribeTo'?: string | null;
+        'preferences.unsubscribe'?: string | null;
+        'preferences.unsubscribeFrom'?: string | null;
+        'preferences.confirm'?: string | null;
+        'preferences.confirmTopic'?: string | null;
+        'preferences.pause.heading'?: string | null;
+        'preferences.pause.text'?: string | null;
+        'preferences.pause.days'?: string | null;
+        'preferences.pause.forDays'?: string | null;
+        'preferences.paused.heading'?: string | null;
+        'preferences.paused.text'?: string | null;
+        'preferences.paused.resume'?: string | null;
+        'preferences.leave.heading'?: string | null;
+        'preferences.leave.text'?: string | null;
+        'preferences.leave.button'?: string | null;
+        'leaveEverything.heading'?: string | null;
+        'leaveEverything.text'?: string | null;
+        'leaveEverything.yes'?: string | null;
+        'leaveEverything.no'?: string | null;
+        'notFound.heading'?: string | null;
+        'notFound.text'?: string | null;
+        'tooMany.heading'?: string | null;
+        'tooMany.text'?: string | null;
+        'failure.heading'?: string | null;
+        'failure.text'?: string | null;
+        'invoice.heading'?: string | null;
+        'invoice.from'?: string | null;
+        'invoice.to'?: string | null;
+        'invoice.date'?: string | null;
+        'invoice.due'?: string | null;
+        'invoice.for'?: string | null;
+        'invoice.amount'?: string | null;
+        'invoice.subtotal'?: string | null;
+        'invoice.total'?: string | null;
+        'invoice.download'?: string | null;
+        'invoice.standing.open'?: string | null;
+        'invoice.standing.overdue'?: string | null;
+        'invoice.standing.paid'?: string | null;
+        'invoice.standing.void'?: string | null;
+        'invoice.standing.uncollectible'?: string | null;
+        'report.sentAt'?: string | null;
+        'report.asOf'?: string | null;
+        'report.funnel'?: string | null;
+        'report.step'?: string | null;
+        'report.mails'?: string | null;
+        'report.share'?: string | null;
+        'report.sent'?: string | null;
+        'report.delivered'?: string | null;
+        'report.opened'?: string | null;
+        'report.clicked'?: string | null;
+        'report.bounced'?: string | null;
+        'report.ofSent'?: string | null;
+        'report.ofDelivered'?: string | null;
+        'report.unsubscribed'?: string | null;
+        'report.complained'?: string | null;
+        'report.hardBounced'?: string | null;
+        'report.softBounced'?: string | null;
+        'report.untracked'?: string | null;
+        'report.noneArrived'?: string | null;
+        'report.timeline'?: string | null;
+        'report.utc'?: string | null;
+        'report.mailsSent'?: string | null;
+        'report.opensAndClicks'?: string | null;
+        'report.most.minute'?: string | null;
+        'report.most.hour'?: string | null;
+        'report.most.day'?: string | null;
+        'report.series'?: string | null;
+        'report.seriesNone'?: string | null;
+        'report.asTable'?: string | null;
+        'report.fromUtc'?: string | null;
+        'report.dayUtc'?: string | null;
+        'report.links'?: string | null;
+        'report.link'?: string | null;
+        'report.linkShare'?: string | null;
+        'report.languages'?: string | null;
+        'report.language'?: string | null;
+        'report.otherLanguages'?: string | null;
+        'report.providers'?: string | null;
+        'report.provider'?: string | null;
+        'report.otherProviders'?: string | null;
+        'report.providersFrom'?: string | null;
+        'report.counting'?: string | null;
+        'report.countedAt'?: string | null;
+        'report.inWords'?: string | null;
+        'report.writtenBy'?: string | null;
+        'report.writtenByOn'?: string | null;
+        'report.writtenByMachine'?: string | null;
+        'report.writtenByMachineOn'?: string | null;
+        'reportExpired.text'?: string | null;
       };
     };
     TopicPage: {
@@ -3815,8 +3971,8 @@ export interface operations {
            *           "doubleOptInEnabled": true,
            *           "translations": {
            *             "de": {
-           *               "name": "Neuigkeiten",
-           *               "description": "Einmal im Monat"
+           *               "name": "Product news",
+           *               "description": "What is new, once a month"
            *             }
            *           },
            *           "subscriberCount": 1,
@@ -3899,8 +4055,8 @@ export interface operations {
            *       "doubleOptInEnabled": true,
            *       "translations": {
            *         "de": {
-           *           "name": "Neuigkeiten",
-           *           "description": "Einmal im Monat"
+           *           "name": "Product news",
+           *           "description": "What is new, once a month"
            *         }
            *       },
            *       "subscriberCount": 1,
@@ -3992,8 +4148,8 @@ export interface operations {
            *       "doubleOptInEnabled": true,
            *       "translations": {
            *         "de": {
-           *           "name": "Neuigkeiten",
-           *           "description": "Einmal im Monat"
+           *           "name": "Product news",
+           *           "description": "What is new, once a month"
            *         }
            *       },
            *       "subscriberCount": 1,
@@ -4129,8 +4285,8 @@ export interface operations {
            *       "doubleOptInEnabled": true,
            *       "translations": {
            *         "de": {
-           *           "name": "Neuigkeiten",
-           *           "description": "Einmal im Monat"
+           *           "name": "Product news",
+           *           "description": "What is new, once a month"
            *         }
            *       },
            *       "subscriberCount": 1,
@@ -7513,7 +7669,14 @@ export interface operations {
            *           "previewText": "Three things that are new",
            *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *           "contentText": "Spring is here.",
-           *           "translations": {},
+           *           "translations": {
+           *             "de": {
+           *               "subject": "Spring is here",
+           *               "previewText": "Three things that are new",
+           *               "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *               "contentText": "Spring is here."
+           *             }
+           *           },
            *           "status": "DRAFT",
            *           "sendStrategy": "DRAFT",
            *           "topicIds": [
@@ -7589,6 +7752,7 @@ export interface operations {
           previewText?: string | null;
           contentJson?: string | null;
           contentText?: string | null;
+          /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
           translations?: {
             [key: string]: {
               subject: string;
@@ -7632,7 +7796,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
-           *       "translations": {},
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7735,7 +7906,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
-           *       "translations": {},
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7865,6 +8043,7 @@ export interface operations {
           previewText?: string | null;
           contentJson?: string | null;
           contentText?: string | null;
+          /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
           translations?: {
             [key: string]: {
               subject: string;
@@ -7906,7 +8085,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
-           *       "translations": {},
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8150,7 +8336,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
-           *       "translations": {},
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8259,7 +8452,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
-           *       "translations": {},
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8368,7 +8568,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
-           *       "translations": {},
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8477,7 +8684,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
-           *       "translations": {},
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8586,7 +8800,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
-           *       "translations": {},
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8695,7 +8916,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
-           *       "translations": {},
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [

@@ -12,7 +12,6 @@ export const EXAMPLE_VALUES: Readonly<Record<string, unknown>> = {
   lastName: 'Lovelace',
   phone: '+442079460958',
   timeZone: 'Europe/Berlin',
-  translations: { de: { name: 'Neuigkeiten', description: 'Einmal im Monat' } },
   senderName: 'Acme',
   postalAddress: '1 Main Street, Springfield',
   subscriberKey: 'APIT-1',
