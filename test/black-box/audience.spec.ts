@@ -364,6 +364,8 @@ describe('the audience', () => {
             grantedAt: TIMESTAMP,
             confirmedAt: null,
             revokedAt: null,
+            textLocale: null,
+            textVersion: null,
           },
         ]),
       });
