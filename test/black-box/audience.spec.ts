@@ -367,6 +367,8 @@ describe('the audience', () => {
             grantedAt: TIMESTAMP,
             confirmedAt: null,
             revokedAt: null,
+            textLocale: null,
+            textVersion: null,
           },
         ]),
       });
