@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SHIPPED_LOCALES } from '#kernel';
 import { projectRoot } from '#platform';
@@ -16,8 +16,6 @@ export function catalogueOf(locale: ShippedLocale): Catalogue {
   const known = catalogues.get(locale);
   if (known !== undefined) return known;
   const file = join(projectRoot(), 'locales', `${locale}.json`);
-  // Until all languages are written, who wants another reads English.
-  if (!existsSync(file)) return catalogueOf('en');
   const catalogue = JSON.parse(readFileSync(file, 'utf8')) as Catalogue;
   catalogues.set(locale, catalogue);
   return catalogue;
