@@ -30,22 +30,28 @@ export default {
       to: { path: '^(libs|apps)/', pathNot: '^libs/(platform|kernel)/' },
     },
     {
-      name: 'access-imports-kernel-and-platform',
+      name: 'wording-imports-kernel-and-platform',
+      severity: 'error',
+      from: { path: '^libs/wording/', pathNot: '\\.spec\\.ts$' },
+      to: { path: '^(libs|apps)/', pathNot: '^libs/(wording|platform|kernel)/' },
+    },
+    {
+      name: 'access-imports-wording-kernel-and-platform',
       severity: 'error',
       from: { path: '^libs/access/', pathNot: '\\.spec\\.ts$' },
-      to: { path: '^(libs|apps)/', pathNot: '^libs/(access|platform|kernel)/' },
+      to: { path: '^(libs|apps)/', pathNot: '^libs/(access|wording|platform|kernel)/' },
     },
     ...['audience', 'billing', 'webhooks'].map((context) => ({
       name: `${context}-knows-no-other-context`,
       severity: 'error',
       from: { path: `^libs/${context}/`, pathNot: '\\.spec\\.ts$' },
-      to: { path: '^(libs|apps)/', pathNot: `^libs/(${context}|access|platform|kernel)/` },
+      to: { path: '^(libs|apps)/', pathNot: `^libs/(${context}|access|wording|platform|kernel)/` },
     })),
     {
       name: 'deliverability-may-use-audience',
       severity: 'error',
       from: { path: '^libs/deliverability/', pathNot: '\\.spec\\.ts$' },
-      to: { path: '^(libs|apps)/', pathNot: '^libs/(deliverability|audience|access|platform|kernel)/' },
+      to: { path: '^(libs|apps)/', pathNot: '^libs/(deliverability|audience|access|wording|platform|kernel)/' },
     },
     {
       name: 'libs-never-import-apps',
@@ -70,6 +76,12 @@ export default {
         pathNot:
           '^libs/platform/src/(index|http/index|jobs/queue-backend|lifecycle/lean-start|embedded-postgres/embedded-postgres)\\.ts$',
       },
+    },
+    {
+      name: 'only-the-door-of-wording',
+      severity: 'error',
+      from: { pathNot: '^libs/wording/' },
+      to: { path: '^libs/wording/src/', pathNot: '^libs/wording/src/index\\.ts$' },
     },
     {
       name: 'only-the-door-of-kernel',

@@ -5,7 +5,9 @@ import { reportPage } from '../apps/api/src/public-pages/report-page.js';
 import { compileContent } from '../libs/messaging/src/content/document/content-compiler.js';
 import { parseContentDocument } from '../libs/messaging/src/content/document/content-document.js';
 import { compileMergeTemplate } from '../libs/messaging/src/content/merge/merge-template.js';
+import { footerOf } from '../libs/messaging/src/content/processes/content-processes.service.js';
 import { projectRoot } from '../libs/platform/src/project-root.js';
+import { Wording } from '../libs/wording/src/index.js';
 import { Browser, type Shot } from './support/browser.js';
 import { sampleContent } from './support/sample-mail.js';
 import { sampleReport } from './support/sample-report.js';
@@ -13,8 +15,21 @@ import { sampleReport } from './support/sample-report.js';
 /** Makes the pictures of docs/images anew: `npm run screenshots`. Needs Chromium (`CHROMIUM` says where). */
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const IMAGES = join(projectRoot(), 'docs/images');
-const SENDER = { name: 'Alpine Supplies', postalAddress: 'Marktgasse 12\n6300 Zug' };
-const SUBSCRIBER = { email: 'ada@example.com', first_name: 'Ada', last_name: null, phone: null };
+const SENDER = {
+  name: 'Alpine Supplies',
+  postalAddress: 'Marktgasse 12\n6300 Zug',
+  logoUrl: null,
+  color: null,
+};
+const ENGLISH = new Wording('en');
+const SUBSCRIBER = {
+  email: 'ada@example.com',
+  first_name: 'Ada',
+  last_name: null,
+  phone: null,
+  locale: null,
+  time_zone: null,
+};
 const SCHEMES = ['light', 'dark'] as const;
 
 // The pictures shall not hang on a network: an image of the mail is a plain box.
@@ -23,7 +38,7 @@ const BOX = `data:image/svg+xml,${encodeURIComponent('<svg xmlns="http://www.w3.
 async function sampleMail(): Promise<string> {
   const { document, errors } = parseContentDocument(JSON.stringify(sampleContent));
   if (errors !== undefined) throw new Error(JSON.stringify(errors));
-  const footer = { senderName: SENDER.name, postalAddress: SENDER.postalAddress };
+  const footer = footerOf({ senderName: SENDER.name, postalAddress: SENDER.postalAddress }, ENGLISH);
   const { html } = await compileContent({
     subject: 'Spring is here',
     previewText: 'All jackets 20 % less',
@@ -59,7 +74,7 @@ if (chromium === undefined) throw new Error('There is no Chromium; CHROMIUM=… 
 await mkdir(IMAGES, { recursive: true });
 const browser = await Browser.start(chromium);
 try {
-  const report = reportPage(sampleReport, SENDER).html.toString();
+  const report = reportPage({ wording: ENGLISH, locale: 'en', sender: SENDER }, sampleReport).html.toString();
   const mail = await sampleMail();
   for (const scheme of SCHEMES) {
     for (const [width, most] of [

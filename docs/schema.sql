@@ -324,6 +324,26 @@ grant select on access.project_environments to mailwright_app;
 grant insert, select, update on access.project_environments to mailwright_system;
 comment on table access.project_environments is 'The live and the test environment of each project. `environment_id` is what rows of other schemas belong to: it keeps tenants, projects and environments apart.';
 
+create table access.project_texts (
+  project_id bigint not null,
+  locale text not null,
+  version integer not null,
+  texts jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint project_texts_pkey PRIMARY KEY (project_id, locale, version),
+  constraint project_texts_version_check CHECK ((version > 0)),
+  constraint project_texts_project_id_fkey FOREIGN KEY (project_id) REFERENCES access.projects(id)
+);
+alter table access.project_texts enable row level security;
+alter table access.project_texts force row level security;
+create policy app_rows on access.project_texts for all to mailwright_app using ((project_id = ( SELECT platform.project_id() AS project_id))) with check ((project_id = ( SELECT platform.project_id() AS project_id)));
+create policy owner_rows on access.project_texts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on access.project_texts for all to mailwright_system using (true) with check (true);
+grant insert, select on access.project_texts to mailwright_app;
+grant insert, select on access.project_texts to mailwright_system;
+comment on table access.project_texts is 'A project''s own wording of opt-in mails, footers and pages, a row for each time it was set: the last one holds, and consent records name the version that the person read.';
+comment on column access.project_texts.texts is 'ICU messages by key; a key that is not there has our text.';
+
 create table access.projects (
   id bigint not null generated always as identity,
   tenant_id bigint not null,
@@ -333,23 +353,37 @@ create table access.projects (
   sender_name text not null,
   default_from_email text,
   postal_address text not null,
+  reply_to text,
+  default_locale text not null default 'en'::text,
+  time_zone text not null default 'UTC'::text,
+  logo_url text,
+  color text,
+  tracking_host text,
   ai_segment_suggestions_enabled boolean not null default false,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   constraint projects_pkey PRIMARY KEY (id),
+  constraint projects_color_check CHECK ((color ~ '^#[0-9a-f]{6}$'::text)),
   constraint projects_project_key_check CHECK ((project_key ~ '^[A-Z][A-Z0-9]{1,7}$'::text)),
   constraint projects_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES access.tenants(id),
-  constraint projects_tenant_id_project_key_key UNIQUE (tenant_id, project_key)
+  constraint projects_tenant_id_project_key_key UNIQUE (tenant_id, project_key),
+  constraint projects_tracking_host_key UNIQUE (tracking_host)
 );
 CREATE TRIGGER create_key_sequences AFTER INSERT ON access.projects FOR EACH ROW EXECUTE FUNCTION access.create_key_sequences();
 alter table access.projects enable row level security;
 alter table access.projects force row level security;
+create policy app_changes on access.projects for update to mailwright_app using ((id = ( SELECT platform.project_id() AS project_id))) with check ((id = ( SELECT platform.project_id() AS project_id)));
 create policy app_rows on access.projects for select to mailwright_app using ((id = ( SELECT platform.project_id() AS project_id)));
 create policy owner_rows on access.projects for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
 create policy system_rows on access.projects for all to mailwright_system using (true) with check (true);
 grant select on access.projects to mailwright_app;
 grant insert, select, update on access.projects to mailwright_system;
+grant update (color, default_from_email, default_locale, description, logo_url, name, postal_address, reply_to, sender_name, time_zone, tracking_host, updated_at) on access.projects to mailwright_app;
 comment on table access.projects is 'A tenant''s products or brands: each has its own subscribers and sends under its own name.';
+comment on column access.projects.default_locale is 'Of readers whose own language is not known, or not shipped: BCP 47.';
+comment on column access.projects.time_zone is 'Of subscribers whose own is not known: a name of the IANA database.';
+comment on column access.projects.color is 'Of buttons and links in opt-in mails and pages; null: ours.';
+comment on column access.projects.tracking_host is 'The customer''s host that links, pixels and pages of its mails shall use; null: PUBLIC_URL''s.';
 
 create table access.tenants (
   id bigint not null generated always as identity,
@@ -515,6 +549,8 @@ create table audience.consent_ledger (
   ip_address text,
   user_agent text,
   consent_text text,
+  text_locale text,
+  text_version integer,
   form_version text,
   message_id text,
   constraint consent_ledger_actor_check CHECK ((actor = ANY (ARRAY['API_KEY'::text, 'SUBSCRIBER_PAGE'::text, 'IMPORT'::text, 'ONE_CLICK'::text, 'COMPLAINT'::text, 'BOUNCE'::text, 'OPERATOR'::text, 'EXPIRY'::text, 'AUTOMATION'::text])))
@@ -528,6 +564,7 @@ create policy system_rows on audience.consent_ledger for all to mailwright_syste
 grant insert, select on audience.consent_ledger to mailwright_app;
 grant insert, select on audience.consent_ledger to mailwright_system;
 comment on table audience.consent_ledger is 'Every change of a consent with its proof, as a regulator asks for it. Append-only; partitioned by the month of the change.';
+comment on column audience.consent_ledger.text_locale is 'The language of the opt-in mail or page on which the person agreed; text_version is the project''s version of its wording (access.project_texts), null where it was ours.';
 
 create table audience.consents (
   subscriber_id uuid not null,
@@ -714,6 +751,8 @@ create table audience.import_rows (
   first_name text,
   last_name text,
   phone text,
+  locale text,
+  time_zone text,
   custom_fields jsonb,
   cells text not null,
   fault text,
@@ -726,7 +765,7 @@ create policy owner_rows on audience.import_rows for all to mailwright_owner usi
 create policy system_rows on audience.import_rows for all to mailwright_system using (true) with check (true);
 grant delete, select on audience.import_rows to mailwright_app;
 grant delete, insert, select, update on audience.import_rows to mailwright_system;
-grant update (cells, custom_fields, email, email_key, fault, first_name, last_name, phone) on audience.import_rows to mailwright_app;
+grant update (cells, custom_fields, email, email_key, fault, first_name, last_name, locale, phone, time_zone) on audience.import_rows to mailwright_app;
 comment on table audience.import_rows is 'Rows of imports that wait for the worker, which removes them chunk by chunk: a row that is here is not done. They come checked, so the worker makes new subscribers of the columns from `email` to `custom_fields` without reading one. Those hold for the custom fields as they were; when these changed, and for subscribers who are there already, it reads `cells`.';
 comment on column audience.import_rows.email is 'Null where the row makes no new subscriber as it is.';
 comment on column audience.import_rows.cells is 'A JSON array.';
@@ -918,6 +957,8 @@ create table audience.subscribers (
   last_name text,
   last_name_key text collate "C" generated always as (lower(last_name)) stored,
   phone text,
+  locale text,
+  time_zone text,
   source text not null,
   status text not null,
   custom_fields jsonb not null default '{}'::jsonb,
@@ -951,6 +992,8 @@ grant delete, insert, select, update on audience.subscribers to mailwright_app;
 grant delete, insert, select, update on audience.subscribers to mailwright_system;
 comment on table audience.subscribers is 'People by their e-mail address, which is unique in an environment. Keys come from one sequence a project, which is all that makes them unique.';
 comment on column audience.subscribers.email_key is 'The address in lower case, its domain as A-labels (RFC 5890): the same for all spellings of a mailbox.';
+comment on column audience.subscribers.locale is 'BCP 47, as parseLocale writes it; null: not known.';
+comment on column audience.subscribers.time_zone is 'A name of the IANA database; null: not known.';
 comment on column audience.subscribers.status is 'The suppression''s reason, else the best of the consents: no client sets it.';
 comment on column audience.subscribers.custom_fields is 'Values by the field''s key: strings, numbers, booleans, arrays of strings; dates as texts that sort as time does.';
 
@@ -983,6 +1026,7 @@ create table audience.topics (
   topic_key text not null,
   name text not null,
   description text,
+  translations jsonb not null default '{}'::jsonb,
   icon text,
   status text not null,
   visibility text not null default 'PUBLIC'::text,
@@ -1006,6 +1050,7 @@ create policy system_rows on audience.topics for all to mailwright_system using 
 grant insert, select, update on audience.topics to mailwright_app;
 grant delete, insert, select, update on audience.topics to mailwright_system;
 comment on table audience.topics is 'What people subscribe to. A deleted topic''s row stays for the consent ledger and for reports.';
+comment on column audience.topics.translations is 'By locale: {"de": {"name": "Neuigkeiten", "description": null}}. Readers with another language get name and description.';
 
 create table audience.trigger_watches (
   watcher_id uuid not null,
@@ -1097,6 +1142,8 @@ create view audience.scoped_subscribers as
     first_name,
     last_name,
     phone,
+    locale,
+    time_zone,
     status,
     source,
     custom_fields,
@@ -2320,6 +2367,7 @@ create table messaging.campaign_breakdowns (
   version text not null,
   links jsonb not null,
   providers jsonb not null,
+  languages jsonb not null,
   counted_at timestamp with time zone not null,
   milliseconds integer not null,
   constraint campaign_breakdowns_pkey PRIMARY KEY (campaign_id),
@@ -2332,7 +2380,7 @@ create policy owner_rows on messaging.campaign_breakdowns for all to mailwright_
 create policy system_rows on messaging.campaign_breakdowns for all to mailwright_system using (true) with check (true);
 grant delete, insert, select, update on messaging.campaign_breakdowns to mailwright_app;
 grant delete, insert, select, update on messaging.campaign_breakdowns to mailwright_system;
-comment on table messaging.campaign_breakdowns is 'A campaign''s figures by link and by mailbox provider, as they were last counted from the events and deliveries: reading those of a campaign of a million takes a second or two.';
+comment on table messaging.campaign_breakdowns is 'A campaign''s figures by link, by mailbox provider and by language, as they were last counted from the events and deliveries: reading those of a campaign of a million takes a second or two.';
 comment on column messaging.campaign_breakdowns.version is 'The state of the campaign''s counters that they belong to: what changes these figures changes a counter in the same transaction.';
 comment on column messaging.campaign_breakdowns.milliseconds is 'How long counting took.';
 
@@ -2459,6 +2507,7 @@ create table messaging.campaigns (
   reply_to text,
   content_json text,
   content_text text,
+  translations jsonb not null default '{}'::jsonb,
   topic_ids uuid[] not null default '{}'::uuid[],
   segment_ids uuid[] not null default '{}'::uuid[],
   send_strategy text,
@@ -2470,6 +2519,7 @@ create table messaging.campaigns (
   estimated_recipient_count bigint,
   estimated_at timestamp with time zone,
   scheduled_at timestamp with time zone,
+  scheduled_at_local text,
   queued_at timestamp with time zone,
   audience_at timestamp with time zone,
   expansion_cursor uuid,
@@ -2505,8 +2555,10 @@ create policy system_rows on messaging.campaigns for all to mailwright_system us
 grant delete, insert, select, update on messaging.campaigns to mailwright_app;
 grant delete, insert, select, update on messaging.campaigns to mailwright_system;
 comment on table messaging.campaigns is 'One mail to all subscribers of topics and segments.';
+comment on column messaging.campaigns.translations is 'By locale: subject, preview_text, content_json, content_text. Readers with another language get the campaign''s own.';
 comment on column messaging.campaigns.ambiguous_policy is 'What to do when a body was handed over and no reply came: send once more with the same Message-ID, or hold.';
 comment on column messaging.campaigns.estimated_at is 'As of when estimated_recipient_count was counted.';
+comment on column messaging.campaigns.scheduled_at_local is 'Each recipient gets it when it is that time where they are; scheduled_at is then the first of those moments.';
 comment on column messaging.campaigns.queued_at is 'The moment of the first `send`: it names the partition of the deliveries, so that a campaign which is sent again after it failed reaches nobody twice.';
 comment on column messaging.campaigns.audience_at is 'The moment of the last `send`: the audience is frozen at it.';
 comment on column messaging.campaigns.expansion_cursor is 'The last subscriber of the audience who has a delivery; expanded_at says when all had one.';
@@ -2524,6 +2576,7 @@ create table messaging.deliveries (
   subscriber_id uuid,
   address text not null,
   address_key text not null,
+  locale text,
   message_id text not null,
   state text not null,
   reason text,
@@ -2571,6 +2624,7 @@ grant insert, select, update on messaging.deliveries to mailwright_app;
 grant delete, insert, select, update on messaging.deliveries to mailwright_system;
 comment on table messaging.deliveries is 'Mails of every kind, one row per recipient. Partitioned by the month in which the source was queued, which is the same for all its rows, so that the unique keys hold across partitions.';
 comment on column messaging.deliveries.source_id is 'What the mail belongs to: the campaign, the confirmation, the automation''s step, the request for test mails.';
+comment on column messaging.deliveries.locale is 'The recipient''s when the delivery was made: the mail is in the translation that fits it best. Null: not known.';
 comment on column messaging.deliveries.reason is 'Why it was skipped, or the class of the failure.';
 comment on column messaging.deliveries.lease_era is 'messaging.current_era at the claim; null where every mark is waited for, and when nobody holds the row.';
 comment on column messaging.deliveries.due_since is 'Since when a mail is due that was made to wait: by then its 48 hours of attempts begin. Null: since it was made.';
@@ -2686,6 +2740,7 @@ create table messaging.link_sets (
   version_id bigint,
   place smallint,
   queued_on date not null,
+  translation text,
   urls text[] not null,
   signature bytea not null,
   created_at timestamp with time zone not null,
@@ -2704,6 +2759,7 @@ grant delete, insert, select, update on messaging.link_sets to mailwright_system
 comment on table messaging.link_sets is 'What the tracked links of a campaign''s mails, or of a mail of an automation''s version, lead to. Never changed: a campaign that is sent again with other content gets another set, and the mails that went out before keep theirs. It outlives the campaign, since its mails do.';
 comment on column messaging.link_sets.place is 'Of the node that sends the mail.';
 comment on column messaging.link_sets.queued_on is 'The partition of the deliveries.';
+comment on column messaging.link_sets.translation is 'The locale of the campaign''s translation whose links these are: their numbers mean other links in another translation, so that clicks keep their address. Null: the campaign''s own content.';
 comment on column messaging.link_sets.urls is 'In the order of the links'' numbers, which begin with 1.';
 comment on column messaging.link_sets.signature is 'HMAC over whose set it is and where its links lead.';
 
@@ -3165,6 +3221,39 @@ create policy system_rows on deliverability.slowed_destinations for all to mailw
 grant delete, select on deliverability.slowed_destinations to mailwright_system;
 comment on table deliverability.slowed_destinations is 'Destinations that have refused mail for our reputation.';
 
+create table deliverability.tracking_hosts (
+  project_id bigint not null,
+  named_in bigint not null,
+  host text not null,
+  status text not null,
+  last_error text,
+  failures integer not null default 0,
+  failing_since timestamp with time zone,
+  checks_started_at timestamp with time zone not null,
+  checked_at timestamp with time zone,
+  verified_at timestamp with time zone,
+  next_check_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint tracking_hosts_pkey PRIMARY KEY (project_id, host),
+  constraint tracking_hosts_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'VERIFIED'::text, 'FAILED'::text])))
+) with (fillfactor=80);
+CREATE INDEX tracking_hosts_due ON deliverability.tracking_hosts USING btree (next_check_at) WHERE (next_check_at IS NOT NULL);
+CREATE INDEX tracking_hosts_verified ON deliverability.tracking_hosts USING btree (host) WHERE (verified_at IS NOT NULL);
+alter table deliverability.tracking_hosts enable row level security;
+alter table deliverability.tracking_hosts force row level security;
+create policy app_rows on deliverability.tracking_hosts for all to mailwright_app using ((project_id = ( SELECT platform.project_id() AS project_id))) with check ((project_id = ( SELECT platform.project_id() AS project_id)));
+create policy owner_rows on deliverability.tracking_hosts for all to mailwright_owner using (platform.is_owner_at_work()) with check (platform.is_owner_at_work());
+create policy system_rows on deliverability.tracking_hosts for all to mailwright_system using (true) with check (true);
+grant delete, insert, select, update on deliverability.tracking_hosts to mailwright_app;
+grant delete, insert, select, update on deliverability.tracking_hosts to mailwright_system;
+comment on table deliverability.tracking_hosts is 'Hosts of customers for links, pixels and pages, and whether they point here: the one that a project names now, and those that it named before, for the mails that were sent with them.';
+comment on column deliverability.tracking_hosts.named_in is 'The environment in which the host was named: its checks run there.';
+comment on column deliverability.tracking_hosts.host is 'Lower-case A-labels (RFC 5890).';
+comment on column deliverability.tracking_hosts.failures is 'Definite failures without a success between them; failing_since is when the first of them was.';
+comment on column deliverability.tracking_hosts.verified_at is 'When it was first seen to point here; null: never.';
+comment on column deliverability.tracking_hosts.next_check_at is 'Null: not until someone asks.';
+
 create table deliverability.warm_up_days (
   environment_id bigint not null,
   domain_id bigint not null,
@@ -3183,6 +3272,20 @@ create policy system_rows on deliverability.warm_up_days for all to mailwright_s
 grant insert, select, update on deliverability.warm_up_days to mailwright_app;
 grant delete, insert, select, update on deliverability.warm_up_days to mailwright_system;
 comment on table deliverability.warm_up_days is 'Mails of campaigns that a new domain has begun on a day of its warm-up, counted from its verification.';
+
+CREATE OR REPLACE FUNCTION deliverability.find_tracking_host(wanted text)
+ RETURNS TABLE(environment_ids bigint[], is_verified boolean)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select array(select e.id from access.project_environments e where e.project_id = h.project_id), h.status = 'VERIFIED'
+  from deliverability.tracking_hosts h join access.projects p on p.id = h.project_id
+  where h.host = wanted and h.verified_at is not null
+  order by (p.tracking_host = h.host) desc nulls last, h.verified_at desc limit 1
+$function$;
+-- called by mailwright_app
+comment on function deliverability.find_tracking_host(text) is 'Whose a host is that points here or did: of several projects that named it, the one that names it now. A request by that host has no scope yet.';
 
 CREATE OR REPLACE FUNCTION deliverability.is_verified_elsewhere(wanted text)
  RETURNS boolean

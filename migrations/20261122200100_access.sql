@@ -20,12 +20,36 @@ create table access.projects (
   sender_name text not null,
   default_from_email text,
   postal_address text not null,
+  reply_to text,
+  default_locale text not null default 'en',
+  time_zone text not null default 'UTC',
+  logo_url text,
+  color text check (color ~ '^#[0-9a-f]{6}$'),
+  tracking_host text unique,
   ai_segment_suggestions_enabled boolean not null default false,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   unique (tenant_id, project_key)
 );
 comment on table access.projects is 'A tenant''s products or brands: each has its own subscribers and sends under its own name.';
+comment on column access.projects.default_locale is 'Of readers whose own language is not known, or not shipped: BCP 47.';
+comment on column access.projects.time_zone is 'Of subscribers whose own is not known: a name of the IANA database.';
+comment on column access.projects.color is 'Of buttons and links in opt-in mails and pages; null: ours.';
+comment on column access.projects.tracking_host is
+  'The customer''s host that links, pixels and pages of its mails shall use; null: PUBLIC_URL''s.';
+
+create table access.project_texts (
+  project_id bigint not null references access.projects,
+  locale text not null,
+  version int not null check (version > 0),
+  texts jsonb not null,
+  created_at timestamptz not null,
+  primary key (project_id, locale, version)
+);
+comment on table access.project_texts is
+  'A project''s own wording of opt-in mails, footers and pages, a row for each time it was set: the last one holds, and consent '
+  'records name the version that the person read.';
+comment on column access.project_texts.texts is 'ICU messages by key; a key that is not there has our text.';
 
 create table access.project_environments (
   id bigint generated always as identity primary key,
@@ -59,7 +83,14 @@ create policy app_rows on access.tenants for select to mailwright_app using (id 
 create policy system_rows on access.tenants to mailwright_system using (true) with check (true);
 alter table access.projects enable row level security;
 create policy app_rows on access.projects for select to mailwright_app using (id = (select platform.project_id()));
+create policy app_changes on access.projects for update to mailwright_app
+  using (id = (select platform.project_id())) with check (id = (select platform.project_id()));
 create policy system_rows on access.projects to mailwright_system using (true) with check (true);
+alter table access.project_texts enable row level security;
+create policy app_rows on access.project_texts to mailwright_app
+  using (project_id = (select platform.project_id())) with check (project_id = (select platform.project_id()));
+create policy system_rows on access.project_texts to mailwright_system using (true) with check (true);
+grant select, insert on access.project_texts to mailwright_app, mailwright_system;
 alter table access.project_environments enable row level security;
 create policy app_rows on access.project_environments for select to mailwright_app
   using (id = (select platform.environment_id()));
@@ -69,6 +100,8 @@ create policy app_rows on access.api_keys for select to mailwright_app
   using ((environment_id = (select platform.environment_id())) is true);
 create policy system_rows on access.api_keys to mailwright_system using (true) with check (true);
 grant select on access.tenants, access.projects, access.project_environments, access.api_keys to mailwright_app;
+grant update (name, description, sender_name, default_from_email, postal_address, reply_to, default_locale, time_zone, logo_url,
+  color, tracking_host, updated_at) on access.projects to mailwright_app;
 grant select, insert, update on access.tenants, access.projects, access.project_environments, access.api_keys
   to mailwright_system;
 

@@ -8,6 +8,7 @@ create table audience.topics (
   topic_key text not null,
   name text not null,
   description text,
+  translations jsonb not null default '{}',
   icon text,
   status text not null check (status in ('ACTIVE', 'INACTIVE', 'ARCHIVED')),
   visibility text not null default 'PUBLIC' check (visibility in ('PUBLIC', 'PRIVATE')),
@@ -19,6 +20,8 @@ create table audience.topics (
   unique (environment_id, topic_key)
 );
 comment on table audience.topics is 'What people subscribe to. A deleted topic''s row stays for the consent ledger and for reports.';
+comment on column audience.topics.translations is
+  'By locale: {"de": {"name": "Neuigkeiten", "description": null}}. Readers with another language get name and description.';
 create index topics_newest on audience.topics (environment_id, created_at desc, id desc);
 
 -- The columns that prefixes are searched in collate "C", and are searched by range: under row-level security
@@ -34,6 +37,8 @@ create table audience.subscribers (
   last_name text,
   last_name_key text collate "C" generated always as (lower(last_name)) stored,
   phone text,
+  locale text,
+  time_zone text,
   source text not null check (source in ('API', 'IMPORT', 'FORM', 'MANUAL')),
   status text not null check (status in ('SUPPRESSED', 'COMPLAINED', 'BOUNCED', 'ACTIVE', 'PENDING_CONFIRMATION', 'UNSUBSCRIBED')),
   custom_fields jsonb not null default '{}',
@@ -46,6 +51,8 @@ comment on table audience.subscribers is
   'that makes them unique.';
 comment on column audience.subscribers.email_key is
   'The address in lower case, its domain as A-labels (RFC 5890): the same for all spellings of a mailbox.';
+comment on column audience.subscribers.locale is 'BCP 47, as parseLocale writes it; null: not known.';
+comment on column audience.subscribers.time_zone is 'A name of the IANA database; null: not known.';
 comment on column audience.subscribers.status is
   'The suppression''s reason, else the best of the consents: no client sets it.';
 comment on column audience.subscribers.custom_fields is
@@ -140,11 +147,16 @@ create table audience.consent_ledger (
   ip_address text,
   user_agent text,
   consent_text text,
+  text_locale text,
+  text_version int,
   form_version text,
   message_id text
 ) partition by range (occurred_at);
 comment on table audience.consent_ledger is
   'Every change of a consent with its proof, as a regulator asks for it. Append-only; partitioned by the month of the change.';
+comment on column audience.consent_ledger.text_locale is
+  'The language of the opt-in mail or page on which the person agreed; text_version is the project''s version of its wording '
+  '(access.project_texts), null where it was ours.';
 -- By the person alone, whose id is of one environment and grows with time: entries of new subscribers are added at the end of
 -- the index, where the page to add to is at hand.
 create index consent_ledger_of_subscriber on audience.consent_ledger (subscriber_id, occurred_at);
@@ -331,6 +343,8 @@ create table audience.import_rows (
   first_name text,
   last_name text,
   phone text,
+  locale text,
+  time_zone text,
   custom_fields jsonb,
   cells text not null,
   fault text,
@@ -447,9 +461,9 @@ call platform.protect('audience.frozen_audience_members', 'select, insert, delet
 call platform.protect('audience.imports', 'select, insert, update, delete');
 call platform.protect('audience.import_rows', 'select, delete');
 -- What tells of a person who is erased while the row waits for the worker.
-grant update (email_key, email, first_name, last_name, phone, custom_fields, cells, fault) on audience.import_rows
+grant update (email_key, email, first_name, last_name, phone, locale, time_zone, custom_fields, cells, fault) on audience.import_rows
   to mailwright_app;
-grant insert (import_id, row_number, email_key, email, first_name, last_name, phone, custom_fields, cells, fault)
+grant insert (import_id, row_number, email_key, email, first_name, last_name, phone, locale, time_zone, custom_fields, cells, fault)
   on audience.import_rows_staged to mailwright_app;
 call platform.protect('audience.import_errors', 'select, insert, delete');
 call platform.protect('audience.counters', 'select');
@@ -461,8 +475,8 @@ call platform.protect('audience.recorded_triggers', 'select, insert, update, del
 -- and jsonb are not. A view of another role, without a security barrier, still shows the scope's rows alone, and lets the
 -- planner do as it does for that role; what could leak through it are operators of a client's own, and clients write no SQL.
 create view audience.scoped_subscribers as
-  select b.id, b.environment_id, b.email, b.email_key, b.first_name, b.last_name, b.phone, b.status, b.source,
-    b.custom_fields, b.paused_until, b.created_at
+  select b.id, b.environment_id, b.email, b.email_key, b.first_name, b.last_name, b.phone, b.locale,
+    b.time_zone, b.status, b.source, b.custom_fields, b.paused_until, b.created_at
   from audience.subscribers b where b.environment_id = (select platform.environment_id());
 comment on view audience.scoped_subscribers is
   'The scope''s subscribers, for conditions on names, addresses and custom fields. Owned by mailwright_system: '

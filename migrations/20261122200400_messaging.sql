@@ -14,6 +14,7 @@ create table messaging.campaigns (
   reply_to text,
   content_json text,
   content_text text,
+  translations jsonb not null default '{}',
   topic_ids uuid[] not null default '{}',
   segment_ids uuid[] not null default '{}',
   send_strategy text check (send_strategy in ('DRAFT', 'IMMEDIATE', 'SCHEDULED')),
@@ -25,6 +26,7 @@ create table messaging.campaigns (
   estimated_recipient_count bigint,
   estimated_at timestamptz,
   scheduled_at timestamptz,
+  scheduled_at_local text,
   queued_at timestamptz,
   audience_at timestamptz,
   expansion_cursor uuid,
@@ -45,6 +47,10 @@ comment on table messaging.campaigns is 'One mail to all subscribers of topics a
 comment on column messaging.campaigns.ambiguous_policy is
   'What to do when a body was handed over and no reply came: send once more with the same Message-ID, or hold.';
 comment on column messaging.campaigns.estimated_at is 'As of when estimated_recipient_count was counted.';
+comment on column messaging.campaigns.translations is
+  'By locale: subject, preview_text, content_json, content_text. Readers with another language get the campaign''s own.';
+comment on column messaging.campaigns.scheduled_at_local is
+  'Each recipient gets it when it is that time where they are; scheduled_at is then the first of those moments.';
 comment on column messaging.campaigns.queued_at is
   'The moment of the first `send`: it names the partition of the deliveries, so that a campaign which is sent again after it '
   'failed reaches nobody twice.';
@@ -217,6 +223,7 @@ create table messaging.deliveries (
   subscriber_id uuid,
   address text not null,
   address_key text not null,
+  locale text,
   message_id text not null,
   state text not null check (state in ('PENDING', 'CLAIMED', 'SENDING', 'SENT', 'DEFERRED', 'FAILED', 'AMBIGUOUS', 'SKIPPED', 'CANCELLED')),
   reason text,
@@ -246,6 +253,8 @@ comment on table messaging.deliveries is
 comment on column messaging.deliveries.source_id is
   'What the mail belongs to: the campaign, the confirmation, the automation''s step, the request for test mails.';
 comment on column messaging.deliveries.reason is 'Why it was skipped, or the class of the failure.';
+comment on column messaging.deliveries.locale is
+  'The recipient''s when the delivery was made: the mail is in the translation that fits it best. Null: not known.';
 comment on column messaging.deliveries.lease_era is
   'messaging.current_era at the claim; null where every mark is waited for, and when nobody holds the row.';
 comment on column messaging.deliveries.due_since is
@@ -333,6 +342,7 @@ create table messaging.link_sets (
   version_id bigint,
   place smallint,
   queued_on date not null,
+  translation text,
   urls text[] not null,
   signature bytea not null,
   created_at timestamptz not null,
@@ -347,6 +357,9 @@ comment on table messaging.link_sets is
   'campaign, since its mails do.';
 comment on column messaging.link_sets.place is 'Of the node that sends the mail.';
 comment on column messaging.link_sets.queued_on is 'The partition of the deliveries.';
+comment on column messaging.link_sets.translation is
+  'The locale of the campaign''s translation whose links these are: their numbers mean other links in another translation, so that '
+  'clicks keep their address. Null: the campaign''s own content.';
 comment on column messaging.link_sets.urls is 'In the order of the links'' numbers, which begin with 1.';
 comment on column messaging.link_sets.signature is 'HMAC over whose set it is and where its links lead.';
 create unique index link_sets_of_step on messaging.link_sets (version_id, place, queued_on, signature)
@@ -410,11 +423,12 @@ create table messaging.campaign_breakdowns (
   version text not null,
   links jsonb not null,
   providers jsonb not null,
+  languages jsonb not null,
   counted_at timestamptz not null,
   milliseconds int not null
 );
 comment on table messaging.campaign_breakdowns is
-  'A campaign''s figures by link and by mailbox provider, as they were last counted from the events and deliveries: reading '
+  'A campaign''s figures by link, by mailbox provider and by language, as they were last counted from the events and deliveries: reading '
   'those of a campaign of a million takes a second or two.';
 comment on column messaging.campaign_breakdowns.version is
   'The state of the campaign''s counters that they belong to: what changes these figures changes a counter in the same transaction.';

@@ -101,6 +101,34 @@ comment on table deliverability.warm_up_days is
   'Mails of campaigns that a new domain has begun on a day of its warm-up, counted from its verification.';
 create index warm_up_days_of_environment on deliverability.warm_up_days (environment_id);
 
+create table deliverability.tracking_hosts (
+  project_id bigint not null,
+  named_in bigint not null,
+  host text not null,
+  status text not null check (status in ('PENDING', 'VERIFIED', 'FAILED')),
+  last_error text,
+  failures int not null default 0,
+  failing_since timestamptz,
+  checks_started_at timestamptz not null,
+  checked_at timestamptz,
+  verified_at timestamptz,
+  next_check_at timestamptz,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  primary key (project_id, host)
+) with (fillfactor = 80);
+comment on table deliverability.tracking_hosts is
+  'Hosts of customers for links, pixels and pages, and whether they point here: the one that a project names now, and those that '
+  'it named before, for the mails that were sent with them.';
+comment on column deliverability.tracking_hosts.named_in is 'The environment in which the host was named: its checks run there.';
+comment on column deliverability.tracking_hosts.host is 'Lower-case A-labels (RFC 5890).';
+comment on column deliverability.tracking_hosts.failures is
+  'Definite failures without a success between them; failing_since is when the first of them was.';
+comment on column deliverability.tracking_hosts.verified_at is 'When it was first seen to point here; null: never.';
+comment on column deliverability.tracking_hosts.next_check_at is 'Null: not until someone asks.';
+create index tracking_hosts_due on deliverability.tracking_hosts (next_check_at) where next_check_at is not null;
+create index tracking_hosts_verified on deliverability.tracking_hosts (host) where verified_at is not null;
+
 create table deliverability.reports (
   delivery_id uuid not null,
   kind text not null check (kind in ('BOUNCE', 'COMPLAINT')),
@@ -229,6 +257,12 @@ call platform.protect('deliverability.dns_records', 'select, insert, update, del
 call platform.protect('deliverability.domain_checks', 'select, insert, update');
 call platform.protect('deliverability.warm_up_days', 'select, insert, update');
 call platform.protect('deliverability.reports', 'select, insert');
+-- Both environments of a project share its host.
+alter table deliverability.tracking_hosts enable row level security;
+create policy app_rows on deliverability.tracking_hosts to mailwright_app
+  using (project_id = (select platform.project_id())) with check (project_id = (select platform.project_id()));
+create policy system_rows on deliverability.tracking_hosts to mailwright_system using (true) with check (true);
+grant select, insert, update, delete on deliverability.tracking_hosts to mailwright_app, mailwright_system;
 -- Mailbox providers judge by the addresses that mail leaves from, which all projects share. So the rows of destinations belong to
 -- no environment, and the app, which sees none of them, asks by functions.
 alter table deliverability.distrust_reports enable row level security;
@@ -257,6 +291,20 @@ comment on function deliverability.is_verified_elsewhere is
   'the transaction ends, so that of two tenants who verify it at once the second one sees the first.';
 revoke all on function deliverability.is_verified_elsewhere from public;
 grant execute on function deliverability.is_verified_elsewhere to mailwright_app;
+
+create function deliverability.find_tracking_host(wanted text)
+  returns table (environment_ids bigint[], is_verified boolean)
+  language sql stable security definer set search_path = pg_catalog as $$
+  select array(select e.id from access.project_environments e where e.project_id = h.project_id), h.status = 'VERIFIED'
+  from deliverability.tracking_hosts h join access.projects p on p.id = h.project_id
+  where h.host = wanted and h.verified_at is not null
+  order by (p.tracking_host = h.host) desc nulls last, h.verified_at desc limit 1
+$$;
+comment on function deliverability.find_tracking_host is
+  'Whose a host is that points here or did: of several projects that named it, the one that names it now. A request by that host '
+  'has no scope yet.';
+revoke all on function deliverability.find_tracking_host from public;
+grant execute on function deliverability.find_tracking_host to mailwright_app;
 
 create function deliverability.line_place(start timestamptz, place int, rate double precision, slow_until timestamptz)
   returns timestamptz language sql immutable set search_path = pg_catalog as $$

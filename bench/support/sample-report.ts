@@ -57,6 +57,7 @@ export const sampleReport: CampaignOverview = {
     { url: 'https://shop.example/stores', clickers: 133 },
     { url: 'https://shop.example/about', clickers: 26 },
   ],
+  languages: [],
   isBrokenDown: true,
   brokenDownAt: null,
   providers: [

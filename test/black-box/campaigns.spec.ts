@@ -97,6 +97,7 @@ describe('campaigns', () => {
         previewText: null,
         contentJson: null,
         contentText: null,
+        translations: {},
         status: 'DRAFT',
         sendStrategy: null,
         topicIds: [],
@@ -104,6 +105,7 @@ describe('campaigns', () => {
         estimatedRecipientCount: null,
         estimatedAt: null,
         scheduledAt: null,
+        scheduledAtLocal: null,
         completedAt: null,
         fromEmail: null,
         fromName: null,
@@ -156,6 +158,7 @@ describe('campaigns', () => {
         segmentIds: 'all',
         sendStrategy: 'NOW',
         scheduledAt: '2030-01-01',
+        scheduledAtLocal: '2030-01-01T09:00Z',
       };
       const paths = Object.keys(wrong).map((name) => (name === 'topicIds' ? 'topicIds[0]' : name));
       expect(Object.keys(errorsOf(await client.post('/campaigns', wrong), 400)).sort()).toEqual(paths.sort());
@@ -261,6 +264,7 @@ describe('campaigns', () => {
         name: 'Renamed',
         previewText: null,
         scheduledAt: null,
+        scheduledAtLocal: null,
         topicIds: null,
         sendStrategy: 'IMMEDIATE',
         fromName: null,

@@ -17,6 +17,8 @@ interface Sample {
 
 /** What to send to each operation with a path parameter. */
 const SAMPLES: Readonly<Record<string, Sample>> = {
+  getProjectTexts: { strangerStatus: 200 },
+  updateProjectTexts: { body: () => ({ texts: {} }), strangerStatus: 200 },
   getTopic: {},
   updateTopic: { body: () => ({ name: 'Mine' }) },
   deleteTopic: {},
@@ -59,6 +61,7 @@ const SAMPLES: Readonly<Record<string, Sample>> = {
   getCampaignReport: {},
   requestCampaignReport: {},
   getCampaignTimeline: {},
+  getCampaignLanguages: {},
   getCampaignStatistics: {},
   exportCampaignReport: {},
   getAutomation: {},
@@ -223,7 +226,7 @@ describe('projects and their environments', () => {
   };
   const urlOf = (path: string, ids: Ids): string =>
     path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
-      const id = ids[idNameOf(path, name)];
+      const id = name === 'locale' ? 'en' : ids[idNameOf(path, name)];
       if (id === undefined)
         throw new Error(`Add a sample value for the path parameter {${name}} of ${path}.`);
       return encodeURIComponent(id);

@@ -199,7 +199,7 @@ describe('problems', () => {
     expect(await allowed('POST', '/subscribers/ada%40example.com')).toEqual(
       expect.arrayContaining(['GET', 'PATCH']),
     );
-    expect(await allowed('PATCH', '/project')).toEqual(['GET']);
+    expect(await allowed('DELETE', '/project')).toEqual(['GET', 'PATCH']);
     expect(await allowed('GET', '/campaigns/APIT-001/send')).toEqual(['POST']);
   });
 

@@ -39,6 +39,8 @@ const DEFINERS: Readonly<Record<string, string>> = {
   'audience.depersonalise_ledger': 'empties columns of the scope’s own rows, of people who are erased',
   'audience.live_subscribers_of_tenant': 'a count of the scope’s tenant',
   'billing.receive_stripe_event': 'adds an event whose signature was checked; says whether it was there',
+  'deliverability.find_tracking_host':
+    'numbers of environments, for the exact name of a host that points here: whoever calls it finds out as much',
   'deliverability.is_verified_elsewhere': 'yes or no, for the name of a domain',
   'deliverability.report_distrust':
     'notes that mail to a mailbox provider comes back, whose budgets all projects share',
@@ -52,6 +54,8 @@ const DEFINERS: Readonly<Record<string, string>> = {
 };
 
 const REFUSED = '42501';
+/** Its settings are its keys' to change. */
+const PROJECTS = 'access.projects';
 
 describe('row-level security', () => {
   let test: TestDatabase;
@@ -233,7 +237,8 @@ describe('row-level security', () => {
       if (owner === undefined) continue;
       // Without the right to it there is no way at all; an id that the database makes is nobody's to write.
       const [mayUpdate, mayDelete] = [await may('update', relation), await may('delete', relation)];
-      if (owner.column === 'id') expect([name, mayUpdate, mayDelete]).toEqual([name, false, false]);
+      if (owner.column === 'id')
+        expect([name, mayUpdate, mayDelete]).toEqual([name, name === PROJECTS, false]);
       for (const scope of Object.values(others)) {
         const other = settingsOf(scope)[owner.setting];
         if (owner.column === 'id' || other === settingsOf(own)[owner.setting]) continue;
@@ -251,5 +256,22 @@ describe('row-level security', () => {
       }
     }
     expect(changed).toBeGreaterThan(100);
+  });
+
+  it('lets a scope change the settings of its own project alone, and not whose it is', async () => {
+    const changedBy = async (scope: ProjectScope, set: string) => {
+      const result = await as(scope, `update ${PROJECTS} set ${set}`);
+      return typeof result === 'string' ? result : result.rowCount;
+    };
+    expect(await changedBy(own, "name = 'Mine'")).toBe(1);
+    const { projectId } = others['another tenant']!;
+    expect(await changedBy(own, `name = 'Mine' where id = ${projectId}`)).toBe(0);
+    const kept = [
+      'tenant_id = tenant_id',
+      'project_key = project_key',
+      'ai_segment_suggestions_enabled = true',
+      'created_at = now()',
+    ];
+    for (const set of kept) expect([set, await changedBy(own, set)]).toEqual([set, REFUSED]);
   });
 });

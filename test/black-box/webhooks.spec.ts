@@ -71,8 +71,9 @@ describe('a program that listens to a project', () => {
     const idOf = (type: string) =>
       receiver.ids[receiver.events.findIndex((event) => event.type === type)] ?? '';
     expect(idOf('subscriber.created') < idOf('consent.granted')).toBe(true);
-    await client.patch(`/subscribers/${ADA}`, { firstName: 'Ada' });
-    expect((await told('subscriber.updated', ofAda)).data).toMatchObject({ firstName: 'Ada' });
+    const changes = { firstName: 'Ada', locale: 'de-AT', timeZone: 'Europe/Vienna' };
+    await client.patch(`/subscribers/${ADA}`, changes);
+    expect((await told('subscriber.updated', ofAda)).data).toMatchObject(changes);
     await client.delete(`/subscribers/${ADA}/consents/${topicKey}`);
     expect((await told('consent.revoked', ofAda)).data).toMatchObject({ topicKey, status: 'UNSUBSCRIBED' });
     await client.post('/suppressions', { email: ADA });

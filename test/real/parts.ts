@@ -15,6 +15,7 @@ const EXECUTABLES = {
   rspamd: ['rspamd', 'rspamc'],
   faketime: ['faketime'],
   chromium: ['chromium'],
+  caddy: ['caddy'],
 } as const;
 
 export type Part = keyof typeof EXECUTABLES;

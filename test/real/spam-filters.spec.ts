@@ -70,12 +70,14 @@ describeWith(['spamassassin', 'rspamd'], 'Spam filters', () => {
     const arrived = async (count: number) => eventually(`mail ${count} arrives`, () => sink.count() >= count);
     for (const [at, content] of Object.values(MAIL_CONTENTS).entries()) {
       const draft = {
+        translations: {},
         fromName: null,
         fromEmail: null,
         replyTo: null,
         segmentIds: [],
         sendStrategy: null,
         scheduledAt: null,
+        scheduledAtLocal: null,
       };
       const campaign = await fixture
         .get(CampaignsService)

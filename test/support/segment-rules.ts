@@ -208,9 +208,10 @@ const emailParts = fc.constantFrom(
 
 const fieldConditions = fc.oneof(
   textConditions('email', emailParts),
-  ...['firstName', 'lastName', 'phone', 'custom.note', 'custom.essay'].map((field) =>
+  ...['firstName', 'lastName', 'phone', 'subscriber.locale', 'subscriber.time_zone'].map((field) =>
     textConditions(field, texts),
   ),
+  ...['custom.note', 'custom.essay'].map((field) => textConditions(field, texts)),
   choiceConditions('status', fc.constantFrom(...STATUSES)),
   choiceConditions('source', fc.constantFrom(...SOURCES)),
   choiceConditions('custom.plan', optionsOf('plan')),

@@ -22,6 +22,7 @@ export interface SharedMail {
 /** The name server of the shared system: each file has domains of its own there. */
 export interface SharedDns {
   txt(host: string, record: string): Promise<void>;
+  a(host: string, ...addresses: readonly string[]): Promise<void>;
   publish(records: readonly RecordToPublish[]): Promise<void>;
   /** From now on every question for this name ends so; null ends that. */
   fail(fault: DnsFault | null, host: string): Promise<void>;
@@ -35,6 +36,7 @@ const tellDns = (...call: DnsCall) => askSharedSystem<void>('/dns', call);
 
 export const sharedDns: SharedDns = {
   txt: (host, record) => tellDns('txt', host, record),
+  a: (host, ...addresses) => tellDns('a', host, ...addresses),
   publish: (records) => tellDns('publish', records),
   fail: (fault, host) => tellDns('fail', fault, host),
 };

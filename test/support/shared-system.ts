@@ -88,6 +88,7 @@ class Systems {
 
   tellDns(call: DnsCall): void {
     if (call[0] === 'txt') this.dns.txt(call[1], call[2]);
+    else if (call[0] === 'a') this.dns.a(call[1], ...call.slice(2));
     else if (call[0] === 'publish') publishRecords(this.dns, call[1]);
     else this.dns.fail(call[1], call[2]);
   }

@@ -20,6 +20,7 @@ import { MessagingApiModule } from './messaging/messaging-api.module.js';
 import { ReferenceModule } from './openapi/reference.module.js';
 import { HealthController, MetricsController } from './operations/operations.controller.js';
 import { PublicPagesModule } from './public-pages/public-pages.module.js';
+import { TrackingHostsApiModule } from './tracking-hosts/tracking-hosts-api.module.js';
 
 /** The tables that the contexts map as aggregates. */
 const ENTITIES: readonly EntitySchema[] = [
@@ -44,6 +45,7 @@ const EDGES = [
   UsageSourcesModule,
   BillingApiModule,
   PublicPagesModule,
+  TrackingHostsApiModule,
   ReferenceModule,
   DocsModule,
 ];

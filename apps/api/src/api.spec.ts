@@ -24,6 +24,7 @@ const PUBLIC_ROUTES = new Set([
   'GET /health/live',
   'GET /health/ready',
   'GET /metrics',
+  'GET /internal/tls-check',
   'GET /c/:token',
   'POST /c/:token',
   'GET /u/:token',

@@ -7,6 +7,7 @@ import { ApiModule } from './api.module.js';
 import { ApiDocument } from './openapi/api-document.js';
 import { registerFormParsers } from './public-pages/form-body.js';
 import { answerTrackedRequests } from './public-pages/tracked-requests.js';
+import { keepCustomerHostsApart } from './tracking-hosts/customer-hosts.js';
 
 export interface ApiOptions {
   /** Default: the database's time. */
@@ -22,6 +23,7 @@ export async function createApi(config: Config, options: ApiOptions = {}): Promi
     createHttpAdapter({ config, clock, logger }),
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
+  keepCustomerHostsApart(app);
   useHttpKit(app);
   registerFormParsers(app.getHttpAdapter().getInstance());
   answerTrackedRequests(app);

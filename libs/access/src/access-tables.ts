@@ -1,6 +1,7 @@
 import type { Environment } from '#kernel';
 import type { Tables } from '#platform';
-import type { Generated } from 'kysely';
+import type { ColumnType, Generated } from 'kysely';
+import type { WordingOverrides } from '#wording';
 import { ApiKeySchema } from './api-keys/api-key.schema.js';
 import { ProjectSchema } from './projects/project.schema.js';
 import { TenantSchema } from './tenants/tenant.schema.js';
@@ -14,8 +15,20 @@ interface ProjectEnvironmentsTable {
   readonly environment: Environment;
 }
 
+/** Rows are only added. */
+interface ProjectTextsTable {
+  readonly projectId: number;
+  readonly locale: string;
+  readonly version: number;
+  readonly texts: ColumnType<WordingOverrides, string>;
+  readonly createdAt: Date;
+}
+
 /** The tables of the schema `access`. */
 export type AccessTables = Tables<
   'access',
   typeof ApiKeySchema | typeof ProjectSchema | typeof TenantSchema
-> & { 'access.project_environments': ProjectEnvironmentsTable };
+> & {
+  'access.project_environments': ProjectEnvironmentsTable;
+  'access.project_texts': ProjectTextsTable;
+};

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 import type { Tables } from '#platform';
-import type { Consent } from './consents/consent.js';
+import type { Consent, ConsentStatus } from './consents/consent.js';
 import type { SubscriberStatus } from './consents/subscriber-status.js';
 import { CustomFieldSchema } from './custom-fields/custom-field.schema.js';
 import { ImportSchema } from './imports/import.schema.js';
@@ -37,6 +37,17 @@ interface ConfirmationsTable {
   readonly expiresAt: Date;
 }
 
+/** What is read of it by itself; the rest is written and shown as it is. */
+interface ConsentLedgerTable {
+  readonly environmentId: number;
+  readonly subscriberId: string;
+  readonly topicId: string;
+  readonly position: Generated<number>;
+  readonly toStatus: ConsentStatus;
+  readonly textLocale: string | null;
+  readonly textVersion: number | null;
+}
+
 interface ErasedSuppressionsTable {
   readonly environmentId: number;
   readonly addressDigest: Buffer;
@@ -57,6 +68,7 @@ interface TriggerWatchesTable extends AwaitedTrigger {
 /** The tables of the schema `audience`. SQL alone writes those without an entity, in sets. */
 export type AudienceTables = Tables<'audience', (typeof audienceEntities)[number]> & {
   'audience.consents': ConsentsTable;
+  'audience.consent_ledger': ConsentLedgerTable;
   'audience.confirmations': ConfirmationsTable;
   'audience.erased_suppressions': ErasedSuppressionsTable;
   'audience.segment_references': SegmentReferencesTable;

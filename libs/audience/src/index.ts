@@ -7,7 +7,7 @@ export {
   ConfirmationsService,
   type ConfirmingPerson,
 } from './sign-up/confirmations.service.js';
-export { CONSENT_STATUSES, type ConsentStatus } from './consents/consent.js';
+export { CONFIRMATION_VALID_MS, CONSENT_STATUSES, type ConsentStatus } from './consents/consent.js';
 export { ConfirmationRequested, ConfirmationsRequested } from './consents/consent.events.js';
 export {
   type ConsentActor,
@@ -88,7 +88,13 @@ export { type JudgedRules, SubscriberRules } from './segments/subscriber-rules.s
 export { TrimSegmentHistory } from './segments/trim-segment-history.task.js';
 export type { AwaitedTrigger } from './triggers/awaited-trigger.js';
 export { Triggers, TRIGGERS_CHANNEL } from './triggers/triggers.service.js';
-export type { AudienceBreakdown, AudienceSurvey, ChosenAudience, Recipient } from './recipients/recipient.js';
+export type {
+  AudienceBreakdown,
+  AudienceSurvey,
+  AudienceWalk,
+  ChosenAudience,
+  Recipient,
+} from './recipients/recipient.js';
 export { RecipientsQuery } from './recipients/recipients.query.js';
 export {
   SUBSCRIBER_STATUSES,
@@ -122,6 +128,7 @@ export {
   type TopicStatus,
 } from './topics/topic.js';
 export { type NamedTopic, type TopicFilter, TopicsQuery, type TopicView } from './topics/topics.query.js';
+export { topicIn, topicNamesIn, type TopicTexts } from './topics/topic-texts.js';
 export { TopicDeleted } from './topics/topic.events.js';
 export { TopicDeletionService } from './topics/topic-deletion.service.js';
 export { TopicsService } from './topics/topics.service.js';

@@ -4,6 +4,7 @@ import type { BounceClass } from './bounces/bounce-rule.js';
 import { DkimKeyPairSchema } from './dkim/dkim-key-pair.schema.js';
 import { DnsRecordSchema } from './dns/dns-record.schema.js';
 import { RelaySchema } from './relays/relay.schema.js';
+import type { TrackingHost } from './tracking-hosts/tracking-host.js';
 import { SendingDomainSchema } from './sending-domains/sending-domain.schema.js';
 
 export const deliverabilityEntities = [DkimKeyPairSchema, DnsRecordSchema, RelaySchema, SendingDomainSchema];
@@ -35,6 +36,14 @@ interface SlowedDestinationsTable {
   readonly slowUntil: Date;
 }
 
+interface TrackingHostsTable extends TrackingHost {
+  readonly projectId: number;
+  readonly namedIn: number;
+  readonly host: string;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
 interface WarmUpDaysTable {
   readonly environmentId: number;
   readonly domainId: number;
@@ -50,5 +59,6 @@ export type DeliverabilityTables = Tables<
   'deliverability.domain_checks': DomainChecksTable;
   'deliverability.reports': ReportsTable;
   'deliverability.slowed_destinations': SlowedDestinationsTable;
+  'deliverability.tracking_hosts': TrackingHostsTable;
   'deliverability.warm_up_days': WarmUpDaysTable;
 };

@@ -24,6 +24,10 @@ import { SendingDomainRepository } from './sending-domains/sending-domain.reposi
 import { SendingDomainsQuery } from './sending-domains/sending-domains.query.js';
 import { SendingDomainsService } from './sending-domains/sending-domains.service.js';
 import { SendingIdentityQuery } from './sending-domains/sending-identity.query.js';
+import { DueTrackingHostChecks } from './tracking-hosts/due-tracking-host-checks.task.js';
+import { HostPointing } from './tracking-hosts/host-pointing.service.js';
+import { TrackingHostChecks } from './tracking-hosts/tracking-host-checks.service.js';
+import { TrackingHostsModule } from './tracking-hosts/tracking-hosts.module.js';
 
 const services = [
   DkimKeyMaker,
@@ -43,8 +47,9 @@ const services = [
 
 /** Sending domains: as whom mail goes out, and what the operator does with them. */
 @Module({
+  imports: [TrackingHostsModule],
   providers: [{ provide: DkimSigner, useFactory: () => new DkimSigner() }, ...services],
-  exports: [DkimSigner, ...services],
+  exports: [DkimSigner, TrackingHostsModule, ...services],
 })
 export class DeliverabilityModule {}
 
@@ -63,10 +68,19 @@ export class SendingDomainsModule {}
     DomainChecksService,
     DomainVerdicts,
     DueDomainChecks,
+    DueTrackingHostChecks,
+    HostPointing,
     RecordChecks,
     RemoveOldDomainData,
     SpfCheck,
+    TrackingHostChecks,
   ],
-  exports: [DomainChecksService, DueDomainChecks, RemoveOldDomainData],
+  exports: [
+    DomainChecksService,
+    DueDomainChecks,
+    DueTrackingHostChecks,
+    RemoveOldDomainData,
+    TrackingHostChecks,
+  ],
 })
 export class DeliverabilityWorkerModule {}

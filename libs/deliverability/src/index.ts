@@ -26,7 +26,8 @@ export { type DkimIdentity, DkimSigner } from './dkim/dkim-signer.js';
 export { BrokenSigningKeyError, type SigningKeyMaterial, parseSigningKey } from './dkim/signing-key.js';
 export { SigningKeyring } from './dkim/signing-keyring.js';
 export type { CampaignFacts, ContentFacts, DestinationFacts } from './pre-send/campaign-facts.js';
-export { criticalChecks, quotaMessage } from './pre-send/critical-checks.js';
+export { analyseCampaign, type ReviewedContent } from './pre-send/campaign-checks.js';
+export { quotaMessage } from './pre-send/critical-checks.js';
 export {
   DeliverabilityModule,
   DeliverabilityWorkerModule,
@@ -39,7 +40,6 @@ export {
   type PreSendCheck,
   summarise,
 } from './pre-send/pre-send-check.js';
-export { warningChecks } from './pre-send/warning-checks.js';
 export {
   isAtOrBelow,
   type SendingDomainStanding,
@@ -118,3 +118,12 @@ export {
   RELAY_TLS,
 } from './relays/relay-terms.js';
 export { SealedRelaySecrets } from './relays/sealed-relay-secrets.query.js';
+export { DueTrackingHostChecks } from './tracking-hosts/due-tracking-host-checks.task.js';
+export { publicHostOf } from './tracking-hosts/public-host.js';
+export { TrackingHostChecks } from './tracking-hosts/tracking-host-checks.service.js';
+export { TrackingHostsModule } from './tracking-hosts/tracking-hosts.module.js';
+export {
+  type HostOwner,
+  TrackingHostsQuery,
+  type TrackingHostView,
+} from './tracking-hosts/tracking-hosts.query.js';

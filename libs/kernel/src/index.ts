@@ -1,4 +1,6 @@
 export { doublingBackoff, nextTry } from './backoff.js';
+export { type BrandColours, brandColours, colourFault, contrastRatio, parseColour } from './brand-colour.js';
+export { coloursOf } from './house-colours.js';
 export { PUBLISHED_EVENT_TYPES, type PublishedEventType } from './published-event-types.js';
 export { API_SCOPES, type ApiScope } from './api-scope.js';
 export { boundedErrors } from './bounded-errors.js';
@@ -20,3 +22,20 @@ export { formatMoney } from './money.js';
 export type { Page, PageRequest } from './page.js';
 export type { Environment, ProjectScope } from './project-scope.js';
 export { firstOf } from './first-of.js';
+export {
+  isTimeZone,
+  LOCALE_FAULT,
+  matchLocale,
+  parseLocale,
+  SHIPPED_LOCALES,
+  TIME_ZONE_FAULT,
+} from './locale.js';
+export {
+  firstMomentOf,
+  lastMomentOf,
+  momentOfLocalTime,
+  momentOfWallTime,
+  parseLocalTime,
+  type WallTime,
+  wallTime,
+} from './local-time.js';

@@ -49,6 +49,7 @@ export { CampaignScheduler } from './campaigns/schedule/campaign-scheduler.servi
 export { messagingEntities } from './messaging-tables.js';
 export { CampaignSendingService } from './campaigns/lifecycle/campaign-sending.service.js';
 export { type CampaignRow, CampaignsQuery } from './campaigns/campaigns.query.js';
+export type { CampaignTranslations } from './campaigns/campaign-translations.js';
 export { CampaignsService } from './campaigns/campaigns.service.js';
 export { PreSendAnalysisService } from './campaigns/analysis/pre-send-analysis.service.js';
 export { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
@@ -86,6 +87,10 @@ export { CampaignReportsService } from './reports/writing/campaign-reports.servi
 export { loadReportLocale } from './reports/writing/report-locales.query.js';
 export { type ReportLink, ReportLinks } from './reports/writing/report-links.service.js';
 export { ReportWritingService } from './reports/writing/report-writing.service.js';
+export {
+  type CampaignLanguages,
+  CampaignLanguagesQuery,
+} from './reports/breakdowns/campaign-languages.query.js';
 export { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
 export { RequestDueBreakdowns } from './reports/breakdowns/request-due-breakdowns.task.js';
 export { RequestDueReports } from './reports/writing/request-due-reports.task.js';

@@ -43,6 +43,10 @@ describe('What is written of messaging is read as it was', () => {
       previewText: 'What is new',
       contentJson: '{"blocks":[]}',
       contentText: 'Hello.',
+      translations: {
+        'pt-BR': { subject: 'Olá', previewText: null, contentJson: null, contentText: 'Olá.' },
+        de: { subject: 'Hallo', previewText: 'Neues', contentJson: '{"blocks":[]}', contentText: null },
+      },
       fromEmail: 'ada@acme.example',
       fromName: 'Ada',
       replyTo: 'team@acme.example',
@@ -50,11 +54,13 @@ describe('What is written of messaging is read as it was', () => {
       segmentIds: [newId()],
       sendStrategy: 'SCHEDULED',
       scheduledAt: LATER,
+      scheduledAtLocal: null,
     } as const;
     const written = new Campaign({ id: newId(), environmentId, campaignKey: 'ACME-777' }, draft, NOW);
     written.judge({ score: 90, status: 'WARNING', recipients: 12 }, NOW);
     written.queue({ recipients: 12, usagePeriod: NOW }, NOW, 'HOLD');
     Object.assign(written, {
+      scheduledAtLocal: '2027-01-05T09:00',
       expansionCursor: newId(),
       expandedAt: NOW,
       expandedEmails: 3,

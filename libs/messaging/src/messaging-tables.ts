@@ -84,6 +84,7 @@ export interface DeliveriesTable {
   readonly subscriberId: string | null;
   readonly address: string;
   readonly addressKey: string;
+  readonly locale: string | null;
   readonly messageId: string;
   readonly state: DeliveryState;
   readonly reason: string | null;
@@ -145,6 +146,7 @@ export interface LinkSetsTable {
   readonly versionId: number | null;
   readonly place: number | null;
   readonly queuedOn: string;
+  readonly translation: string | null;
   readonly urls: readonly string[];
   readonly signature: Buffer;
   readonly createdAt: Date;

@@ -13,6 +13,7 @@ import { ScheduledCampaignsQuery } from './campaigns/schedule/scheduled-campaign
 import { ScheduledCampaignsService } from './campaigns/schedule/scheduled-campaigns.service.js';
 import { CampaignClosingService } from './sending/engine/campaign-closing.service.js';
 import { CampaignDispatchService } from './sending/queueing/campaign-dispatch.service.js';
+import { LocalHours } from './sending/queueing/local-hours.service.js';
 import { CampaignExpansionService } from './sending/queueing/campaign-expansion.service.js';
 import { CampaignFinishQuery } from './sending/engine/campaign-finish.query.js';
 import { CampaignPreparation } from './sending/preparation/campaign-preparation.service.js';
@@ -88,6 +89,7 @@ import { MessagingModule } from './messaging.module.js';
       useFactory: (config: Config) => reportModelOf(config),
     },
     CampaignExpansionService,
+    LocalHours,
     CampaignFailureService,
     CampaignFinishQuery,
     CampaignPreparation,

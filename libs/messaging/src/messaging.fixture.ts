@@ -70,6 +70,7 @@ const DRAFT: CampaignDraft = {
   previewText: 'What is new',
   contentJson: null,
   contentText: 'Hello {{ subscriber.first_name | default: "there" }}.',
+  translations: {},
   fromEmail: null,
   fromName: null,
   replyTo: null,
@@ -77,6 +78,7 @@ const DRAFT: CampaignDraft = {
   segmentIds: [],
   sendStrategy: null,
   scheduledAt: null,
+  scheduledAtLocal: null,
 };
 
 /** What the context runs on. */

@@ -38,6 +38,7 @@ import { MailPersonalDataQuery } from './erasure/mail-personal-data.query.js';
 import { TestDeliveriesService } from './sending/queueing/test-deliveries.service.js';
 import { TestMailsService } from './sending/previews/test-mails.service.js';
 import { CampaignBreakdowns } from './reports/breakdowns/campaign-breakdowns.service.js';
+import { CampaignLanguagesQuery } from './reports/breakdowns/campaign-languages.query.js';
 import { CampaignOverviewQuery } from './reports/overview/campaign-overview.query.js';
 import { CampaignReportsService } from './reports/writing/campaign-reports.service.js';
 import { ReportLinks } from './reports/writing/report-links.service.js';
@@ -82,6 +83,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignDomainUsageQuery,
     CampaignMailsService,
     CampaignBreakdowns,
+    CampaignLanguagesQuery,
     CampaignOverviewQuery,
     CampaignPreviewService,
     CampaignReportsService,
@@ -131,6 +133,7 @@ import { TrackingRecorder } from './engagement/tracking/tracking-recorder.servic
     CampaignAnalysisService,
     CampaignPublisher,
     CampaignBreakdowns,
+    CampaignLanguagesQuery,
     CampaignControlService,
     CampaignDomainUsageQuery,
     CampaignMailsService,

@@ -70,6 +70,7 @@ export { OperationsServer } from './operations/operations-server.js';
 export { publish } from './outbox/outbox.js';
 export { CONFIG, LOGGER, PlatformModule, type PlatformOptions } from './platform.module.js';
 export { OutgoingHttp, type OutgoingAnswer, type OutgoingRequest } from './outgoing-http/outgoing-http.js';
+export { OutgoingHttpError } from './outgoing-http/outgoing-http.error.js';
 export { postOutcome, type PostOutcome } from './outgoing-http/post-outcome.js';
 export { webhookHeaders } from './outgoing-http/signed-webhook.js';
 export { projectRoot } from './project-root.js';

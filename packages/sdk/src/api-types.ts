@@ -23,6 +23,40 @@ export interface paths {
     delete?: never;
     options?: never;
     head?: never;
+    /**
+     * Change the settings of the project
+     * @description JSON merge-patch (RFC 7396). Live and test keys share the settings. Opt-in mails and pages follow at once; a campaign keeps what it was queued with, and automations’ mails follow on the next day (UTC) at the latest.
+     *
+     *     The key needs the scope `project:write`.
+     */
+    patch: operations['updateProject'];
+    trace?: never;
+  };
+  '/api/v1/project/texts/{locale}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get the texts of opt-in mails, footers and pages in a language
+     * @description Get the texts of opt-in mails, footers and pages in a language.
+     *
+     *     Any valid key may do this.
+     */
+    get: operations['getProjectTexts'];
+    /**
+     * Set texts of your own
+     * @description Texts of keys that are left out stay. Placeholders are checked. What changes is a new version, which the consents name that people give on it; live and test keys share the texts.
+     *
+     *     The key needs the scope `project:write`.
+     */
+    put: operations['updateProjectTexts'];
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
     patch?: never;
     trace?: never;
   };
@@ -105,7 +139,7 @@ export interface paths {
     put?: never;
     /**
      * Create a subscriber with consent to at least one topic
-     * @description One confirmation mail asks for all topics with double opt-in. Its link is valid for 48 hours.
+     * @description One confirmation mail asks for all topics with double opt-in. Its link is valid for 48 hours. Without `locale` the language is the first that the Accept-Language header asks for: pass on the header that came with your form.
      *
      *     The key needs the scope `subscribers:write`.
      */
@@ -789,7 +823,7 @@ export interface paths {
     head?: never;
     /**
      * Change a campaign
-     * @description For a DRAFT, SCHEDULED or FAILED campaign. JSON merge-patch: absent fields stay, null clears a field. A SCHEDULED campaign stays scheduled and is checked again at its time; clearing `scheduledAt` makes it a DRAFT. A change of content or audience clears `preSendScore` and `preSendStatus`.
+     * @description For a DRAFT, SCHEDULED or FAILED campaign. JSON merge-patch: absent fields stay, null clears a field. A SCHEDULED campaign stays scheduled and is checked again at its time; clearing `scheduledAt` makes it a DRAFT. `scheduledAt` and `scheduledAtLocal` replace each other. A change of content or audience clears `preSendScore` and `preSendStatus`.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -827,7 +861,7 @@ export interface paths {
     };
     /**
      * Preview a campaign’s mail with its merge tags filled in
-     * @description Uses the data of the subscriber with this address (404 when there is none), or sample data. Personal links lead nowhere. 422 when the content cannot be rendered, or exceeds the limits of rendering.
+     * @description Uses the data of the subscriber with this address (404 when there is none) and the translation for their language, or sample data. Personal links lead nowhere. 422 when the content cannot be rendered, or exceeds the limits of rendering.
      *
      *     The key needs the scope `campaigns:read`.
      */
@@ -850,8 +884,8 @@ export interface paths {
     get?: never;
     put?: never;
     /**
-     * Schedule a campaign for its `scheduledAt`
-     * @description Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late.
+     * Schedule a campaign for its `scheduledAt` or `scheduledAtLocal`
+     * @description Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late. With `scheduledAtLocal` it begins, and its audience is frozen, when it is that time first, at UTC+14; it is SENDING for up to 26 hours. Who has passed that time by then gets it at once; it is refused when the time has passed everywhere.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -873,7 +907,7 @@ export interface paths {
     put?: never;
     /**
      * Send a campaign now
-     * @description Checks the campaign, freezes its audience and queues it for the worker. A failed check is answered with `checks`. A FAILED campaign is sent only to the recipients whom it did not reach before.
+     * @description Checks the campaign, freezes its audience and queues it for the worker. A failed check is answered with `checks`. A FAILED campaign is sent only to the recipients whom it did not reach before. What is sent before its `scheduledAtLocal` goes to everybody at once; its schedule is cleared.
      *
      *     The key needs the scope `campaigns:write`.
      */
@@ -1086,6 +1120,28 @@ export interface paths {
      *     The key needs the scope `reports:read`.
      */
     get: operations['getCampaignStatistics'];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/api/v1/campaigns/{campaignKey}/report/languages': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get a campaign’s numbers by language
+     * @description By the translation in which mails were sent. Counted when somebody asks; those of a campaign with more than 50 000 mails within a minute of it.
+     *
+     *     The key needs the scope `reports:read`.
+     */
+    get: operations['getCampaignLanguages'];
     put?: never;
     post?: never;
     delete?: never;
@@ -1546,6 +1602,32 @@ export interface components {
       projectKey: string;
       name: string;
       description: string | null;
+      /** @description The name in From, where a campaign has none. */
+      senderName: string;
+      /** @description The address in From, where a campaign has none. */
+      fromEmail: string | null;
+      /** @description Where answers go, when a campaign does not say. */
+      replyTo: string | null;
+      /** @description In the footer of every mail. */
+      postalAddress: string;
+      /**
+       * @description Of readers whose own language is not known, or not shipped (BCP 47).
+       * @example de
+       */
+      defaultLocale: string;
+      /**
+       * @description Of subscribers whose own is not known (IANA).
+       * @example Europe/Berlin
+       */
+      timeZone: string;
+      brand: components['schemas']['Brand'];
+      /**
+       * @description A host of your own that points here, by which links, pixels, pages and List-Unsubscribe of mails begin once it is verified. Set to the same again, it is looked up again. Null goes back to ours.
+       * @example links.acme.example
+       */
+      trackingHost: string | null;
+      /** @description Where the tracking host points; null without one. */
+      trackingHostStatus: components['schemas']['TrackingHostStatus'] | null;
       /** @description Always true. */
       selected: boolean | null;
       aiSegmentSuggestionsEnabled: boolean | null;
@@ -1564,6 +1646,279 @@ export interface components {
        * @example 2026-11-21T06:00:00.000Z
        */
       updatedAt: string;
+    };
+    Brand: {
+      /**
+       * Format: uri
+       * @description An https address of a PNG, JPEG, GIF or WebP image of at most 1 MB, above opt-in mails and pages.
+       */
+      logoUrl: string | null;
+      /**
+       * @description Of buttons and links in opt-in mails and pages. Its contrast with white is at least 3; what is written on it, links and the dark colours are made from it.
+       * @example #1a73e8
+       */
+      color: string | null;
+    };
+    TrackingHostStatus: {
+      /**
+       * @description New mails use the host while it is VERIFIED, which it stays until it has pointed elsewhere for a day.
+       * @enum {string}
+       */
+      status: 'PENDING' | 'VERIFIED' | 'FAILED';
+      checkedAt: string | null;
+      /**
+       * @description What the last look found to be wrong.
+       * @example MISSING: the name does not exist
+       */
+      lastError: string | null;
+      /** @description To publish in the DNS. Addresses equal to those of its value will do as well. */
+      expectedRecord: {
+        /** @enum {string} */
+        type: 'CNAME' | 'A' | 'AAAA';
+        name: string;
+        value: string;
+      };
+    };
+    UpdateProject: {
+      name?: string | null;
+      description?: string | null;
+      senderName?: string | null;
+      fromEmail?: string | null;
+      replyTo?: string | null;
+      postalAddress?: string | null;
+      defaultLocale?: string | null;
+      timeZone?: string | null;
+      /** @description What is left out of it stays; null clears both. */
+      brand?: {
+        /**
+         * Format: uri
+         * @description An https address of a PNG, JPEG, GIF or WebP image of at most 1 MB, above opt-in mails and pages.
+         */
+        logoUrl?: string | null;
+        /** @description Of buttons and links in opt-in mails and pages. Its contrast with white is at least 3; what is written on it, links and the dark colours are made from it. */
+        color?: string | null;
+      } | null;
+      /**
+       * @description A host of your own that points here, by which links, pixels, pages and List-Unsubscribe of mails begin once it is verified. Set to the same again, it is looked up again. Null goes back to ours.
+       * @example links.acme.example
+       */
+      trackingHost?: string | null;
+    };
+    ProjectTexts: {
+      /** @enum {string} */
+      locale:
+        | 'en'
+        | 'de'
+        | 'fr'
+        | 'es'
+        | 'it'
+        | 'pt'
+        | 'nl'
+        | 'pl'
+        | 'cs'
+        | 'sk'
+        | 'hu'
+        | 'ro'
+        | 'bg'
+        | 'el'
+        | 'hr'
+        | 'sv'
+        | 'da'
+        | 'nb'
+        | 'fi'
+        | 'uk'
+        | 'tr'
+        | 'ar'
+        | 'he'
+        | 'ja'
+        | 'ko'
+        | 'zh';
+      /** @description Counts the changes; 0 before the first. Consents name the version that was read. */
+      version: number;
+      /** @description What readers get: your own texts, and ours in place of all others. */
+      texts: {
+        [key: string]: string;
+      };
+      /** @description Only your own. */
+      overrides: {
+        [key: string]: string;
+      };
+      /** @description Ours, which `null` goes back to. */
+      defaults: {
+        [key: string]: string;
+      };
+      /** @description Of the first version. */
+      createdAt: string | null;
+      /** @description Of this version. */
+      updatedAt: string | null;
+    };
+    UpdateProjectTexts: {
+      /**
+       * @description ICU messages by key, with the placeholders of ours. Null goes back to ours; what is left out stays.
+       * @example {
+       *       "optIn.subject": null
+       *     }
+       */
+      texts: {
+        'optIn.subject'?: string | null;
+        'optIn.heading'?: string | null;
+        'optIn.asked'?: string | null;
+        'optIn.confirm'?: string | null;
+        'optIn.expiry'?: string | null;
+        'optIn.button'?: string | null;
+        'optIn.link'?: string | null;
+        'optIn.ignore'?: string | null;
+        'footer.unsubscribe'?: string | null;
+        'footer.unsubscribeLink'?: string | null;
+        'footer.preferences'?: string | null;
+        'footer.preferencesLink'?: string | null;
+        'footer.view'?: string | null;
+        'footer.viewLink'?: string | null;
+        'page.language'?: string | null;
+        'page.signUpAgain'?: string | null;
+        'page.stillOnItsWay'?: string | null;
+        'confirm.heading'?: string | null;
+        'confirm.asked'?: string | null;
+        'confirm.button'?: string | null;
+        'confirm.ignore'?: string | null;
+        'confirm.resend'?: string | null;
+        'confirmed.heading'?: string | null;
+        'confirmed.topics'?: string | null;
+        'confirmed.changeYourMind'?: string | null;
+        'alreadyConfirmed.heading'?: string | null;
+        'alreadyConfirmed.text'?: string | null;
+        'alreadyConfirmed.more'?: string | null;
+        'confirmExpired.heading'?: string | null;
+        'confirmExpired.text'?: string | null;
+        'confirmExpired.topics'?: string | null;
+        'confirmGone.heading'?: string | null;
+        'confirmGone.text'?: string | null;
+        'confirmSent.heading'?: string | null;
+        'confirmSent.text'?: string | null;
+        'confirmSent.wait'?: string | null;
+        'confirmTooSoon.heading'?: string | null;
+        'confirmTooSoon.text'?: string | null;
+        'confirmTooSoon.later'?: string | null;
+        'confirmNotNeeded.heading'?: string | null;
+        'confirmNotNeeded.text'?: string | null;
+        'unsubscribe.heading'?: string | null;
+        'unsubscribe.mail'?: string | null;
+        'unsubscribe.mailTo'?: string | null;
+        'unsubscribe.topics'?: string | null;
+        'unsubscribe.topicsTo'?: string | null;
+        'unsubscribe.fromTopics'?: string | null;
+        'unsubscribe.fromCount'?: string | null;
+        'unsubscribe.fromEverything'?: string | null;
+        'unsubscribe.everythingMeans'?: string | null;
+        'unsubscribed.heading'?: string | null;
+        'unsubscribed.topics'?: string | null;
+        'unsubscribed.rather'?: string | null;
+        'unsubscribed.oneClick'?: string | null;
+        'unsubscribedAll.heading'?: string | null;
+        'unsubscribedAll.text'?: string | null;
+        'preferences.heading'?: string | null;
+        'preferences.saved'?: string | null;
+        'preferences.intro'?: string | null;
+        'preferences.introPaused'?: string | null;
+        'preferences.introNothing'?: string | null;
+        'preferences.introSuppressed'?: string | null;
+        'preferences.comeBack'?: string | null;
+        'preferences.status.none'?: string | null;
+        'preferences.status.subscribed'?: string | null;
+        'preferences.status.pending'?: string | null;
+        'preferences.status.unsubscribed'?: string | null;
+        'preferences.status.expired'?: string | null;
+        'preferences.subscribe'?: string | null;
+        'preferences.subscribeTo'?: string | null;
+        'preferences.unsubscribe'?: string | null;
+        'preferences.unsubscribeFrom'?: string | null;
+        'preferences.confirm'?: string | null;
+        'preferences.confirmTopic'?: string | null;
+        'preferences.pause.heading'?: string | null;
+        'preferences.pause.text'?: string | null;
+        'preferences.pause.days'?: string | null;
+        'preferences.pause.forDays'?: string | null;
+        'preferences.paused.heading'?: string | null;
+        'preferences.paused.text'?: string | null;
+        'preferences.paused.resume'?: string | null;
+        'preferences.leave.heading'?: string | null;
+        'preferences.leave.text'?: string | null;
+        'preferences.leave.button'?: string | null;
+        'leaveEverything.heading'?: string | null;
+        'leaveEverything.text'?: string | null;
+        'leaveEverything.yes'?: string | null;
+        'leaveEverything.no'?: string | null;
+        'notFound.heading'?: string | null;
+        'notFound.text'?: string | null;
+        'tooMany.heading'?: string | null;
+        'tooMany.text'?: string | null;
+        'failure.heading'?: string | null;
+        'failure.text'?: string | null;
+        'invoice.heading'?: string | null;
+        'invoice.from'?: string | null;
+        'invoice.to'?: string | null;
+        'invoice.date'?: string | null;
+        'invoice.due'?: string | null;
+        'invoice.for'?: string | null;
+        'invoice.amount'?: string | null;
+        'invoice.subtotal'?: string | null;
+        'invoice.total'?: string | null;
+        'invoice.download'?: string | null;
+        'invoice.standing.open'?: string | null;
+        'invoice.standing.overdue'?: string | null;
+        'invoice.standing.paid'?: string | null;
+        'invoice.standing.void'?: string | null;
+        'invoice.standing.uncollectible'?: string | null;
+        'report.sentAt'?: string | null;
+        'report.asOf'?: string | null;
+        'report.funnel'?: string | null;
+        'report.step'?: string | null;
+        'report.mails'?: string | null;
+        'report.share'?: string | null;
+        'report.sent'?: string | null;
+        'report.delivered'?: string | null;
+        'report.opened'?: string | null;
+        'report.clicked'?: string | null;
+        'report.bounced'?: string | null;
+        'report.ofSent'?: string | null;
+        'report.ofDelivered'?: string | null;
+        'report.unsubscribed'?: string | null;
+        'report.complained'?: string | null;
+        'report.hardBounced'?: string | null;
+        'report.softBounced'?: string | null;
+        'report.untracked'?: string | null;
+        'report.noneArrived'?: string | null;
+        'report.timeline'?: string | null;
+        'report.utc'?: string | null;
+        'report.mailsSent'?: string | null;
+        'report.opensAndClicks'?: string | null;
+        'report.most.minute'?: string | null;
+        'report.most.hour'?: string | null;
+        'report.most.day'?: string | null;
+        'report.series'?: string | null;
+        'report.seriesNone'?: string | null;
+        'report.asTable'?: string | null;
+        'report.fromUtc'?: string | null;
+        'report.dayUtc'?: string | null;
+        'report.links'?: string | null;
+        'report.link'?: string | null;
+        'report.linkShare'?: string | null;
+        'report.languages'?: string | null;
+        'report.language'?: string | null;
+        'report.otherLanguages'?: string | null;
+        'report.providers'?: string | null;
+        'report.provider'?: string | null;
+        'report.otherProviders'?: string | null;
+        'report.providersFrom'?: string | null;
+        'report.counting'?: string | null;
+        'report.countedAt'?: string | null;
+        'report.inWords'?: string | null;
+        'report.writtenBy'?: string | null;
+        'report.writtenByOn'?: string | null;
+        'report.writtenByMachine'?: string | null;
+        'report.writtenByMachineOn'?: string | null;
+        'reportExpired.text'?: string | null;
+      };
     };
     TopicPage: {
       data: components['schemas']['Topic'][];
@@ -1586,6 +1941,12 @@ export interface components {
       priority: ('URGENT' | 'HIGH' | 'MEDIUM' | 'LOW') | null;
       icon: string | null;
       doubleOptInEnabled: boolean;
+      translations: {
+        [key: string]: {
+          name: string;
+          description: string | null;
+        };
+      };
       /**
        * Format: int64
        * @description Subscribers whose consent is subscribed or pending.
@@ -1622,6 +1983,13 @@ export interface components {
       icon?: string | null;
       /** @description Whether a consent must be confirmed by mail. Default: true. */
       doubleOptInEnabled?: boolean | null;
+      /** @description Name and description for readers of other languages by locale (BCP 47), at most 50; PATCH replaces them all. */
+      translations?: {
+        [key: string]: {
+          name: string;
+          description?: string | null;
+        };
+      } | null;
     };
     UpdateTopic: {
       name?: string;
@@ -1634,6 +2002,13 @@ export interface components {
       icon?: string | null;
       /** @description Whether a consent must be confirmed by mail. Default: true. */
       doubleOptInEnabled?: boolean | null;
+      /** @description Name and description for readers of other languages by locale (BCP 47), at most 50; PATCH replaces them all. */
+      translations?: {
+        [key: string]: {
+          name: string;
+          description?: string | null;
+        };
+      } | null;
     };
     SubscriberPage: {
       data: components['schemas']['Subscriber'][];
@@ -1655,6 +2030,10 @@ export interface components {
       firstName: string | null;
       lastName: string | null;
       phone: string | null;
+      /** @description The language, by BCP 47. */
+      locale: string | null;
+      /** @description The IANA name of the time zone. */
+      timeZone: string | null;
       /** @enum {string} */
       status: 'SUPPRESSED' | 'COMPLAINED' | 'BOUNCED' | 'ACTIVE' | 'PENDING_CONFIRMATION' | 'UNSUBSCRIBED';
       source: ('API' | 'IMPORT' | 'FORM' | 'MANUAL') | null;
@@ -1704,6 +2083,8 @@ export interface components {
       firstName?: string | null;
       lastName?: string | null;
       phone?: string | null;
+      locale?: string | null;
+      timeZone?: string | null;
       customFields?: {
         [key: string]: unknown;
       } | null;
@@ -1712,6 +2093,8 @@ export interface components {
       firstName?: string | null;
       lastName?: string | null;
       phone?: string | null;
+      locale?: string | null;
+      timeZone?: string | null;
       customFields?: {
         [key: string]: unknown;
       } | null;
@@ -1837,6 +2220,10 @@ export interface components {
       grantedAt: string | null;
       confirmedAt: string | null;
       revokedAt: string | null;
+      /** @description The language of the opt-in mail or page on which the person agreed last; null when that was elsewhere. */
+      textLocale: string | null;
+      /** @description The version of the project’s texts in it; null when they were ours. */
+      textVersion: number | null;
     };
     GrantConsent: {
       topicKey: string;
@@ -2167,6 +2554,14 @@ export interface components {
       /** @description The content as a JSON string: `{"blocks":[…]}`. */
       contentJson: string | null;
       contentText: string | null;
+      translations: {
+        [key: string]: {
+          subject: string;
+          previewText: string | null;
+          contentJson: string | null;
+          contentText: string | null;
+        };
+      };
       /** @enum {string} */
       status:
         | 'DRAFT'
@@ -2185,7 +2580,13 @@ export interface components {
       estimatedRecipientCount: number | null;
       /** @description When `estimatedRecipientCount` was counted. */
       estimatedAt: string | null;
+      /** @description With `scheduledAtLocal` the first of its moments: where it is that time first, at UTC+14. */
       scheduledAt: string | null;
+      /**
+       * @description Each recipient gets it when it is that time where they are.
+       * @example 2026-11-21T20:00
+       */
+      scheduledAtLocal: string | null;
       completedAt: string | null;
       fromEmail: string | null;
       fromName: string | null;
@@ -2284,6 +2685,11 @@ export interface components {
        * @example mailbox
        */
       reason: string | null;
+      /**
+       * @description The recipient’s language when the mail was queued (BCP 47), by which its translation was chosen.
+       * @example de-AT
+       */
+      locale: string | null;
       attempts: number;
       /** @description The last answer of the next hop. */
       lastError: string | null;
@@ -2423,6 +2829,34 @@ export interface components {
       collectedAt: string | null;
       lastUpdatedAt: string | null;
       completedAt: string | null;
+    };
+    CampaignLanguages: {
+      /** @description The most read first; empty for a campaign without translations. */
+      languages: {
+        /**
+         * @description Of the translation; null: the campaign’s own content.
+         * @example de
+         */
+        locale: string | null;
+        /** Format: int64 */
+        sent: number;
+        /** Format: int64 */
+        delivered: number;
+        /** Format: int64 */
+        bounced: number;
+        /**
+         * Format: int64
+         * @description Mails that somebody opened; a click counts as an open.
+         */
+        opened: number;
+        /**
+         * Format: int64
+         * @description Mails in which somebody followed a link.
+         */
+        clicked: number;
+      }[];
+      /** @description Null before sending, and until a large campaign is counted for the first time. */
+      countedAt: string | null;
     };
     Timeline: components['schemas']['TimeSeriesPoint'][];
     TimeSeriesPoint: {
@@ -3040,19 +3474,6 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `idempotency-in-flight`: The same request is still running. */
-    'idempotency-in-flight': {
-      headers: {
-        'X-Request-Id': components['headers']['X-Request-Id'];
-        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
-        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
-        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
-        [name: string]: unknown;
-      };
-      content: {
-        'application/problem+json': components['schemas']['Problem'];
-      };
-    };
     /** @description `payload-too-large`: The body is too large. */
     'payload-too-large': {
       headers: {
@@ -3079,6 +3500,19 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
+    /** @description `domain-validation`: The project does not allow this. */
+    'domain-validation': {
+      headers: {
+        'X-Request-Id': components['headers']['X-Request-Id'];
+        'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+        'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+        'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+        [name: string]: unknown;
+      };
+      content: {
+        'application/problem+json': components['schemas']['Problem'];
+      };
+    };
     /** @description `not-found`: Not found. */
     'not-found': {
       headers: {
@@ -3092,8 +3526,8 @@ export interface components {
         'application/problem+json': components['schemas']['Problem'];
       };
     };
-    /** @description `domain-validation`: The project does not allow this. */
-    'domain-validation': {
+    /** @description `idempotency-in-flight`: The same request is still running. */
+    'idempotency-in-flight': {
       headers: {
         'X-Request-Id': components['headers']['X-Request-Id'];
         'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
@@ -3170,6 +3604,27 @@ export interface operations {
            *       "projectKey": "APIT",
            *       "name": "Product news",
            *       "description": "What is new, once a month",
+           *       "senderName": "Acme",
+           *       "fromEmail": "jane@example.com",
+           *       "replyTo": "jane@example.com",
+           *       "postalAddress": "1 Main Street, Springfield",
+           *       "defaultLocale": "de",
+           *       "timeZone": "Europe/Berlin",
+           *       "brand": {
+           *         "logoUrl": "https://example.com/",
+           *         "color": "#1a73e8"
+           *       },
+           *       "trackingHost": "links.acme.example",
+           *       "trackingHostStatus": {
+           *         "status": "PENDING",
+           *         "checkedAt": "2026-11-21T06:00:00.000Z",
+           *         "lastError": "MISSING: the name does not exist",
+           *         "expectedRecord": {
+           *           "type": "CNAME",
+           *           "name": "Product news",
+           *           "value": "pro"
+           *         }
+           *       },
            *       "selected": true,
            *       "aiSegmentSuggestionsEnabled": true,
            *       "environment": "LIVE",
@@ -3186,6 +3641,286 @@ export interface operations {
       401: components['responses']['unauthorized'];
       /** @description `not-acceptable`: The representation is not available. */
       406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  updateProject: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        'application/json': components['schemas']['UpdateProject'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": 1,
+           *       "projectKey": "APIT",
+           *       "name": "Product news",
+           *       "description": "What is new, once a month",
+           *       "senderName": "Acme",
+           *       "fromEmail": "jane@example.com",
+           *       "replyTo": "jane@example.com",
+           *       "postalAddress": "1 Main Street, Springfield",
+           *       "defaultLocale": "de",
+           *       "timeZone": "Europe/Berlin",
+           *       "brand": {
+           *         "logoUrl": "https://example.com/",
+           *         "color": "#1a73e8"
+           *       },
+           *       "trackingHost": "links.acme.example",
+           *       "trackingHostStatus": {
+           *         "status": "PENDING",
+           *         "checkedAt": "2026-11-21T06:00:00.000Z",
+           *         "lastError": "MISSING: the name does not exist",
+           *         "expectedRecord": {
+           *           "type": "CNAME",
+           *           "name": "Product news",
+           *           "value": "pro"
+           *         }
+           *       },
+           *       "selected": true,
+           *       "aiSegmentSuggestionsEnabled": true,
+           *       "environment": "LIVE",
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['Project'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getProjectTexts: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example en */
+        locale:
+          | 'en'
+          | 'de'
+          | 'fr'
+          | 'es'
+          | 'it'
+          | 'pt'
+          | 'nl'
+          | 'pl'
+          | 'cs'
+          | 'sk'
+          | 'hu'
+          | 'ro'
+          | 'bg'
+          | 'el'
+          | 'hr'
+          | 'sv'
+          | 'da'
+          | 'nb'
+          | 'fi'
+          | 'uk'
+          | 'tr'
+          | 'ar'
+          | 'he'
+          | 'ja'
+          | 'ko'
+          | 'zh';
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "locale": "en",
+           *       "version": 1,
+           *       "texts": {},
+           *       "overrides": {},
+           *       "defaults": {},
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['ProjectTexts'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  updateProjectTexts: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example en */
+        locale:
+          | 'en'
+          | 'de'
+          | 'fr'
+          | 'es'
+          | 'it'
+          | 'pt'
+          | 'nl'
+          | 'pl'
+          | 'cs'
+          | 'sk'
+          | 'hu'
+          | 'ro'
+          | 'bg'
+          | 'el'
+          | 'hr'
+          | 'sv'
+          | 'da'
+          | 'nb'
+          | 'fi'
+          | 'uk'
+          | 'tr'
+          | 'ar'
+          | 'he'
+          | 'ja'
+          | 'ko'
+          | 'zh';
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "texts": {
+         *         "optIn.subject": null
+         *       }
+         *     }
+         */
+        'application/json': components['schemas']['UpdateProjectTexts'];
+      };
+    };
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "locale": "en",
+           *       "version": 1,
+           *       "texts": {},
+           *       "overrides": {},
+           *       "defaults": {},
+           *       "createdAt": "2026-11-21T06:00:00.000Z",
+           *       "updatedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['ProjectTexts'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. `malformed-json`: The body is not JSON. */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `payload-too-large`: The body is too large. */
+      413: components['responses']['payload-too-large'];
+      /** @description `unsupported-media-type`: The media type is not supported. */
+      415: components['responses']['unsupported-media-type'];
+      /** @description `domain-validation`: The project does not allow this. */
+      422: components['responses']['domain-validation'];
       /** @description `rate-limited`: Too many requests. */
       429: components['responses']['rate-limited'];
       /** @description `internal-error`: Something went wrong on our side. */
@@ -3234,6 +3969,12 @@ export interface operations {
            *           "priority": "URGENT",
            *           "icon": "megaphone",
            *           "doubleOptInEnabled": true,
+           *           "translations": {
+           *             "de": {
+           *               "name": "Product news",
+           *               "description": "What is new, once a month"
+           *             }
+           *           },
            *           "subscriberCount": 1,
            *           "activeSubscriberCount": 1,
            *           "createdAt": "2026-11-21T06:00:00.000Z"
@@ -3312,6 +4053,12 @@ export interface operations {
            *       "priority": "URGENT",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
+           *       "translations": {
+           *         "de": {
+           *           "name": "Product news",
+           *           "description": "What is new, once a month"
+           *         }
+           *       },
            *       "subscriberCount": 1,
            *       "activeSubscriberCount": 1,
            *       "createdAt": "2026-11-21T06:00:00.000Z"
@@ -3399,6 +4146,12 @@ export interface operations {
            *       "priority": "URGENT",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
+           *       "translations": {
+           *         "de": {
+           *           "name": "Product news",
+           *           "description": "What is new, once a month"
+           *         }
+           *       },
            *       "subscriberCount": 1,
            *       "activeSubscriberCount": 1,
            *       "createdAt": "2026-11-21T06:00:00.000Z"
@@ -3530,6 +4283,12 @@ export interface operations {
            *       "priority": "URGENT",
            *       "icon": "megaphone",
            *       "doubleOptInEnabled": true,
+           *       "translations": {
+           *         "de": {
+           *           "name": "Product news",
+           *           "description": "What is new, once a month"
+           *         }
+           *       },
            *       "subscriberCount": 1,
            *       "activeSubscriberCount": 1,
            *       "createdAt": "2026-11-21T06:00:00.000Z"
@@ -3633,6 +4392,8 @@ export interface operations {
            *           "firstName": "Ada",
            *           "lastName": "Lovelace",
            *           "phone": "+442079460958",
+           *           "locale": "en",
+           *           "timeZone": "Europe/Berlin",
            *           "status": "SUPPRESSED",
            *           "source": "API",
            *           "customFields": {
@@ -3675,6 +4436,8 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
+        /** @description The languages of the person, as their browser sent them. */
+        'Accept-Language'?: string;
         /** @description Makes the request safe to repeat: for 24 hours the same key and body get the same answer. */
         'Idempotency-Key'?: string;
       };
@@ -3718,6 +4481,8 @@ export interface operations {
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
            *       "phone": "+442079460958",
+           *       "locale": "en",
+           *       "timeZone": "Europe/Berlin",
            *       "status": "SUPPRESSED",
            *       "source": "API",
            *       "customFields": {
@@ -3817,6 +4582,8 @@ export interface operations {
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
            *       "phone": "+442079460958",
+           *       "locale": "en",
+           *       "timeZone": "Europe/Berlin",
            *       "status": "SUPPRESSED",
            *       "source": "API",
            *       "customFields": {
@@ -3936,6 +4703,8 @@ export interface operations {
            *       "firstName": "Ada",
            *       "lastName": "Lovelace",
            *       "phone": "+442079460958",
+           *       "locale": "en",
+           *       "timeZone": "Europe/Berlin",
            *       "status": "SUPPRESSED",
            *       "source": "API",
            *       "customFields": {
@@ -4359,7 +5128,9 @@ export interface operations {
            *           "status": "PENDING_CONFIRMATION",
            *           "grantedAt": "2026-11-21T06:00:00.000Z",
            *           "confirmedAt": "2026-11-21T06:00:00.000Z",
-           *           "revokedAt": "2026-11-21T06:00:00.000Z"
+           *           "revokedAt": "2026-11-21T06:00:00.000Z",
+           *           "textLocale": "text",
+           *           "textVersion": 1
            *         }
            *       ]
            *     }
@@ -6898,6 +7669,14 @@ export interface operations {
            *           "previewText": "Three things that are new",
            *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *           "contentText": "Spring is here.",
+           *           "translations": {
+           *             "de": {
+           *               "subject": "Spring is here",
+           *               "previewText": "Three things that are new",
+           *               "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *               "contentText": "Spring is here."
+           *             }
+           *           },
            *           "status": "DRAFT",
            *           "sendStrategy": "DRAFT",
            *           "topicIds": [
@@ -6909,6 +7688,7 @@ export interface operations {
            *           "estimatedRecipientCount": 1,
            *           "estimatedAt": "2026-11-21T06:00:00.000Z",
            *           "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *           "scheduledAtLocal": "2026-11-21T20:00",
            *           "completedAt": "2026-11-21T06:00:00.000Z",
            *           "fromEmail": "news@example.com",
            *           "fromName": "Acme News",
@@ -6972,6 +7752,15 @@ export interface operations {
           previewText?: string | null;
           contentJson?: string | null;
           contentText?: string | null;
+          /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
+          translations?: {
+            [key: string]: {
+              subject: string;
+              previewText?: string | null;
+              contentJson?: string | null;
+              contentText?: string | null;
+            };
+          } | null;
           fromEmail?: string | null;
           fromName?: string | null;
           /** @description The address for replies, when not `fromEmail`. */
@@ -6980,6 +7769,8 @@ export interface operations {
           segmentIds?: string[] | null;
           sendStrategy?: ('DRAFT' | 'IMMEDIATE' | 'SCHEDULED') | null;
           scheduledAt?: string | null;
+          /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
+          scheduledAtLocal?: string | null;
         };
       };
     };
@@ -7005,6 +7796,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7016,6 +7815,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -7106,6 +7906,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7117,6 +7925,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -7234,6 +8043,15 @@ export interface operations {
           previewText?: string | null;
           contentJson?: string | null;
           contentText?: string | null;
+          /** @description The content in other languages, by locale (BCP 47), at most 50; PATCH replaces them all. A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content. */
+          translations?: {
+            [key: string]: {
+              subject: string;
+              previewText?: string | null;
+              contentJson?: string | null;
+              contentText?: string | null;
+            };
+          } | null;
           fromEmail?: string | null;
           fromName?: string | null;
           /** @description The address for replies, when not `fromEmail`. */
@@ -7242,6 +8060,8 @@ export interface operations {
           segmentIds?: string[] | null;
           sendStrategy?: ('DRAFT' | 'IMMEDIATE' | 'SCHEDULED') | null;
           scheduledAt?: string | null;
+          /** @description A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else the project’s. Instead of `scheduledAt`. */
+          scheduledAtLocal?: string | null;
         };
       };
     };
@@ -7265,6 +8085,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7276,6 +8104,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -7407,6 +8236,8 @@ export interface operations {
       query?: {
         /** @description Render it for this subscriber. */
         email?: string;
+        /** @description Render what readers with this language get, whatever the subscriber’s own is. */
+        locale?: string;
       };
       header?: never;
       path: {
@@ -7505,6 +8336,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7516,6 +8355,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -7612,6 +8452,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7623,6 +8471,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -7719,6 +8568,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7730,6 +8587,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -7826,6 +8684,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7837,6 +8703,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -7933,6 +8800,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -7944,6 +8819,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -8040,6 +8916,14 @@ export interface operations {
            *       "previewText": "Three things that are new",
            *       "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
            *       "contentText": "Spring is here.",
+           *       "translations": {
+           *         "de": {
+           *           "subject": "Spring is here",
+           *           "previewText": "Three things that are new",
+           *           "contentJson": "{\"blocks\":[{\"type\":\"heading\",\"level\":1,\"text\":\"Spring is here\"}]}",
+           *           "contentText": "Spring is here."
+           *         }
+           *       },
            *       "status": "DRAFT",
            *       "sendStrategy": "DRAFT",
            *       "topicIds": [
@@ -8051,6 +8935,7 @@ export interface operations {
            *       "estimatedRecipientCount": 1,
            *       "estimatedAt": "2026-11-21T06:00:00.000Z",
            *       "scheduledAt": "2026-11-21T06:00:00.000Z",
+           *       "scheduledAtLocal": "2026-11-21T20:00",
            *       "completedAt": "2026-11-21T06:00:00.000Z",
            *       "fromEmail": "news@example.com",
            *       "fromName": "Acme News",
@@ -8136,6 +9021,7 @@ export interface operations {
          */
         'application/json': {
           emails: string[];
+          locale?: string | null;
         };
       };
     };
@@ -8256,6 +9142,7 @@ export interface operations {
            *           "email": "ada@example.com",
            *           "status": "PENDING",
            *           "reason": "mailbox",
+           *           "locale": "de-AT",
            *           "attempts": 1,
            *           "lastError": "text",
            *           "messageId": "<019aa3b5-7c1e-7d55-9c3e-2f6b8a4d1e90@example.com>",
@@ -8677,6 +9564,64 @@ export interface operations {
            *     }
            */
           'application/json': components['schemas']['CampaignStatistics'];
+        };
+      };
+      /** @description `validation-error`: The request is not valid. */
+      400: components['responses']['validation-error'];
+      /** @description `unauthorized`: A valid API key is required. */
+      401: components['responses']['unauthorized'];
+      /** @description `insufficient-scope`: The API key lacks a scope. */
+      403: components['responses']['insufficient-scope'];
+      /** @description `not-found`: Not found. */
+      404: components['responses']['not-found'];
+      /** @description `not-acceptable`: The representation is not available. */
+      406: components['responses']['not-acceptable'];
+      /** @description `rate-limited`: Too many requests. */
+      429: components['responses']['rate-limited'];
+      /** @description `internal-error`: Something went wrong on our side. */
+      500: components['responses']['internal-error'];
+      /** @description `unavailable`: Not available at the moment. */
+      503: components['responses']['unavailable'];
+    };
+  };
+  getCampaignLanguages: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @example APIT-001 */
+        campaignKey: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description OK */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id'];
+          'X-RateLimit-Limit': components['headers']['X-RateLimit-Limit'];
+          'X-RateLimit-Remaining': components['headers']['X-RateLimit-Remaining'];
+          'X-RateLimit-Reset': components['headers']['X-RateLimit-Reset'];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "languages": [
+           *         {
+           *           "locale": "de",
+           *           "sent": 1,
+           *           "delivered": 1,
+           *           "bounced": 1,
+           *           "opened": 1,
+           *           "clicked": 1
+           *         }
+           *       ],
+           *       "countedAt": "2026-11-21T06:00:00.000Z"
+           *     }
+           */
+          'application/json': components['schemas']['CampaignLanguages'];
         };
       };
       /** @description `validation-error`: The request is not valid. */

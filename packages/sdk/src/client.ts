@@ -1,4 +1,4 @@
-import type { Answer } from './operations.js';
+import type { Answer, Body } from './operations.js';
 import { Automations } from './resources/automations.js';
 import { Billing } from './resources/billing.js';
 import { Campaigns } from './resources/campaigns.js';
@@ -6,6 +6,7 @@ import { Consents } from './resources/consents.js';
 import { Credits } from './resources/credits.js';
 import { CustomFields } from './resources/custom-fields.js';
 import { Imports } from './resources/imports.js';
+import { ProjectTexts } from './resources/project-texts.js';
 import { Relays } from './resources/relays.js';
 import { Reports } from './resources/reports.js';
 import { Segments } from './resources/segments.js';
@@ -19,6 +20,7 @@ import { type CallOptions, type MailwrightOptions, Transport } from './transport
 /** The Mailwright API with one key: one project, live or test. */
 export class Mailwright {
   readonly #transport: Transport;
+  readonly projectTexts: ProjectTexts;
   readonly topics: Topics;
   readonly subscribers: Subscribers;
   readonly imports: Imports;
@@ -38,6 +40,7 @@ export class Mailwright {
   constructor(options: MailwrightOptions) {
     const transport = new Transport(options);
     this.#transport = transport;
+    this.projectTexts = new ProjectTexts(transport);
     this.topics = new Topics(transport);
     this.subscribers = new Subscribers(transport);
     this.imports = new Imports(transport);
@@ -58,5 +61,9 @@ export class Mailwright {
   /** The project of the key. */
   project(options?: CallOptions): Promise<Answer<'getProject'>> {
     return this.#transport.call('getProject', options);
+  }
+
+  updateProject(body: Body<'updateProject'>, options?: CallOptions): Promise<Answer<'updateProject'>> {
+    return this.#transport.call('updateProject', { ...options, json: body });
   }
 }

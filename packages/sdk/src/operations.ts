@@ -6,6 +6,9 @@ export type Schemas = components['schemas'];
 /** Method and path of every operation. That none is missing is checked by the compiler. */
 export const ROUTES = {
   getProject: 'GET /project',
+  updateProject: 'PATCH /project',
+  getProjectTexts: 'GET /project/texts/{locale}',
+  updateProjectTexts: 'PUT /project/texts/{locale}',
   listTopics: 'GET /topics',
   createTopic: 'POST /topics',
   getTopic: 'GET /topics/{topicKey}',
@@ -60,6 +63,7 @@ export const ROUTES = {
   testCampaign: 'POST /campaigns/{campaignKey}/test',
   listDeliveries: 'GET /campaigns/{campaignKey}/deliveries',
   getCampaignStatistics: 'GET /campaigns/{campaignKey}/report/statistics',
+  getCampaignLanguages: 'GET /campaigns/{campaignKey}/report/languages',
   getCampaignTimeline: 'GET /campaigns/{campaignKey}/report/timeline',
   exportCampaignReport: 'GET /campaigns/{campaignKey}/report/export',
   getCampaignReport: 'GET /campaigns/{campaignKey}/report',
@@ -97,7 +101,7 @@ export const ROUTES = {
   clearTestInbox: 'DELETE /test-inbox/messages',
   getTestInboxMessage: 'GET /test-inbox/messages/{id}',
   getRawTestInboxMessage: 'GET /test-inbox/messages/{id}/raw',
-} as const satisfies Record<OperationId, `${'GET' | 'POST' | 'PATCH' | 'DELETE'} /${string}`>;
+} as const satisfies Record<OperationId, `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}`>;
 
 type JsonOf<Content> = Content extends { 'application/json': infer Json } ? Json : never;
 type Success<Id extends OperationId> = operations[Id]['responses'] extends infer Responses

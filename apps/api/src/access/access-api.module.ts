@@ -1,12 +1,14 @@
 import { Module } from '@nestjs/common';
 import { AccessModule, KeyAuthenticator } from '#access';
+import { TrackingHostsModule } from '#deliverability';
 import { ApiKeyAuthenticator } from '#platform/http';
+import { ProjectTextsController } from './project-texts.controller.js';
 import { ProjectController } from './project.controller.js';
 
 /** The access context over HTTP; it also authenticates API keys for the HTTP kit. */
 @Module({
-  imports: [AccessModule],
-  controllers: [ProjectController],
+  imports: [AccessModule, TrackingHostsModule],
+  controllers: [ProjectController, ProjectTextsController],
   providers: [{ provide: ApiKeyAuthenticator, useExisting: KeyAuthenticator }],
 })
 export class AccessApiModule {}

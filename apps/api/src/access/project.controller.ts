@@ -1,13 +1,18 @@
-import { Get, Inject } from '@nestjs/common';
+import { Body, Get, Inject, Patch } from '@nestjs/common';
 import type { z } from 'zod';
-import { ProjectsQuery } from '#access';
+import { type Project, ProjectSettings, ProjectsQuery } from '#access';
+import { TrackingHostsQuery } from '#deliverability';
 import { NotFoundError, type ProjectScope } from '#kernel';
 import { ApiController, InScope, Operation } from '#platform/http';
-import { projectView, toProjectView } from './project.dto.js';
+import { projectView, toProjectChanges, toProjectView, updateProjectBody } from './project.dto.js';
 
 @ApiController('project', { tag: 'Project' })
 export class ProjectController {
-  constructor(@Inject(ProjectsQuery) private readonly projects: ProjectsQuery) {}
+  constructor(
+    @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
+    @Inject(ProjectSettings) private readonly settings: ProjectSettings,
+    @Inject(TrackingHostsQuery) private readonly hosts: TrackingHostsQuery,
+  ) {}
 
   @Get()
   @Operation({
@@ -19,6 +24,28 @@ export class ProjectController {
   async get(@InScope() scope: ProjectScope): Promise<z.output<typeof projectView>> {
     const project = await this.projects.ofScope(scope);
     if (project === null) throw new NotFoundError();
-    return toProjectView(project);
+    return this.#view(scope, project);
+  }
+
+  @Patch()
+  @Operation({
+    operationId: 'updateProject',
+    summary: 'Change the settings of the project',
+    description:
+      'JSON merge-patch (RFC 7396). Live and test keys share the settings. Opt-in mails and pages follow at once; a ' +
+      'campaign keeps what it was queued with, and automations’ mails follow on the next day (UTC) at the latest.',
+    scope: 'project:write',
+    body: updateProjectBody,
+    response: { status: 200, schema: projectView },
+  })
+  async update(
+    @InScope() scope: ProjectScope,
+    @Body({ schema: updateProjectBody }) body: z.output<typeof updateProjectBody>,
+  ): Promise<z.output<typeof projectView>> {
+    return this.#view(scope, await this.settings.change(scope, toProjectChanges(body)));
+  }
+
+  async #view(scope: ProjectScope, project: Project): Promise<z.output<typeof projectView>> {
+    return toProjectView(project, await this.hosts.view(scope, project));
   }
 }

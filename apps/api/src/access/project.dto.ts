@@ -1,6 +1,79 @@
 import { z } from 'zod';
-import type { Project } from '#access';
-import { int64, timestamp } from '#platform/http';
+import {
+  defaultLocaleFault,
+  logoUrlFault,
+  type Project,
+  type ProjectChanges,
+  timeZoneFault,
+  trackingHostFault,
+} from '#access';
+import { DNS_RECORD_STATUSES, type TrackingHostView } from '#deliverability';
+import { parseColour } from '#kernel';
+import { emailField, emailText, int64, strictBody, timestamp } from '#platform/http';
+import { leftOut } from '../left-out.js';
+import { prose, requiredLine } from '../text-fields.js';
+
+const LOGO =
+  'An https address of a PNG, JPEG, GIF or WebP image of at most 1 MB, above opt-in mails and pages.';
+const COLOR =
+  'Of buttons and links in opt-in mails and pages. Its contrast with white is at least 3; what is written on it, links ' +
+  'and the dark colours are made from it.';
+
+const TRACKING_HOST =
+  'A host of your own that points here, by which links, pixels, pages and List-Unsubscribe of mails begin once it is ' +
+  'verified. Set to the same again, it is looked up again. Null goes back to ours.';
+
+/** A text of which `faultOf` says what is wrong. */
+function checked(faultOf: (text: string) => string | null) {
+  return z.string().superRefine((text, context) => {
+    const message = faultOf(text);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
+}
+
+const colour = checked((text) => (parseColour(text) === null ? 'must be a colour such as #1a73e8' : null));
+
+/** All that PATCH takes; what is left out stays. */
+export const updateProjectBody = strictBody({
+  name: leftOut(requiredLine(200)),
+  description: prose(1000).nullish(),
+  senderName: leftOut(requiredLine(100)),
+  fromEmail: emailField.nullish(),
+  replyTo: emailField.nullish(),
+  postalAddress: leftOut(
+    prose(1000)
+      .refine((text) => text.trim() !== '', 'must not be empty')
+      .meta({ minLength: 1, maxLength: 1000 }),
+  ),
+  defaultLocale: leftOut(checked(defaultLocaleFault)),
+  timeZone: leftOut(checked(timeZoneFault)),
+  brand: strictBody({
+    logoUrl: checked(logoUrlFault).nullish().meta({ format: 'uri', description: LOGO }),
+    color: colour.nullish().meta({ description: COLOR }),
+  })
+    .nullish()
+    .meta({ description: 'What is left out of it stays; null clears both.' }),
+  trackingHost: checked(trackingHostFault)
+    .nullish()
+    .meta({ example: 'links.acme.example', description: TRACKING_HOST }),
+}).meta({ id: 'UpdateProject' });
+
+const trackingHostStatus = z
+  .object({
+    status: z.enum(DNS_RECORD_STATUSES).meta({
+      description:
+        'New mails use the host while it is VERIFIED, which it stays until it has pointed elsewhere for a day.',
+    }),
+    checkedAt: timestamp.nullable(),
+    lastError: z.string().nullable().meta({
+      example: 'MISSING: the name does not exist',
+      description: 'What the last look found to be wrong.',
+    }),
+    expectedRecord: z
+      .object({ type: z.enum(['CNAME', 'A', 'AAAA']), name: z.string(), value: z.string() })
+      .meta({ description: 'To publish in the DNS. Addresses equal to those of its value will do as well.' }),
+  })
+  .meta({ id: 'TrackingHostStatus' });
 
 /** The project that the request's key belongs to. */
 export const projectView = z
@@ -11,6 +84,28 @@ export const projectView = z
       .meta({ example: 'APIT', description: 'The prefix of the keys of its topics, campaigns and so on.' }),
     name: z.string(),
     description: z.string().nullable(),
+    senderName: z.string().meta({ description: 'The name in From, where a campaign has none.' }),
+    fromEmail: emailText.nullable().meta({ description: 'The address in From, where a campaign has none.' }),
+    replyTo: emailText.nullable().meta({ description: 'Where answers go, when a campaign does not say.' }),
+    postalAddress: z.string().meta({ description: 'In the footer of every mail.' }),
+    defaultLocale: z.string().meta({
+      example: 'de',
+      description: 'Of readers whose own language is not known, or not shipped (BCP 47).',
+    }),
+    timeZone: z.string().meta({
+      example: 'Europe/Berlin',
+      description: 'Of subscribers whose own is not known (IANA).',
+    }),
+    brand: z
+      .object({
+        logoUrl: z.string().nullable().meta({ format: 'uri', description: LOGO }),
+        color: z.string().nullable().meta({ example: '#1a73e8', description: COLOR }),
+      })
+      .meta({ id: 'Brand' }),
+    trackingHost: z.string().nullable().meta({ example: 'links.acme.example', description: TRACKING_HOST }),
+    trackingHostStatus: trackingHostStatus
+      .nullable()
+      .meta({ description: 'Where the tracking host points; null without one.' }),
     selected: z.boolean().nullable().meta({ description: 'Always true.' }),
     aiSegmentSuggestionsEnabled: z.boolean().nullable(),
     environment: z
@@ -21,16 +116,36 @@ export const projectView = z
   })
   .meta({ id: 'Project' });
 
-export function toProjectView(project: Project): z.output<typeof projectView> {
+export function toProjectView(project: Project, host: TrackingHostView | null): z.output<typeof projectView> {
   return {
     id: project.id,
     projectKey: project.projectKey,
     name: project.name,
     description: project.description,
+    senderName: project.senderName,
+    fromEmail: project.defaultFromEmail,
+    replyTo: project.replyTo,
+    postalAddress: project.postalAddress,
+    defaultLocale: project.defaultLocale,
+    timeZone: project.timeZone,
+    brand: { logoUrl: project.logoUrl, color: project.color },
+    trackingHost: project.trackingHost,
+    trackingHostStatus: host === null ? null : { ...host, checkedAt: host.checkedAt?.toISOString() ?? null },
     selected: true,
     aiSegmentSuggestionsEnabled: project.aiSegmentSuggestionsEnabled,
     environment: project.environment,
     createdAt: project.createdAt.toISOString(),
     updatedAt: project.updatedAt.toISOString(),
+  };
+}
+
+export function toProjectChanges(body: z.output<typeof updateProjectBody>): ProjectChanges {
+  const { fromEmail, replyTo, brand, ...plain } = body;
+  const looks = brand === null ? { logoUrl: null, color: null } : (brand ?? {});
+  return {
+    ...plain,
+    ...looks,
+    defaultFromEmail: fromEmail === undefined ? undefined : (fromEmail?.value ?? null),
+    replyTo: replyTo === undefined ? undefined : (replyTo?.value ?? null),
   };
 }

@@ -34,6 +34,13 @@ export const consentPreferencesView = z
           grantedAt: timestamp.nullable(),
           confirmedAt: timestamp.nullable(),
           revokedAt: timestamp.nullable(),
+          textLocale: z.string().nullable().meta({
+            description:
+              'The language of the opt-in mail or page on which the person agreed last; null when that was elsewhere.',
+          }),
+          textVersion: z.int().nullable().meta({
+            description: 'The version of the project’s texts in it; null when they were ours.',
+          }),
         })
         .meta({ id: 'ConsentPreference' }),
     ),

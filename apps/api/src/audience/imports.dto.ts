@@ -22,9 +22,10 @@ const options = {
   ),
 };
 
-const row = z
-  .looseObject({ customFields: leftOut(z.record(z.string(), z.unknown())) })
-  .meta({ description: 'Fields by name: email, firstName, lastName, phone and keys of custom fields.' });
+const row = z.looseObject({ customFields: leftOut(z.record(z.string(), z.unknown())) }).meta({
+  description:
+    'Fields by name: email, firstName, lastName, phone, locale, timeZone and keys of custom fields.',
+});
 
 /** The options that come with CSV, in the query. */
 export const csvImportOptions = strictBody(options);

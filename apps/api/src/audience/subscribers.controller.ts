@@ -1,4 +1,5 @@
-import { Body, Delete, Get, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Delete, Get, Headers, Inject, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { consentProof, ErasureService, SignUpService, SubscribersQuery, SubscribersService } from '#audience';
@@ -13,6 +14,7 @@ import {
   Operation,
   toPage,
 } from '#platform/http';
+import { acceptedLocale } from '../language-fields.js';
 import {
   createSubscriberBody,
   subscriberListQuery,
@@ -47,11 +49,16 @@ export class SubscribersController {
   }
 
   @Post()
+  @ApiHeader({
+    name: 'Accept-Language',
+    description: 'The languages of the person, as their browser sent them.',
+    schema: { type: 'string', example: 'de-AT,de;q=0.9,en;q=0.8' },
+  })
   @Operation({
     operationId: 'createSubscriber',
     summary: 'Create a subscriber with consent to at least one topic',
     description:
-      'One confirmation mail asks for all topics with double opt-in. Its link is valid for 48 hours.',
+      'One confirmation mail asks for all topics with double opt-in. Its link is valid for 48 hours. Without `locale` the language is the first that the Accept-Language header asks for: pass on the header that came with your form.',
     scope: 'subscribers:write',
     body: createSubscriberBody,
     response: { status: 201, schema: subscriberView, location: true },
@@ -60,12 +67,14 @@ export class SubscribersController {
   async create(
     @Caller() { scope, keyId }: AuthenticatedCaller,
     @Body({ schema: createSubscriberBody }) body: z.output<typeof createSubscriberBody>,
+    @Headers('accept-language') languages: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<z.output<typeof subscriberView>> {
-    const { email: address, consent, firstName, lastName, phone, ...rest } = body;
+    const { email: address, consent, ...rest } = body;
+    const locale = body.locale ?? acceptedLocale(languages);
     const subscriber = await this.signUps.create(
       scope,
-      { address, firstName, lastName, phone, source: 'API', ...rest },
+      { ...rest, address, locale, source: 'API' },
       consentProof('API_KEY', keyId, consent),
     );
     reply.header('location', `${API_PREFIX}/subscribers/${encodeURIComponent(subscriber.email)}`);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type SubscriberView, SUBSCRIBER_STATUSES } from '#audience';
 import { emailField, emailText, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
 import { proofFields } from './proof-fields.js';
+import { localeField, timeZoneField } from '../language-fields.js';
 import { leftOut } from '../left-out.js';
 import { moment } from '../moment.js';
 import { line } from '../text-fields.js';
@@ -10,6 +11,8 @@ const fields = {
   firstName: line(50).nullish(),
   lastName: line(50).nullish(),
   phone: line(20).nullish(),
+  locale: localeField.nullish(),
+  timeZone: timeZoneField.nullish(),
   customFields: leftOut(z.record(z.string(), z.unknown())),
 };
 
@@ -43,6 +46,8 @@ export const subscriberView = z
     firstName: z.string().nullable(),
     lastName: z.string().nullable(),
     phone: z.string().nullable(),
+    locale: z.string().nullable().meta({ description: 'The language, by BCP 47.' }),
+    timeZone: z.string().nullable().meta({ description: 'The IANA name of the time zone.' }),
     status: z.enum(SUBSCRIBER_STATUSES),
     source: z.enum(['API', 'IMPORT', 'FORM', 'MANUAL']).nullable(),
     customFields: z.record(z.string(), z.unknown()),

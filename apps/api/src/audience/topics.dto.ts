@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { TOPIC_PRIORITIES, TOPIC_STATUSES, TOPIC_VISIBILITIES, type TopicView } from '#audience';
 import { int64, pageOf, pageQuery, strictBody, timestamp, uuid } from '#platform/http';
+import { translations } from '../language-fields.js';
 import { leftOut } from '../left-out.js';
 import { line, prose, requiredLine } from '../text-fields.js';
 
+const name = requiredLine(200);
+const description = prose(1_000).nullish();
+const translation = strictBody({ name, description }).transform((text) => ({ description: null, ...text }));
 const fields = {
-  description: prose(1_000).nullish(),
+  description,
   status: leftOut(z.enum(TOPIC_STATUSES)).meta({ description: 'Default: ACTIVE.' }),
   visibility: leftOut(z.enum(TOPIC_VISIBILITIES)).meta({
     description: 'Default: PUBLIC. The preference centre shows a PRIVATE topic only to its subscribers.',
@@ -15,8 +19,8 @@ const fields = {
   doubleOptInEnabled: leftOut(z.boolean()).meta({
     description: 'Whether a consent must be confirmed by mail. Default: true.',
   }),
+  translations: translations(translation, 'Name and description for readers of other languages'),
 };
-const name = requiredLine(200);
 
 export const createTopicBody = strictBody({ name, ...fields }).meta({ id: 'CreateTopic' });
 export const updateTopicBody = strictBody({ name: name.optional(), ...fields }).meta({ id: 'UpdateTopic' });
@@ -36,6 +40,7 @@ export const topicView = z
     priority: z.enum(TOPIC_PRIORITIES).nullable(),
     icon: z.string().nullable(),
     doubleOptInEnabled: z.boolean(),
+    translations: z.record(z.string(), z.object({ name: z.string(), description: z.string().nullable() })),
     subscriberCount: int64.meta({ description: 'Subscribers whose consent is subscribed or pending.' }),
     activeSubscriberCount: int64.meta({
       description: 'Subscribers who can get mail: subscribed and not suppressed, bounced or complained.',

@@ -37,7 +37,7 @@ export class CampaignChecksController {
     operationId: 'previewCampaign',
     summary: 'Preview a campaign’s mail with its merge tags filled in',
     description:
-      'Uses the data of the subscriber with this address (404 when there is none), or sample data. Personal links lead ' +
+      'Uses the data of the subscriber with this address (404 when there is none) and the translation for their language, or sample data. Personal links lead ' +
       'nowhere. 422 when the content cannot be rendered, or exceeds the limits of rendering.',
     scope: 'campaigns:read',
     query: previewQuery,
@@ -47,8 +47,8 @@ export class CampaignChecksController {
   preview(
     @InScope() scope: ProjectScope,
     @Param('campaignKey') campaignKey: string,
-    @Query({ schema: previewQuery }) { email }: z.output<typeof previewQuery>,
+    @Query({ schema: previewQuery }) { email, locale }: z.output<typeof previewQuery>,
   ) {
-    return this.previews.render(scope, campaignKey, email ?? null);
+    return this.previews.render(scope, campaignKey, { address: email ?? null, locale: locale ?? null });
   }
 }

@@ -1,9 +1,13 @@
 import { z } from 'zod';
 import { emailField, int64 } from '#platform/http';
 import type { CampaignAnalysis } from '#messaging';
+import { localeField } from '../language-fields.js';
 
 export const previewQuery = z.object({
   email: emailField.optional().meta({ description: 'Render it for this subscriber.' }),
+  locale: localeField
+    .optional()
+    .meta({ description: 'Render what readers with this language get, whatever the subscriber’s own is.' }),
 });
 
 export const campaignPreviewView = z

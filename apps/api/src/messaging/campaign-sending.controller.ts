@@ -25,10 +25,12 @@ export class CampaignSendingController {
   @Post('schedule')
   @Operation({
     operationId: 'scheduleCampaign',
-    summary: 'Schedule a campaign for its `scheduledAt`',
+    summary: 'Schedule a campaign for its `scheduledAt` or `scheduledAtLocal`',
     description:
       'Schedules a DRAFT that passes the checks and whose `scheduledAt` is in the future. At that time it is checked ' +
-      'again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late.',
+      'again: if a check fails, it is FAILED and not sent. If the service was down, it is sent up to 24 hours late. With ' +
+      '`scheduledAtLocal` it begins, and its audience is frozen, when it is that time first, at UTC+14; it is SENDING for up ' +
+      'to 26 hours. Who has passed that time by then gets it at once; it is refused when the time has passed everywhere.',
     scope: SCOPE,
     response: CAMPAIGN,
     problems: [409],
@@ -43,7 +45,8 @@ export class CampaignSendingController {
     summary: 'Send a campaign now',
     description:
       'Checks the campaign, freezes its audience and queues it for the worker. A failed check is answered with ' +
-      '`checks`. A FAILED campaign is sent only to the recipients whom it did not reach before.',
+      '`checks`. A FAILED campaign is sent only to the recipients whom it did not reach before. What is sent before its ' +
+      '`scheduledAtLocal` goes to everybody at once; its schedule is cleared.',
     scope: SCOPE,
     response: CAMPAIGN,
     problems: [409],
@@ -123,8 +126,8 @@ export class CampaignSendingController {
   async test(
     @InScope() scope: ProjectScope,
     @Param('campaignKey') campaignKey: string,
-    @Body({ schema: testCampaignBody }) { emails }: z.output<typeof testCampaignBody>,
+    @Body({ schema: testCampaignBody }) { emails, locale }: z.output<typeof testCampaignBody>,
   ): Promise<void> {
-    await this.testMails.send(scope, campaignKey, emails);
+    await this.testMails.send(scope, campaignKey, emails, locale ?? null);
   }
 }

@@ -7,8 +7,9 @@ import {
   type CampaignRow,
   SEND_STRATEGIES,
 } from '#messaging';
+import { localeField, translations } from '../language-fields.js';
 import { leftOut } from '../left-out.js';
-import { moment } from '../moment.js';
+import { localTime, moment } from '../moment.js';
 import { line, prose, requiredLine } from '../text-fields.js';
 
 const MAX_CONTENT = 500_000;
@@ -16,8 +17,7 @@ const MAX_CONTENT = 500_000;
 /** Ids are stored and written in lower case (RFC 9562 §4); upper case is the same id. */
 const ids = z.array(z.uuid().transform((id) => id.toLowerCase())).max(100);
 
-const fields = {
-  name: requiredLine(200),
+const content = {
   subject: requiredLine(500),
   previewText: line(500).nullable(),
   contentJson: z
@@ -26,6 +26,27 @@ const fields = {
     .refine((value) => value.isWellFormed(), 'is not valid Unicode')
     .nullable(),
   contentText: prose(MAX_CONTENT).nullable(),
+};
+
+const orNull = <Schema extends z.ZodNullable>(schema: Schema) =>
+  schema.optional().transform((value) => value ?? null);
+
+/** A translation without content has the campaign's, under its own subject. */
+const translation = strictBody({
+  subject: content.subject,
+  previewText: orNull(content.previewText),
+  contentJson: orNull(content.contentJson),
+  contentText: orNull(content.contentText),
+});
+
+const fields = {
+  name: requiredLine(200),
+  ...content,
+  translations: translations(
+    translation,
+    'The content in other languages,',
+    'A reader gets the one that fits their `locale` (`de` also for `de-AT`), else the campaign’s own content.',
+  ),
   fromEmail: emailField.nullable(),
   fromName: line(100).nullable(),
   replyTo: emailField.nullable().meta({ description: 'The address for replies, when not `fromEmail`.' }),
@@ -33,13 +54,28 @@ const fields = {
   segmentIds: ids.nullable(),
   sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
   scheduledAt: moment.nullable(),
+  scheduledAtLocal: localTime.nullable().meta({
+    description:
+      'A time without offset: each recipient gets the campaign when it is that time where they are, by their `timeZone`, else ' +
+      'the project’s. Instead of `scheduledAt`.',
+    examples: ['2026-11-21T20:00'],
+  }),
 };
+
+interface Times {
+  readonly scheduledAt?: Date | null | undefined;
+  readonly scheduledAtLocal?: string | null | undefined;
+}
+const hasOneTime = ({ scheduledAt = null, scheduledAtLocal = null }: Times) =>
+  scheduledAt === null || scheduledAtLocal === null;
+const TWO_TIMES = { path: ['scheduledAtLocal'], error: 'must not be given together with scheduledAt' };
 
 export const createCampaignBody = strictBody({
   ...fields,
   previewText: fields.previewText.optional(),
   contentJson: fields.contentJson.optional(),
   contentText: fields.contentText.optional(),
+  translations: fields.translations,
   fromEmail: fields.fromEmail.optional(),
   fromName: fields.fromName.optional(),
   replyTo: fields.replyTo.optional(),
@@ -47,18 +83,22 @@ export const createCampaignBody = strictBody({
   segmentIds: fields.segmentIds.optional(),
   sendStrategy: fields.sendStrategy.optional(),
   scheduledAt: fields.scheduledAt.optional(),
-});
+  scheduledAtLocal: fields.scheduledAtLocal.optional(),
+}).refine(hasOneTime, TWO_TIMES);
 export type CreateCampaignBody = z.output<typeof createCampaignBody>;
 
 /** JSON merge-patch (RFC 7396): absent fields stay. */
 export const patchCampaignBody = strictBody({
   ...z.object(fields).partial().shape,
   subject: leftOut(fields.subject),
-});
+}).refine(hasOneTime, TWO_TIMES);
 export type PatchCampaignBody = z.output<typeof patchCampaignBody>;
 
 /** The recipients of a test mail. */
-export const testCampaignBody = strictBody({ emails: z.array(emailField).min(1).max(5) });
+export const testCampaignBody = strictBody({
+  emails: z.array(emailField).min(1).max(5),
+  locale: leftOut(localeField.meta({ description: 'Sends what readers with this language get.' })),
+});
 
 export const campaignListQuery = pageQuery.extend({
   status: z.enum(CAMPAIGN_STATUSES).optional(),
@@ -77,6 +117,15 @@ export const campaignView = z
       .nullable()
       .meta({ description: 'The content as a JSON string: `{"blocks":[…]}`.' }),
     contentText: z.string().nullable(),
+    translations: z.record(
+      z.string(),
+      z.object({
+        subject: z.string(),
+        previewText: z.string().nullable(),
+        contentJson: z.string().nullable(),
+        contentText: z.string().nullable(),
+      }),
+    ),
     status: z.enum(CAMPAIGN_STATUSES),
     sendStrategy: z.enum(SEND_STRATEGIES).nullable(),
     topicIds: z.array(z.uuid()).nullable(),
@@ -85,7 +134,17 @@ export const campaignView = z
       .nullable()
       .meta({ description: 'Null until the pre-send analysis, schedule or send counts it.' }),
     estimatedAt: timestamp.nullable().meta({ description: 'When `estimatedRecipientCount` was counted.' }),
-    scheduledAt: timestamp.nullable(),
+    scheduledAt: timestamp.nullable().meta({
+      description:
+        'With `scheduledAtLocal` the first of its moments: where it is that time first, at UTC+14.',
+    }),
+    scheduledAtLocal: z
+      .string()
+      .nullable()
+      .meta({
+        description: 'Each recipient gets it when it is that time where they are.',
+        examples: ['2026-11-21T20:00'],
+      }),
     completedAt: timestamp.nullable(),
     fromEmail: z.string().nullable(),
     fromName: z.string().nullable(),
@@ -108,6 +167,7 @@ export function toCampaignView(campaign: Campaign | CampaignRow): z.input<typeof
     previewText: campaign.previewText,
     contentJson: campaign.contentJson,
     contentText: campaign.contentText,
+    translations: campaign.translations,
     status: campaign.status,
     sendStrategy: campaign.sendStrategy,
     topicIds: campaign.topicIds,
@@ -115,6 +175,7 @@ export function toCampaignView(campaign: Campaign | CampaignRow): z.input<typeof
     estimatedRecipientCount: campaign.estimatedRecipientCount,
     estimatedAt: estimatedAt?.toISOString() ?? null,
     scheduledAt: scheduledAt?.toISOString() ?? null,
+    scheduledAtLocal: campaign.scheduledAtLocal,
     completedAt: completedAt?.toISOString() ?? null,
     fromEmail: campaign.fromEmail,
     fromName: campaign.fromName,
@@ -131,6 +192,7 @@ export function toDraft(body: CreateCampaignBody): CampaignDraft {
     previewText: null,
     contentJson: null,
     contentText: null,
+    translations: {},
     fromEmail: null,
     fromName: null,
     replyTo: null,
@@ -138,6 +200,7 @@ export function toDraft(body: CreateCampaignBody): CampaignDraft {
     segmentIds: [],
     sendStrategy: null,
     scheduledAt: null,
+    scheduledAtLocal: null,
     ...toChanges(body),
     name: body.name,
     subject: body.subject,
@@ -146,14 +209,26 @@ export function toDraft(body: CreateCampaignBody): CampaignDraft {
 
 /** The fields in the body; `null` clears. */
 export function toChanges(body: PatchCampaignBody): Partial<CampaignDraft> {
-  const { subject, fromEmail, replyTo, topicIds, segmentIds, scheduledAt, ...plain } = body;
+  const {
+    subject,
+    translations: given,
+    fromEmail,
+    replyTo,
+    topicIds,
+    segmentIds,
+    scheduledAt,
+    scheduledAtLocal,
+    ...plain
+  } = body;
   return {
     ...plain,
     ...(subject === undefined ? {} : { subject }),
+    ...(given === undefined ? {} : { translations: given }),
     ...(replyTo === undefined ? {} : { replyTo: replyTo?.value ?? null }),
     ...(fromEmail === undefined ? {} : { fromEmail: fromEmail?.value ?? null }),
     ...(topicIds === undefined ? {} : { topicIds: topicIds ?? [] }),
     ...(segmentIds === undefined ? {} : { segmentIds: segmentIds ?? [] }),
     ...(scheduledAt === undefined ? {} : { scheduledAt }),
+    ...(scheduledAtLocal === undefined ? {} : { scheduledAtLocal }),
   };
 }

@@ -76,7 +76,8 @@ export class CampaignsController {
     summary: 'Change a campaign',
     description:
       'For a DRAFT, SCHEDULED or FAILED campaign. JSON merge-patch: absent fields stay, null clears a field. A ' +
-      'SCHEDULED campaign stays scheduled and is checked again at its time; clearing `scheduledAt` makes it a DRAFT. ' +
+      'SCHEDULED campaign stays scheduled and is checked again at its time; clearing `scheduledAt` makes it a DRAFT. `scheduledAt` and ' +
+      '`scheduledAtLocal` replace each other. ' +
       'A change of content or audience clears `preSendScore` and `preSendStatus`.',
     scope: 'campaigns:write',
     body: patchCampaignBody,

@@ -14,6 +14,11 @@ const deliveryView = z
       description: 'Why the delivery was skipped or cancelled, or the class of the failure.',
       example: 'mailbox',
     }),
+    locale: z.string().nullable().meta({
+      description:
+        'The recipient’s language when the mail was queued (BCP 47), by which its translation was chosen.',
+      example: 'de-AT',
+    }),
     attempts: z.int(),
     lastError: z.string().nullable().meta({ description: 'The last answer of the next hop.' }),
     messageId: z.string(),

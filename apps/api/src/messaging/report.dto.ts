@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { int64, timestamp } from '#platform/http';
 import {
+  type CampaignLanguages,
   type CampaignReport,
   type CampaignStatistics,
   TIMELINE_INTERVALS,
@@ -36,6 +37,29 @@ export const campaignStatisticsView = z
     completedAt: timestamp.nullable(),
   })
   .meta({ id: 'CampaignStatistics' });
+
+export const campaignLanguagesView = z
+  .object({
+    languages: z
+      .array(
+        z.object({
+          locale: z.string().nullable().meta({
+            description: 'Of the translation; null: the campaign’s own content.',
+            example: 'de',
+          }),
+          sent: int64,
+          delivered: int64,
+          bounced: int64,
+          opened: int64.meta({ description: 'Mails that somebody opened; a click counts as an open.' }),
+          clicked: int64.meta({ description: 'Mails in which somebody followed a link.' }),
+        }),
+      )
+      .meta({ description: 'The most read first; empty for a campaign without translations.' }),
+    countedAt: timestamp.nullable().meta({
+      description: 'Null before sending, and until a large campaign is counted for the first time.',
+    }),
+  })
+  .meta({ id: 'CampaignLanguages' });
 
 export const campaignReportView = z
   .object({
@@ -106,4 +130,11 @@ export function toStatisticsView(statistics: CampaignStatistics): z.input<typeof
     lastUpdatedAt: lastUpdatedAt?.toISOString() ?? null,
     completedAt: completedAt?.toISOString() ?? null,
   };
+}
+
+export function toLanguagesView({
+  languages,
+  countedAt,
+}: CampaignLanguages): z.input<typeof campaignLanguagesView> {
+  return { languages: [...languages], countedAt: countedAt?.toISOString() ?? null };
 }

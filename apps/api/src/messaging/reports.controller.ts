@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import type { ProjectScope } from '#kernel';
 import {
+  CampaignLanguagesQuery,
   CampaignReportsService,
   CampaignStatisticsQuery,
   ReportExportsService,
@@ -11,11 +12,13 @@ import {
 } from '#messaging';
 import { ApiController, InScope, Operation } from '#platform/http';
 import {
+  campaignLanguagesView,
   campaignReportView,
   campaignStatisticsView,
   exportQuery,
   timeline,
   timelineQuery,
+  toLanguagesView,
   toReportView,
   toStatisticsView,
   toTimelineView,
@@ -28,6 +31,7 @@ export class ReportsController {
   constructor(
     @Inject(CampaignReportsService) private readonly reports: CampaignReportsService,
     @Inject(CampaignStatisticsQuery) private readonly statisticsQuery: CampaignStatisticsQuery,
+    @Inject(CampaignLanguagesQuery) private readonly languages: CampaignLanguagesQuery,
     @Inject(TimelineQuery) private readonly timelines: TimelineQuery,
     @Inject(ReportExportsService) private readonly exports: ReportExportsService,
   ) {}
@@ -70,6 +74,20 @@ export class ReportsController {
   })
   async statistics(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
     return toStatisticsView((await this.statisticsQuery.of(scope, campaignKey)).statistics);
+  }
+
+  @Get('languages')
+  @Operation({
+    operationId: 'getCampaignLanguages',
+    summary: 'Get a campaign’s numbers by language',
+    description:
+      'By the translation in which mails were sent. Counted when somebody asks; those of a campaign with more than ' +
+      '50 000 mails within a minute of it.',
+    scope: 'reports:read',
+    response: { status: 200, schema: campaignLanguagesView },
+  })
+  async byLanguage(@InScope() scope: ProjectScope, @Param('campaignKey') campaignKey: string) {
+    return toLanguagesView(await this.languages.of(scope, campaignKey));
   }
 
   @Get('timeline')

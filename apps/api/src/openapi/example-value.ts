@@ -46,10 +46,13 @@ function ofType(type: string, schema: Schema, schemas: Schemas, fields: Fields):
 }
 
 function exampleObject(
-  { properties = {}, required = [] }: Schema,
+  { properties = {}, required = [], additionalProperties }: Schema,
   schemas: Schemas,
   fields: Fields,
 ): unknown {
+  // Of an object by locale, of which there are translations alone.
+  if (typeof additionalProperties === 'object' && additionalProperties.properties !== undefined)
+    return { de: exampleOf(additionalProperties, schemas, 'all') };
   const names = Object.keys(properties).filter((name) => fields === 'all' || required.includes(name));
   return Object.fromEntries(
     names.map((name) => [name, exampleOf(properties[name] ?? {}, schemas, fields, name)]),

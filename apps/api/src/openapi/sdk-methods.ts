@@ -1,6 +1,9 @@
 /** The SDK's method for each operation. */
 export const SDK_METHODS: Readonly<Record<string, string>> = {
   getProject: 'project',
+  updateProject: 'updateProject',
+  getProjectTexts: 'projectTexts.get',
+  updateProjectTexts: 'projectTexts.update',
   listTopics: 'topics.all',
   createTopic: 'topics.create',
   getTopic: 'topics.get',
@@ -67,6 +70,7 @@ export const SDK_METHODS: Readonly<Record<string, string>> = {
   getCampaignReport: 'reports.get',
   requestCampaignReport: 'reports.request',
   getCampaignStatistics: 'reports.statistics',
+  getCampaignLanguages: 'reports.languages',
   getCampaignTimeline: 'reports.timeline',
   exportCampaignReport: 'reports.export',
   listTestInboxMessages: 'testInbox.all',

@@ -1,10 +1,10 @@
+import { CONFIRMATION_VALID_MS } from '#audience';
 import { html, type Html } from './html.js';
-import { maskedAddress } from './masked-address.js';
-import { form, page, type Page, type PageSender, signs, topicList } from './page-layout.js';
+import { form, page, type Page, signs, topicList } from './page-layout.js';
+import { addressOf, say, senderName, type SenderView } from './page-view.js';
 
 /** The part of a confirmation that its pages show. */
 export interface ConfirmPageContent {
-  readonly sender: PageSender;
   readonly email: string;
   readonly topicNames: readonly string[];
 }
@@ -12,124 +12,97 @@ export interface ConfirmPageContent {
 /** The form field and value that request another confirmation mail. */
 export const CONFIRM_ACTION = { field: 'action', resend: 'resend' } as const;
 
+const LINK_HOURS = CONFIRMATION_VALID_MS / 3_600_000;
+
 /** Shows the topics to confirm, with a button that confirms them. */
-export function confirmPage({ sender, email, topicNames }: ConfirmPageContent): Page {
-  return page({
-    heading: 'Confirm your subscription',
+export function confirmPage(view: SenderView, { email, topicNames }: ConfirmPageContent): Page {
+  const values = { sender: senderName(view), email: addressOf(email) };
+  return page(view, {
+    heading: view.wording.text('confirm.heading'),
     sign: signs.letter,
-    sender,
-    body: html` <p>
-        You asked for mail from <b><bdi>${sender.name}</bdi></b> to ${addressOf(email)}. Please confirm that
-        you want:
-      </p>
-      ${topicList(topicNames)} ${form(html`<button>Confirm subscription</button>`)}
-      <p class="quiet">
-        You didn’t ask for this? Just close this page. Unless you confirm, you get no mail about these topics.
-      </p>`,
+    body: html`<p>${say(view, 'confirm.asked', values)}</p>
+      ${topicList(topicNames)} ${form(html`<button>${say(view, 'confirm.button')}</button>`)}
+      <p class="quiet">${say(view, 'confirm.ignore')}</p>`,
   });
 }
 
-export function confirmedPage({ sender, topicNames }: ConfirmPageContent): Page {
-  return page({
-    heading: 'You’re subscribed',
+export function confirmedPage(view: SenderView, { topicNames }: ConfirmPageContent): Page {
+  return page(view, {
+    heading: view.wording.text('confirmed.heading'),
     sign: signs.done,
-    sender,
-    body: html` <p>
-        Thank you. From now on you get mail from <b><bdi>${sender.name}</bdi></b> about:
-      </p>
+    body: html`<p>${say(view, 'confirmed.topics', { sender: senderName(view) })}</p>
       ${topicList(topicNames)}
-      <p class="quiet">Changed your mind? Every mail has a link to unsubscribe.</p>`,
+      <p class="quiet">${say(view, 'confirmed.changeYourMind')}</p>`,
   });
 }
 
-export function alreadyConfirmedPage({ sender, email, topicNames }: ConfirmPageContent): Page {
-  return page({
-    heading: 'Already confirmed',
+export function alreadyConfirmedPage(view: SenderView, { email, topicNames }: ConfirmPageContent): Page {
+  return page(view, {
+    heading: view.wording.text('alreadyConfirmed.heading'),
     sign: signs.done,
-    sender,
-    body: html` <p>
-        This subscription of ${addressOf(email)} was confirmed before. There is nothing left to do.
-      </p>
+    body: html`<p>${say(view, 'alreadyConfirmed.text', { email: addressOf(email) })}</p>
       ${topicList(topicNames)}
-      <p class="quiet">Something is still waiting for your confirmation? Ask for a new link.</p>
-      ${form(resendButton('second'))}`,
+      <p class="quiet">${say(view, 'alreadyConfirmed.more')}</p>
+      ${form(resendButton(view, 'second'))}`,
   });
 }
 
 /** 410: the link has expired; offers a new one. */
-export function expiredConfirmationPage({ sender, email, topicNames }: ConfirmPageContent): Page {
-  return page({
+export function expiredConfirmationPage(view: SenderView, { email, topicNames }: ConfirmPageContent): Page {
+  const key = topicNames.length > 0 ? 'confirmExpired.topics' : 'confirmExpired.text';
+  return page(view, {
     status: 410,
-    heading: 'This link has expired',
+    heading: view.wording.text('confirmExpired.heading'),
     sign: signs.late,
-    sender,
-    body: html` <p>
-        A link to confirm a subscription is good for 48 hours. We can send a fresh one to
-        ${addressOf(email)}${topicNames.length > 0 ? ', for:' : '.'}
-      </p>
-      ${topicList(topicNames)} ${form(resendButton('first'))}`,
+    body: html`<p>${say(view, key, { hours: LINK_HOURS, email: addressOf(email) })}</p>
+      ${topicList(topicNames)} ${form(resendButton(view, 'first'))}`,
   });
 }
 
 /** 404: a valid link to something since revoked, erased or stopped. Reveals nothing about the reader. */
-export function goneConfirmationPage({ sender }: Pick<ConfirmPageContent, 'sender'>): Page {
-  return page({
+export function goneConfirmationPage(view: SenderView): Page {
+  return page(view, {
     status: 404,
-    heading: 'This link is no longer valid',
+    heading: view.wording.text('confirmGone.heading'),
     sign: signs.late,
-    sender,
-    body: html`<p>There is nothing left that it could confirm.</p>
-      <p class="quiet">
-        Would you like to get mail from <bdi>${sender.name}</bdi>? Then please sign up again where you did
-        before.
-      </p>`,
+    body: html`<p>${say(view, 'confirmGone.text')}</p>
+      ${signUpAgain(view)}`,
   });
 }
 
-export function confirmationSentPage({ sender, email }: ConfirmPageContent): Page {
-  return page({
-    heading: 'Check your inbox',
+export function confirmationSentPage(view: SenderView, { email }: ConfirmPageContent): Page {
+  return page(view, {
+    heading: view.wording.text('confirmSent.heading'),
     sign: signs.letter,
-    sender,
-    body: html` <p>
-        A new mail is on its way to ${addressOf(email)}. Open it and follow the link to confirm.
-      </p>
-      <p class="quiet">It can take a few minutes. If you can’t find it, look in your spam folder.</p>`,
+    body: html`<p>${say(view, 'confirmSent.text', { email: addressOf(email) })}</p>
+      <p class="quiet">${say(view, 'confirmSent.wait')}</p>`,
   });
 }
 
-export function confirmationTooSoonPage({ sender, email }: ConfirmPageContent): Page {
-  return page({
-    heading: 'A mail was sent already',
+export function confirmationTooSoonPage(view: SenderView, { email }: ConfirmPageContent): Page {
+  return page(view, {
+    heading: view.wording.text('confirmTooSoon.heading'),
     sign: signs.late,
-    sender,
-    body: html` <p>
-        We sent a mail to ${addressOf(email)} not long ago. Please give it a few minutes, and look in your
-        spam folder too.
-      </p>
-      <p class="quiet">Still nothing? Then come back later and ask again.</p>`,
+    body: html`<p>${say(view, 'confirmTooSoon.text', { email: addressOf(email) })}</p>
+      <p class="quiet">${say(view, 'confirmTooSoon.later')}</p>`,
   });
 }
 
-export function confirmationNotNeededPage({ sender, email }: ConfirmPageContent): Page {
-  return page({
-    heading: 'Nothing to confirm',
+export function confirmationNotNeededPage(view: SenderView, { email }: ConfirmPageContent): Page {
+  return page(view, {
+    heading: view.wording.text('confirmNotNeeded.heading'),
     sign: signs.done,
-    sender,
-    body: html` <p>No subscription of ${addressOf(email)} is waiting to be confirmed, so no mail was sent.</p>
-      <p class="quiet">
-        Would you like to get mail from <bdi>${sender.name}</bdi>? Then please sign up again where you did
-        before.
-      </p>`,
+    body: html`<p>${say(view, 'confirmNotNeeded.text', { email: addressOf(email) })}</p>
+      ${signUpAgain(view)}`,
   });
 }
 
-function resendButton(weight: 'first' | 'second'): Html {
-  return html`<button class="${weight}" name="${CONFIRM_ACTION.field}" value="${CONFIRM_ACTION.resend}">
-    Send me a new mail
-  </button>`;
+function signUpAgain(view: SenderView): Html {
+  return html`<p class="quiet">${say(view, 'page.signUpAgain', { sender: senderName(view) })}</p>`;
 }
 
-function addressOf(email: string): Html {
-  return html`<b><bdi>${maskedAddress(email)}</bdi></b>`;
+function resendButton(view: SenderView, weight: 'first' | 'second'): Html {
+  return html`<button class="${weight}" name="${CONFIRM_ACTION.field}" value="${CONFIRM_ACTION.resend}">
+    ${say(view, 'confirm.resend')}
+  </button>`;
 }

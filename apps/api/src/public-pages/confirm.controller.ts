@@ -1,6 +1,6 @@
 import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ConfirmationsService } from '#audience';
+import { type ConfirmationDescription, ConfirmationsService, topicNamesIn } from '#audience';
 import { MailPagesService } from '#messaging';
 import {
   alreadyConfirmedPage,
@@ -19,6 +19,8 @@ import { notFoundPage } from './not-found-page.js';
 import type { Page } from './page-layout.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
+import { type SenderView, viewOf } from './page-view.js';
+import { PageViews } from './page-views.service.js';
 import { PublicPage } from './public-page.decorator.js';
 import { visitorOf } from './visitor.js';
 
@@ -40,23 +42,35 @@ const RESEND_PAGES = {
   'not-needed': confirmationNotNeededPage,
 };
 
+interface OpenedConfirmation {
+  readonly link: PageLink;
+  readonly state: ConfirmationDescription['state'];
+  readonly view: SenderView;
+  readonly content: ConfirmPageContent;
+}
+
 /** Double opt-in: the page that a confirmation mail links to. */
 @PublicPage('c')
 export class ConfirmController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
+    @Inject(PageViews) private readonly views: PageViews,
     @Inject(ConfirmationsService) private readonly confirmations: ConfirmationsService,
     @Inject(MailPagesService) private readonly mails: MailPagesService,
   ) {}
 
   /** Confirms nothing: mail scanners follow links. */
   @Get(':token')
-  async show(@Param('token') token: string, @Res() reply: FastifyReply): Promise<void> {
-    const link = await this.links.open(token, 'confirm');
-    if (link === null) return sendPage(reply, notFoundPage);
-    const { state, ...about } = await this.confirmations.describe(link.scope, link.id);
+  async show(
+    @Param('token') token: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const opened = await this.#open(token, request);
+    if (opened === null) return sendPage(reply, notFoundPage(viewOf(request)));
+    const { link, state, view, content } = opened;
     const shown = state === 'open' && link.expired ? 'expired' : state;
-    sendPage(reply, STATE_PAGES[shown]({ sender: link.sender, ...about }));
+    sendPage(reply, STATE_PAGES[shown](view, content));
   }
 
   @Post(':token')
@@ -65,27 +79,35 @@ export class ConfirmController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const link = await this.links.open(token, 'confirm');
-    if (link === null) return sendPage(reply, notFoundPage);
-    const { state, ...about } = await this.confirmations.describe(link.scope, link.id);
-    const content = { sender: link.sender, ...about };
-    if (state === 'gone') return sendPage(reply, goneConfirmationPage(content));
+    const opened = await this.#open(token, request);
+    if (opened === null) return sendPage(reply, notFoundPage(viewOf(request)));
+    const { link, state, view, content } = opened;
+    if (state === 'gone') return sendPage(reply, goneConfirmationPage(view));
     if (formField(request, CONFIRM_ACTION.field) === CONFIRM_ACTION.resend)
-      return sendPage(reply, await this.#resend(link, content));
+      return sendPage(reply, await this.#resend(opened));
     // The link has its own expiry, besides that of the confirmation request.
-    if (state === 'open' && link.expired) return sendPage(reply, expiredConfirmationPage(content));
-    sendPage(reply, await this.#confirm(link, content, request));
+    if (state === 'open' && link.expired) return sendPage(reply, expiredConfirmationPage(view, content));
+    sendPage(reply, await this.#confirm(opened, request));
   }
 
-  async #confirm(link: PageLink, content: ConfirmPageContent, request: FastifyRequest): Promise<Page> {
+  async #open(token: string, request: FastifyRequest): Promise<OpenedConfirmation | null> {
+    const link = await this.links.open(token, 'confirm');
+    if (link === null) return null;
+    const { state, email, topics, locale } = await this.confirmations.describe(link.scope, link.id);
+    const view = await this.views.of(request, link, [locale]);
+    return { link, state, view, content: { email, topicNames: topicNamesIn(topics, view.locale) } };
+  }
+
+  async #confirm({ link, view, content }: OpenedConfirmation, request: FastifyRequest): Promise<Page> {
     const messageId = await this.mails.confirmationMessageId(link.scope, link.id);
-    const person = { ...visitorOf(request), messageId };
+    const wording = { locale: view.wording.locale, version: view.version };
+    const person = { ...visitorOf(request), messageId, wording };
     const outcome = await this.confirmations.confirm(link.scope, link.id, person);
-    return CONFIRM_PAGES[outcome](content);
+    return CONFIRM_PAGES[outcome](view, content);
   }
 
-  async #resend(link: PageLink, content: ConfirmPageContent): Promise<Page> {
+  async #resend({ link, view, content }: OpenedConfirmation): Promise<Page> {
     const outcome = await this.confirmations.requestAnother(link.scope, link.id);
-    return RESEND_PAGES[outcome](content);
+    return RESEND_PAGES[outcome](view, content);
   }
 }

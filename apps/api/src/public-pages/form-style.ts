@@ -30,7 +30,7 @@ export const formStyle = css`
     cursor: pointer;
   }
   button:hover {
-    background: var(--accent-strong);
+    text-decoration: underline;
   }
   button.second {
     background: transparent;
@@ -41,26 +41,33 @@ export const formStyle = css`
     background: var(--tint);
   }
   button:focus-visible {
-    outline: 3px solid var(--accent);
+    outline: 3px solid var(--link);
     outline-offset: 3px;
   }
   .choice {
     display: flex;
     flex-wrap: wrap;
     align-items: center;
-    justify-content: space-between;
     gap: 0.5rem 1rem;
   }
-  .choice > span {
+  .choice > span:first-child {
     flex: 1 1 9rem;
   }
-  .choice button {
-    flex: none;
+  .actions {
+    display: flex;
+    flex-wrap: wrap;
+    justify-content: flex-end;
+    gap: 0.5rem;
+    max-width: 100%;
+    margin-inline-start: auto;
+  }
+  .actions button {
     width: auto;
-    min-height: 2.75rem;
+    min-height: 2.5rem;
     margin: 0;
-    padding: 0.5rem 1rem;
-    font-size: 0.9375rem;
+    padding: 0.375rem 0.875rem;
+    border-width: 1px;
+    font-size: 0.875rem;
   }
   .about {
     display: block;
@@ -68,15 +75,10 @@ export const formStyle = css`
     font-weight: 400;
     white-space: pre-line;
   }
-  .pair,
   .row {
     display: flex;
     flex-wrap: wrap;
     gap: 0.5rem;
-  }
-  .choice > .pair {
-    flex: none;
-    max-width: 100%;
   }
   .row button {
     flex: 1 1 4.75rem;

@@ -50,7 +50,7 @@ export const frameStyle = css`
     width: 3rem;
     height: 3rem;
     margin: 0 0 1.25rem;
-    color: var(--accent);
+    color: var(--link);
   }
   .sign .disc {
     fill: var(--tint);
@@ -87,20 +87,28 @@ export const frameStyle = css`
     color: var(--quiet);
     font-size: 0.9375rem;
   }
+  .logo {
+    display: inline-block;
+    max-width: 100%;
+    max-height: 3rem;
+    vertical-align: middle;
+  }
   footer {
     margin: 0 0 auto;
     padding: 1.25rem 0 0;
     color: var(--quiet);
     font-size: 0.875rem;
     text-align: center;
+  }
+  .address {
     white-space: pre-line;
   }
   a {
-    color: var(--accent);
+    color: var(--link);
     font-weight: 600;
   }
   a:focus-visible {
-    outline: 3px solid var(--accent);
+    outline: 3px solid var(--link);
     outline-offset: 3px;
   }
   @media (min-width: 34rem) {

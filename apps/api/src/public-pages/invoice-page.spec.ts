@@ -1,5 +1,6 @@
 import { inflateSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
+import { Wording } from '#wording';
 import type { Invoice } from '#billing';
 import * as fc from '#testing/properties';
 import { invoicePage } from './invoice-page.js';
@@ -30,12 +31,14 @@ const invoice: Invoice = {
     { ...line, description: 'Remaining time of Pro', amountCents: 4_903 },
   ],
 };
-const wording = { taxName: 'VAT', paymentNote: 'IBAN IE29 AIBK' };
+const wording = new Wording('en');
+const view = { wording, locale: 'en', sender: null };
+const settings = { taxName: 'VAT', paymentNote: 'IBAN IE29 AIBK' };
 const BEFORE = at('2026-02-20T00:00:00Z');
 const AFTER = at('2026-02-21T10:00:00Z');
 
 const textOf = (of: Invoice, now = BEFORE) =>
-  invoicePage(of, wording, now, 'x.pdf')
+  invoicePage(view, of, settings, now, 'x.pdf')
     .html.toString()
     .replaceAll(/<style>.*?<\/style>/gs, '')
     .replaceAll(/<[^>]*>/g, ' ')
@@ -51,7 +54,7 @@ describe('The page of an invoice', () => {
       'Żółw sp. z o.o.',
       'Unused time of Standard 14 Feb 2026 – 28 Feb 2026 −14.50 EUR',
       'Remaining time of Pro 14 Feb 2026 – 28 Feb 2026 49.03 EUR',
-      'Subtotal 34.53 EUR VAT 23 % 7.94 EUR Total 42.47 EUR',
+      'Subtotal 34.53 EUR VAT 23% 7.94 EUR Total 42.47 EUR',
       'IBAN IE29 AIBK',
     ]) {
       expect(text).toContain(part);
@@ -77,7 +80,7 @@ describe('The page of an invoice', () => {
       fc.constantFrom('<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '</title>'),
     );
     const tags = (of: Invoice) =>
-      invoicePage(of, wording, BEFORE, 'x.pdf')
+      invoicePage(view, of, settings, BEFORE, 'x.pdf')
         .html.toString()
         .match(/<[^>]*>/g);
     fc.assert(
@@ -104,7 +107,7 @@ describe('The PDF of an invoice', () => {
   };
 
   it('is one page whose letters, Polish ones too, can be selected and searched', async () => {
-    const pdf = await invoicePdf(invoice, wording, BEFORE);
+    const pdf = await invoicePdf(invoice, settings, wording, BEFORE);
     const text = pdf.toString('latin1');
     expect(text).toMatch(/^%PDF-1\.\d/);
     expect(text.match(/\/Type \/Page\b/g)).toHaveLength(1);
@@ -116,7 +119,7 @@ describe('The PDF of an invoice', () => {
 
   it('goes on over as many pages as its lines need', async () => {
     const lines = Array.from({ length: 60 }, () => ({ ...line, description: 'Pro', amountCents: 1 }));
-    const pdf = await invoicePdf({ ...invoice, lines }, wording, BEFORE);
+    const pdf = await invoicePdf({ ...invoice, lines }, settings, wording, BEFORE);
     expect(pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length).toBeGreaterThan(2);
   });
 });

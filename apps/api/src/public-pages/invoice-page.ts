@@ -1,9 +1,10 @@
 import type { Invoice } from '#billing';
+import type { Wording } from '#wording';
 import { html, type Html } from './html.js';
 import {
   amountOf,
   dayOf,
-  type InvoiceWording,
+  type InvoiceSettings,
   isOverdue,
   isToPay,
   partyText,
@@ -12,24 +13,37 @@ import {
   taxText,
 } from './invoice-text.js';
 import { page, type Page, signs } from './page-layout.js';
+import type { PageView } from './page-view.js';
 
 /** An invoice as a page; `pdfHref` links to its PDF. */
-export function invoicePage(invoice: Invoice, wording: InvoiceWording, now: Date, pdfHref: string): Page {
+export function invoicePage(
+  view: PageView,
+  invoice: Invoice,
+  settings: InvoiceSettings,
+  now: Date,
+  pdfHref: string,
+): Page {
   const { seller, buyer, invoiceNumber } = invoice;
-  return page({
-    heading: `Invoice ${invoiceNumber ?? ''}`,
-    sign: signOf(invoice, now),
-    sender: { name: seller.name, postalAddress: '' },
-    wide: true,
-    body: html` <p class="standing">${standingOf(invoice, now)}</p>
-      <dl class="facts">
-        ${fact('From', partyText(seller))} ${fact('To', partyText(buyer))}
-        ${fact('Date', dayOf(invoice.issuedAt))} ${fact('Due', dayOf(invoice.dueAt))}
-      </dl>
-      ${linesOf(invoice, wording)}
-      ${isToPay(invoice) && wording.paymentNote !== null ? html`<p class="note"><bdi>${wording.paymentNote}</bdi></p>` : null}
-      <p class="unprinted"><a href="${pdfHref}">Download as PDF</a></p>`,
-  });
+  const { wording } = view;
+  const sender = { name: seller.name, postalAddress: '', logoUrl: null, color: null };
+  return page(
+    { ...view, sender },
+    {
+      heading: wording.text('invoice.heading', { number: invoiceNumber ?? '' }),
+      sign: signOf(invoice, now),
+      wide: true,
+      body: html`<p class="standing">${standingOf(invoice, now, wording)}</p>
+        <dl class="facts">
+          ${fact(wording.text('invoice.from'), partyText(seller))}
+          ${fact(wording.text('invoice.to'), partyText(buyer))}
+          ${fact(wording.text('invoice.date'), dayOf(invoice.issuedAt, wording))}
+          ${fact(wording.text('invoice.due'), dayOf(invoice.dueAt, wording))}
+        </dl>
+        ${linesOf(invoice, settings, wording)}
+        ${isToPay(invoice) && settings.paymentNote !== null ? html`<p class="note"><bdi>${settings.paymentNote}</bdi></p>` : null}
+        <p class="unprinted"><a href="${pdfHref}">${wording.text('invoice.download')}</a></p>`,
+    },
+  );
 }
 
 function fact(name: string, value: string): Html {
@@ -39,31 +53,32 @@ function fact(name: string, value: string): Html {
   </div>`;
 }
 
-function linesOf(invoice: Invoice, wording: InvoiceWording): Html {
+function linesOf(invoice: Invoice, settings: InvoiceSettings, wording: Wording): Html {
   const sum = (name: string, cents: number) =>
     html`<tr>
       <th scope="row">${name}</th>
-      <td class="amount">${amountOf(invoice, cents)}</td>
+      <td class="amount">${amountOf(invoice, cents, wording)}</td>
     </tr>`;
   return html`<table>
     <thead>
       <tr>
-        <th scope="col">For</th>
-        <th scope="col" class="amount">Amount</th>
+        <th scope="col">${wording.text('invoice.for')}</th>
+        <th scope="col" class="amount">${wording.text('invoice.amount')}</th>
       </tr>
     </thead>
     <tbody>
       ${invoice.lines.map(
         (line) =>
           html`<tr>
-            <td><bdi>${line.description}</bdi><span class="status">${spanOf(line)}</span></td>
-            <td class="amount">${amountOf(invoice, line.amountCents)}</td>
+            <td><bdi>${line.description}</bdi><span class="status">${spanOf(line, wording)}</span></td>
+            <td class="amount">${amountOf(invoice, line.amountCents, wording)}</td>
           </tr>`,
       )}
     </tbody>
     <tfoot>
-      ${sum('Subtotal', invoice.subtotalCents)} ${sum(taxText(invoice, wording), invoice.taxCents)}
-      ${sum('Total', invoice.amountCents)}
+      ${sum(wording.text('invoice.subtotal'), invoice.subtotalCents)}
+      ${sum(taxText(invoice, settings, wording), invoice.taxCents)}
+      ${sum(wording.text('invoice.total'), invoice.amountCents)}
     </tfoot>
   </table>`;
 }

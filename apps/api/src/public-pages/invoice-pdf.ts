@@ -2,10 +2,11 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { Invoice } from '#billing';
 import { projectRoot } from '#platform';
+import { Wording } from '#wording';
 import {
   amountOf,
   dayOf,
-  type InvoiceWording,
+  type InvoiceSettings,
   isToPay,
   partyText,
   spanOf,
@@ -21,20 +22,29 @@ const INK = '#1e2329';
 const QUIET = '#59616b';
 const EDGE = '#ddd7cc';
 
+/** Languages whose letters the fonts lack, or that PDFKit would set from the wrong side: their invoices are in English. */
+const UNPRINTABLE: ReadonlySet<string> = new Set(['ar', 'he', 'ja', 'ko', 'zh']);
+
 // The fonts that every PDF reader has lack most of the world's letters.
 const FONTS = join(projectRoot(), 'assets/fonts');
 
 /** An invoice as a PDF of A4 pages, with text that can be selected and searched. */
-export async function invoicePdf(invoice: Invoice, wording: InvoiceWording, now: Date): Promise<Buffer> {
+export async function invoicePdf(
+  invoice: Invoice,
+  settings: InvoiceSettings,
+  wanted: Wording,
+  now: Date,
+): Promise<Buffer> {
+  const wording = UNPRINTABLE.has(wanted.locale) ? new Wording('en') : wanted;
   // Loaded with the first invoice: most processes never need these 14 MB.
   const { default: PdfDocument } = await import('pdfkit');
   const document = new PdfDocument({
     size: 'A4',
     margin: MARGIN,
-    lang: 'en',
+    lang: wording.locale,
     displayTitle: true,
     info: {
-      Title: `Invoice ${invoice.invoiceNumber ?? ''}`,
+      Title: wording.text('invoice.heading', { number: invoice.invoiceNumber ?? '' }),
       Author: invoice.seller.name,
       CreationDate: invoice.issuedAt ?? invoice.createdAt,
     },
@@ -42,10 +52,10 @@ export async function invoicePdf(invoice: Invoice, wording: InvoiceWording, now:
   document
     .registerFont('regular', join(FONTS, 'DejaVuSansCondensed.ttf'))
     .registerFont('bold', join(FONTS, 'DejaVuSansCondensed-Bold.ttf'));
-  const sheet = new Sheet(document);
-  sheet.head(invoice, standingOf(invoice, now));
-  sheet.lines(invoice, taxText(invoice, wording));
-  if (isToPay(invoice) && wording.paymentNote !== null) sheet.note(wording.paymentNote);
+  const sheet = new Sheet(document, wording);
+  sheet.head(invoice, standingOf(invoice, now, wording));
+  sheet.lines(invoice, taxText(invoice, settings, wording));
+  if (isToPay(invoice) && settings.paymentNote !== null) sheet.note(settings.paymentNote);
   document.end();
   return buffer(document);
 }
@@ -54,42 +64,47 @@ export async function invoicePdf(invoice: Invoice, wording: InvoiceWording, now:
 class Sheet {
   readonly #right: number;
 
-  constructor(private readonly document: PDFKit.PDFDocument) {
+  constructor(
+    private readonly document: PDFKit.PDFDocument,
+    private readonly wording: Wording,
+  ) {
     this.#right = document.page.width - MARGIN;
   }
 
   head(invoice: Invoice, standing: string): void {
-    const { document } = this;
+    const { document, wording } = this;
     document.font('bold').fontSize(11).fillColor(INK).text(invoice.seller.name, MARGIN, MARGIN);
     document
       .moveDown(1.5)
       .fontSize(22)
-      .text(`Invoice ${invoice.invoiceNumber ?? ''}`);
+      .text(wording.text('invoice.heading', { number: invoice.invoiceNumber ?? '' }));
     document.moveDown(0.3).fontSize(11).text(standing);
     document.moveDown(1.8);
     this.#besides(
-      { name: 'From', text: partyText(invoice.seller) },
-      { name: 'To', text: partyText(invoice.buyer) },
+      { name: wording.text('invoice.from'), text: partyText(invoice.seller) },
+      { name: wording.text('invoice.to'), text: partyText(invoice.buyer) },
     );
     this.#besides(
-      { name: 'Date', text: dayOf(invoice.issuedAt) },
-      { name: 'Due', text: dayOf(invoice.dueAt) },
+      { name: wording.text('invoice.date'), text: dayOf(invoice.issuedAt, wording) },
+      { name: wording.text('invoice.due'), text: dayOf(invoice.dueAt, wording) },
     );
     document.moveDown(1);
   }
 
   lines(invoice: Invoice, tax: string): void {
-    this.#row({ text: 'For', amount: 'Amount', quiet: true });
+    const { wording } = this;
+    const amount = (cents: number) => amountOf(invoice, cents, wording);
+    this.#row({ text: wording.text('invoice.for'), amount: wording.text('invoice.amount'), quiet: true });
     for (const line of invoice.lines) {
       this.#row({
         text: line.description,
-        below: spanOf(line),
-        amount: amountOf(invoice, line.amountCents),
+        below: spanOf(line, wording),
+        amount: amount(line.amountCents),
       });
     }
-    this.#row({ text: 'Subtotal', amount: amountOf(invoice, invoice.subtotalCents) });
-    this.#row({ text: tax, amount: amountOf(invoice, invoice.taxCents) });
-    this.#row({ text: 'Total', amount: amountOf(invoice, invoice.amountCents), strong: true });
+    this.#row({ text: wording.text('invoice.subtotal'), amount: amount(invoice.subtotalCents) });
+    this.#row({ text: tax, amount: amount(invoice.taxCents) });
+    this.#row({ text: wording.text('invoice.total'), amount: amount(invoice.amountCents), strong: true });
   }
 
   note(text: string): void {

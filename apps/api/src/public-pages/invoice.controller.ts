@@ -1,14 +1,16 @@
-import { Get, Inject, Param, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Get, Inject, Param, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Invoice, InvoicesQuery } from '#billing';
 import { Clock } from '#kernel';
 import { type Config, CONFIG } from '#platform';
 import { invoicePage } from './invoice-page.js';
 import { invoicePdf } from './invoice-pdf.js';
-import type { InvoiceWording } from './invoice-text.js';
+import type { InvoiceSettings } from './invoice-text.js';
 import { notFoundPage } from './not-found-page.js';
-import { PageLinks } from './page-links.service.js';
+import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage, sendPdf } from './page-reply.js';
+import { LANGUAGE_PARAMETER, viewOf } from './page-view.js';
+import { PageViews } from './page-views.service.js';
 import { PublicPage } from './public-page.decorator.js';
 
 const PDF = '.pdf';
@@ -16,35 +18,42 @@ const PDF = '.pdf';
 /** Shows an invoice to anybody who has its link: as a page, or as a PDF when `.pdf` follows the token. */
 @PublicPage('i')
 export class InvoiceController {
-  readonly #wording: InvoiceWording;
+  readonly #settings: InvoiceSettings;
 
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
+    @Inject(PageViews) private readonly views: PageViews,
     @Inject(InvoicesQuery) private readonly invoices: InvoicesQuery,
     @Inject(Clock) private readonly clock: Clock,
     @Inject(CONFIG) config: Config,
   ) {
-    this.#wording = {
+    this.#settings = {
       taxName: config.INVOICE_TAX_NAME,
       paymentNote: config.INVOICE_PAYMENT_NOTE?.replaceAll('|', '\n') ?? null,
     };
   }
 
   @Get(':token')
-  async show(@Param('token') name: string, @Res() reply: FastifyReply): Promise<void> {
+  async show(
+    @Param('token') name: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
     const isPdf = name.endsWith(PDF);
     const token = isPdf ? name.slice(0, -PDF.length) : name;
-    const invoice = await this.#find(token);
-    if (invoice === null) return sendPage(reply, notFoundPage);
+    const link = await this.links.open(token, 'invoice');
+    const invoice = link && (await this.#find(link));
+    if (link === null || invoice === null) return sendPage(reply, notFoundPage(viewOf(request)));
+    const view = await this.views.of(request, link);
+    const { wording } = view;
     const now = this.clock.now();
-    if (!isPdf) return sendPage(reply, invoicePage(invoice, this.#wording, now, `${token}${PDF}`));
-    sendPdf(reply, await invoicePdf(invoice, this.#wording, now), `${invoice.invoiceNumber}.pdf`);
+    const pdfHref = `${token}${PDF}?${LANGUAGE_PARAMETER}=${wording.locale}`;
+    if (!isPdf) return sendPage(reply, invoicePage(view, invoice, this.#settings, now, pdfHref));
+    sendPdf(reply, await invoicePdf(invoice, this.#settings, wording, now), `${invoice.invoiceNumber}.pdf`);
   }
 
-  async #find(token: string): Promise<Invoice | null> {
-    const link = await this.links.open(token, 'invoice');
-    if (link === null || link.expired) return null;
-    const invoice = await this.invoices.byPublicId(link.scope, link.id);
-    return invoice === null || invoice.status === 'DRAFT' ? null : invoice;
+  async #find({ scope, id, expired }: PageLink): Promise<Invoice | null> {
+    const invoice = expired ? null : await this.invoices.byPublicId(scope, id);
+    return invoice?.status === 'DRAFT' ? null : invoice;
   }
 }

@@ -1,37 +1,33 @@
 import { html } from './html.js';
 import { page, type Page, signs } from './page-layout.js';
+import { type PageView, say } from './page-view.js';
 
 /** 404 for a forged, mangled or outdated link: all look the same. */
-export const notFoundPage: Page = page({
-  status: 404,
-  heading: 'This link doesn’t work',
-  sign: signs.lost,
-  sender: null,
-  body: html` <p>
-    Part of the link may have got lost on the way. Please open it once more from the mail itself, or copy the
-    whole address into your browser.
-  </p>`,
-});
+export function notFoundPage(view: PageView): Page {
+  return page(view, {
+    status: 404,
+    heading: view.wording.text('notFound.heading'),
+    sign: signs.lost,
+    body: html`<p>${say(view, 'notFound.text')}</p>`,
+  });
+}
 
 /** 429: one address made far more requests than a reader would. */
-export const tooManyPages: Page = page({
-  status: 429,
-  heading: 'Please wait a moment',
-  sign: signs.trouble,
-  sender: null,
-  body: html` <p>
-    A great many pages were opened from your network within a minute. Please try again in a minute: the link
-    stays good.
-  </p>`,
-});
+export function tooManyPages(view: PageView): Page {
+  return page(view, {
+    status: 429,
+    heading: view.wording.text('tooMany.heading'),
+    sign: signs.trouble,
+    body: html`<p>${say(view, 'tooMany.text')}</p>`,
+  });
+}
 
 /** A failure of ours; `status` 500, or 503 when trying again soon may help. */
-export function failurePage(status: 500 | 503): Page {
-  return page({
+export function failurePage(view: PageView, status: 500 | 503): Page {
+  return page(view, {
     status,
-    heading: 'Something went wrong',
+    heading: view.wording.text('failure.heading'),
     sign: signs.trouble,
-    sender: null,
-    body: html` <p>That was our fault, not yours. Please wait a few minutes and try again.</p>`,
+    body: html`<p>${say(view, 'failure.text')}</p>`,
   });
 }

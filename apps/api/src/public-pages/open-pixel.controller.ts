@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TrackedLinks } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
 import { sendImage, sendPage } from './page-reply.js';
+import { viewOf } from './page-view.js';
 import { PIXEL } from './pixel.js';
 import { PublicPage } from './public-page.decorator.js';
 import { trackedRequestOf } from './tracked-request.js';
@@ -15,13 +16,9 @@ export class OpenPixelController {
   constructor(@Inject(TrackedLinks) private readonly links: TrackedLinks) {}
 
   @Get(':token')
-  open(
-    @Param('token') token: string,
-    @Req() { method, headers }: FastifyRequest,
-    @Res() reply: FastifyReply,
-  ): void {
-    if (this.links.open(token, trackedRequestOf(method, headers))) {
+  open(@Param('token') token: string, @Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
+    if (this.links.open(token, trackedRequestOf(request.method, request.headers))) {
       sendImage(reply, PIXEL, 'image/gif');
-    } else sendPage(reply, notFoundPage);
+    } else sendPage(reply, notFoundPage(viewOf(request)));
   }
 }

@@ -7,6 +7,7 @@ import { describeError, LOGGER } from '#platform';
 import { isUnavailability } from '#platform/http';
 import { failurePage, notFoundPage, tooManyPages } from './not-found-page.js';
 import { sendPage } from './page-reply.js';
+import { viewOf } from './page-view.js';
 
 const RETRY_AFTER_SECONDS = 1;
 
@@ -18,15 +19,16 @@ export class PageFailures implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
     const reply = http.getResponse<FastifyReply>();
-    if (error instanceof NotFoundError) return sendPage(reply, notFoundPage);
-    if (error instanceof ThrottlerException) return sendPage(reply, tooManyPages);
+    const request = http.getRequest<FastifyRequest>();
+    const view = viewOf(request);
+    if (error instanceof NotFoundError) return sendPage(reply, notFoundPage(view));
+    if (error instanceof ThrottlerException) return sendPage(reply, tooManyPages(view));
     if (error instanceof UnavailableError) {
-      return sendPage(reply.header('retry-after', error.retryAfterSeconds), failurePage(503));
+      return sendPage(reply.header('retry-after', error.retryAfterSeconds), failurePage(view, 503));
     }
     if (isUnavailability(error))
-      return sendPage(reply.header('retry-after', RETRY_AFTER_SECONDS), failurePage(503));
-    const { id: requestId } = http.getRequest<FastifyRequest>();
-    this.logger.error({ requestId, error: describeError(error) }, 'public page failed');
-    sendPage(reply, failurePage(500));
+      return sendPage(reply.header('retry-after', RETRY_AFTER_SECONDS), failurePage(view, 503));
+    this.logger.error({ requestId: request.id, error: describeError(error) }, 'public page failed');
+    sendPage(reply, failurePage(view, 500));
   }
 }

@@ -1,55 +1,78 @@
+import { brandStyle } from './brand-style.js';
 import { html, type Html } from './html.js';
-import { styleElement } from './page-style.js';
-
-/** The sender of a page, named as in its mails. */
-export interface PageSender {
-  readonly name: string;
-  readonly postalAddress: string;
-}
+import { languageSwitch } from './language-switch.js';
+import { STYLE_SOURCE, styleElement } from './page-style.js';
+import type { PageSender, PageView } from './page-view.js';
 
 export interface Page {
   /** The HTTP status. */
   readonly status: number;
   readonly html: Html;
+  /** BCP 47. */
+  readonly language: string;
+  /** What a browser may do with it: its Content-Security-Policy. */
+  readonly policy: string;
 }
 
 interface PageContent {
   readonly status?: number;
   readonly heading: string;
   readonly sign: Html;
-  /** null where the page must not reveal the sender. */
-  readonly sender: PageSender | null;
   readonly body: Html;
   /** Wide, for a page with a table. */
   readonly wide?: boolean;
 }
 
-/** A card with an icon, a heading and a body. Works without JavaScript, cookies or other requests. */
-export function page({ status = 200, heading, sign, sender, body, wide = false }: PageContent): Page {
+/** A card with an icon, a heading and a body. Works without JavaScript or cookies, and loads nothing but the sender's logo. */
+export function page(view: PageView, { status = 200, heading, sign, body, wide = false }: PageContent): Page {
+  const { sender, wording } = view;
   const title = sender === null ? heading : `${heading} – ${sender.name}`;
+  const brand = brandStyle(sender?.color ?? null);
   return {
     status,
+    language: wording.locale,
+    policy: policyOf(brand.source, sender),
     html: html`<!doctype html>
-      <html lang="en">
+      <html lang="${wording.locale}" dir="${wording.direction}">
         <head>
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="color-scheme" content="light dark" />
           <meta name="robots" content="noindex" />
           <title>${title}</title>
-          ${styleElement}
+          ${brand.element}${styleElement}
         </head>
         <body>
-          ${sender === null ? html`<div class="sender"></div>` : html`<header class="sender"><bdi>${sender.name}</bdi></header>`}
+          ${sender === null ? html`<div class="sender"></div>` : html`<header class="sender">${nameplate(sender)}</header>`}
           <main${wide ? html` class="wide"` : null}>
             ${sign}
             <h1>${heading}</h1>
             ${body}
           </main>
-          <footer>${sender === null ? null : html`<bdi>${sender.postalAddress}</bdi>`}</footer>
+          <footer>${sender === null || sender.postalAddress === '' ? null : html`<p class="address"><bdi>${sender.postalAddress}</bdi></p>`}${languageSwitch(view)}</footer>
         </body>
       </html> `,
   };
+}
+
+function nameplate({ name, logoUrl }: PageSender): Html {
+  if (logoOrigin(logoUrl) === null) return html`<bdi>${name}</bdi>`;
+  return html`<img class="logo" src="${logoUrl}" alt="${name}" />`;
+}
+
+function policyOf(brandSource: string, sender: PageSender | null): string {
+  const images = logoOrigin(sender?.logoUrl ?? null);
+  return [
+    `default-src 'none'; style-src ${STYLE_SOURCE} ${brandSource}`,
+    ...(images === null ? [] : [`img-src ${images}`]),
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  ].join('; ');
+}
+
+/** null for what is not loaded: a page over https shows nothing else. */
+function logoOrigin(logoUrl: string | null): string | null {
+  const url = logoUrl === null ? null : URL.parse(logoUrl);
+  return url?.protocol === 'https:' ? url.origin : null;
 }
 
 /**

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { EnvironmentsQuery, ProjectsQuery } from '#access';
 import { Clock, type ProjectScope } from '#kernel';
 import { type LinkKind, LinkTokens } from '#platform';
-import type { PageSender } from './page-layout.js';
+import type { PageSender } from './page-view.js';
 
 /** The target of a valid token. */
 export interface PageLink {
@@ -35,7 +35,12 @@ export class PageLinks {
       scope,
       id: claims.id,
       expired: claims.expiresAt !== null && claims.expiresAt <= this.clock.now(),
-      sender: { name: project.senderName, postalAddress: project.postalAddress },
+      sender: {
+        name: project.senderName,
+        postalAddress: project.postalAddress,
+        logoUrl: project.logoUrl,
+        color: project.color,
+      },
     };
   }
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fastify, type FastifyInstance } from 'fastify';
+import { Wording } from '#wording';
 import { html } from './html.js';
 import { page, signs } from './page-layout.js';
 import { sendMail, sendPage, sendText } from './page-reply.js';
@@ -10,14 +11,14 @@ describe('a reply to a subscriber', () => {
 
   beforeAll(() => {
     server = fastify();
+    const view = { wording: new Wording('he'), locale: 'he', sender: null };
     const content = {
       status: 410,
       heading: 'Hello',
       sign: signs.letter,
-      sender: null,
       body: html`<p>Grüezi</p>`,
     };
-    server.get('/page', (_request, reply) => sendPage(reply, page(content)));
+    server.get('/page', (_request, reply) => sendPage(reply, page(view, content)));
     server.get('/mail', (_request, reply) => sendMail(reply, '<h1 style="color:red">Sale</h1>'));
     server.get('/text', (_request, reply) => sendText(reply, 'Done.'));
   });
@@ -42,11 +43,19 @@ describe('a reply to a subscriber', () => {
     const reply = await server.inject({ url: '/page' });
     expect(reply.statusCode).toBe(410);
     expect(reply.headers['content-type']).toBe('text/html; charset=utf-8');
-    const style = /<style>([^]*?)<\/style>/.exec(reply.body)?.[1] ?? '';
-    const hash = createHash('sha256').update(style).digest('base64');
-    expect(reply.headers['content-security-policy']).toBe(
-      `default-src 'none'; style-src 'sha256-${hash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+    const hashes = [...reply.body.matchAll(/<style>([^]*?)<\/style>/g)].map(
+      ([, style = '']) => `'sha256-${createHash('sha256').update(style).digest('base64')}'`,
     );
+    expect(hashes).toHaveLength(2);
+    expect(reply.headers['content-security-policy']).toBe(
+      `default-src 'none'; style-src ${hashes.toReversed().join(' ')}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+    );
+  });
+
+  it('says its language and that it depends on the reader’s', async () => {
+    const { headers, body } = await server.inject({ url: '/page' });
+    expect(headers).toMatchObject({ 'content-language': 'he', vary: 'Accept-Language' });
+    expect(body).toContain('<html lang="he" dir="rtl">');
   });
 
   it('answers HEAD like GET, without the body', async () => {

@@ -1,6 +1,5 @@
 import type { FastifyReply } from 'fastify';
 import type { Page } from './page-layout.js';
-import { STYLE_SOURCE } from './page-style.js';
 
 /** Tokens authorise: keep them out of caches, search engines and the logs of other sites. */
 export const PRIVATE_HEADERS = {
@@ -9,8 +8,6 @@ export const PRIVATE_HEADERS = {
   'x-robots-tag': 'noindex',
   'x-content-type-options': 'nosniff',
 } as const;
-
-const PAGE_POLICY = `default-src 'none'; style-src ${STYLE_SOURCE}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /**
  * A mail is untrusted HTML: no scripts, forms or origin. Its links may open a new tab, as most mails ask for
@@ -21,7 +18,8 @@ const MAIL_POLICY =
 
 /** Answers with one of our pages. */
 export function sendPage(reply: FastifyReply, page: Page): void {
-  sendHtml(reply.status(page.status), page.html.toString(), PAGE_POLICY);
+  const headers = { 'content-language': page.language, vary: 'Accept-Language' };
+  sendHtml(reply.status(page.status).headers(headers), page.html.toString(), page.policy);
 }
 
 /** Answers with the HTML of a mail, locked in a sandbox. */

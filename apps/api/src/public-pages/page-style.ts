@@ -3,11 +3,12 @@ import { documentStyle } from './document-style.js';
 import { formStyle } from './form-style.js';
 import { frameStyle } from './frame-style.js';
 import { Html } from './html.js';
+import { languageStyle } from './language-style.js';
 import { pageColours } from './page-colours.js';
 import { printStyle } from './print-style.js';
 import { reportStyle } from './report-style.js';
 
-const parts = [pageColours, frameStyle, formStyle, documentStyle, printStyle, reportStyle];
+const parts = [pageColours, frameStyle, formStyle, documentStyle, reportStyle, languageStyle, printStyle];
 
 /** The style sheet of all pages. No whitespace between it and its tags, so that its hash matches. */
 export const styleElement = new Html(['<style>', '</style>'], [parts]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { Wording } from '#wording';
 import { array, assert, constantFrom, oneof, property, record, string } from '#testing/properties';
 import {
   alreadyConfirmedPage,
@@ -12,6 +13,7 @@ import {
 } from './confirm-page.js';
 import { failurePage, notFoundPage } from './not-found-page.js';
 import type { Page } from './page-layout.js';
+import { type PageSender, type SenderView } from './page-view.js';
 import { leaveEverythingPage, preferencesPage, type ShownTopic } from './preferences-page.js';
 import {
   unsubscribedFromEverythingPage,
@@ -19,68 +21,81 @@ import {
   unsubscribePage,
 } from './unsubscribe-page.js';
 
-const sender = { name: 'Alpine Supplies', postalAddress: 'Marktgasse 12\n6300 Zug' };
+const sender = {
+  name: 'Alpine Supplies',
+  postalAddress: 'Marktgasse 12\n6300 Zug',
+  logoUrl: null,
+  color: null,
+};
+const view: SenderView = { wording: new Wording('en'), locale: 'en', version: null, sender };
 const content = {
   sender,
   email: 'jane@example.org',
   address: 'jane@example.org',
   topicNames: ['Product news', 'Offers'],
 };
-type Content = typeof content;
+type Content = Omit<typeof content, 'sender'> & {
+  readonly sender: Pick<PageSender, 'name' | 'postalAddress'>;
+};
+/** The same, written on behalf of a sender. */
+const from = ({ sender: given }: Content): SenderView => ({ ...view, sender: { ...sender, ...given } });
 
 const topicsNamed = (names: readonly string[]): ShownTopic[] =>
-  names.map((topicName) => ({
+  names.map((name) => ({
     topicKey: 'APIT-1',
-    topicName,
-    description: topicName,
+    name,
+    description: name,
     status: 'SUBSCRIBED',
     isActive: true,
   }));
 const standing = { ...content, suppressed: false, pausedUntil: null };
 
 const subscriberPages: Record<string, (content: Content) => Page> = {
-  confirmPage,
-  confirmedPage,
-  alreadyConfirmedPage,
-  expiredConfirmationPage,
-  goneConfirmationPage,
-  confirmationSentPage,
-  confirmationTooSoonPage,
-  confirmationNotNeededPage,
-  unsubscribePage,
-  unsubscribedFromTopicsPage,
-  unsubscribedFromEverythingPage,
-  leaveEverythingPage,
+  confirmPage: (given) => confirmPage(from(given), given),
+  confirmedPage: (given) => confirmedPage(from(given), given),
+  alreadyConfirmedPage: (given) => alreadyConfirmedPage(from(given), given),
+  expiredConfirmationPage: (given) => expiredConfirmationPage(from(given), given),
+  goneConfirmationPage: (given) => goneConfirmationPage(from(given)),
+  confirmationSentPage: (given) => confirmationSentPage(from(given), given),
+  confirmationTooSoonPage: (given) => confirmationTooSoonPage(from(given), given),
+  confirmationNotNeededPage: (given) => confirmationNotNeededPage(from(given), given),
+  unsubscribePage: (given) => unsubscribePage(from(given), given),
+  unsubscribedFromTopicsPage: (given) => unsubscribedFromTopicsPage(from(given), given),
+  unsubscribedFromEverythingPage: (given) => unsubscribedFromEverythingPage(from(given)),
+  leaveEverythingPage: (given) => leaveEverythingPage(from(given), given),
   preferencesPage: (given) =>
-    preferencesPage({ ...standing, ...given, topics: topicsNamed(given.topicNames) }, [7, 30]),
+    preferencesPage(from(given), { ...standing, ...given, topics: topicsNamed(given.topicNames) }, [7, 30]),
   suppressedPreferencesPage: (given) =>
-    preferencesPage({ ...standing, ...given, suppressed: true, topics: [] }, []),
+    preferencesPage(from(given), { ...standing, ...given, suppressed: true, topics: [] }, []),
   pausedPreferencesPage: (given) =>
-    preferencesPage({ ...standing, ...given, pausedUntil: new Date(0), topics: [] }, []),
+    preferencesPage(from(given), { ...standing, ...given, pausedUntil: new Date(0), topics: [] }, []),
 };
 const everyPage = [
   ...Object.values(subscriberPages).map((make) => make(content)),
-  notFoundPage,
-  failurePage(500),
-  failurePage(503),
+  notFoundPage(view),
+  failurePage(view, 500),
+  failurePage(view, 503),
 ];
 
 /** What a browser makes of it: white space between tags does not matter here. */
 const markupOf = (page: Page) => page.html.toString().replaceAll(/\s+/g, ' ').replaceAll('> <', '><');
 const buttonsOf = (page: Page) =>
   [...markupOf(page).matchAll(/<button([^>]*)>(.*?)<\/button>/g)].map(([, attributes = '', label = '']) => ({
-    label: label.replaceAll(/<[^>]*>/g, '').trim(),
+    label: /aria-label="([^"]*)"/.exec(attributes)?.[1] ?? label.replaceAll(/<[^>]*>/g, '').trim(),
     name: /name="([^"]*)"/.exec(attributes)?.[1],
     value: /value="([^"]*)"/.exec(attributes)?.[1],
   }));
 /** The tags of a page in their order, without the text between them and the style sheet. */
-const skeletonOf = (page: Page) => markupOf(page).match(/<[^>]*>/g);
+const skeletonOf = (page: Page) =>
+  markupOf(page)
+    .replaceAll(/aria-label="[^"]*"/g, '')
+    .match(/<[^>]*>/g);
 
 describe('every public page', () => {
   it('is a complete document with a language, a title, one main heading and a phone’s viewport', () => {
     for (const page of everyPage) {
       const markup = markupOf(page);
-      expect(markup).toMatch(/^<!doctype html>\s*<html lang="en">/);
+      expect(markup).toMatch(/^<!doctype html>\s*<html lang="en" dir="ltr">/);
       expect(markup).toMatch(/<title>[^<]+<\/title>/);
       expect(markup.match(/<h1>/g)).toHaveLength(1);
       expect(markup).toContain('content="width=device-width, initial-scale=1"');
@@ -89,7 +104,7 @@ describe('every public page', () => {
 
   it('runs no script and fetches nothing', () => {
     for (const page of everyPage) {
-      expect(markupOf(page)).not.toMatch(
+      expect(markupOf(page).replaceAll(/ href="\?lang=\w+"/g, '')).not.toMatch(
         /<script|<img|<link|<iframe|\ssrc=|\shref=|\son[a-z]+=|\sstyle=|url\(|@import/i,
       );
     }
@@ -104,8 +119,8 @@ describe('every public page', () => {
 
   it('never shows the whole address', () => {
     for (const page of everyPage) expect(markupOf(page)).not.toContain(content.email);
-    expect(markupOf(confirmPage(content))).toContain('j•••@example.org');
-    expect(markupOf(unsubscribePage(content))).toContain('j•••@example.org');
+    expect(markupOf(confirmPage(view, content))).toContain('j•••@example.org');
+    expect(markupOf(unsubscribePage(view, content))).toContain('j•••@example.org');
   });
 
   it('shows names and addresses as text, whatever they contain', () => {
@@ -127,7 +142,7 @@ describe('every public page', () => {
     });
     assert(
       property(anyContent, (given) => {
-        const plain = { ...content, topicNames: given.topicNames.map(() => 'Topic') };
+        const plain = { ...content, topicNames: given.topicNames.map((name) => 'T'.repeat(name.length)) };
         for (const make of Object.values(subscriberPages))
           expect(skeletonOf(make(given))).toEqual(skeletonOf(make(plain)));
       }),
@@ -137,15 +152,15 @@ describe('every public page', () => {
 
 describe('the confirmation page', () => {
   it('names the sender and the topics and has exactly one button', () => {
-    const page = confirmPage(content);
+    const page = confirmPage(view, content);
     expect(markupOf(page)).toContain('Alpine Supplies');
     expect(markupOf(page)).toContain('<li><bdi>Product news</bdi></li><li><bdi>Offers</bdi></li>');
     expect(buttonsOf(page)).toEqual([{ label: 'Confirm subscription', name: undefined, value: undefined }]);
   });
 
   it.each([
-    ['expired', expiredConfirmationPage(content), 410],
-    ['used', alreadyConfirmedPage(content), 200],
+    ['expired', expiredConfirmationPage(view, content), 410],
+    ['used', alreadyConfirmedPage(view, content), 200],
   ])('offers a new mail when its link is %s', (_state, page, status) => {
     expect(page.status).toBe(status);
     expect(buttonsOf(page)).toEqual([{ label: 'Send me a new mail', name: 'action', value: 'resend' }]);
@@ -159,7 +174,7 @@ describe('the confirmation page', () => {
       confirmationNotNeededPage,
       goneConfirmationPage,
     ]) {
-      expect(buttonsOf(make(content))).toEqual([]);
+      expect(buttonsOf(make(view, content))).toEqual([]);
     }
   });
 });
@@ -173,43 +188,43 @@ describe('the unsubscribe page', () => {
     [['News', 'Offers', 'Events'], 'Unsubscribe from these 3 topics'],
     [['N'.repeat(200)], 'Unsubscribe from this topic'],
   ])('offers to leave the topics of the mail, or everything (%#)', (topicNames, label) => {
-    const page = unsubscribePage({ ...content, topicNames });
+    const page = unsubscribePage(view, { ...content, topicNames });
     expect(buttonsOf(page)).toEqual([{ label, name: 'scope', value: 'topics' }, everything]);
     for (const name of topicNames) expect(markupOf(page)).toContain(`<li><bdi>${name}</bdi></li>`);
   });
 
   it('offers to leave everything when the mail had no topic', () => {
-    expect(buttonsOf(unsubscribePage({ ...content, topicNames: [] }))).toEqual([everything]);
+    expect(buttonsOf(unsubscribePage(view, { ...content, topicNames: [] }))).toEqual([everything]);
   });
 
   it('works for an address that has been erased', () => {
-    expect(markupOf(unsubscribePage({ ...content, address: null }))).not.toContain('•••');
+    expect(markupOf(unsubscribePage(view, { ...content, address: null }))).not.toContain('•••');
   });
 
   it('offers to leave everything after leaving the topics, and nothing after that', () => {
-    expect(buttonsOf(unsubscribedFromTopicsPage(content))).toEqual([everything]);
-    expect(buttonsOf(unsubscribedFromEverythingPage(content))).toEqual([]);
+    expect(buttonsOf(unsubscribedFromTopicsPage(view, content))).toEqual([everything]);
+    expect(buttonsOf(unsubscribedFromEverythingPage(view))).toEqual([]);
   });
 });
 
 describe('the preferences page', () => {
   const everything = { label: 'Unsubscribe from everything', name: 'scope', value: 'everything' };
   const topics: ShownTopic[] = [
-    { topicKey: 'APIT-1', topicName: 'News', description: null, status: 'SUBSCRIBED', isActive: true },
+    { topicKey: 'APIT-1', name: 'News', description: null, status: 'SUBSCRIBED', isActive: true },
     {
       topicKey: 'APIT-2',
-      topicName: 'Offers',
+      name: 'Offers',
       description: 'Every week',
       status: 'PENDING_CONFIRMATION',
       isActive: true,
     },
-    { topicKey: 'APIT-3', topicName: 'Events', description: null, status: 'UNSUBSCRIBED', isActive: true },
-    { topicKey: 'APIT-4', topicName: 'Jobs', description: null, status: 'EXPIRED', isActive: true },
-    { topicKey: 'APIT-5', topicName: 'Press', description: null, status: null, isActive: true },
+    { topicKey: 'APIT-3', name: 'Events', description: null, status: 'UNSUBSCRIBED', isActive: true },
+    { topicKey: 'APIT-4', name: 'Jobs', description: null, status: 'EXPIRED', isActive: true },
+    { topicKey: 'APIT-5', name: 'Press', description: null, status: null, isActive: true },
   ];
 
   it('has buttons for each topic, named for it, for a pause and for leaving everything', () => {
-    expect(buttonsOf(preferencesPage({ ...standing, topics }, [7, 90]))).toEqual([
+    expect(buttonsOf(preferencesPage(view, { ...standing, topics }, [7, 90]))).toEqual([
       { label: 'Unsubscribe from News', name: 'leave', value: 'APIT-1' },
       { label: 'Confirm Offers', name: 'join', value: 'APIT-2' },
       { label: 'Unsubscribe from Offers', name: 'leave', value: 'APIT-2' },
@@ -224,7 +239,7 @@ describe('the preferences page', () => {
 
   it('lets a topic that takes no consents be left, and no more', () => {
     const closed = topics.map((topic) => ({ ...topic, isActive: false }));
-    expect(buttonsOf(preferencesPage({ ...standing, topics: closed }, []))).toEqual([
+    expect(buttonsOf(preferencesPage(view, { ...standing, topics: closed }, []))).toEqual([
       { label: 'Unsubscribe from News', name: 'leave', value: 'APIT-1' },
       { label: 'Unsubscribe from Offers', name: 'leave', value: 'APIT-2' },
       everything,
@@ -232,7 +247,7 @@ describe('the preferences page', () => {
   });
 
   it('says where each topic stands and what it is about', () => {
-    const markup = markupOf(preferencesPage({ ...standing, topics }, []));
+    const markup = markupOf(preferencesPage(view, { ...standing, topics }, []));
     for (const words of [
       'Subscribed',
       'Waiting for your confirmation',
@@ -247,7 +262,7 @@ describe('the preferences page', () => {
 
   it('says until when mail is paused and offers to end that', () => {
     const pausedUntil = new Date('2026-12-21T23:30:00.000Z');
-    const page = preferencesPage({ ...standing, pausedUntil, topics: topics.slice(0, 1) }, [7, 30, 90]);
+    const page = preferencesPage(view, { ...standing, pausedUntil, topics: topics.slice(0, 1) }, [7, 30, 90]);
     expect(markupOf(page)).toContain('You get no mail until 21 December 2026.');
     expect(buttonsOf(page)).toEqual([
       { label: 'Get mail again now', name: 'resume', value: 'yes' },
@@ -257,25 +272,26 @@ describe('the preferences page', () => {
   });
 
   it('asks once more before everything is left', () => {
-    expect(buttonsOf(leaveEverythingPage(content))).toEqual([
+    expect(buttonsOf(leaveEverythingPage(view, content))).toEqual([
       { label: 'Yes, unsubscribe from everything', name: 'confirm', value: 'everything' },
       { label: 'No, keep my preferences', name: undefined, value: undefined },
     ]);
   });
 
   it('says so when no mail is sent at all, and who can change that', () => {
-    const page = preferencesPage({ ...standing, suppressed: true, topics }, [7], true);
+    const page = preferencesPage(view, { ...standing, suppressed: true, topics }, [7], true);
     expect(markupOf(page)).toContain('Your choice is saved');
     expect(markupOf(page)).toContain('sends no mail to');
-    expect(markupOf(page)).toContain('please write to <bdi>Alpine Supplies</bdi>');
+    expect(markupOf(page)).toContain('please write to <b><bdi>Alpine Supplies</bdi></b>');
     expect(buttonsOf(page)).toEqual([]);
   });
 });
 
 describe('the page of a link that does not work', () => {
   it('does not tell whose it might have been', () => {
-    expect(notFoundPage.status).toBe(404);
-    expect(markupOf(notFoundPage)).toContain('<footer></footer>');
-    expect(markupOf(notFoundPage)).not.toContain('Alpine');
+    const broken = notFoundPage({ ...view, sender: null });
+    expect(broken.status).toBe(404);
+    expect(markupOf(broken)).not.toContain('class="address"');
+    expect(markupOf(broken)).not.toContain('Alpine');
   });
 });

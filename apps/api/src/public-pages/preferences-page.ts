@@ -1,9 +1,9 @@
 import { html, type Html, type HtmlValue } from './html.js';
-import { maskedAddress } from './masked-address.js';
-import { form, page, type Page, type PageSender, signs } from './page-layout.js';
+import { formatsOf } from './page-formats.js';
+import { form, page, type Page, signs } from './page-layout.js';
+import { addressOf, say, senderName, type SenderView } from './page-view.js';
 
 export interface PreferencesPageContent {
-  readonly sender: PageSender;
   readonly email: string;
   /** Whether the address gets no mail at all. */
   readonly suppressed: boolean;
@@ -14,7 +14,7 @@ export interface PreferencesPageContent {
 
 export interface ShownTopic {
   readonly topicKey: string;
-  readonly topicName: string;
+  readonly name: string;
   readonly description: string | null;
   /** null where consent was never given. */
   readonly status: 'SUBSCRIBED' | 'PENDING_CONFIRMATION' | 'UNSUBSCRIBED' | 'EXPIRED' | null;
@@ -33,126 +33,138 @@ export const PREFERENCES_FIELDS = {
 } as const;
 export const EVERYTHING = 'everything';
 
-const STATUS_WORDS = {
-  SUBSCRIBED: 'Subscribed',
-  PENDING_CONFIRMATION: 'Waiting for your confirmation',
-  UNSUBSCRIBED: 'Unsubscribed',
-  EXPIRED: 'Not confirmed',
-};
-
-const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+const STATUS_KEYS = {
+  SUBSCRIBED: 'preferences.status.subscribed',
+  PENDING_CONFIRMATION: 'preferences.status.pending',
+  UNSUBSCRIBED: 'preferences.status.unsubscribed',
+  EXPIRED: 'preferences.status.expired',
+} as const;
 
 /**
  * The preference centre: choose topics, pause all mail, or unsubscribe from everything. `saved`: something was just
  * changed. `pauseDays`: the pauses on offer.
  */
 export function preferencesPage(
+  view: SenderView,
   content: PreferencesPageContent,
   pauseDays: readonly number[],
   saved = false,
 ): Page {
-  const { sender, suppressed } = content;
-  return page({
-    heading: saved ? 'Your choice is saved' : 'Your mail preferences',
+  return page(view, {
+    heading: view.wording.text(saved ? 'preferences.saved' : 'preferences.heading'),
     sign: saved ? signs.done : signs.letter,
-    sender,
-    body: html`<p>${introduction(content)}</p>
-      ${suppressed ? howToComeBack(sender) : [choices(content, pauseDays), leavingSection(sender)]}`,
+    body: html`<p>${introduction(view, content)}</p>
+      ${content.suppressed ? howToComeBack(view) : [choices(view, content, pauseDays), leavingSection(view)]}`,
   });
 }
 
 /** Asks for confirmation before unsubscribing from everything. */
-export function leaveEverythingPage({
-  sender,
-  email,
-}: Pick<PreferencesPageContent, 'sender' | 'email'>): Page {
+export function leaveEverythingPage(
+  view: SenderView,
+  { email }: Pick<PreferencesPageContent, 'email'>,
+): Page {
   const { confirm } = PREFERENCES_FIELDS;
-  return page({
-    heading: 'Unsubscribe from everything?',
+  const values = { sender: senderName(view), email: addressOf(email) };
+  return page(view, {
+    heading: view.wording.text('leaveEverything.heading'),
     sign: signs.letter,
-    sender,
-    body: html`<p>
-        <b><bdi>${sender.name}</bdi></b> will send no more mail to ${addressOf(email)}, whatever it is about.
-      </p>
+    body: html`<p>${say(view, 'leaveEverything.text', values)}</p>
       ${form(
-        html`<button name="${confirm}" value="${EVERYTHING}">Yes, unsubscribe from everything</button>`,
-        html`<button class="second">No, keep my preferences</button>`,
+        html`<button name="${confirm}" value="${EVERYTHING}">${say(view, 'leaveEverything.yes')}</button>`,
+        html`<button class="second">${say(view, 'leaveEverything.no')}</button>`,
       )}`,
   });
 }
 
-function introduction({ sender, email, suppressed, pausedUntil, topics }: PreferencesPageContent): HtmlValue {
-  const from = html`<b><bdi>${sender.name}</bdi></b>`;
-  if (suppressed) return html`${from} sends no mail to ${addressOf(email)}.`;
-  if (topics.length === 0) return html`There is nothing from ${from} to choose for ${addressOf(email)}.`;
-  if (pausedUntil !== null) return html`${from} sends to ${addressOf(email)} what you choose here.`;
-  return html`What ${from} sends to ${addressOf(email)}:`;
+function introduction(view: SenderView, content: PreferencesPageContent): Html {
+  const { email, suppressed, pausedUntil, topics } = content;
+  const values = { sender: senderName(view), email: addressOf(email) };
+  if (suppressed) return say(view, 'preferences.introSuppressed', values);
+  if (topics.length === 0) return say(view, 'preferences.introNothing', values);
+  return say(view, pausedUntil === null ? 'preferences.intro' : 'preferences.introPaused', values);
 }
 
 /** A current pause comes first. */
-function choices(content: PreferencesPageContent, pauseDays: readonly number[]): HtmlValue {
-  const topics = topicChoices(content.topics);
+function choices(view: SenderView, content: PreferencesPageContent, pauseDays: readonly number[]): HtmlValue {
+  const topics = topicChoices(view, content.topics);
   return content.pausedUntil === null
-    ? [topics, breakSection(pauseDays)]
-    : [pausedSection(content.pausedUntil), topics];
+    ? [topics, breakSection(view, pauseDays)]
+    : [pausedSection(view, content.pausedUntil), topics];
 }
 
-function topicChoices(topics: readonly ShownTopic[]): Html | null {
+function topicChoices(view: SenderView, topics: readonly ShownTopic[]): Html | null {
   if (topics.length === 0) return null;
   return form(
     html`<ul class="topics" role="list">
-      ${topics.map(topicRow)}
+      ${topics.map((topic) => topicRow(view, topic))}
     </ul>`,
   );
 }
 
-function topicRow(topic: ShownTopic): Html {
-  const { topicName, description, status } = topic;
+function topicRow(view: SenderView, topic: ShownTopic): Html {
+  const { name, description, status } = topic;
+  const standing = say(view, status === null ? 'preferences.status.none' : STATUS_KEYS[status]);
   return html`<li class="choice">
     <span
-      ><bdi>${topicName}</bdi
+      ><bdi>${name}</bdi
       >${description === null ? null : html`<span class="about"><bdi>${description}</bdi></span>`}<span
         class="status"
-        >${status === null ? 'Not subscribed' : STATUS_WORDS[status]}</span
+        >${standing}</span
       ></span
     >
-    ${topicButtons(topic)}
+    ${topicButtons(view, topic)}
   </li>`;
 }
 
 /** Pending consents can be confirmed here as well: this link came by mail too, so it proves the address. */
-function topicButtons({ topicKey, topicName, status, isActive }: ShownTopic): Html | null {
-  const { join, leave } = PREFERENCES_FIELDS;
-  const unsubscribe = html`<button class="second" name="${leave}" value="${topicKey}">
-    Unsubscribe<span class="spoken"> from ${topicName}</span>
-  </button>`;
-  if (status === 'SUBSCRIBED') return unsubscribe;
+function topicButtons(view: SenderView, shown: ShownTopic): Html | null {
+  const { topicKey, name: topic, status, isActive } = shown;
+  const button = (choice: 'subscribe' | 'confirm' | 'unsubscribe') => {
+    const { join, leave } = PREFERENCES_FIELDS;
+    const spoken = view.wording.text(SPOKEN[choice], { topic });
+    const name = choice === 'unsubscribe' ? leave : join;
+    return html`<button class="second" name="${name}" value="${topicKey}" aria-label="${spoken}">
+      ${say(view, `preferences.${choice}`)}
+    </button>`;
+  };
   const isPending = status === 'PENDING_CONFIRMATION';
-  if (!isActive) return isPending ? unsubscribe : null;
-  const subscribe = html`<button name="${join}" value="${topicKey}">
-    ${isPending ? 'Confirm' : 'Subscribe'}<span class="spoken">${isPending ? ' ' : ' to '}${topicName}</span>
-  </button>`;
-  return isPending ? html`<span class="pair">${subscribe} ${unsubscribe}</span>` : subscribe;
+  const offered = [
+    ...(isActive && status !== 'SUBSCRIBED' ? [button(isPending ? 'confirm' : 'subscribe')] : []),
+    ...(isPending || status === 'SUBSCRIBED' ? [button('unsubscribe')] : []),
+  ];
+  return offered.length === 0 ? null : html`<span class="actions">${offered}</span>`;
 }
 
-function pausedSection(until: Date): Html {
+const SPOKEN = {
+  subscribe: 'preferences.subscribeTo',
+  confirm: 'preferences.confirmTopic',
+  unsubscribe: 'preferences.unsubscribeFrom',
+} as const;
+
+function pausedSection(view: SenderView, until: Date): Html {
+  const date = formatsOf(view.wording).day.format(until);
   return html`<section class="more">
-    <h2>Your mail is paused</h2>
-    <p>You get no mail until ${day.format(until)}. Your subscriptions stay as they are.</p>
-    ${form(html`<button name="${PREFERENCES_FIELDS.resume}" value="yes">Get mail again now</button>`)}
+    <h2>${say(view, 'preferences.paused.heading')}</h2>
+    <p>${say(view, 'preferences.paused.text', { date })}</p>
+    ${form(html`<button name="${PREFERENCES_FIELDS.resume}" value="yes">${say(view, 'preferences.paused.resume')}</button>`)}
   </section>`;
 }
 
-function breakSection(pauseDays: readonly number[]): Html {
+function breakSection(view: SenderView, pauseDays: readonly number[]): Html {
   return html`<section class="more">
-    <h2>Need a break?</h2>
-    <p>Pause all mail for a while. Your subscriptions stay as they are.</p>
+    <h2>${say(view, 'preferences.pause.heading')}</h2>
+    <p>${say(view, 'preferences.pause.text')}</p>
     ${form(
       html`<div class="row">
         ${pauseDays.map(
           (days) =>
-            html`<button class="second" name="${PREFERENCES_FIELDS.pause}" value="${days}">
-              <span class="spoken">Pause for </span>${days} days
+            html`<button
+              class="second"
+              name="${PREFERENCES_FIELDS.pause}"
+              value="${days}"
+              aria-label="${view.wording.text('preferences.pause.forDays', { days })}"
+            >
+              ${say(view, 'preferences.pause.days', { days })}
             </button>`,
         )}
       </div>`,
@@ -160,21 +172,14 @@ function breakSection(pauseDays: readonly number[]): Html {
   </section>`;
 }
 
-function leavingSection(sender: PageSender): Html {
+function leavingSection(view: SenderView): Html {
   return html`<section class="more">
-    <h2>Leave for good</h2>
-    <p>Stop all mail from <bdi>${sender.name}</bdi>, whatever it is about.</p>
-    ${form(html`<button class="second" name="${PREFERENCES_FIELDS.scope}" value="${EVERYTHING}">Unsubscribe from everything</button>`)}
+    <h2>${say(view, 'preferences.leave.heading')}</h2>
+    <p>${say(view, 'preferences.leave.text', { sender: senderName(view) })}</p>
+    ${form(html`<button class="second" name="${PREFERENCES_FIELDS.scope}" value="${EVERYTHING}">${say(view, 'preferences.leave.button')}</button>`)}
   </section>`;
 }
 
-function howToComeBack({ name }: PageSender): Html {
-  return html`<p class="quiet">
-    Would you like to get mail again? Then please write to <bdi>${name}</bdi>: only they can take your address
-    from the list of those who get none.
-  </p>`;
-}
-
-function addressOf(email: string): Html {
-  return html`<b><bdi>${maskedAddress(email)}</bdi></b>`;
+function howToComeBack(view: SenderView): Html {
+  return html`<p class="quiet">${say(view, 'preferences.comeBack', { sender: senderName(view) })}</p>`;
 }

@@ -1,12 +1,21 @@
 import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { consentProof, PAUSE_DAYS, type Preferences, PreferencesQuery, PreferencesService } from '#audience';
+import {
+  consentProof,
+  PAUSE_DAYS,
+  type Preferences,
+  PreferencesQuery,
+  PreferencesService,
+  topicIn,
+} from '#audience';
 import { NotFoundError } from '#kernel';
 import { formField } from './form-body.js';
 import { notFoundPage } from './not-found-page.js';
 import type { Page } from './page-layout.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
+import { type SenderView, viewOf } from './page-view.js';
+import { PageViews } from './page-views.service.js';
 import { EVERYTHING, leaveEverythingPage, PREFERENCES_FIELDS, preferencesPage } from './preferences-page.js';
 import { PublicPage } from './public-page.decorator.js';
 import { visitorOf } from './visitor.js';
@@ -16,14 +25,20 @@ import { visitorOf } from './visitor.js';
 export class PreferencesController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
+    @Inject(PageViews) private readonly views: PageViews,
     @Inject(PreferencesQuery) private readonly query: PreferencesQuery,
     @Inject(PreferencesService) private readonly preferences: PreferencesService,
   ) {}
 
   @Get(':token')
-  async show(@Param('token') token: string, @Res() reply: FastifyReply): Promise<void> {
+  async show(
+    @Param('token') token: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
     const link = await this.links.open(token, 'preferences');
-    sendPage(reply, link === null ? notFoundPage : await this.#page(link, false));
+    const page = link && (await this.#page(request, link, false));
+    sendPage(reply, page ?? notFoundPage(viewOf(request)));
   }
 
   @Post(':token')
@@ -34,12 +49,12 @@ export class PreferencesController {
   ): Promise<void> {
     const link = await this.links.open(token, 'preferences');
     const standing = link && (await this.query.of(link.scope, link.id));
-    if (link === null || standing === null) return sendPage(reply, notFoundPage);
+    if (link === null || standing === null) return sendPage(reply, notFoundPage(viewOf(request)));
+    const view = await this.views.of(request, link, [standing.locale]);
     const asksFirst = formField(request, PREFERENCES_FIELDS.scope) === EVERYTHING && !standing.suppressed;
-    if (asksFirst)
-      return sendPage(reply, leaveEverythingPage({ sender: link.sender, email: standing.email }));
-    const outcome = await this.#change(link, standing, request).catch(goneOrThrow);
-    const page = await this.#page(link, outcome === 'saved');
+    if (asksFirst) return sendPage(reply, leaveEverythingPage(view, standing));
+    const outcome = await this.#change(link, standing, view, request).catch(goneOrThrow);
+    const page = (await this.#page(request, link, outcome === 'saved')) ?? notFoundPage(viewOf(request));
     sendPage(reply, outcome === 'gone' ? { ...page, status: 404 } : page);
   }
 
@@ -47,11 +62,17 @@ export class PreferencesController {
   async #change(
     { scope, id }: PageLink,
     { suppressed }: Preferences,
+    view: SenderView,
     request: FastifyRequest,
   ): Promise<'saved' | 'unchanged'> {
     if (suppressed) return 'unchanged';
     const { preferences } = this;
-    const by = consentProof('SUBSCRIBER_PAGE', null, { source: 'preferences', ...visitorOf(request) });
+    const wording = { locale: view.wording.locale, version: view.version };
+    const by = consentProof('SUBSCRIBER_PAGE', null, {
+      source: 'preferences',
+      wording,
+      ...visitorOf(request),
+    });
     const chosen = choiceOf(request);
     if (chosen.everything) await preferences.leaveEverything(scope, id, by);
     else if (chosen.leave !== null) await preferences.leave(scope, id, chosen.leave, by);
@@ -62,10 +83,13 @@ export class PreferencesController {
     return 'saved';
   }
 
-  /** The page of a broken link when the subscriber was erased. */
-  async #page({ scope, id, sender }: PageLink, saved: boolean): Promise<Page> {
-    const standing = await this.query.of(scope, id);
-    return standing === null ? notFoundPage : preferencesPage({ sender, ...standing }, PAUSE_DAYS, saved);
+  /** null when the subscriber was erased. */
+  async #page(request: FastifyRequest, link: PageLink, saved: boolean): Promise<Page | null> {
+    const standing = await this.query.of(link.scope, link.id);
+    if (standing === null) return null;
+    const view = await this.views.of(request, link, [standing.locale]);
+    const topics = standing.topics.map((topic) => ({ ...topic, ...topicIn(topic, view.locale) }));
+    return preferencesPage(view, { ...standing, topics }, PAUSE_DAYS, saved);
   }
 }
 

@@ -11,6 +11,7 @@ export const printStyle = css`
       --ink: #000000;
       --quiet: #444444;
       --accent: #000000;
+      --link: #000000;
       --second: #a8481c;
       --tint: #ffffff;
     }

@@ -8,6 +8,7 @@ import { InvoiceController } from './invoice.controller.js';
 import { MailViewController } from './mail-view.controller.js';
 import { OpenPixelController } from './open-pixel.controller.js';
 import { PageLinks } from './page-links.service.js';
+import { PageViews } from './page-views.service.js';
 import { PreferencesController } from './preferences.controller.js';
 import { ReportController } from './report.controller.js';
 import { TrackedLinkController } from './tracked-link.controller.js';
@@ -26,6 +27,6 @@ import { UnsubscribeController } from './unsubscribe.controller.js';
     TrackedLinkController,
     UnsubscribeController,
   ],
-  providers: [PageLinks],
+  providers: [PageLinks, PageViews],
 })
 export class PublicPagesModule {}

@@ -94,6 +94,63 @@ describe('public pages', () => {
   const confirmationsOf = (subscriberId: string) =>
     test.query(`select id from audience.confirmations where subscriber_id = $1`, [subscriberId]);
 
+  describe('languages', () => {
+    const inLanguages = (url: string, accept: string) =>
+      app.inject({ url, headers: { 'accept-language': accept } });
+    const languageOf = async (url: string, accept = 'pl;q=0.5, he;q=0.9, tlh') => {
+      const { headers, body } = await inLanguages(url, accept);
+      expect(body).toContain(`<html lang="${String(headers['content-language'])}"`);
+      expect(headers['vary']).toMatch(/accept-language/i);
+      return headers['content-language'];
+    };
+    const setLocale = (id: string, locale: string | null) =>
+      test.query('update audience.subscribers set locale = $2 where id = $1', [id, locale]);
+
+    it('are the chosen, the subscriber’s, the mail’s, the browser’s, the project’s, in this order', async () => {
+      const { id, address, topics } = await subscribe();
+      const deliveryId = await deliver(id, address, [topics[0]!.id]);
+      const link = `/u/${tokenOf('unsubscribe', deliveryId)}`;
+      await test.query(`update access.projects set default_locale = 'sv' where id = $1`, [scope.projectId]);
+      expect(await languageOf(link, 'tlh')).toBe('sv');
+      expect(await languageOf(link, '*')).toBe('sv');
+      await test.query(`update access.projects set default_locale = 'en' where id = $1`, [scope.projectId]);
+      expect(await languageOf(link)).toBe('he');
+      await test.query(`update messaging.deliveries set locale = 'fr-CA' where id = $1`, [deliveryId]);
+      expect(await languageOf(link)).toBe('fr');
+      await setLocale(id, 'ja');
+      expect(await languageOf(link)).toBe('ja');
+      expect(await languageOf(`/p/${tokenOf('preferences', id)}`)).toBe('ja');
+      expect(await languageOf(`${link}?lang=de`)).toBe('de');
+      expect(await languageOf(`${link}?lang=<b>`)).toBe('ja');
+      expect(await languageOf('/u/nobodys?lang=ar', 'pl')).toBe('ar');
+      expect(await languageOf('/u/nobodys', 'pl')).toBe('pl');
+    });
+
+    it('have the names of topics, and the project’s own words, which the record of a consent names', async () => {
+      const { id, topics, confirm } = await subscribe();
+      const translations = { 'de-CH': { name: 'Sorgfältig' } };
+      await test.query('update audience.topics set translations = $2 where id = $1', [
+        topics[1]!.id,
+        translations,
+      ]);
+      await test.query(
+        `insert into access.project_texts (project_id, locale, version, texts, created_at) values ($1, 'de', 7, $2, now())`,
+        [scope.projectId, { 'confirm.button': 'Ja, gern' }],
+      );
+      await setLocale(id, 'de-CH');
+      const page = await get(confirm);
+      expect(page.body).toContain('<bdi>Sorgfältig<');
+      expect(page.body).toContain('Ja, gern');
+      expect((await get(`/p/${tokenOf('preferences', id)}`)).body).toContain('<bdi>Sorgfältig<');
+      expect((await post(confirm)).statusCode).toBe(200);
+      const records = await test.query(
+        `select text_locale, text_version from audience.consent_ledger where subscriber_id = $1 and actor = 'SUBSCRIBER_PAGE'`,
+        [id],
+      );
+      expect(records).toEqual([{ text_locale: 'de', text_version: 7 }]);
+    });
+  });
+
   describe('confirming', () => {
     it('takes a press of the button: neither GET nor HEAD confirms', async () => {
       const { id, confirm } = await subscribe();
@@ -179,7 +236,7 @@ describe('public pages', () => {
     it('takes a press of a button: GET unsubscribes from nothing', async () => {
       const page = await get(link);
       expect(page.statusCode).toBe(200);
-      expect(page.body).toContain('Unsubscribe from Plain');
+      expect(page.body).toContain('Unsubscribe from <bdi>Plain</bdi>');
       expect(page.body).not.toContain('Careful');
       expect(await statusesOf(reader.id)).toMatchObject({ Plain: 'SUBSCRIBED' });
     });

@@ -1,5 +1,7 @@
 import type { CampaignOverview } from '#messaging';
+import type { WordingKey } from '#wording';
 import { html, type Html } from './html.js';
+import { type PageView, say } from './page-view.js';
 import { countText, momentText } from './report-text.js';
 
 type Timeline = CampaignOverview['timeline'];
@@ -8,7 +10,7 @@ type Counted = 'sent' | 'opened' | 'clicked';
 
 interface Panel {
   readonly id: string;
-  readonly title: string;
+  readonly title: WordingKey;
   readonly series: readonly Counted[];
 }
 
@@ -17,23 +19,30 @@ const WIDTH = 600;
 const HEIGHT = 100;
 const MOST_ROWS = 200;
 
-const WORDS: Readonly<Record<Counted, string>> = { sent: 'Sent', opened: 'Opened', clicked: 'Clicked' };
+/** Bars rather than a line: with so few points a line would be one large rectangle. */
+const MOST_BARS = 24;
+
+const WORDS = { sent: 'report.sent', opened: 'report.opened', clicked: 'report.clicked' } as const;
 
 /** A campaign over time: mails sent, and opens and clicks, each with its own scale. */
-export function timelineFigure(timeline: Timeline, isTracked: boolean): Html {
-  const panels: Panel[] = [{ id: 'chart-sent', title: 'Mails sent', series: ['sent'] }];
+export function timelineFigure(view: PageView, timeline: Timeline, isTracked: boolean): Html {
+  const panels: Panel[] = [{ id: 'chart-sent', title: 'report.mailsSent', series: ['sent'] }];
   if (isTracked) {
-    panels.push({ id: 'chart-reaction', title: 'Opens and clicks', series: ['opened', 'clicked'] });
+    panels.push({ id: 'chart-reaction', title: 'report.opensAndClicks', series: ['opened', 'clicked'] });
   }
-  return html`${panels.map((panel) => panelFigure(panel, timeline))} ${tableOf(timeline, isTracked)}`;
+  return html`${panels.map((panel) => panelFigure(view, panel, timeline))}
+  ${tableOf(view, timeline, isTracked)}`;
 }
 
-function panelFigure({ id, title, series }: Panel, { interval, points }: Timeline): Html {
+function panelFigure(view: PageView, { id, title, series }: Panel, timeline: Timeline): Html {
+  const { interval, points } = timeline;
+  const { wording } = view;
   const most = Math.max(1, ...points.flatMap((point) => series.map((name) => point[name])));
+  const [first, last] = [points[0]?.timestamp, points.length > 1 ? points.at(-1)?.timestamp : undefined];
   return html`<figure class="chart">
     <figcaption>
-      ${series.length === 1 ? html`<span class="key ${series[0] ?? ''}">${title}</span>` : series.map((name) => html`<span class="key ${name}">${WORDS[name]}</span>`)}
-      <span class="most">most in one ${interval}: ${countText(most)}</span>
+      ${series.length === 1 ? html`<span class="key ${series[0] ?? ''}">${say(view, title)}</span>` : series.map((name) => html`<span class="key ${name}">${say(view, WORDS[name])}</span>`)}
+      <span class="most">${say(view, `report.most.${interval}`, { count: countText(most, wording) })}</span>
     </figcaption>
     <svg
       viewBox="0 0 ${WIDTH} ${HEIGHT}"
@@ -41,16 +50,35 @@ function panelFigure({ id, title, series }: Panel, { interval, points }: Timelin
       role="img"
       aria-labelledby="${id}-title ${id}-desc"
     >
-      <title id="${id}-title">${title} by the ${interval}</title>
-      <desc id="${id}-desc">${series.map((name) => descriptionOf(name, points, interval)).join(' ')}</desc>
+      <title id="${id}-title">${say(view, title)}</title>
+      <desc id="${id}-desc">${series.map((name) => html`${descriptionOf(view, name, timeline)} `)}</desc>
       <path class="grid" d="M0 0.5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}" />
-      ${series.map((name) => seriesPaths(name, points, most))}
+      ${points.length > MOST_BARS ? series.map((name) => seriesPaths(name, points, most)) : bars(series, points, most)}
     </svg>
     <p class="span" aria-hidden="true">
-      <span>${momentText(points[0]?.timestamp, interval)}</span>
-      <span>${points.length > 1 ? momentText(points.at(-1)?.timestamp, interval) : null}</span>
+      <span>${momentText(first, interval, wording)}</span>
+      <span>${momentText(last, interval, wording)}</span>
     </p>
   </figure>`;
+}
+
+/** The bars of the series stand beside each other; few ones stay as slim as many would be. */
+function bars(series: readonly Counted[], points: readonly Point[], most: number): Html[] {
+  const slot = WIDTH / points.length;
+  const width = Math.min(slot * 0.7, WIDTH / MOST_BARS) / series.length;
+  return points.flatMap((point, index) =>
+    series.map((name, place) => {
+      const left = slot * (index + 0.5) + width * (place - series.length / 2);
+      const height = (point[name] / most) * HEIGHT;
+      return html`<rect
+        class="column ${name}"
+        x="${rounded(left)}"
+        y="${rounded(HEIGHT - height)}"
+        width="${rounded(width)}"
+        height="${rounded(height)}"
+      />`;
+    }),
+  );
 }
 
 function seriesPaths(name: Counted, points: readonly Point[], most: number): Html {
@@ -59,7 +87,7 @@ function seriesPaths(name: Counted, points: readonly Point[], most: number): Htm
     <path class="line ${name}" d="M0 ${stairs}" />`;
 }
 
-/** One step for each value: a count covers its whole hour, and a single value is still a line. */
+/** One step for each value: a count covers its whole hour. */
 function stairsOf(heights: readonly number[]): string {
   const step = WIDTH / Math.max(1, heights.length);
   return heights
@@ -71,35 +99,43 @@ function rounded(number: number): string {
   return String(Math.round(number * 100) / 100);
 }
 
-function descriptionOf(name: Counted, points: readonly Point[], interval: Timeline['interval']): string {
-  const total = points.reduce((sum, point) => sum + point[name], 0);
+function descriptionOf(view: PageView, series: Counted, { points, interval }: Timeline): Html {
+  const { wording } = view;
+  const name = wording.text(WORDS[series]);
+  const total = points.reduce((sum, point) => sum + point[series], 0);
   const peak = points.reduce<Point | undefined>(
-    (best, point) => (best === undefined || point[name] > best[name] ? point : best),
+    (best, point) => (best === undefined || point[series] > best[series] ? point : best),
     undefined,
   );
-  if (peak === undefined || total === 0) return `${WORDS[name]}: none.`;
-  return `${WORDS[name]}: ${countText(total)} in all, most (${countText(peak[name])}) in the ${interval} from ${momentText(peak.timestamp, interval)}.`;
+  if (peak === undefined || total === 0) return say(view, 'report.seriesNone', { name });
+  return say(view, 'report.series', {
+    name,
+    total: countText(total, wording),
+    most: countText(peak[series], wording),
+    date: momentText(peak.timestamp, interval, wording),
+  });
 }
 
 /** The chart as a table, without empty rows. */
-function tableOf({ interval, points }: Timeline, isTracked: boolean): Html {
+function tableOf(view: PageView, { interval, points }: Timeline, isTracked: boolean): Html {
+  const { wording } = view;
   const series: Counted[] = isTracked ? ['sent', 'opened', 'clicked'] : ['sent'];
   const rows = points.filter((point) => series.some((name) => point[name] !== 0)).slice(0, MOST_ROWS);
   return html`<details class="unprinted">
-    <summary>The chart as a table</summary>
+    <summary>${say(view, 'report.asTable')}</summary>
     <table>
       <thead>
         <tr>
-          <th scope="col">${interval === 'day' ? 'Day' : 'From'} (UTC)</th>
-          ${series.map((name) => html`<th scope="col" class="amount">${WORDS[name]}</th>`)}
+          <th scope="col">${say(view, interval === 'day' ? 'report.dayUtc' : 'report.fromUtc')}</th>
+          ${series.map((name) => html`<th scope="col" class="amount">${say(view, WORDS[name])}</th>`)}
         </tr>
       </thead>
       <tbody>
         ${rows.map(
           (point) =>
             html`<tr>
-              <th scope="row">${momentText(point.timestamp, interval)}</th>
-              ${series.map((name) => html`<td class="amount">${countText(point[name])}</td>`)}
+              <th scope="row">${momentText(point.timestamp, interval, wording)}</th>
+              ${series.map((name) => html`<td class="amount">${countText(point[name], wording)}</td>`)}
             </tr>`,
         )}
       </tbody>

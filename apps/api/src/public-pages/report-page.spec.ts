@@ -1,13 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
+import { Wording } from '#wording';
 import { sampleReport } from '../../../../bench/support/sample-report.js';
 import { assert, property, string } from '#testing/properties';
 import { expiredReportPage, reportPage } from './report-page.js';
 import { renderMarkdown } from '../markdown/markdown.js';
 import { styleElement } from './page-style.js';
 
-const sender = { name: 'Alpine Supplies', postalAddress: 'Marktgasse 12' };
+const sender = { name: 'Alpine Supplies', postalAddress: 'Marktgasse 12', logoUrl: null, color: null };
+const view = { wording: new Wording('en'), locale: 'en', sender };
 const markupOf = (overview = sampleReport) =>
-  reportPage(overview, sender)
+  reportPage(view, overview)
     .html.toString()
     .replaceAll(/<style>.*?<\/style>/gs, '')
     .replaceAll(/\s+/g, ' ');
@@ -44,6 +46,32 @@ describe('The page of a report', () => {
     expect(textOf({ ...sampleReport, subject })).toContain(` ${shown} `);
   });
 
+  it('draws few points as slim bars and many as a line', () => {
+    const few = (count: number) => {
+      const points = sampleReport.timeline.points.slice(0, count);
+      return markupOf({ ...sampleReport, timeline: { ...sampleReport.timeline, points } });
+    };
+    const widths = [...few(1).matchAll(/<rect class="column \w+"[^>]* width="([\d.]+)"/g)].map(
+      ([, width]) => width,
+    );
+    expect(widths).toEqual(['25', '12.5', '12.5']);
+    expect(few(1)).not.toContain('class="line');
+    expect(few(24).match(/<rect class="column/g)).toHaveLength(72);
+    expect(few(25)).not.toContain('<rect class="column');
+  });
+
+  it('tells the languages of a campaign with translations by their names', () => {
+    const figures = { sent: 200, delivered: 190, bounced: 10, opened: 95, clicked: 19 };
+    const languages = [
+      { ...figures, locale: null },
+      { ...figures, locale: 'pt-BR' },
+    ];
+    const text = textOf({ ...sampleReport, languages });
+    expect(text).toContain('All other readers 200 190 95% 10 5% 95 50% 19 10%');
+    expect(text).toContain('Brazilian Portuguese 200');
+    expect(textOf()).not.toContain('By language');
+  });
+
   it('says that links and providers are being counted, before they were', () => {
     const text = textOf({ ...sampleReport, isBrokenDown: false, links: [], providers: [] });
     expect(text).toContain('Links and providers are being counted.');
@@ -78,7 +106,9 @@ describe('The page of a report', () => {
   });
 
   it('needs no script, fetches nothing and follows no link', () => {
-    expect(markupOf()).not.toMatch(/<script|<link|<img|<iframe| src=| href=| style=| on\w+=/);
+    expect(markupOf().replaceAll(/ href="\?lang=\w+"/g, '')).not.toMatch(
+      /<script|<link|<img|<iframe| src=| href=| style=| on\w+=/,
+    );
   });
 
   it('leaves out what was not tracked', () => {
@@ -94,8 +124,8 @@ describe('The page of a report', () => {
   });
 
   it('says of an expired link that it has expired', () => {
-    expect(expiredReportPage.status).toBe(410);
-    expect(expiredReportPage.html.toString()).toContain('This link has expired');
+    expect(expiredReportPage(view).status).toBe(410);
+    expect(expiredReportPage(view).html.toString()).toContain('This link has expired');
   });
 
   it('shows names, subjects and addresses as text, whatever they contain', () => {

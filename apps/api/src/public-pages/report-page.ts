@@ -1,16 +1,18 @@
 import type { CampaignOverview } from '#messaging';
+import type { WordingKey } from '#wording';
 import { html, type Html } from './html.js';
-import { page, type Page, type PageSender, signs } from './page-layout.js';
+import { page, type Page, signs } from './page-layout.js';
+import { type PageView, say } from './page-view.js';
 import { timelineFigure } from './report-chart.js';
 import { renderMarkdown } from '../markdown/markdown.js';
-import { linksTable, providersTable } from './report-tables.js';
+import { languagesTable, linksTable, providersTable } from './report-tables.js';
 import { countText, dateText, shareText, subjectText } from './report-text.js';
 
 interface FunnelStep {
-  readonly name: string;
+  readonly name: WordingKey;
   readonly count: number;
-  /** The name and count of the whole that its share is of. */
-  readonly of: readonly [name: string, count: number] | null;
+  /** The whole that its share is of, in words, and its count. */
+  readonly of: readonly [words: WordingKey, count: number] | null;
 }
 
 /** Headings of the report are below those of the page. */
@@ -19,34 +21,38 @@ const REPORT_LEVEL = 2;
 const noLink = (): null => null;
 
 /** A campaign's report for anybody who has its link: counts only, nothing about a person. */
-export function reportPage(overview: CampaignOverview, sender: PageSender): Page {
-  const { name, subject, queuedAt, isTracked, statistics, timeline, links, providers } = overview;
-  return page({
+export function reportPage(view: PageView, overview: CampaignOverview): Page {
+  const { name, subject, queuedAt, isTracked, statistics, timeline, links, languages } = overview;
+  const { wording } = view;
+  const sentAt = say(view, 'report.sentAt', { date: dateText(statistics.collectedAt ?? queuedAt, wording) });
+  const asOf = statistics.lastUpdatedAt;
+  const title = (key: WordingKey) => wording.text(key);
+  return page(view, {
     heading: name,
     sign: signs.chart,
-    sender,
     wide: true,
     body: html`<p class="standing"><bdi>${subjectText(subject)}</bdi></p>
       <p class="quiet">
-        Sent ${dateText(statistics.collectedAt ?? queuedAt)}.
-        ${statistics.lastUpdatedAt === null ? null : html`As of ${dateText(statistics.lastUpdatedAt)}.`}
+        ${sentAt} ${asOf === null ? null : say(view, 'report.asOf', { date: dateText(asOf, wording) })}
       </p>
-      ${section('funnel', 'From sending to clicking', [funnelTable(funnelOf(overview)), factsOf(overview)])}
-      ${timeline.points.length === 0 ? null : section('timeline', 'Over time', [timelineFigure(timeline, isTracked), quiet('Times are in UTC.')])}
-      ${isTracked && links.length > 0 ? section('links', 'Most followed links', linksTable(links, statistics.uniqueClicks)) : null}
-      ${section('providers', 'By mailbox provider', overview.isBrokenDown ? [providersTable(providers, isTracked), ...brokenDown(overview)] : quiet('Links and providers are being counted. They are here in a minute.'))}
-      ${writtenReport(overview)}`,
+      ${section('funnel', title('report.funnel'), [funnelTable(view, funnelOf(overview)), factsOf(view, overview)])}
+      ${timeline.points.length === 0 ? null : section('timeline', title('report.timeline'), [timelineFigure(view, timeline, isTracked), quiet(say(view, 'report.utc'))])}
+      ${isTracked && links.length > 0 ? section('links', title('report.links'), linksTable(wording, links, statistics.uniqueClicks)) : null}
+      ${languages.length > 0 ? section('languages', title('report.languages'), languagesTable(wording, languages, isTracked)) : null}
+      ${section('providers', title('report.providers'), providersOf(view, overview))}
+      ${writtenReport(view, overview)}`,
   });
 }
 
 /** For an expired link. */
-export const expiredReportPage: Page = page({
-  status: 410,
-  heading: 'This link has expired',
-  sign: signs.late,
-  sender: null,
-  body: html`<p>Please ask whoever gave it to you for a new one.</p>`,
-});
+export function expiredReportPage(view: PageView): Page {
+  return page(view, {
+    status: 410,
+    heading: view.wording.text('confirmExpired.heading'),
+    sign: signs.late,
+    body: html`<p>${say(view, 'reportExpired.text')}</p>`,
+  });
+}
 
 function section(id: string, heading: string, body: Html | readonly Html[]): Html {
   return html`<section aria-labelledby="${id}">
@@ -55,38 +61,43 @@ function section(id: string, heading: string, body: Html | readonly Html[]): Htm
   </section>`;
 }
 
-function quiet(text: string): Html {
+function quiet(text: Html): Html {
   return html`<p class="quiet">${text}</p>`;
 }
 
 /** While a campaign goes on, slow counts are refreshed from time to time. */
-function brokenDown({ brokenDownAt }: CampaignOverview): Html[] {
-  return brokenDownAt === null ? [] : [quiet(`Links and providers as of ${dateText(brokenDownAt)}.`)];
+function providersOf(view: PageView, overview: CampaignOverview): Html[] {
+  const { isBrokenDown, brokenDownAt, providers, isTracked } = overview;
+  if (!isBrokenDown) return [quiet(say(view, 'report.counting'))];
+  const table = providersTable(view.wording, providers, isTracked);
+  if (brokenDownAt === null) return [table];
+  return [table, quiet(say(view, 'report.countedAt', { date: dateText(brokenDownAt, view.wording) }))];
 }
 
 function funnelOf({ statistics, isTracked }: CampaignOverview): FunnelStep[] {
   const { totalSent, totalDelivered, uniqueOpens, uniqueClicks } = statistics;
   const steps: FunnelStep[] = [
-    { name: 'Sent', count: totalSent, of: null },
-    { name: 'Delivered', count: totalDelivered, of: ['sent', totalSent] },
+    { name: 'report.sent', count: totalSent, of: null },
+    { name: 'report.delivered', count: totalDelivered, of: ['report.ofSent', totalSent] },
   ];
   if (!isTracked) return steps;
-  const ofDelivered = ['delivered', totalDelivered] as const;
+  const ofDelivered = ['report.ofDelivered', totalDelivered] as const;
   return [
     ...steps,
-    { name: 'Opened', count: uniqueOpens, of: ofDelivered },
-    { name: 'Clicked', count: uniqueClicks, of: ofDelivered },
+    { name: 'report.opened', count: uniqueOpens, of: ofDelivered },
+    { name: 'report.clicked', count: uniqueClicks, of: ofDelivered },
   ];
 }
 
-function funnelTable(steps: readonly FunnelStep[]): Html {
+function funnelTable(view: PageView, steps: readonly FunnelStep[]): Html {
+  const { wording } = view;
   const whole = Math.max(1, steps[0]?.count ?? 1);
   return html`<table class="funnel">
     <thead class="spoken">
       <tr>
-        <th scope="col">Step</th>
-        <th scope="col">Mails</th>
-        <th scope="col">Share</th>
+        <th scope="col">${say(view, 'report.step')}</th>
+        <th scope="col">${say(view, 'report.mails')}</th>
+        <th scope="col">${say(view, 'report.share')}</th>
       </tr>
     </thead>
     <tbody>
@@ -94,15 +105,15 @@ function funnelTable(steps: readonly FunnelStep[]): Html {
         ({ name, count, of }) =>
           html`<tr>
             <th scope="row">
-              ${name}
+              ${say(view, name)}
               <svg class="bar" viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
                 <rect class="whole" width="100" height="1" />
                 <rect class="part" width="${Math.min(100, (count / whole) * 100).toFixed(2)}" height="1" />
               </svg>
             </th>
-            <td class="amount">${countText(count)}</td>
+            <td class="amount">${countText(count, wording)}</td>
             <td class="amount">
-              ${of === null ? null : html`${shareText(count, of[1])}<span class="status">of ${of[0]}</span>`}
+              ${of === null ? null : html`${shareText(count, of[1], wording)}<span class="status">${say(view, of[0])}</span>`}
             </td>
           </tr>`,
       )}
@@ -110,33 +121,43 @@ function funnelTable(steps: readonly FunnelStep[]): Html {
   </table>`;
 }
 
-function factsOf({ statistics, isTracked }: CampaignOverview): Html {
+function factsOf(view: PageView, { statistics, isTracked }: CampaignOverview): Html {
+  const { wording } = view;
   const { totalDelivered, totalBounced, hardBounced, softBounced, totalSent } = statistics;
   const facts = [
-    ['Unsubscribed', statistics.totalUnsubscribed, shareText(statistics.totalUnsubscribed, totalDelivered)],
-    ['Complained', statistics.spamComplaints, shareText(statistics.spamComplaints, totalDelivered)],
-    ['Bounced for good', hardBounced, shareText(hardBounced, totalSent)],
-    ['Bounced for now', softBounced, shareText(softBounced, totalSent)],
+    ['report.unsubscribed', statistics.totalUnsubscribed, totalDelivered],
+    ['report.complained', statistics.spamComplaints, totalDelivered],
+    ['report.hardBounced', hardBounced, totalSent],
+    ['report.softBounced', softBounced, totalSent],
   ] as const;
-  const note = 'Opens and clicks were not tracked.';
+  const note = totalBounced === totalSent ? 'report.noneArrived' : 'report.untracked';
   return html`<dl class="facts figures">
       ${facts.map(
-        ([name, count, share]) =>
+        ([name, count, whole]) =>
           html`<div>
-            <dt>${name}</dt>
-            <dd>${countText(count)} <span class="status">${share}</span></dd>
+            <dt>${say(view, name)}</dt>
+            <dd>
+              ${countText(count, wording)} <span class="status">${shareText(count, whole, wording)}</span>
+            </dd>
           </div>`,
       )}
     </dl>
-    ${isTracked ? null : quiet(totalBounced === totalSent ? 'No mail arrived.' : note)}`;
+    ${isTracked ? null : quiet(say(view, note))}`;
 }
 
-function writtenReport({ report }: CampaignOverview): Html | null {
+function writtenReport(view: PageView, { report }: CampaignOverview): Html | null {
   if (report === null) return null;
-  const { content, locale, aiModelId, generatedAt } = report;
-  const at = generatedAt === null ? '' : ` on ${dateText(generatedAt)}`;
-  return section('report', 'In words', [
-    html`<div class="written" lang="${locale}">${renderMarkdown(content, noLink, REPORT_LEVEL).html}</div>`,
-    quiet(`Written by ${aiModelId ?? 'a machine'}${at}.`),
+  const { content, locale, aiModelId: model, generatedAt } = report;
+  const by = model === null ? 'report.writtenByMachine' : 'report.writtenBy';
+  const on = generatedAt === null ? by : (`${by}On` as const);
+  const values = {
+    ...(model !== null && { model }),
+    ...(generatedAt !== null && { date: dateText(generatedAt, view.wording) }),
+  };
+  return section('report', view.wording.text('report.inWords'), [
+    html`<div class="written" lang="${locale}" dir="auto">
+      ${renderMarkdown(content, noLink, REPORT_LEVEL).html}
+    </div>`,
+    quiet(say(view, on, values)),
   ]);
 }

@@ -84,6 +84,16 @@ export const reportStyle = css`
   .chart .area.clicked {
     fill: var(--second);
   }
+  .chart .column {
+    fill: var(--accent);
+  }
+  .chart .column.clicked {
+    fill: var(--second);
+  }
+  [dir='rtl'] .chart svg,
+  [dir='rtl'] .bar {
+    transform: scaleX(-1);
+  }
   .key::before {
     content: '';
     display: inline-block;
@@ -106,12 +116,12 @@ export const reportStyle = css`
     margin: 0 0 1rem;
   }
   summary {
-    color: var(--accent);
+    color: var(--link);
     font-weight: 600;
     cursor: pointer;
   }
   summary:focus-visible {
-    outline: 3px solid var(--accent);
+    outline: 3px solid var(--link);
     outline-offset: 3px;
   }
   details table {

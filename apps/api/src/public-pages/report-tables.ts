@@ -1,21 +1,26 @@
 import type { CampaignOverview } from '#messaging';
+import type { Wording } from '#wording';
 import { html, type Html } from './html.js';
 import { countText, shareText } from './report-text.js';
 
 type Links = CampaignOverview['links'];
 type Provider = CampaignOverview['providers'][number];
+type Language = CampaignOverview['languages'][number];
+type Figures = Omit<Provider, 'domain'>;
 
+/** A provider of fewer mails might tell who got them. */
+const NAMED_FROM = 25;
 const LONGEST_ADDRESS = 160;
 const USUAL_SCHEME = /^https:\/\//;
 
 /** Shows addresses without linking them, so that nobody follows a link of the mail by mistake. */
-export function linksTable(links: Links, clickers: number): Html {
+export function linksTable(wording: Wording, links: Links, clickers: number): Html {
   return html`<table>
       <thead>
         <tr>
-          <th scope="col">Link</th>
-          <th scope="col" class="amount">Mails</th>
-          <th scope="col" class="amount">Share</th>
+          <th scope="col">${wording.text('report.link')}</th>
+          <th scope="col" class="amount">${wording.text('report.mails')}</th>
+          <th scope="col" class="amount">${wording.text('report.share')}</th>
         </tr>
       </thead>
       <tbody>
@@ -23,60 +28,85 @@ export function linksTable(links: Links, clickers: number): Html {
           (link) =>
             html`<tr>
               <th scope="row"><bdi>${breakable(shortened(link.url.replace(USUAL_SCHEME, '')))}</bdi></th>
-              <td class="amount">${countText(link.clickers)}</td>
-              <td class="amount">${shareText(link.clickers, clickers)}</td>
+              <td class="amount">${countText(link.clickers, wording)}</td>
+              <td class="amount">${shareText(link.clickers, clickers, wording)}</td>
             </tr>`,
         )}
       </tbody>
     </table>
-    <p class="quiet">Share of the ${countText(clickers)} mails in which a link was followed.</p>`;
+    <p class="quiet">${wording.text('report.linkShare', { clickers })}</p>`;
 }
 
-/** On a phone each provider is a block of its own; the roles keep it a table for screen readers. */
-export function providersTable(providers: readonly Provider[], isTracked: boolean): Html {
-  const columns = columnsOf(isTracked);
+export function providersTable(wording: Wording, providers: readonly Provider[], isTracked: boolean): Html {
+  const others = wording.text('report.otherProviders');
+  const rows = providers.map((provider) => ({ name: provider.domain ?? others, figures: provider }));
+  return html`${figuresTable(wording, wording.text('report.provider'), rows, isTracked)}
+    <p class="quiet">${wording.text('report.providersFrom', { count: NAMED_FROM })}</p>`;
+}
+
+export function languagesTable(wording: Wording, languages: readonly Language[], isTracked: boolean): Html {
+  const names = new Intl.DisplayNames(wording.locale, { type: 'language' });
+  const others = wording.text('report.otherLanguages');
+  const rows = languages.map((language) => ({
+    name: language.locale === null ? others : (names.of(language.locale) ?? language.locale),
+    figures: language,
+  }));
+  return figuresTable(wording, wording.text('report.language'), rows, isTracked);
+}
+
+/** On a phone each row is a block of its own; the roles keep it a table for screen readers. */
+function figuresTable(
+  wording: Wording,
+  heading: string,
+  rows: readonly { readonly name: string; readonly figures: Figures }[],
+  isTracked: boolean,
+): Html {
+  const columns = columnsOf(wording, isTracked);
   return html`<table class="stacked" role="table">
-      <thead role="rowgroup">
-        <tr role="row">
-          <th scope="col" role="columnheader">Provider</th>
-          ${columns.map(({ name }) => html`<th scope="col" role="columnheader" class="amount">${name}</th>`)}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        ${providers.map(
-          (provider) =>
-            html`<tr role="row">
-              <th scope="row" role="rowheader"><bdi>${provider.domain ?? 'All others'}</bdi></th>
-              ${columns.map(
-                ({ name, count, of }) =>
-                  html`<td role="cell" class="amount" data-name="${name}">
-                    ${countText(count(provider))}${of === null ? null : html`<span class="status">${shareText(count(provider), of(provider))}</span>`}
-                  </td>`,
-              )}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-    <p class="quiet">Providers are named from 25 mails up.</p>`;
+    <thead role="rowgroup">
+      <tr role="row">
+        <th scope="col" role="columnheader">${heading}</th>
+        ${columns.map(({ name }) => html`<th scope="col" role="columnheader" class="amount">${name}</th>`)}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${rows.map(
+        ({ name: row, figures }) =>
+          html`<tr role="row">
+            <th scope="row" role="rowheader"><bdi>${row}</bdi></th>
+            ${columns.map(
+              ({ name, count, of }) =>
+                html`<td role="cell" class="amount" data-name="${name}">
+                  ${countText(count(figures), wording)}${of === null ? null : html`<span class="status">${shareText(count(figures), of(figures), wording)}</span>`}
+                </td>`,
+            )}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`;
 }
 
 interface Column {
   readonly name: string;
-  readonly count: (provider: Provider) => number;
-  readonly of: ((provider: Provider) => number) | null;
+  readonly count: (figures: Figures) => number;
+  readonly of: ((figures: Figures) => number) | null;
 }
 
-function columnsOf(isTracked: boolean): Column[] {
+function columnsOf(wording: Wording, isTracked: boolean): Column[] {
   const columns: Column[] = [
-    { name: 'Sent', count: ({ sent }) => sent, of: null },
-    { name: 'Delivered', count: ({ delivered }) => delivered, of: ({ sent }) => sent },
-    { name: 'Bounced', count: ({ bounced }) => bounced, of: ({ sent }) => sent },
+    { name: wording.text('report.sent'), count: ({ sent }) => sent, of: null },
+    { name: wording.text('report.delivered'), count: ({ delivered }) => delivered, of: ({ sent }) => sent },
+    { name: wording.text('report.bounced'), count: ({ bounced }) => bounced, of: ({ sent }) => sent },
   ];
   if (!isTracked) return columns;
   return [
     ...columns,
-    { name: 'Opened', count: ({ opened }) => opened, of: ({ delivered }) => delivered },
-    { name: 'Clicked', count: ({ clicked }) => clicked, of: ({ delivered }) => delivered },
+    { name: wording.text('report.opened'), count: ({ opened }) => opened, of: ({ delivered }) => delivered },
+    {
+      name: wording.text('report.clicked'),
+      count: ({ clicked }) => clicked,
+      of: ({ delivered }) => delivered,
+    },
   ];
 }
 

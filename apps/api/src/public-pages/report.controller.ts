@@ -1,9 +1,11 @@
-import { Get, Inject, Param, Res } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
+import { Get, Inject, Param, Req, Res } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CampaignOverviewQuery } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
 import { PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
+import { viewOf } from './page-view.js';
+import { PageViews } from './page-views.service.js';
 import { PublicPage } from './public-page.decorator.js';
 import { expiredReportPage, reportPage } from './report-page.js';
 
@@ -12,15 +14,21 @@ import { expiredReportPage, reportPage } from './report-page.js';
 export class ReportController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
+    @Inject(PageViews) private readonly views: PageViews,
     @Inject(CampaignOverviewQuery) private readonly overviews: CampaignOverviewQuery,
   ) {}
 
   @Get(':token')
-  async show(@Param('token') token: string, @Res() reply: FastifyReply): Promise<void> {
+  async show(
+    @Param('token') token: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
     const link = await this.links.open(token, 'report');
-    if (link === null) return sendPage(reply, notFoundPage);
-    if (link.expired) return sendPage(reply, expiredReportPage);
+    if (link === null) return sendPage(reply, notFoundPage(viewOf(request)));
+    const view = await this.views.of(request, link);
+    if (link.expired) return sendPage(reply, expiredReportPage({ ...view, sender: null }));
     const overview = await this.overviews.of(link.scope, link.id);
-    sendPage(reply, overview === null ? notFoundPage : reportPage(overview, link.sender));
+    sendPage(reply, overview === null ? notFoundPage(viewOf(request)) : reportPage(view, overview));
   }
 }

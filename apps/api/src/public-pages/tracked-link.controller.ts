@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TrackedLinks } from '#messaging';
 import { notFoundPage } from './not-found-page.js';
 import { sendPage, sendRedirect } from './page-reply.js';
+import { viewOf } from './page-view.js';
 import { PublicPage } from './public-page.decorator.js';
 import { trackedRequestOf } from './tracked-request.js';
 
@@ -16,11 +17,11 @@ export class TrackedLinkController {
   @Get(':token')
   async follow(
     @Param('token') token: string,
-    @Req() { method, headers }: FastifyRequest,
+    @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const url = await this.links.follow(token, trackedRequestOf(method, headers));
-    if (url === null) sendPage(reply, notFoundPage);
+    const url = await this.links.follow(token, trackedRequestOf(request.method, request.headers));
+    if (url === null) sendPage(reply, notFoundPage(viewOf(request)));
     else sendRedirect(reply, url);
   }
 }

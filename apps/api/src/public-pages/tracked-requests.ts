@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { TrackedLinks } from '#messaging';
-import { HttpMetrics } from '#platform';
+import { HttpMetrics, TrackingTokens } from '#platform';
 import { Draining, requestIdOf } from '#platform/http';
+import { trackedEnvironment } from '../tracking-hosts/customer-hosts.js';
+import { KnownHosts } from '../tracking-hosts/known-hosts.service.js';
 import { PIXEL } from './pixel.js';
 import { PRIVATE_HEADERS } from './page-reply.js';
 import { trackedRequestOf } from './tracked-request.js';
@@ -20,7 +22,7 @@ const FIXED_HEADERS = Object.entries(PRIVATE_HEADERS).flat();
  * them. Call it once, before `listen`.
  */
 export function answerTrackedRequests(app: NestFastifyApplication): void {
-  const links = app.get(TrackedLinks);
+  const own = { links: app.get(TrackedLinks), hosts: app.get(KnownHosts), tokens: app.get(TrackingTokens) };
   const metrics = app.get(HttpMetrics);
   const tallies = { link: talliesOf(metrics, '/l/:token', 302), pixel: talliesOf(metrics, '/o/:token', 200) };
   const draining = app.get(Draining);
@@ -35,7 +37,7 @@ export function answerTrackedRequests(app: NestFastifyApplication): void {
   server.removeAllListeners('request');
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     // During shutdown, let Fastify's hooks close the connections with their answers.
-    const reply = server.listening && !draining.isOn ? replyTo(request, links) : null;
+    const reply = server.listening && !draining.isOn ? replyTo(request, own) : null;
     if (reply === null) {
       for (const listener of others) Reflect.apply(listener, server, [request, response]);
       return;
@@ -63,8 +65,14 @@ const PIXEL_REPLY: Reply = {
   body: PIXEL.toString('latin1'),
 };
 
+interface Own {
+  readonly links: TrackedLinks;
+  readonly hosts: KnownHosts;
+  readonly tokens: TrackingTokens;
+}
+
 /** Null when a controller has to answer. */
-function replyTo(request: IncomingMessage, links: TrackedLinks): Reply | null {
+function replyTo(request: IncomingMessage, { links, ...own }: Own): Reply | null {
   const { method, url = '' } = request;
   if (method !== 'GET' && method !== 'HEAD') return null;
   const isLink = url.startsWith(LINK);
@@ -72,11 +80,20 @@ function replyTo(request: IncomingMessage, links: TrackedLinks): Reply | null {
   const end = PREFIX_LENGTH + TOKEN_LENGTH;
   if (url.length !== end && url[end] !== '?') return null;
   const token = url.slice(PREFIX_LENGTH, end);
+  if (!isOfHost(request.headers.host, token, own)) return null;
   const tracked = trackedRequestOf(method, request.headers);
   if (!isLink) return links.open(token, tracked) ? PIXEL_REPLY : null;
   const target = links.followAtOnce(token, tracked);
   if (target === null) return null;
   return { route: 'link', status: 302, headers: ['location', target, 'content-length', '0'] };
+}
+
+/** Whether the mail may come by this host, as far as is known without a look-up. */
+function isOfHost(host: string | undefined, token: string, { hosts, tokens }: Omit<Own, 'links'>): boolean {
+  const owner = hosts.atHand(host);
+  if (owner === null) return true;
+  const environmentId = owner === undefined ? undefined : trackedEnvironment(tokens, token);
+  return environmentId !== undefined && (owner?.environmentIds.includes(environmentId) ?? false);
 }
 
 function talliesOf(metrics: HttpMetrics, route: string, status: number) {

@@ -1,10 +1,10 @@
 import { html, type Html } from './html.js';
-import { maskedAddress } from './masked-address.js';
-import { form, page, type Page, type PageSender, signs, topicList } from './page-layout.js';
+import { formatsOf } from './page-formats.js';
+import { form, page, type Page, signs, topicList } from './page-layout.js';
+import { addressOf, say, senderName, type SenderView } from './page-view.js';
 
 /** The part of a mail that its unsubscribe pages show. */
 export interface UnsubscribePageContent {
-  readonly sender: PageSender;
   /** null when the address has been erased. */
   readonly address: string | null;
   readonly topicNames: readonly string[];
@@ -17,64 +17,62 @@ export const UNSUBSCRIBE_FIELD = 'scope';
 const MAX_BUTTON_WORDS = 50;
 
 /** Shows the choices; changes nothing by itself. */
-export function unsubscribePage({ sender, address, topicNames }: UnsubscribePageContent): Page {
-  const to = address === null ? null : html` to <b><bdi>${maskedAddress(address)}</bdi></b>`;
-  const from = html`<b><bdi>${sender.name}</bdi></b>`;
+export function unsubscribePage(view: SenderView, content: UnsubscribePageContent): Page {
+  const { topicNames } = content;
   const aboutTopics = topicNames.length > 0;
-  return page({
-    heading: 'Unsubscribe',
+  const fromEverything = say(view, 'unsubscribe.fromEverything');
+  return page(view, {
+    heading: view.wording.text('unsubscribe.heading'),
     sign: signs.letter,
-    sender,
-    body: html` <p>
-        ${aboutTopics ? html`You get mail from ${from}${to} about:` : html`You get mail from ${from}${to}.`}
-      </p>
+    body: html`<p>${introduction(view, content)}</p>
       ${topicList(topicNames)}
       ${form(
-        ...(aboutTopics
-          ? [unsubscribeButton('first', 'topics', `Unsubscribe from ${topicsInWords(topicNames)}`)]
-          : []),
-        unsubscribeButton(aboutTopics ? 'second' : 'first', 'everything', 'Unsubscribe from everything'),
+        ...(aboutTopics ? [unsubscribeButton('first', 'topics', fromTopics(view, topicNames))] : []),
+        unsubscribeButton(aboutTopics ? 'second' : 'first', 'everything', fromEverything),
       )}
-      <p class="quiet">“Everything” stops all mail from <bdi>${sender.name}</bdi>, whatever it is about.</p>`,
+      <p class="quiet">${say(view, 'unsubscribe.everythingMeans', { sender: senderName(view) })}</p>`,
   });
 }
 
-export function unsubscribedFromTopicsPage({ sender, topicNames }: UnsubscribePageContent): Page {
-  return page({
-    heading: 'You’re unsubscribed',
+export function unsubscribedFromTopicsPage(view: SenderView, { topicNames }: UnsubscribePageContent): Page {
+  const sender = senderName(view);
+  return page(view, {
+    heading: view.wording.text('unsubscribed.heading'),
     sign: signs.done,
-    sender,
-    body: html` <p>
-        <b><bdi>${sender.name}</bdi></b> won’t send you mail any more about:
-      </p>
+    body: html`<p>${say(view, 'unsubscribed.topics', { sender })}</p>
       ${topicList(topicNames)}
-      <p class="quiet">A mail that is already on its way may still arrive.</p>
+      <p class="quiet">${say(view, 'page.stillOnItsWay')}</p>
       <div class="more">
-        <p>Rather get no mail from <bdi>${sender.name}</bdi> at all?</p>
-        ${form(unsubscribeButton('second', 'everything', 'Unsubscribe from everything'))}
+        <p>${say(view, 'unsubscribed.rather', { sender })}</p>
+        ${form(unsubscribeButton('second', 'everything', say(view, 'unsubscribe.fromEverything')))}
       </div>`,
   });
 }
 
-export function unsubscribedFromEverythingPage({ sender }: UnsubscribePageContent): Page {
-  return page({
-    heading: 'You’re unsubscribed from everything',
+export function unsubscribedFromEverythingPage(view: SenderView): Page {
+  return page(view, {
+    heading: view.wording.text('unsubscribedAll.heading'),
     sign: signs.done,
-    sender,
-    body: html` <p>
-        <b><bdi>${sender.name}</bdi></b> won’t send you mail any more.
-      </p>
-      <p class="quiet">A mail that is already on its way may still arrive.</p>`,
+    body: html`<p>${say(view, 'unsubscribedAll.text', { sender: senderName(view) })}</p>
+      <p class="quiet">${say(view, 'page.stillOnItsWay')}</p>`,
   });
 }
 
-function unsubscribeButton(weight: 'first' | 'second', reach: 'topics' | 'everything', label: string): Html {
+function introduction(view: SenderView, { address, topicNames }: UnsubscribePageContent): Html {
+  const sender = senderName(view);
+  const part = topicNames.length > 0 ? 'topics' : 'mail';
+  if (address === null) return say(view, `unsubscribe.${part}`, { sender });
+  return say(view, `unsubscribe.${part}To`, { sender, email: addressOf(address) });
+}
+
+function unsubscribeButton(weight: 'first' | 'second', reach: 'topics' | 'everything', label: Html): Html {
   return html`<button class="${weight}" name="${UNSUBSCRIBE_FIELD}" value="${reach}">${label}</button>`;
 }
 
 /** The names when they fit on a button, else how many: the page lists them above it. */
-function topicsInWords(names: readonly string[]): string {
-  const words = names.join(' and ');
-  if (names.length <= 2 && words.length <= MAX_BUTTON_WORDS) return words;
-  return names.length === 1 ? 'this topic' : `these ${names.length} topics`;
+function fromTopics(view: SenderView, names: readonly string[]): Html {
+  const topics = formatsOf(view.wording).list.format(names);
+  if (names.length <= 2 && topics.length <= MAX_BUTTON_WORDS)
+    return say(view, 'unsubscribe.fromTopics', { topics: html`<bdi>${topics}</bdi>` });
+  return say(view, 'unsubscribe.fromCount', { count: names.length });
 }

@@ -1,12 +1,14 @@
 import { Get, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import { SkipThrottle } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { PreferencesQuery } from '#audience';
+import { PreferencesQuery, topicNamesIn } from '#audience';
 import { type DescribedMail, MailPagesService } from '#messaging';
 import { formField } from './form-body.js';
 import { notFoundPage } from './not-found-page.js';
 import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage, sendText } from './page-reply.js';
+import { type SenderView, viewOf } from './page-view.js';
+import { PageViews } from './page-views.service.js';
 import { PublicPage } from './public-page.decorator.js';
 import {
   UNSUBSCRIBE_FIELD,
@@ -20,6 +22,7 @@ import { visitorOf } from './visitor.js';
 interface OpenedMail {
   readonly link: PageLink;
   readonly described: DescribedMail;
+  readonly view: SenderView;
   readonly content: UnsubscribePageContent;
 }
 
@@ -28,19 +31,25 @@ interface OpenedMail {
 export class UnsubscribeController {
   constructor(
     @Inject(PageLinks) private readonly links: PageLinks,
+    @Inject(PageViews) private readonly views: PageViews,
     @Inject(MailPagesService) private readonly mails: MailPagesService,
     @Inject(PreferencesQuery) private readonly preferences: PreferencesQuery,
   ) {}
 
   /** Unsubscribes from nothing: mail scanners follow links. */
   @Get(':token')
-  async show(@Param('token') token: string, @Res() reply: FastifyReply): Promise<void> {
-    const mail = await this.#mailOf(token);
-    if (mail === null) return sendPage(reply, notFoundPage);
-    const { link, described, content } = mail;
+  async show(
+    @Param('token') token: string,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const mail = await this.#mailOf(token, request);
+    if (mail === null) return sendPage(reply, notFoundPage(viewOf(request)));
+    const { link, described, view, content } = mail;
     const left = await this.#leftAlready(link, described);
-    if (left === 'everything') return sendPage(reply, unsubscribedFromEverythingPage(content));
-    sendPage(reply, left === 'topics' ? unsubscribedFromTopicsPage(content) : unsubscribePage(content));
+    if (left === 'everything') return sendPage(reply, unsubscribedFromEverythingPage(view));
+    const shownPage = left === 'topics' ? unsubscribedFromTopicsPage : unsubscribePage;
+    sendPage(reply, shownPage(view, content));
   }
 
   /**
@@ -54,17 +63,19 @@ export class UnsubscribeController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const mail = await this.#mailOf(token);
-    if (mail === null) return sendPage(reply, notFoundPage);
-    const { link, content } = mail;
+    const mail = await this.#mailOf(token, request);
+    if (mail === null) return sendPage(reply, notFoundPage(viewOf(request)));
+    const { link, view, content } = mail;
     const choice = formField(request, UNSUBSCRIBE_FIELD);
     const reach = choice === 'everything' ? 'everything' : 'topics';
     const how = choice === reach ? 'SUBSCRIBER_PAGE' : 'ONE_CLICK';
     await this.mails.unsubscribe(link.scope, link.id, reach, { how, ...visitorOf(request) });
-    if (how === 'ONE_CLICK') return sendText(reply, 'You have been unsubscribed.\n');
+    if (how === 'ONE_CLICK') return sendText(reply, `${view.wording.text('unsubscribed.oneClick')}\n`);
     sendPage(
       reply,
-      reach === 'everything' ? unsubscribedFromEverythingPage(content) : unsubscribedFromTopicsPage(content),
+      reach === 'everything'
+        ? unsubscribedFromEverythingPage(view)
+        : unsubscribedFromTopicsPage(view, content),
     );
   }
 
@@ -84,12 +95,15 @@ export class UnsubscribeController {
     return topics.length > 0 && !topics.some(mayGetMailAbout) ? 'topics' : null;
   }
 
-  async #mailOf(token: string): Promise<OpenedMail | null> {
+  async #mailOf(token: string, request: FastifyRequest): Promise<OpenedMail | null> {
     const link = await this.links.open(token, 'unsubscribe');
     const mail = link && (await this.mails.describeMail(link.scope, link.id));
     if (link === null || mail === null) return null;
     const address = mail.subscriberId === null ? null : mail.address;
-    const topicNames = mail.topics.map(({ name }) => name);
-    return { link, described: mail, content: { sender: link.sender, address, topicNames } };
+    const { subscriberId } = mail;
+    const own = subscriberId === null ? null : await this.preferences.localeOf(link.scope, subscriberId);
+    const view = await this.views.of(request, link, [own, mail.locale]);
+    const topicNames = topicNamesIn(mail.topics, view.locale);
+    return { link, described: mail, view, content: { address, topicNames } };
   }
 }

@@ -67,6 +67,20 @@ describe('The operator', () => {
       ai_segment_suggestions_enabled: true,
       sender_name: 'Acme',
     });
+    const looks = ['--reply-to', 'team@acme.example', '--locale', 'de', '--time-zone', 'Europe/Berlin'];
+    await json(...set, ...looks, '--color', '#1A73E8', '--description', '');
+    expect((await test.query('select * from access.projects'))[0]).toMatchObject({
+      name: 'Acme News',
+      description: null,
+      reply_to: 'team@acme.example',
+      default_locale: 'de',
+      time_zone: 'Europe/Berlin',
+      color: '#1a73e8',
+    });
+    expect(await run(...set, '--color', 'yellow', '--logo-url', 'logo.png')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/--logo-url must be an https URL\n--color must be a colour/),
+    });
     expect(await run(...set)).toMatchObject({ exitCode: 2 });
     expect(await run(...set, '--name', '')).toMatchObject({
       exitCode: 2,

@@ -11,6 +11,11 @@ interface Options {
   readonly senderName?: string;
   readonly postalAddress?: string;
   readonly from?: string;
+  readonly replyTo?: string;
+  readonly locale?: string;
+  readonly timeZone?: string;
+  readonly logoUrl?: string;
+  readonly color?: string;
   readonly aiSegmentSuggestions?: 'on' | 'off';
   readonly json?: true;
 }
@@ -21,6 +26,11 @@ const OPTIONS = {
   senderName: '--sender-name',
   postalAddress: '--postal-address',
   defaultFromEmail: '--from',
+  replyTo: '--reply-to',
+  defaultLocale: '--locale',
+  timeZone: '--time-zone',
+  'brand.logoUrl': '--logo-url',
+  'brand.color': '--color',
 };
 
 export function addProjectSet(program: Command, cli: CliContext): void {
@@ -33,6 +43,11 @@ export function addProjectSet(program: Command, cli: CliContext): void {
     .option('--sender-name <name>', 'the name in From for campaigns without one')
     .option('--postal-address <address>', 'the postal address in the footer of every mail')
     .option('--from <email>', 'the address in From for campaigns without one; empty for none')
+    .option('--reply-to <email>', 'where answers go, when a campaign does not say; empty for none')
+    .option('--locale <tag>', 'the language of readers whose own is not known, e.g. de')
+    .option('--time-zone <zone>', 'of subscribers whose own is not known, e.g. Europe/Berlin')
+    .option('--logo-url <url>', 'the image above opt-in mails and pages; empty for none')
+    .option('--color <color>', 'of buttons and links, e.g. #1a73e8; empty for ours')
     .addOption(
       new Option('--ai-segment-suggestions <switch>', 'the value that GET /project returns').choices([
         'on',
@@ -60,15 +75,24 @@ export function addProjectSet(program: Command, cli: CliContext): void {
 }
 
 function changesOf(options: Options): ProjectChanges {
-  const { name, description, senderName, postalAddress, from, aiSegmentSuggestions } = options;
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(description === undefined ? {} : { description: description === '' ? null : description }),
-    ...(senderName === undefined ? {} : { senderName }),
-    ...(postalAddress === undefined ? {} : { postalAddress }),
-    ...(from === undefined ? {} : { defaultFromEmail: from === '' ? null : from }),
-    ...(aiSegmentSuggestions === undefined
-      ? {}
-      : { aiSegmentSuggestionsEnabled: aiSegmentSuggestions === 'on' }),
+  const { name, senderName, postalAddress, locale, timeZone, aiSegmentSuggestions } = options;
+  const changes = {
+    name,
+    description: orNone(options.description),
+    senderName,
+    postalAddress,
+    defaultFromEmail: orNone(options.from),
+    replyTo: orNone(options.replyTo),
+    defaultLocale: locale,
+    timeZone,
+    logoUrl: orNone(options.logoUrl),
+    color: orNone(options.color),
+    aiSegmentSuggestionsEnabled:
+      aiSegmentSuggestions === undefined ? undefined : aiSegmentSuggestions === 'on',
   };
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}
+
+function orNone(text: string | undefined): string | null | undefined {
+  return text === '' ? null : text;
 }

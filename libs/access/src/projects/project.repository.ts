@@ -1,12 +1,12 @@
 import { LockMode, UniqueConstraintViolationException } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
-import { type Environment, NotFoundError, type ProjectScope } from '#kernel';
+import { DomainValidationError, type Environment, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AccessTables } from '../access-tables.js';
 import { ProjectAlreadyExistsError } from './project.errors.js';
 import { Project } from './project.js';
 
-/** Reads and writes projects in the open transaction of the system. */
+/** Reads and writes projects in the open transaction. */
 @Injectable()
 export class ProjectRepository {
   constructor(@Inject(Database) private readonly database: Database) {}
@@ -18,6 +18,17 @@ export class ProjectRepository {
     } catch (error) {
       if (error instanceof UniqueConstraintViolationException)
         throw new ProjectAlreadyExistsError(project.projectKey);
+      throw error;
+    }
+  }
+
+  /** Writes what was changed. Throws `DomainValidationError` for another project's tracking host; the transaction is lost then. */
+  async save(): Promise<void> {
+    try {
+      await this.database.em.flush();
+    } catch (error) {
+      if (error instanceof UniqueConstraintViolationException)
+        throw new DomainValidationError({ trackingHost: 'is the tracking host of another project' });
       throw error;
     }
   }

@@ -10,6 +10,7 @@ const OF_SCOPE = new PreparedQuery((tables: Kysely<AccessTables>, projectId: num
   tables
     .selectFrom('access.projects')
     .select(['id', 'projectKey', 'name', 'description', 'senderName', 'postalAddress', 'defaultFromEmail'])
+    .select(['replyTo', 'defaultLocale', 'timeZone', 'logoUrl', 'color', 'trackingHost'])
     .select(['aiSegmentSuggestionsEnabled', 'createdAt', 'updatedAt'])
     .where('id', '=', projectId),
 );

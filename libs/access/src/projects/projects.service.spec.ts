@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { DomainValidationError, ManualClock, NotFoundError } from '#kernel';
-import { Database } from '#platform';
+import { Database, OutgoingHttp } from '#platform';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { accessEntities } from '../access-tables.js';
 import { TenantAlreadyExistsError } from '../tenants/tenant.errors.js';
 import { TenantRepository } from '../tenants/tenant.repository.js';
 import { TenantsService } from '../tenants/tenants.service.js';
 import { EnvironmentsQuery } from './environments.query.js';
+import { ProjectRules } from './project-rules.service.js';
 import { ProjectAlreadyExistsError } from './project.errors.js';
 import { ProjectRepository } from './project.repository.js';
 import { ProjectsQuery } from './projects.query.js';
@@ -36,9 +37,16 @@ describe('Tenants and their projects', () => {
       applicationName: 'spec',
       entities: accessEntities,
     });
+    const http = new OutgoingHttp({ addressesOf: () => Promise.resolve([]) });
     const repository = new TenantRepository(database);
     tenants = new TenantsService(database, repository, clock);
-    projects = new ProjectsService(database, repository, new ProjectRepository(database), clock);
+    projects = new ProjectsService(
+      database,
+      repository,
+      new ProjectRepository(database),
+      new ProjectRules(http, { PUBLIC_URL: 'https://mail.example', BOUNCE_HOST: 'bounces.example' }),
+      clock,
+    );
   });
 
   beforeEach(() => test.query('truncate access.tenants cascade'));
@@ -107,6 +115,12 @@ describe('Tenants and their projects', () => {
       id: made.id,
       description: null,
       defaultFromEmail: 'news@acme.example',
+      replyTo: null,
+      defaultLocale: 'en',
+      timeZone: 'UTC',
+      logoUrl: null,
+      color: null,
+      trackingHost: null,
       aiSegmentSuggestionsEnabled: false,
       environment: 'TEST',
       createdAt: NOW,

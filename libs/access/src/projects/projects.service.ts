@@ -2,7 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock, NotFoundError, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { TenantRepository } from '../tenants/tenant.repository.js';
-import { type NewProject, Project, type ProjectChanges } from './project.js';
+import { ProjectRules } from './project-rules.service.js';
+import type { ProjectChanges } from './project-changes.js';
+import { type NewProject, Project } from './project.js';
 import { ProjectRepository } from './project.repository.js';
 
 /** What a new project is worked with: the scopes of its two environments. */
@@ -20,6 +22,7 @@ export class ProjectsService {
     @Inject(Database) private readonly database: Database,
     @Inject(TenantRepository) private readonly tenants: TenantRepository,
     @Inject(ProjectRepository) private readonly projects: ProjectRepository,
+    @Inject(ProjectRules) private readonly rules: ProjectRules,
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
@@ -39,7 +42,8 @@ export class ProjectsService {
   }
 
   /** Changes what is said about a project. Throws `DomainValidationError`, or `NotFoundError` without such a project. */
-  async change(projectId: number, changes: ProjectChanges): Promise<void> {
+  async change(projectId: number, changes: Omit<ProjectChanges, 'trackingHost'>): Promise<void> {
+    await this.rules.judge(changes);
     await this.database.system(async () => {
       const project = await this.projects.lock(projectId);
       project.change(changes, this.clock.now());

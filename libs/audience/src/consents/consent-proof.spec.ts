@@ -10,6 +10,7 @@ describe('the proof of a consent', () => {
     consentText: null,
     formVersion: null,
     messageId: null,
+    wording: null,
   };
 
   it('keeps what the actor told', () => {
@@ -21,6 +22,7 @@ describe('the proof of a consent', () => {
       consentText: 'Yes, send me news.',
       formVersion: '7',
       messageId: '<m@example.com>',
+      wording: { locale: 'de', version: 2 },
     };
     expect(consentProof('API_KEY', 'key', told)).toEqual({ actor: 'API_KEY', actorId: 'key', ...told });
   });

@@ -9,6 +9,12 @@ export type ConsentActor =
   | 'EXPIRY'
   | 'AUTOMATION';
 
+/** In which language, and which version of the project's texts, null where they were ours, a person read what was agreed to. */
+export interface ConsentWording {
+  readonly locale: string;
+  readonly version: number | null;
+}
+
 /** The proof of a change in the consent record, to show to a regulator (GDPR Art. 7 (1)). */
 export interface ConsentProof {
   readonly actor: ConsentActor;
@@ -22,6 +28,8 @@ export interface ConsentProof {
   readonly formVersion: string | null;
   /** The Message-ID of the mail with the link that the person used. */
   readonly messageId: string | null;
+  /** Of the page on which the person agreed; null where that was not a page of ours. */
+  readonly wording: ConsentWording | null;
 }
 
 /** The time and proof of a change. */
@@ -51,5 +59,6 @@ export function consentProof(
     consentText: details.consentText ?? null,
     formVersion: details.formVersion ?? null,
     messageId: details.messageId ?? null,
+    wording: details.wording ?? null,
   };
 }

@@ -10,6 +10,10 @@ export interface ConsentPreference extends Pick<
 > {
   readonly topicKey: string;
   readonly topicName: string;
+  /** In which language the person last agreed on a page of ours; null when that was elsewhere. */
+  readonly textLocale: string | null;
+  /** The version of the project's texts there; null when they were ours. */
+  readonly textVersion: number | null;
 }
 
 export interface ConsentPreferences {
@@ -37,8 +41,23 @@ export class ConsentsQuery {
         .leftJoin('audience.topics as t', (join) =>
           join.onRef('t.id', '=', 'c.topicId').on('t.deletedAt', 'is', null),
         )
+        .leftJoinLateral(
+          (of) =>
+            of
+              .selectFrom('audience.consent_ledger as l')
+              .select(['l.textLocale', 'l.textVersion'])
+              .where('l.environmentId', '=', environmentOf(scope))
+              .whereRef('l.subscriberId', '=', 'b.id')
+              .whereRef('l.topicId', '=', 'c.topicId')
+              .where('l.toStatus', '=', 'SUBSCRIBED')
+              .orderBy('l.position', 'desc')
+              .limit(1)
+              .as('agreed'),
+          (join) => join.onTrue(),
+        )
         .select(['b.email', 's.emailKey as suppressedKey', 't.topicKey', 't.name as topicName'])
-        .select(['c.status', 'c.grantedAt', 'c.confirmedAt', 'c.revokedAt'])
+        .select(['c.status', 'c.grantedAt', 'c.confirmedAt', 'c.revokedAt', 'agreed.textLocale'])
+        .select('agreed.textVersion')
         .where('b.environmentId', '=', environmentOf(scope))
         .where('b.emailKey', '=', address.key)
         .orderBy('t.createdAt', 'desc')
@@ -49,11 +68,13 @@ export class ConsentsQuery {
       return {
         subscriberEmail: subscriber.email,
         globallySuppressed: subscriber.suppressedKey !== null,
-        consents: rows.flatMap(({ topicKey, topicName, status, grantedAt, confirmedAt, revokedAt }) =>
-          topicKey === null || topicName === null || status === null
-            ? []
-            : [{ topicKey, topicName, status, grantedAt, confirmedAt, revokedAt }],
-        ),
+        consents: rows.flatMap(({ topicKey, topicName, status, ...row }) => {
+          if (topicKey === null || topicName === null || status === null) return [];
+          const { grantedAt, confirmedAt, revokedAt, textLocale, textVersion } = row;
+          return [
+            { topicKey, topicName, status, grantedAt, confirmedAt, revokedAt, textLocale, textVersion },
+          ];
+        }),
       };
     });
   }

@@ -75,7 +75,8 @@ export function written(
     written as (${INTO[into]}),
     recorded as (
       insert into audience.consent_ledger (id, environment_id, subscriber_id, topic_id, from_status, to_status, occurred_at,
-        actor, actor_id, source, source_url, ip_address, user_agent, consent_text, form_version, message_id)
+        actor, actor_id, source, source_url, ip_address, user_agent, consent_text, form_version, message_id,
+        text_locale, text_version)
       ${into === 'new' ? sql`` : expiries}
       select ${entry(sql`from_status`, sql`status`, at, proof)} where from_status is distinct from status
     ),
@@ -97,7 +98,8 @@ function entry(
 ): RawBuilder<unknown> {
   return sql`platform.new_id(), environment_id, subscriber_id, topic_id, ${from}, ${to}, ${at}::timestamptz,
     ${proof.actor}, ${proof.actorId}, ${proof.source}, ${proof.sourceUrl}, ${proof.ipAddress}, ${proof.userAgent},
-    ${proof.consentText}, ${proof.formVersion}, ${proof.messageId} from changed`;
+    ${proof.consentText}, ${proof.formVersion}, ${proof.messageId},
+    ${proof.wording?.locale ?? null}, ${proof.wording?.version ?? null}::int from changed`;
 }
 
 /** These consents as the `changed` of `written`. */

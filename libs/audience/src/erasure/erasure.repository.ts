@@ -47,7 +47,8 @@ export class ErasureRepository {
     `.execute(tables);
     await sql`
       update audience.import_rows r set email_key = null, cells = '[]', fault = 'was erased before it was imported',
-        email = null, first_name = null, last_name = null, phone = null, custom_fields = null
+        email = null, first_name = null, last_name = null, phone = null, locale = null, time_zone = null,
+        custom_fields = null
       from (
         select import_id, row_number from audience.import_rows
         where environment_id = ${environmentOf(scope)} and email_key = ${emailKey} for update skip locked

@@ -65,8 +65,9 @@ describe('erasure', () => {
       [importId, scope.environmentId, ADA, key],
     );
     await audience.test.query(
-      `insert into audience.import_rows (import_id, row_number, environment_id, email_key, cells)
-       values ($1, 2, $2, $3, $4), ($1, 3, $2, 'other@example.com', '["other@example.com"]')`,
+      `insert into audience.import_rows (import_id, row_number, environment_id, email_key, cells, locale, time_zone)
+       values ($1, 2, $2, $3, $4, 'of Lovelace', 'of Lovelace'),
+         ($1, 3, $2, 'other@example.com', '["other@example.com"]', null, null)`,
       [importId, scope.environmentId, key, JSON.stringify([ADA, 'Lovelace'])],
     );
     return { ada, topics };

@@ -56,7 +56,7 @@ export class PersonalDataQuery {
 }
 
 const subscriberOf = ({ environmentId }: ProjectScope, { key }: EmailAddress) => sql<Record<string, unknown>>`
-  select id, subscriber_key, email, first_name, last_name, phone, status,
+  select id, subscriber_key, email, first_name, last_name, phone, locale, time_zone, status,
     source, custom_fields, paused_until, created_at, updated_at
   from audience.subscribers where environment_id = ${environmentOf({ environmentId })} and email_key = ${key}
 `;
@@ -71,7 +71,8 @@ const consentsOf = (id: string) => sql<Record<string, unknown>>`
 const consentRecordOf = ({ environmentId }: ProjectScope, id: string) => sql<Record<string, unknown>>`
   select l.occurred_at, t.topic_key, t.name as topic_name, l.from_status as from,
     l.to_status as to, l.actor, l.actor_id, l.source, l.source_url, l.ip_address,
-    l.user_agent, l.consent_text, l.form_version, l.message_id
+    l.user_agent, l.consent_text, l.form_version, l.message_id, l.text_locale,
+    l.text_version
   from audience.consent_ledger l join audience.topics t on t.id = l.topic_id
   where l.environment_id = ${environmentId} and l.subscriber_id = ${id} order by l.position
 `;

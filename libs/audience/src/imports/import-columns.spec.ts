@@ -25,6 +25,8 @@ describe('the columns of an import', () => {
     ['First name', 'firstName'],
     ['LASTNAME', 'lastName'],
     ['phone', 'phone'],
+    ['Locale', 'locale'],
+    ['time_zone', 'timeZone'],
     ['plan', 'customFields.plan'],
     ['customFields.plan', 'customFields.plan'],
     ['first_seen', 'customFields.first_seen'],

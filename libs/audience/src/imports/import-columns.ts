@@ -1,6 +1,6 @@
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 
-const SYSTEM_COLUMNS = ['email', 'firstName', 'lastName', 'phone'] as const;
+const SYSTEM_COLUMNS = ['email', 'firstName', 'lastName', 'phone', 'locale', 'timeZone'] as const;
 
 /** The field of a column: `email`, `customFields.plan`; null: the column is left out. */
 export type ColumnTarget = string | null;

@@ -3,7 +3,7 @@ import type { EmailAddress } from '#kernel';
 import type { SubscriberOutcome } from '../consents/consent-writer.repository.js';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { applyCustomFields, customFieldPaths } from '../custom-fields/custom-field-values.js';
-import type { SubscriberFields } from '../subscribers/subscriber.js';
+import { NO_FIELDS, type SubscriberFields } from '../subscribers/subscriber.js';
 import type { GrantableTopic } from '../topics/topic.js';
 import type { FaultyRow, ReadRow } from './import-row.js';
 import { WHOLE_ROW } from './import.js';
@@ -40,8 +40,7 @@ export class ImportDecisions {
   create(row: ReadRow): void {
     const custom = applyCustomFields(this.definitions, {}, row.customFields, 'create');
     if ('errors' in custom) return this.fail(noteOf(row, customFieldPaths(custom.errors)));
-    const { firstName = null, lastName = null, phone = null } = row.fields;
-    const fields = { firstName, lastName, phone, customFields: custom.values };
+    const fields = { ...NO_FIELDS, ...row.fields, customFields: custom.values };
     this.created.push({ source: row, address: row.address, ...fields });
   }
 

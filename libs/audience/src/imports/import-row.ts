@@ -1,6 +1,14 @@
-import { type EmailAddress, parseEmailAddress } from '#kernel';
+import {
+  type EmailAddress,
+  isTimeZone,
+  LOCALE_FAULT,
+  parseEmailAddress,
+  parseLocale,
+  TIME_ZONE_FAULT,
+} from '#kernel';
 import type { CustomFieldDefinition } from '../custom-fields/custom-field.js';
 import { applyCustomFields } from '../custom-fields/custom-field-values.js';
+import { NO_FIELDS } from '../subscribers/subscriber.js';
 import { type ColumnTarget, customFieldOf } from './import-columns.js';
 import { type CheckedRow, type StagedRow, type StagedSubscriber, WHOLE_ROW } from './import.js';
 
@@ -8,7 +16,7 @@ import { type CheckedRow, type StagedRow, type StagedSubscriber, WHOLE_ROW } fro
 export interface ReadRow {
   readonly row: number;
   readonly address: EmailAddress;
-  readonly fields: { readonly [Field in keyof typeof MAX_LENGTH]?: string | null };
+  readonly fields: { readonly [Field in keyof typeof READERS]?: string | null };
   readonly customFields: Readonly<Record<string, unknown>>;
 }
 
@@ -26,8 +34,14 @@ interface ReadCells extends Omit<ReadRow, 'row' | 'address'> {
   readonly errors: Readonly<Record<string, string>>;
 }
 
-/** The same limits as in the API. */
-const MAX_LENGTH = { firstName: 50, lastName: 50, phone: 20 } as const;
+/** The same rules as in the API. */
+const READERS = {
+  firstName: (text: string) => boundedText(text, 50),
+  lastName: (text: string) => boundedText(text, 50),
+  phone: (text: string) => boundedText(text, 20),
+  locale: localeOf,
+  timeZone: timeZoneOf,
+};
 const CONTROL = /\p{Cc}/u;
 /** RFC 5321 §4.5.3.1.3: longer text is not an address and is not shown. */
 const SHOWN_ADDRESS = 254;
@@ -67,8 +81,7 @@ function newSubscriberOf(
   if (address === null || hasAny(errors)) return null;
   const custom = applyCustomFields(definitions, {}, customFields, 'create');
   if ('errors' in custom) return null;
-  const { firstName = null, lastName = null, phone = null } = fields;
-  return { email: address.value, firstName, lastName, phone, customFields: custom.values };
+  return { email: address.value, ...NO_FIELDS, ...fields, customFields: custom.values };
 }
 
 function readCells(columns: readonly ColumnTarget[], cells: readonly unknown[]): ReadCells {
@@ -81,7 +94,7 @@ function readCells(columns: readonly ColumnTarget[], cells: readonly unknown[]):
     if (target === null || target === 'email' || isNothing(value)) return;
     const key = customFieldOf(target);
     if (key !== null) customFields[key] = value;
-    else fields[target] = textOf(target as keyof typeof MAX_LENGTH, value, errors);
+    else fields[target] = fieldOf(target as keyof typeof READERS, value, errors);
   });
   return { address, fields, customFields, errors };
 }
@@ -109,22 +122,32 @@ function addressOf(value: unknown, errors: Record<string, string>): EmailAddress
   return null;
 }
 
-function textOf(
-  field: keyof typeof MAX_LENGTH,
-  value: unknown,
-  errors: Record<string, string>,
-): string | null {
+function fieldOf(field: keyof typeof READERS, value: unknown, errors: Record<string, string>): string | null {
   if (value === null) return null;
-  const fault = typeof value === 'string' ? textFault(value, MAX_LENGTH[field]) : 'must be a string';
-  if (fault !== null) errors[field] = fault;
-  return typeof value === 'string' ? value : null;
+  const read = typeof value === 'string' ? READERS[field](value) : { fault: 'must be a string' };
+  if ('value' in read) return read.value;
+  errors[field] = read.fault;
+  return null;
 }
 
-function textFault(value: string, max: number): string | null {
+type ReadText = { readonly value: string } | { readonly fault: string };
+
+function boundedText(value: string, max: number): ReadText {
   // In code points, as JSON Schema counts.
-  if (value.length > max && Array.from(value).length > max) return `must be at most ${max} characters`;
-  if (CONTROL.test(value)) return 'must not contain control characters';
-  return value.isWellFormed() ? null : 'is not valid Unicode';
+  if (value.length > max && Array.from(value).length > max)
+    return { fault: `must be at most ${max} characters` };
+  if (CONTROL.test(value)) return { fault: 'must not contain control characters' };
+  return value.isWellFormed() ? { value } : { fault: 'is not valid Unicode' };
+}
+
+function localeOf(text: string): ReadText {
+  const value = parseLocale(text);
+  return value === null ? { fault: LOCALE_FAULT } : { value };
+}
+
+function timeZoneOf(text: string): ReadText {
+  const value = text.trim();
+  return isTimeZone(value) ? { value } : { fault: TIME_ZONE_FAULT };
 }
 
 function shownAddress(columns: readonly ColumnTarget[], cells: readonly unknown[]): string | null {

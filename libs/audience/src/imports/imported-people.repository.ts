@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { EmailAddress, ProjectScope } from '#kernel';
 import { Database, environmentOf } from '#platform';
 import type { ConsentOccasion } from '../consents/consent-proof.js';
@@ -24,7 +24,8 @@ export class ImportedPeople {
     const { rows } = await sql<KnownPerson & { emailKey: string }>`
       select b.* from unnest(${[...emailKeys].sort()}::text[]) k(key)
       cross join lateral (
-        select b.id, b.email_key, b.first_name, b.last_name, b.phone, b.custom_fields
+        select b.id, b.email_key, b.first_name, b.last_name, b.phone, b.locale, b.time_zone,
+          b.custom_fields
         from audience.subscribers b
         where b.environment_id = ${environmentOf(scope)} and b.email_key = k.key collate "C"
         limit 1 for update
@@ -54,16 +55,15 @@ export class ImportedPeople {
     const { rows } = await sql<{ id: string }>`
       with made as (
         insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, email, email_key,
-          first_name, last_name, phone, custom_fields, subscriber_key)
+          first_name, last_name, phone, locale, time_zone, custom_fields, subscriber_key)
         select ${scope.environmentId}, 'IMPORT', ${first.status}, ${at}::timestamptz, ${at}::timestamptz, platform.new_id(),
-          n.email, n.email_key, n.first_name, n.last_name, n.phone, n.custom_fields::jsonb, n.subscriber_key
+          n.email, n.email_key, n.first_name, n.last_name, n.phone, n.locale, n.time_zone,
+          n.custom_fields::jsonb, n.subscriber_key
         from rows from (
           unnest(${people.map(({ address }) => address.value)}::text[],
-            ${people.map(({ address }) => address.key)}::text[], ${people.map(({ firstName }) => firstName)}::text[],
-            ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
-            ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[]),
+            ${people.map(({ address }) => address.key)}::text[], ${fieldsOf(people)}),
           access.next_subscriber_keys(${people.length})
-        ) as n(email, email_key, first_name, last_name, phone, custom_fields, subscriber_key)
+        ) as n(email, email_key, ${FIELD_NAMES}, subscriber_key)
         returning environment_id, id, status, created_at
       ), ${written(selectedForMade(first), 'new', occasion)}
       select id from asked
@@ -77,12 +77,24 @@ export class ImportedPeople {
     if (people.length === 0) return;
     await sql`
       update audience.subscribers b set first_name = n.first_name, last_name = n.last_name, phone = n.phone,
-        custom_fields = n.custom_fields::jsonb, updated_at = ${at}
-      from unnest(${people.map(({ id }) => id)}::uuid[], ${people.map(({ firstName }) => firstName)}::text[],
-        ${people.map(({ lastName }) => lastName)}::text[], ${people.map(({ phone }) => phone)}::text[],
-        ${people.map(({ customFields }) => JSON.stringify(customFields))}::text[])
-        as n(id, first_name, last_name, phone, custom_fields)
+        locale = n.locale, time_zone = n.time_zone, custom_fields = n.custom_fields::jsonb, updated_at = ${at}
+      from unnest(${people.map(({ id }) => id)}::uuid[], ${fieldsOf(people)}) as n(id, ${FIELD_NAMES})
       where b.environment_id = ${scope.environmentId} and b.id = n.id
     `.execute(this.database.tables());
   }
+}
+
+const FIELD_NAMES = sql.raw('first_name, last_name, phone, locale, time_zone, custom_fields');
+
+/** Each field's values, as a list of arrays in the order of `FIELD_NAMES`. */
+function fieldsOf(people: readonly SubscriberFields[]): RawBuilder<unknown> {
+  const texts = [
+    people.map(({ firstName }) => firstName),
+    people.map(({ lastName }) => lastName),
+    people.map(({ phone }) => phone),
+    people.map(({ locale }) => locale),
+    people.map(({ timeZone }) => timeZone),
+    people.map(({ customFields }) => JSON.stringify(customFields)),
+  ];
+  return sql.join(texts.map((values) => sql`${values}::text[]`));
 }

@@ -47,7 +47,8 @@ export class ImportedSubscribers {
           where b.environment_id = ${environmentOf(scope)} and b.email_key = r.email_key
         ) is null
         and (${this.suppressions.isSuppressed(scope, sql`r.email_key`)}) is false
-      returning r.row_number, r.email, r.email_key, r.first_name, r.last_name, r.phone, r.custom_fields
+      returning r.row_number, r.email, r.email_key, r.first_name, r.last_name, r.phone, r.locale,
+        r.time_zone, r.custom_fields
     `;
   }
 }
@@ -55,9 +56,9 @@ export class ImportedSubscribers {
 function made({ environmentId }: ProjectScope, { status }: FirstConsents, at: Date): RawBuilder<unknown> {
   return sql`
     insert into audience.subscribers (environment_id, source, status, created_at, updated_at, id, subscriber_key,
-      email, email_key, first_name, last_name, phone, custom_fields)
+      email, email_key, first_name, last_name, phone, locale, time_zone, custom_fields)
     select ${environmentId}, 'IMPORT', ${status}, ${at}::timestamptz, ${at}::timestamptz, platform.new_id(), k.key,
-      t.email, t.email_key, t.first_name, t.last_name, t.phone, t.custom_fields
+      t.email, t.email_key, t.first_name, t.last_name, t.phone, t.locale, t.time_zone, t.custom_fields
     from (select *, row_number() over (order by row_number) as place from taken) t
     join access.next_subscriber_keys((select count(*)::int from taken)) with ordinality k(key, place) using (place)
     returning environment_id, id, status, created_at

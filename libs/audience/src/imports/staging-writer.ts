@@ -7,7 +7,7 @@ const MOST_BYTES = 3;
 
 /** Its columns in the order of `copyLine`. */
 export const STAGED_COLUMNS =
-  'import_id, row_number, email_key, cells, fault, email, first_name, last_name, phone, custom_fields';
+  'import_id, row_number, email_key, cells, fault, email, first_name, last_name, phone, locale, time_zone, custom_fields';
 
 /**
  * Buffers rows and sends them in batches: one buffer fills while the database receives the other. When both are full, the
@@ -79,9 +79,10 @@ export class StagingWriter {
 /** COPY's text format: tabs between columns, `\N` for null, and a backslash before what would mean something. */
 function copyLine(importId: string, { row, emailKey, cells, fault, newSubscriber }: CheckedRow): string {
   const line = `${importId}\t${row}\t${shown(emailKey)}\t${shown(JSON.stringify(cells))}\t${shown(fault)}`;
-  if (newSubscriber === null) return `${line}\t\\N\t\\N\t\\N\t\\N\t\\N\n`;
-  const { email, firstName, lastName, phone, customFields } = newSubscriber;
-  return `${line}\t${shown(email)}\t${shown(firstName)}\t${shown(lastName)}\t${shown(phone)}\t${shown(JSON.stringify(customFields))}\n`;
+  if (newSubscriber === null) return `${line}${'\t\\N'.repeat(7)}\n`;
+  const { email, firstName, lastName, phone, locale, timeZone, customFields } = newSubscriber;
+  const names = `${shown(email)}\t${shown(firstName)}\t${shown(lastName)}\t${shown(phone)}`;
+  return `${line}\t${names}\t${shown(locale)}\t${shown(timeZone)}\t${shown(JSON.stringify(customFields))}\n`;
 }
 
 function shown(text: string | null): string {

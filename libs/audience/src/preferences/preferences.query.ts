@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
@@ -22,17 +23,33 @@ export class PreferencesQuery {
           join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
         )
         .select(['b.email', 'b.pausedUntil', 's.emailKey as suppressedKey'])
+        .select(sql<string | null>`b.locale`.as('locale'))
         .where('b.environmentId', '=', scope.environmentId)
         .where('b.id', '=', subscriberId)
         .executeTakeFirst();
       if (subscriber === undefined) return null;
-      const { email, pausedUntil, suppressedKey } = subscriber;
+      const { email, locale, pausedUntil, suppressedKey } = subscriber;
       return {
         email,
+        locale,
         suppressed: suppressedKey !== null,
         pausedUntil: pausedUntil !== null && pausedUntil > this.clock.now() ? pausedUntil : null,
         topics: await this.#topics(scope, subscriberId),
       };
+    });
+  }
+
+  /** The language of a subscriber; null where it is not known, or nobody is there. */
+  localeOf(scope: ProjectScope, subscriberId: string): Promise<string | null> {
+    return this.database.transaction(scope, async () => {
+      const subscriber = await this.database
+        .tables<AudienceTables>()
+        .selectFrom('audience.subscribers')
+        .select(sql<string | null>`locale`.as('locale'))
+        .where('environmentId', '=', scope.environmentId)
+        .where('id', '=', subscriberId)
+        .executeTakeFirst();
+      return subscriber?.locale ?? null;
     });
   }
 
@@ -43,7 +60,8 @@ export class PreferencesQuery {
       .leftJoin('audience.consents as c', (join) =>
         join.onRef('c.topicId', '=', 't.id').on('c.subscriberId', '=', subscriberId),
       )
-      .select(['t.topicKey', 't.name as topicName', 't.description', 'c.status'])
+      .select(['t.topicKey', 't.name', 't.description', 'c.status'])
+      .select(sql<TopicPreference['translations']>`t.translations`.as('translations'))
       .select((eb) => eb('t.status', '=', 'ACTIVE').$castTo<boolean>().as('isActive'))
       .where('t.environmentId', '=', scope.environmentId)
       .where('t.deletedAt', 'is', null)

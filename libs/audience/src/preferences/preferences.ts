@@ -1,4 +1,5 @@
 import type { ConsentStatus } from '../consents/consent.js';
+import type { TopicTexts } from '../topics/topic-texts.js';
 
 /** The numbers of days for which all mail can be paused. */
 export const PAUSE_DAYS = [7, 30, 90] as const;
@@ -7,6 +8,8 @@ export type PauseDays = (typeof PAUSE_DAYS)[number];
 /** The preferences of a subscriber: the topics of the project with their consents. */
 export interface Preferences {
   readonly email: string;
+  /** BCP 47; null where it is not known. */
+  readonly locale: string | null;
   /** Whether the address is suppressed, which preferences cannot change. */
   readonly suppressed: boolean;
   /** When the pause of all mail ends; null when mail is not paused. */
@@ -15,10 +18,8 @@ export interface Preferences {
   readonly topics: readonly TopicPreference[];
 }
 
-export interface TopicPreference {
+export interface TopicPreference extends TopicTexts {
   readonly topicKey: string;
-  readonly topicName: string;
-  readonly description: string | null;
   /** null where consent was never given. */
   readonly status: ConsentStatus | null;
   /** Whether it accepts new consents. */

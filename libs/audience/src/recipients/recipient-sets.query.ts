@@ -52,12 +52,12 @@ export function recipientsInOrder(
   return sql`
     walked as materialized (${walked(environment, topicIds, asOf, walk)} order by 1 limit ${walk.size}),
     people as materialized (
-      select b.id, b.email, b.email_key from audience.subscribers b
+      select b.id, b.email, b.email_key, b.locale, b.time_zone from audience.subscribers b
       where (b.environment_id = ${environment}) is true and b.id = any(array(select subscriber_id from walked))
         and (b.paused_until is null or b.paused_until <= ${asOf})
     ),
     audience as (
-      select p.id as subscriber_id, p.email as address, p.email_key as address_key from people p
+      select p.id as subscriber_id, p.email as address, p.email_key as address_key, p.locale, p.time_zone from people p
       where not exists (
         select from audience.suppressions s where s.environment_id = ${environment} and s.email_key = p.email_key ${neverJoined}
       ) and ${isOfOneTopic ? sql`true` : isSubscribed}

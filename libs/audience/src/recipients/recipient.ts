@@ -7,6 +7,9 @@ export interface Recipient {
   readonly firstName: string | null;
   readonly lastName: string | null;
   readonly phone: string | null;
+  /** BCP 47; null: not known. */
+  readonly locale: string | null;
+  readonly timeZone: string | null;
   /** The values of active fields by key, the field's default where the person has none. */
   readonly customFields: CustomFieldValues;
   /** Those of the asked topics that the person is subscribed to, by name. */

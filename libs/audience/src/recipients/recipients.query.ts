@@ -28,7 +28,7 @@ export class RecipientsQuery {
 
   /**
    * The rest of a WITH: `walked`, the `subscriber_id`s of the next `size` people to look at, fewer at the end, and
-   * `audience` with `subscriber_id uuid, address text, address_key text`: those of them who would get a mail to these topics,
+   * `audience` with `subscriber_id uuid, address text, address_key text, locale text, time_zone text`: those of them who would get a mail to these topics,
    * once, as the consents stood at `asOf` as far as they still stand. Who goes on passes the greatest id of `walked` as
    * `after`. With `frozen` it is those of that frozen audience alone.
    */
@@ -39,6 +39,22 @@ export class RecipientsQuery {
     { after = FIRST_ID, frozen, size }: AudienceWalk,
   ): RawBuilder<unknown> {
     return recipientsInOrder(scope, topicIds, asOf, { after, frozen, size });
+  }
+
+  /** Where those live whom `audience` looks at with the same arguments, as far as it is known. */
+  timeZones(
+    scope: ProjectScope,
+    topicIds: readonly string[],
+    asOf: Date,
+    walk: AudienceWalk,
+  ): Promise<readonly string[]> {
+    return this.database.transaction(scope, async () => {
+      const { rows } = await sql<{ zone: string }>`
+        with ${this.audience(scope, topicIds, asOf, walk)}
+        select distinct p.time_zone as zone from people p where p.time_zone is not null
+      `.execute(this.#db);
+      return rows.map(({ zone }) => zone);
+    });
   }
 
   /** How many the audience has: of the topics, and of at least one of the segments if any are named. */
@@ -163,7 +179,7 @@ export class RecipientsQuery {
   ): Promise<ReadonlyMap<string, Recipient>> {
     return this.database.transaction(scope, async () => {
       const { rows } = await sql<Recipient>`
-        select b.id as subscriber_id, b.email, b.first_name, b.last_name, b.phone,
+        select b.id as subscriber_id, b.email, b.first_name, b.last_name, b.phone, b.locale, b.time_zone,
           ${activeValues} as custom_fields, coalesce(c.names, '{}') as topic_names,
           case when s.email_key is not null then 'suppressed' when c.names is null then 'unsubscribed'
             when b.paused_until > ${now} then 'paused' end as obstacle

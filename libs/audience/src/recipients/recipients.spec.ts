@@ -138,6 +138,8 @@ describe('recipients', () => {
       firstName: null,
       lastName: null,
       phone: null,
+      locale: null,
+      timeZone: null,
       customFields: {},
       topicNames: ['News', 'News'],
       obstacle: null,

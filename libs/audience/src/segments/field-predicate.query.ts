@@ -10,6 +10,8 @@ const COLUMNS = {
   firstName: sql`audience.folded(b.first_name)`,
   lastName: sql`audience.folded(b.last_name)`,
   phone: sql`audience.folded(b.phone)`,
+  locale: sql`audience.folded(b.locale)`,
+  timeZone: sql`audience.folded(b.time_zone)`,
   status: sql`b.status`,
   source: sql`b.source`,
   createdAt: sql`b.created_at`,
@@ -20,6 +22,8 @@ const STORED = {
   firstName: sql`b.first_name`,
   lastName: sql`b.last_name`,
   phone: sql`b.phone`,
+  locale: sql`b.locale`,
+  timeZone: sql`b.time_zone`,
 } as const;
 
 /**

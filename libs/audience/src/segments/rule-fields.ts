@@ -2,7 +2,7 @@ import type { CustomFieldType } from '../custom-fields/custom-field.js';
 import { SUBSCRIBER_STATUSES } from '../consents/subscriber-status.js';
 import type { RuleCatalogue } from './rule-catalogue.js';
 import { type JsonObject, member, type RuleFaults } from './rule-faults.js';
-import type { RuleField, ValueKind } from './segment-rules.js';
+import type { RuleField, TextColumn, ValueKind } from './segment-rules.js';
 
 /** A field that rules can name, with the kind of its values. */
 export interface NamedField {
@@ -16,9 +16,20 @@ export interface NamedField {
 const SOURCES = ['API', 'IMPORT', 'FORM', 'MANUAL'] as const;
 const CUSTOM = 'custom.';
 
+const TEXTS: Readonly<Record<string, TextColumn>> = {
+  email: 'email',
+  firstName: 'firstName',
+  lastName: 'lastName',
+  phone: 'phone',
+  locale: 'locale',
+  timeZone: 'timeZone',
+  'subscriber.locale': 'locale',
+  'subscriber.time_zone': 'timeZone',
+};
+
 const COLUMNS: ReadonlyMap<string, NamedField> = new Map<string, NamedField>([
-  ...(['email', 'firstName', 'lastName', 'phone'] as const).map(
-    (column) => [column, { field: { column }, kind: 'text', options: [], closed: false }] as const,
+  ...Object.entries(TEXTS).map(
+    ([name, column]) => [name, { field: { column }, kind: 'text', options: [], closed: false }] as const,
   ),
   ['status', { field: { column: 'status' }, kind: 'choice', options: SUBSCRIBER_STATUSES, closed: true }],
   ['source', { field: { column: 'source' }, kind: 'choice', options: SOURCES, closed: true }],

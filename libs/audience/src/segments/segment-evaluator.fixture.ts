@@ -19,6 +19,8 @@ export interface SubscriberFacts {
   readonly firstName: string | null;
   readonly lastName: string | null;
   readonly phone: string | null;
+  readonly locale: string | null;
+  readonly timeZone: string | null;
   readonly status: string;
   readonly source: string;
   readonly createdAt: Date;
@@ -117,7 +119,7 @@ function evaluateField({ field, test, negated }: FieldCondition, facts: Subscrib
 
 type ColumnFacts = { readonly email?: undefined } & Pick<
   SubscriberFacts,
-  'firstName' | 'lastName' | 'phone' | 'status' | 'source' | 'createdAt'
+  'firstName' | 'lastName' | 'phone' | 'locale' | 'timeZone' | 'status' | 'source' | 'createdAt'
 >;
 type Value = string | number | boolean | Date | readonly string[];
 

@@ -243,6 +243,8 @@ function peopleOf(
     firstName: maybe(texts),
     lastName: maybe(texts),
     phone: maybe(texts),
+    locale: maybe(texts),
+    timeZone: maybe(texts),
     status: fc.constantFrom(...STATUSES),
     source: fc.constantFrom(...SOURCES),
     createdAt: moments,
@@ -282,8 +284,8 @@ async function insertPeople(
   const { test } = audience;
   for (const [index, [id, person]] of [...people].entries()) {
     await test.query(
-      `insert into audience.subscribers (id, environment_id, subscriber_key, email, email_key, first_name, last_name, phone, source, status, custom_fields, created_at, updated_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)`,
+      `insert into audience.subscribers (id, environment_id, subscriber_key, email, email_key, first_name, last_name, phone, locale, time_zone, source, status, custom_fields, created_at, updated_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`,
       [
         id,
         scope.environmentId,
@@ -293,6 +295,8 @@ async function insertPeople(
         person.firstName,
         person.lastName,
         person.phone,
+        person.locale,
+        person.timeZone,
         person.source,
         person.status,
         JSON.stringify(person.customFields),

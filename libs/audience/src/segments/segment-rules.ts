@@ -18,7 +18,7 @@ export type RuleNode =
   | SegmentCondition
   | EventCondition;
 
-export type TextColumn = 'email' | 'firstName' | 'lastName' | 'phone';
+export type TextColumn = 'email' | 'firstName' | 'lastName' | 'phone' | 'locale' | 'timeZone';
 export type ChoiceColumn = 'status' | 'source';
 
 /** The source of a value: a column of the subscriber, or the key of a custom field. */

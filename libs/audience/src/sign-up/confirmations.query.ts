@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import { Clock, isUuid, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Consent, isUnconfirmed } from '../consents/consent.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
+import type { TopicTexts } from '../topics/topic-texts.js';
 import { TopicsQuery } from '../topics/topics.query.js';
 import { type Confirmation, confirmationState, type ConfirmationState, coveredBy } from './confirmation.js';
 
@@ -15,7 +17,9 @@ export interface ConfirmationMail {
   readonly email: string;
   readonly emailKey: string;
   readonly firstName: string | null;
-  readonly topicNames: string[];
+  /** BCP 47; null where it is not known. */
+  readonly locale: string | null;
+  readonly topics: readonly TopicTexts[];
   readonly expiresAt: Date;
 }
 
@@ -26,6 +30,7 @@ export interface ConfirmationStanding {
     readonly email: string;
     readonly emailKey: string;
     readonly firstName: string | null;
+    readonly locale: string | null;
   };
   readonly state: ConfirmationState;
   /** The consents that it covers. */
@@ -50,8 +55,8 @@ export class ConfirmationsQuery {
     if (standing?.state !== 'open') return null;
     const { confirmation, subscriber, consents } = standing;
     const { subscriberId, expiresAt } = confirmation;
-    const topicNames = await this.topicNames(scope, consents.filter(isUnconfirmed));
-    return { confirmationId, subscriberId, ...subscriber, topicNames, expiresAt };
+    const topics = await this.topicsOf(scope, consents.filter(isUnconfirmed));
+    return { confirmationId, subscriberId, ...subscriber, topics, expiresAt };
   }
 
   /** null when there is no such request, or its address is suppressed. */
@@ -59,22 +64,24 @@ export class ConfirmationsQuery {
     return this.database.transaction(scope, async () => {
       const row = await this.#find(scope, confirmationId);
       if (row === null) return null;
-      const { email, emailKey, firstName, suppressedKey, ...confirmation } = row;
+      const { email, emailKey, firstName, locale, suppressedKey, ...confirmation } = row;
       const all = await this.consents.ofSubscriber(scope, confirmation.subscriberId);
       const consents = coveredBy(confirmation, all);
       const now = this.clock.now();
       const state = suppressedKey === null ? confirmationState(confirmation, consents, now) : 'gone';
-      return { confirmation, subscriber: { email, emailKey, firstName }, state, consents };
+      return { confirmation, subscriber: { email, emailKey, firstName, locale }, state, consents };
     });
   }
 
-  /** The names of the consents' topics, in alphabetical order. */
-  async topicNames(scope: ProjectScope, consents: readonly Consent[]): Promise<string[]> {
+  /** What the topics of consents are called, in alphabetical order. */
+  async topicsOf(scope: ProjectScope, consents: readonly Consent[]): Promise<readonly TopicTexts[]> {
     const topics = await this.topics.named(
       scope,
       consents.map(({ topicId }) => topicId),
     );
-    return topics.map(({ name }) => name).sort((a, b) => a.localeCompare(b, 'en'));
+    return topics
+      .map(({ name, description, translations }) => ({ name, description, translations }))
+      .sort((a, b) => a.name.localeCompare(b.name, 'en'));
   }
 
   async #find(scope: ProjectScope, confirmationId: string): Promise<Row | null> {
@@ -88,6 +95,7 @@ export class ConfirmationsQuery {
       )
       .select(['f.id as confirmationId', 'f.subscriberId', 'f.topicIds', 'f.createdAt', 'f.expiresAt'])
       .select(['b.email', 'b.emailKey', 'b.firstName', 's.emailKey as suppressedKey'])
+      .select(sql<string | null>`b.locale`.as('locale'))
       .where('f.environmentId', '=', scope.environmentId)
       .where('f.id', '=', confirmationId)
       .executeTakeFirst();

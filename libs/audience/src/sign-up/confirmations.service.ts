@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import { isUnconfirmed } from '../consents/consent.js';
-import { consentProof } from '../consents/consent-proof.js';
+import { consentProof, type ConsentWording } from '../consents/consent-proof.js';
 import { ConsentWriter } from '../consents/consent-writer.repository.js';
 import { SubscriberRepository } from '../subscribers/subscriber.repository.js';
+import type { TopicTexts } from '../topics/topic-texts.js';
 import type { ConfirmationState } from './confirmation.js';
 import { ConfirmationRepeats } from './confirmation-repeats.service.js';
 import { ConfirmationsQuery, type ConfirmationStanding } from './confirmations.query.js';
@@ -13,7 +14,9 @@ export interface ConfirmationDescription {
   /** `gone`: no such request, or nothing to confirm. */
   readonly state: ConfirmationState;
   readonly email: string;
-  readonly topicNames: string[];
+  /** BCP 47; null where it is not known. */
+  readonly locale: string | null;
+  readonly topics: readonly TopicTexts[];
 }
 
 export interface ConfirmingPerson {
@@ -21,6 +24,8 @@ export interface ConfirmingPerson {
   readonly userAgent: string | null;
   /** The Message-ID of the mail with the link, if known. */
   readonly messageId?: string | null;
+  /** Of the page with the button. */
+  readonly wording?: ConsentWording;
 }
 
 /** Confirms consents by the link of a confirmation mail. */
@@ -36,12 +41,14 @@ export class ConfirmationsService {
   /** Reads what the link's page shows. Changes nothing. */
   async describe(scope: ProjectScope, confirmationId: string): Promise<ConfirmationDescription> {
     const standing = await this.query.standing(scope, confirmationId);
-    if (standing === null || standing.state === 'gone') return { state: 'gone', email: '', topicNames: [] };
+    if (standing === null || standing.state === 'gone')
+      return { state: 'gone', email: '', locale: null, topics: [] };
     const { state, subscriber, consents } = standing;
     const shown = consents.filter((consent) =>
       state === 'confirmed' ? consent.status === 'SUBSCRIBED' : isUnconfirmed(consent),
     );
-    return { state, email: subscriber.email, topicNames: await this.query.topicNames(scope, shown) };
+    const { email, locale } = subscriber;
+    return { state, email, locale, topics: await this.query.topicsOf(scope, shown) };
   }
 
   /** Confirms the pending topics. */

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { newId, type ProjectScope } from '#kernel';
 import { address, AudienceFixture, HOUR, MINUTE, PROOF } from '../audience.fixture.js';
+import { consentProof } from '../consents/consent-proof.js';
+import { ConsentsQuery } from '../consents/consents.query.js';
+import { PersonalDataQuery } from '../erasure/personal-data.query.js';
+import { PreferencesService } from '../preferences/preferences.service.js';
 import { SuppressionsService } from '../suppressions/suppressions.service.js';
 import { ConfirmationsQuery } from './confirmations.query.js';
 import { ConfirmationsService } from './confirmations.service.js';
@@ -9,6 +13,9 @@ import { ExpireConfirmations } from './expire-confirmations.task.js';
 
 const ADA = 'Ada@example.com';
 const PERSON = { ipAddress: '198.51.100.3', userAgent: 'Browser/1' };
+
+const topicsNamed = (...names: string[]) =>
+  names.map((name) => ({ name, description: null, translations: {} }));
 
 describe('confirmations', () => {
   let audience: AudienceFixture;
@@ -45,7 +52,8 @@ describe('confirmations', () => {
       email: 'Ada@example.com',
       emailKey: 'ada@example.com',
       firstName: null,
-      topicNames: ['Art', 'News'],
+      locale: null,
+      topics: topicsNamed('Art', 'News'),
       expiresAt: new Date(audience.clock.now().getTime() + 48 * HOUR),
     });
   });
@@ -55,11 +63,13 @@ describe('confirmations', () => {
     expect(await service.describe(scope, confirmationId)).toEqual({
       state: 'open',
       email: 'Ada@example.com',
-      topicNames: ['Art', 'News'],
+      locale: null,
+      topics: topicsNamed('Art', 'News'),
     });
     expect(await statuses(scope)).toEqual(['PENDING_CONFIRMATION', 'PENDING_CONFIRMATION']);
     audience.clock.advance(HOUR);
-    const outcomes = await Promise.all([1, 2, 3].map(() => service.confirm(scope, confirmationId, PERSON)));
+    const person = { ...PERSON, wording: { locale: 'de', version: 3 } };
+    const outcomes = await Promise.all([1, 2, 3].map(() => service.confirm(scope, confirmationId, person)));
     expect(outcomes.sort()).toEqual(['already-confirmed', 'already-confirmed', 'confirmed']);
     for (const consent of (await audience.consentsOf(scope, ADA)).values()) {
       expect(consent).toMatchObject({
@@ -71,12 +81,13 @@ describe('confirmations', () => {
     expect(await audience.statusOf(scope, ADA)).toBe('ACTIVE');
     expect(await service.describe(scope, confirmationId)).toMatchObject({
       state: 'confirmed',
-      topicNames: ['Art', 'News'],
+      locale: null,
+      topics: topicsNamed('Art', 'News'),
     });
     expect(await query.forMail(scope, confirmationId)).toBeNull();
     expect(await service.requestAnother(scope, confirmationId)).toBe('not-needed');
     const recorded = await audience.test.query(
-      `select actor, actor_id, ip_address, user_agent from audience.consent_ledger
+      `select actor, actor_id, ip_address, user_agent, text_locale, text_version from audience.consent_ledger
        where subscriber_id = $1 and to_status = 'SUBSCRIBED'`,
       [ada.id],
     );
@@ -85,14 +96,46 @@ describe('confirmations', () => {
       actor_id: confirmationId,
       ip_address: '198.51.100.3',
       user_agent: 'Browser/1',
+      text_locale: 'de',
+      text_version: 3,
     };
     expect(recorded).toEqual([entry, entry]);
+  });
+
+  it('show in which wording a person agreed last, and null where that was no page of ours', async () => {
+    const { scope, ada, art, confirmationId } = await asked();
+    const wordings = async () => {
+      const { consents: shown } = await audience.get(ConsentsQuery).preferences(scope, address(ADA));
+      return Object.fromEntries(
+        shown.map(({ topicName, textLocale, textVersion }) => [topicName, [textLocale, textVersion]]),
+      );
+    };
+    expect(await wordings()).toEqual({ Art: [null, null], News: [null, null] });
+    await service.confirm(scope, confirmationId, { ...PERSON, wording: { locale: 'de', version: 3 } });
+    expect(await wordings()).toEqual({ Art: ['de', 3], News: ['de', 3] });
+
+    const preferences = audience.get(PreferencesService);
+    const by = (locale: string) =>
+      consentProof('SUBSCRIBER_PAGE', null, { wording: { locale, version: null } });
+    await preferences.leave(scope, ada.id, art.topicKey, by('fr'));
+    expect(await wordings()).toEqual({ Art: ['de', 3], News: ['de', 3] });
+    await preferences.join(scope, ada.id, art.topicKey, by('fr'));
+    expect(await wordings()).toEqual({ Art: ['fr', null], News: ['de', 3] });
+    const { consentRecord } = await audience.get(PersonalDataQuery).of(scope, address(ADA));
+    expect(consentRecord.map(({ to, textLocale, textVersion }) => [to, textLocale, textVersion])).toEqual([
+      ['PENDING_CONFIRMATION', null, null],
+      ['PENDING_CONFIRMATION', null, null],
+      ['SUBSCRIBED', 'de', 3],
+      ['SUBSCRIBED', 'de', 3],
+      ['UNSUBSCRIBED', 'fr', null],
+      ['SUBSCRIBED', 'fr', null],
+    ]);
   });
 
   it('leave out what was revoked in between', async () => {
     const { scope, news, confirmationId } = await asked();
     await consents.revoke(scope, address(ADA), news.topicKey, PROOF);
-    expect((await query.forMail(scope, confirmationId))?.topicNames).toEqual(['Art']);
+    expect((await query.forMail(scope, confirmationId))?.topics).toEqual(topicsNamed('Art'));
     expect(await service.confirm(scope, confirmationId, PERSON)).toBe('confirmed');
     expect((await statuses(scope)).sort()).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
   });
@@ -103,7 +146,8 @@ describe('confirmations', () => {
     expect(await service.describe(scope, confirmationId)).toEqual({
       state: 'gone',
       email: '',
-      topicNames: [],
+      locale: null,
+      topics: [],
     });
     audience.clock.advance(1);
     await consents.grant(scope, address(ADA), news.topicKey, PROOF);
@@ -126,7 +170,7 @@ describe('confirmations', () => {
 
   it('are gone when they never were, belong to others or the address is suppressed', async () => {
     const { scope, confirmationId } = await asked();
-    const gone = { state: 'gone', email: '', topicNames: [] };
+    const gone = { state: 'gone', email: '', locale: null, topics: [] };
     const stranger = await audience.scope();
     expect(await service.describe(scope, newId())).toEqual(gone);
     expect(await service.describe(scope, 'not an id')).toEqual(gone);
@@ -165,7 +209,12 @@ describe('confirmations', () => {
     it('confirm nothing, whether or not the expiry was noted yet', async () => {
       const { scope, confirmationId } = await asked();
       audience.clock.advance(48 * HOUR);
-      const expired = { state: 'expired', email: 'Ada@example.com', topicNames: ['Art', 'News'] };
+      const expired = {
+        state: 'expired',
+        email: 'Ada@example.com',
+        locale: null,
+        topics: topicsNamed('Art', 'News'),
+      };
       for (const note of [() => Promise.resolve(), () => audience.get(ExpireConfirmations).run()]) {
         await note();
         expect(await service.describe(scope, confirmationId)).toEqual(expired);
@@ -195,14 +244,15 @@ describe('confirmations', () => {
       expect(await service.requestAnother(scope, confirmationId)).toBe('too-soon');
       const [, second = '', ...others] = await audience.requestedMails(scope);
       expect(others).toEqual([]);
-      expect(await query.forMail(scope, second)).toMatchObject({ topicNames: ['News'] });
+      expect(await query.forMail(scope, second)).toMatchObject({ topics: topicsNamed('News') });
       expect(await audience.statusOf(scope, ADA)).toBe('PENDING_CONFIRMATION');
       expect(await service.confirm(scope, confirmationId, PERSON)).toBe('expired');
       expect(await service.confirm(scope, second, PERSON)).toBe('confirmed');
       expect((await statuses(scope)).sort()).toEqual(['SUBSCRIBED', 'UNSUBSCRIBED']);
       expect(await service.describe(scope, confirmationId)).toMatchObject({
         state: 'confirmed',
-        topicNames: ['News'],
+        locale: null,
+        topics: topicsNamed('News'),
       });
     });
   });

@@ -93,7 +93,7 @@ export class NewSubscribers {
    */
   async insert(
     scope: ProjectScope,
-    { id, address, firstName, lastName, phone, customFields, source }: NewSubscriber,
+    { id, address, source, customFields, ...fields }: NewSubscriber,
     first: FirstConsents,
     occasion: ConsentOccasion,
   ): Promise<SubscriberView> {
@@ -101,9 +101,10 @@ export class NewSubscribers {
     const { rows } = await sql<SubscriberView & { readonly confirmationId: string | null }>`${prepared}
       with made as (
         insert into audience.subscribers as b (id, environment_id, subscriber_key, email, email_key, first_name,
-          last_name, phone, custom_fields, source, status, created_at, updated_at)
+          last_name, phone, locale, time_zone, custom_fields, source, status, created_at, updated_at)
         values (${id}, ${scope.environmentId}, access.next_key('subscriber'), ${address.value}, ${address.key},
-          ${firstName}, ${lastName}, ${phone}, ${JSON.stringify(customFields)}::jsonb, ${source}, ${first.status}, ${at}, ${at})
+          ${fields.firstName}, ${fields.lastName}, ${fields.phone}, ${fields.locale}, ${fields.timeZone},
+          ${JSON.stringify(customFields)}::jsonb, ${source}, ${first.status}, ${at}, ${at})
         returning *
       ), ${written(selectedForMade(first), 'new', occasion)}
       select ${subscriberColumns}, (select a.id from asked a) as confirmation_id from made b

@@ -47,13 +47,16 @@ export class SignUpService {
 
   async #insert(
     scope: ProjectScope,
-    { address, firstName = null, lastName = null, phone = null, source }: NewSubscriberInput,
+    input: NewSubscriberInput,
     customFields: CustomFieldValues,
     topics: readonly GrantableTopic[],
     proof: ConsentProof,
   ): Promise<SubscriberView> {
     const at = this.clock.now();
-    const person = { id: newId(), address, firstName, lastName, phone, customFields, source };
+    const { address, source, firstName = null, lastName = null, phone = null } = input;
+    const { locale = null, timeZone = null } = input;
+    const fields = { firstName, lastName, phone, locale, timeZone, customFields };
+    const person = { id: newId(), address, source, ...fields };
     const first = firstConsents(topics, at);
     const subscriber = await this.newSubscribers.insert(scope, person, first, { at, proof });
     const { id: subscriberId } = subscriber;

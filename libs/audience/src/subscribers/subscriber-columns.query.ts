@@ -7,5 +7,5 @@ export const activeValues = sql`case when b.custom_fields = '{}' then b.custom_f
 
 /** The columns of a `SubscriberView`, of a table called `b`. */
 export const subscriberColumns = sql`b.id, b.subscriber_key as "subscriberKey", b.email, b.first_name as "firstName",
-  b.last_name as "lastName", b.phone, b.status, b.source, ${activeValues} as "customFields",
+  b.last_name as "lastName", b.phone, b.locale, b.time_zone as "timeZone", b.status, b.source, ${activeValues} as "customFields",
   b.created_at as "createdAt", b.updated_at as "updatedAt"`;

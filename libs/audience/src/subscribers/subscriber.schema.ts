@@ -17,6 +17,8 @@ export const SubscriberSchema = defineEntity({
     firstName: p.text().nullable(),
     lastName: p.text().nullable(),
     phone: p.text().nullable(),
+    locale: p.text().nullable(),
+    timeZone: p.text().nullable(),
     source: p.string().$type<SubscriberSource>(),
     status: p.string().$type<SubscriberStatus>(),
     customFields: p.json<CustomFieldValues>(),

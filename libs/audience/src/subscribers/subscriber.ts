@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { SubscriberStatus } from '../consents/subscriber-status.js';
 import type { CustomFieldValues } from '../custom-fields/custom-field.js';
+import { patched } from '../patched.js';
 
 export type SubscriberSource = 'API' | 'IMPORT' | 'FORM' | 'MANUAL';
 
@@ -9,8 +9,19 @@ export type SubscriberView = Readonly<
   Omit<Subscriber, 'environmentId' | 'emailKey' | 'archivedKeys' | 'pausedUntil' | 'edit' | 'toView'>
 >;
 
+const FIELDS = ['firstName', 'lastName', 'phone', 'locale', 'timeZone', 'customFields'] as const;
+
 /** The fields that a client may change. */
-export type SubscriberFields = Pick<SubscriberView, 'firstName' | 'lastName' | 'phone' | 'customFields'>;
+export type SubscriberFields = Pick<SubscriberView, (typeof FIELDS)[number]>;
+
+/** What a new subscriber has of the fields that every subscriber has. */
+export const NO_FIELDS: Omit<SubscriberFields, 'customFields'> = {
+  firstName: null,
+  lastName: null,
+  phone: null,
+  locale: null,
+  timeZone: null,
+};
 
 /** A client's changes: absent fields stay, null clears. The same applies to each custom field. */
 export type SubscriberPatch = {
@@ -28,6 +39,10 @@ export class Subscriber {
   firstName!: string | null;
   lastName!: string | null;
   phone!: string | null;
+  /** BCP 47, as `parseLocale` writes it. */
+  locale!: string | null;
+  /** IANA. */
+  timeZone!: string | null;
   readonly source!: SubscriberSource;
   /** Derived from suppression and consents, never written by a client. */
   readonly status!: SubscriberStatus;
@@ -41,18 +56,10 @@ export class Subscriber {
   updatedAt!: Date;
 
   /** Applies the patch and sets the custom fields; false when nothing changes. */
-  edit(
-    { firstName = this.firstName, lastName = this.lastName, phone = this.phone }: SubscriberPatch,
-    customFields: CustomFieldValues,
-    at: Date,
-  ): boolean {
-    const isSame =
-      firstName === this.firstName &&
-      lastName === this.lastName &&
-      phone === this.phone &&
-      isDeepStrictEqual(customFields, this.customFields);
-    if (!isSame) Object.assign(this, { firstName, lastName, phone, customFields, updatedAt: at });
-    return !isSame;
+  edit(patch: SubscriberPatch, customFields: CustomFieldValues, at: Date): boolean {
+    const isChanged = patched(this, FIELDS, { ...patch, customFields });
+    if (isChanged) this.updatedAt = at;
+    return isChanged;
   }
 
   toView(): SubscriberView {

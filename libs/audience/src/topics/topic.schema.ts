@@ -1,5 +1,11 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
-import { Topic, type TopicPriority, type TopicStatus, type TopicVisibility } from './topic.js';
+import {
+  Topic,
+  type TopicPriority,
+  type TopicStatus,
+  type TopicTranslations,
+  type TopicVisibility,
+} from './topic.js';
 
 /** audience.topics */
 export const TopicSchema = defineEntity({
@@ -17,6 +23,7 @@ export const TopicSchema = defineEntity({
     priority: p.string().$type<TopicPriority>().nullable(),
     icon: p.text().nullable(),
     doubleOptInEnabled: p.boolean(),
+    translations: p.json<TopicTranslations>(),
     createdAt: p.datetime(3),
     updatedAt: p.datetime(3),
     deletedAt: p.datetime(3).nullable(),

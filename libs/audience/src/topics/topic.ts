@@ -18,7 +18,13 @@ const FIELDS = [
   'priority',
   'icon',
   'doubleOptInEnabled',
+  'translations',
 ] as const;
+
+/** By locale, as `parseLocale` writes it. */
+export type TopicTranslations = Readonly<
+  Record<string, { readonly name: string; readonly description: string | null }>
+>;
 
 /** The settings of a topic. */
 export type TopicFields = Pick<Topic, (typeof FIELDS)[number]>;
@@ -42,6 +48,8 @@ export class Topic {
   icon: string | null = null;
   /** Whether the owner of the address has to confirm a new consent. */
   doubleOptInEnabled = true;
+  /** For readers of another language than the topic's own texts. */
+  translations: TopicTranslations = {};
   readonly createdAt: Date;
   updatedAt: Date;
   /** When it was deleted; from then on nobody can find it. */

@@ -5,6 +5,7 @@ import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
 import { type Counted, countedPage } from '../counted-page.js';
 import { topicCounts } from '../counters/counters.query.js';
+import type { TopicTexts } from './topic-texts.js';
 import { isTopicKey, type Topic, type TopicFields, type TopicStatus } from './topic.js';
 
 export interface TopicView extends TopicFields, Pick<Topic, 'id' | 'topicKey' | 'createdAt' | 'updatedAt'> {
@@ -18,7 +19,7 @@ export interface TopicFilter {
   readonly status?: TopicStatus | undefined;
 }
 
-export type NamedTopic = Pick<Topic, 'id' | 'topicKey' | 'name' | 'status'>;
+export type NamedTopic = Pick<Topic, 'id' | 'topicKey' | 'name' | 'status'> & TopicTexts;
 
 /** Reads topics with their counts. Does not find deleted ones. */
 @Injectable()
@@ -80,7 +81,8 @@ export class TopicsQuery {
 
   #named(scope: ProjectScope, topicIds: readonly string[]) {
     return topicsOf(this.database.tables(), scope)
-      .select(['id', 'topicKey', 'name', 'status'])
+      .select(['id', 'topicKey', 'name', 'description', 'status'])
+      .select(sql<TopicTexts['translations']>`translations`.as('translations'))
       .where('id', 'in', topicIds);
   }
 }
@@ -96,7 +98,7 @@ function topicsOf(tables: Kysely<AudienceTables>, { environmentId }: ProjectScop
 function viewsOf(scope: ProjectScope, wanted: RawBuilder<unknown>): RawBuilder<TopicView> {
   return sql<TopicView>`
     select w.id, w.topic_key, w.name, w.description, w.status, w.visibility, w.priority, w.icon,
-      w.double_opt_in_enabled, w.created_at, w.updated_at,
+      w.double_opt_in_enabled, w.translations, w.created_at, w.updated_at,
       n.subscribers as subscriber_count, n.active as active_subscriber_count
     from (${wanted}) w cross join lateral (${topicCounts(scope, sql`w.id`)}) n
   `;

@@ -90,7 +90,14 @@ describe('topics', () => {
       expect(await query.named(stranger, [topic.id])).toEqual([]);
     }
     expect(await query.named(test, [topic.id])).toEqual([
-      { id: topic.id, topicKey: topic.topicKey, name: 'News', status: 'ACTIVE' },
+      {
+        id: topic.id,
+        topicKey: topic.topicKey,
+        name: 'News',
+        description: null,
+        translations: {},
+        status: 'ACTIVE',
+      },
     ]);
     await expect(query.byKey(test, 'no \u0000 key')).rejects.toThrow(NotFoundError);
   });

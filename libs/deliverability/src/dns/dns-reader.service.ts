@@ -51,6 +51,22 @@ export class DnsReader {
     return v4.kind === 'missing' ? this.#look(host, (name) => this.#resolver.resolve6(name)) : v4;
   }
 
+  /** IPv4 and IPv6 addresses, all of them. */
+  async everyAddress(host: string): Promise<DnsAnswer<string>> {
+    const answers = [
+      await this.#look(host, (name) => this.#resolver.resolve4(name)),
+      await this.#look(host, (name) => this.#resolver.resolve6(name)),
+    ];
+    const entries = answers.flatMap((answer) => (answer.kind === 'found' ? answer.entries : []));
+    const open = answers.find(({ kind }) => kind === 'error' || kind === 'broken');
+    return open ?? (entries.length > 0 ? { kind: 'found', entries } : answers[0]!);
+  }
+
+  /** What the host itself is another name for. */
+  cname(host: string): Promise<DnsAnswer<string>> {
+    return ask(host, (name) => this.#resolver.resolveCname(name));
+  }
+
   async #look<Entry>(host: string, lookup: Lookup<Entry>): Promise<DnsAnswer<Entry>> {
     const seen = new Set<string>();
     for (let name = host.toLowerCase(); ;) {

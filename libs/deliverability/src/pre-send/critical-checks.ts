@@ -19,13 +19,7 @@ export function criticalChecks(facts: CampaignFacts): PreSendCheck[] {
       'The subscription does not allow sending.',
     ),
     quotaCheck(facts),
-    check(
-      'merge-tags',
-      facts.mergeTagFaults.length === 0,
-      'All merge tags are known.',
-      listed('Merge tags', facts.mergeTagFaults),
-    ),
-    ...contentChecks(facts),
+    ...criticalContentChecks(facts),
   ];
 }
 
@@ -84,7 +78,22 @@ export function quotaMessage(needed: number, left: number | string): string {
   return `${counted(needed, 'e-mail')} needed, ${left} left in this period.`;
 }
 
-function contentChecks({ content, contentFault }: CampaignFacts): PreSendCheck[] {
+/** Those of the content in one language. */
+export function criticalContentChecks(
+  facts: Pick<CampaignFacts, 'mergeTagFaults' | 'contentFault' | 'content'>,
+): PreSendCheck[] {
+  const { mergeTagFaults } = facts;
+  const mergeTags = listed('Merge tags', mergeTagFaults);
+  return [
+    check('merge-tags', mergeTagFaults.length === 0, 'All merge tags are known.', mergeTags),
+    ...contentChecks(facts),
+  ];
+}
+
+function contentChecks({
+  content,
+  contentFault,
+}: Pick<CampaignFacts, 'contentFault' | 'content'>): PreSendCheck[] {
   if (content === null) {
     return [
       contentFault === null

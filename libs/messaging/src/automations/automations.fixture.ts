@@ -131,6 +131,8 @@ export class AutomationsFixture {
         topicKeys,
         source: 'API',
         firstName: 'Ada',
+        locale: 'de-AT',
+        timeZone: 'Europe/Vienna',
         customFields: { ...customFields },
       },
       PROOF,

@@ -1,3 +1,5 @@
+import type { CampaignTranslations } from './campaign-translations.js';
+
 export const SEND_STRATEGIES = ['DRAFT', 'IMMEDIATE', 'SCHEDULED'] as const;
 export type SendStrategy = (typeof SEND_STRATEGIES)[number];
 
@@ -10,6 +12,7 @@ export interface CampaignDraft {
   readonly previewText: string | null;
   readonly contentJson: string | null;
   readonly contentText: string | null;
+  readonly translations: CampaignTranslations;
   readonly fromEmail: string | null;
   readonly fromName: string | null;
   /** Where answers go; null: to the sender. */
@@ -18,6 +21,8 @@ export interface CampaignDraft {
   readonly segmentIds: readonly string[];
   readonly sendStrategy: SendStrategy | null;
   readonly scheduledAt: Date | null;
+  /** As `parseLocalTime` returns it: each recipient gets it when it is that time where they are. */
+  readonly scheduledAtLocal: string | null;
 }
 
 /** All that an estimate of the recipients depends on, to compare. */
@@ -27,9 +32,18 @@ export function audienceParts({ topicIds, segmentIds }: CampaignDraft): string {
 
 /** All that an analysis looks at, to compare. */
 export function analysedParts(draft: CampaignDraft): string {
-  const { subject, previewText, contentJson, contentText, fromEmail, fromName } = draft;
-  const content = [subject, previewText, contentJson, contentText, fromEmail, fromName];
-  return JSON.stringify([...content, audienceParts(draft)]);
+  const { fromEmail, fromName, translations } = draft;
+  const others = Object.entries(translations).sort(([one], [other]) => (one < other ? -1 : 1));
+  const contents = [['', draft] as const, ...others].map(
+    ([locale, { subject, previewText, contentJson, contentText }]) => [
+      locale,
+      subject,
+      previewText,
+      contentJson,
+      contentText,
+    ],
+  );
+  return JSON.stringify([contents, fromEmail, fromName, audienceParts(draft)]);
 }
 
 /** What to do with a mail that was handed over without a final reply: send it once more, or leave it at that. */

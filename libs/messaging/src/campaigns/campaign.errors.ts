@@ -24,7 +24,7 @@ export class ScheduleMissingError extends DomainError {
   override readonly code = 'schedule-missing';
 
   constructor() {
-    super('The campaign has no scheduledAt in the future.');
+    super('The campaign has no scheduledAt or scheduledAtLocal in the future.');
   }
 }
 

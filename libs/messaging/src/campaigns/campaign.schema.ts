@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql';
+import type { CampaignTranslations } from './campaign-translations.js';
 import { Campaign, type CampaignStatus, type PreSendStatus, type SendStrategy } from './campaign.js';
 
 /** messaging.campaigns. The engine writes its columns with SQL, under the row's lock. */
@@ -15,6 +16,7 @@ export const CampaignSchema = defineEntity({
     previewText: p.text().nullable(),
     contentJson: p.text().nullable(),
     contentText: p.text().nullable(),
+    translations: p.json().$type<CampaignTranslations>(),
     fromEmail: p.text().nullable(),
     fromName: p.text().nullable(),
     replyTo: p.text().nullable(),
@@ -22,6 +24,7 @@ export const CampaignSchema = defineEntity({
     segmentIds: p.array().columnType('uuid[]'),
     sendStrategy: p.string().$type<SendStrategy>().nullable(),
     scheduledAt: p.datetime(3).nullable(),
+    scheduledAtLocal: p.text().nullable(),
     status: p.string().$type<CampaignStatus>(),
     failureReason: p.text().nullable(),
     estimatedRecipientCount: p.bigint('number').nullable(),

@@ -17,6 +17,7 @@ function campaignIn(status: CampaignStatus): Campaign {
       previewText: null,
       contentJson: null,
       contentText: 'Hello.',
+      translations: {},
       fromEmail: null,
       fromName: null,
       replyTo: null,
@@ -24,6 +25,7 @@ function campaignIn(status: CampaignStatus): Campaign {
       segmentIds: [],
       sendStrategy: null,
       scheduledAt: later,
+      scheduledAtLocal: null,
     },
     now,
   );
@@ -96,6 +98,7 @@ describe('Campaign', () => {
       previewText: 'Look',
       contentJson: '{}',
       contentText: 'Hello.',
+      translations: { de: { subject: 'Hallo', previewText: null, contentJson: null, contentText: null } },
       fromEmail: 'news@example.com',
       fromName: 'Ada',
       replyTo: 'ada@example.com',
@@ -103,6 +106,7 @@ describe('Campaign', () => {
       segmentIds: ['s1', 's1'],
       sendStrategy: 'IMMEDIATE',
       scheduledAt: later,
+      scheduledAtLocal: null,
     } as const;
     const identity = { id: 'c', environmentId: 1, campaignKey: 'APIT-001' };
     expect(new Campaign(identity, draft, now)).toMatchObject({
@@ -137,6 +141,7 @@ describe('Campaign', () => {
   it.each([
     { previewText: 'Look' },
     { contentJson: '{}' },
+    { translations: { de: { subject: 'Hallo', previewText: null, contentJson: null, contentText: null } } },
     { fromEmail: 'ada@example.com' },
     { segmentIds: ['s1'] },
   ])('is analysed anew when its %j changes', (changes) => {
@@ -207,9 +212,47 @@ describe('Campaign', () => {
     expect(() => campaignIn('DRAFT').schedule(later)).toThrow(
       expect.objectContaining({
         code: 'schedule-missing',
-        message: 'The campaign has no scheduledAt in the future.',
+        message: 'The campaign has no scheduledAt or scheduledAtLocal in the future.',
       }),
     );
+  });
+
+  describe('for a local time', () => {
+    const local = '2026-11-21T09:00';
+    const isFirst = new Date('2026-11-20T19:00:00.000Z');
+    const isLast = new Date('2026-11-21T21:00:00.000Z');
+    const localIn = (status: CampaignStatus): Campaign => {
+      const campaign = campaignIn('DRAFT');
+      campaign.revise({ scheduledAtLocal: local }, now);
+      campaign.status = status;
+      return campaign;
+    };
+    const queued = (campaign: Campaign) => {
+      campaign.queue({ recipients: 1, usagePeriod: null }, now);
+      return campaign;
+    };
+
+    it('shows the first of its moments, and is scheduled until the last has passed', () => {
+      const campaign = localIn('DRAFT');
+      expect(campaign).toMatchObject({ scheduledAt: isFirst, scheduledAtLocal: local });
+      expect(() => campaign.schedule(isLast)).toThrow(ScheduleMissingError);
+      campaign.schedule(new Date(isLast.getTime() - 1));
+      expect(campaign.status).toBe('SCHEDULED');
+      campaign.revise({ scheduledAtLocal: null }, later);
+      expect(campaign).toMatchObject({ status: 'DRAFT', scheduledAt: null });
+    });
+
+    it('keeps to it when it is queued at its time, or is sent again after it failed', () => {
+      for (const status of ['SCHEDULED', 'FAILED'] as const)
+        expect(queued(localIn(status))).toMatchObject({ scheduledAt: isFirst, scheduledAtLocal: local });
+    });
+
+    it('forgets it when it is sent before, or without a schedule', () => {
+      const early = [localIn('SCHEDULED'), localIn('FAILED')];
+      for (const campaign of early) campaign.revise({ scheduledAtLocal: '2026-11-22T09:00' }, now);
+      for (const campaign of [...early, localIn('DRAFT')])
+        expect(queued(campaign)).toMatchObject({ scheduledAt: null, scheduledAtLocal: null });
+    });
   });
 
   it('stays as it is when a schedule is cleared that did not count', () => {

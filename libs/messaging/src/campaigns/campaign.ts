@@ -11,6 +11,8 @@ import {
   type SendStrategy,
   type UnboundEmails,
 } from './campaign-draft.js';
+import type { CampaignTranslations } from './campaign-translations.js';
+import { changedTimes, lastTimeOf } from './campaign-times.js';
 import { ScheduleMissingError } from './campaign.errors.js';
 import {
   ALLOWED_STATUSES,
@@ -43,13 +45,15 @@ export class Campaign {
   previewText: string | null;
   contentJson: string | null;
   contentText: string | null;
+  translations: CampaignTranslations;
   fromEmail: string | null;
   fromName: string | null;
   replyTo: string | null;
   topicIds: string[];
   segmentIds: string[];
   sendStrategy: SendStrategy | null;
-  scheduledAt: Date | null;
+  scheduledAt: Date | null = null;
+  scheduledAtLocal: string | null = null;
   status: CampaignStatus = 'DRAFT';
   failureReason: string | null = null;
   estimatedRecipientCount: number | null = null;
@@ -81,13 +85,14 @@ export class Campaign {
     this.previewText = draft.previewText;
     this.contentJson = draft.contentJson;
     this.contentText = draft.contentText;
+    this.translations = draft.translations;
     this.fromEmail = draft.fromEmail;
     this.fromName = draft.fromName;
     this.replyTo = draft.replyTo;
     this.topicIds = distinct(draft.topicIds);
     this.segmentIds = distinct(draft.segmentIds);
     this.sendStrategy = draft.sendStrategy;
-    this.scheduledAt = draft.scheduledAt;
+    Object.assign(this, changedTimes(draft, this));
     this.createdAt = now;
     this.updatedAt = now;
   }
@@ -110,7 +115,7 @@ export class Campaign {
     const { topicIds, segmentIds, ...plain } = changes;
     if (Object.keys(changes).length === 0) return;
     const [partsBefore, audienceBefore] = [analysedParts(this), audienceParts(this)];
-    Object.assign(this, plain);
+    Object.assign(this, plain, changedTimes(changes, this));
     if (topicIds !== undefined) this.topicIds = distinct(topicIds);
     if (segmentIds !== undefined) this.segmentIds = distinct(segmentIds);
     if (this.status === 'SCHEDULED' && this.scheduledAt === null) this.status = 'DRAFT';
@@ -134,7 +139,8 @@ export class Campaign {
   /** Throws what `schedule` throws: `InvalidStateError`, or `ScheduleMissingError` without a time to come. */
   refuseUnlessSchedulable(now: Date): void {
     this.refuseUnlessAllowed('schedule');
-    if (this.scheduledAt === null || this.scheduledAt <= now) throw new ScheduleMissingError();
+    const last = lastTimeOf(this);
+    if (last === null || last <= now) throw new ScheduleMissingError();
   }
 
   schedule(now: Date): void {
@@ -152,9 +158,11 @@ export class Campaign {
     this.refuseWhileClosing(NOTICED_SECONDS);
   }
 
-  /** `send`: from now on the audience is frozen and the worker has it. */
+  /** `send`: from now on the audience is frozen and the worker has it. Before its time it goes to everybody at once. */
   queue({ recipients, usagePeriod }: Queueing, now: Date, policy: AmbiguousPolicy = 'RESEND'): void {
     this.refuseUnlessSendable();
+    if (this.scheduledAtLocal !== null && !this.isDue(now))
+      Object.assign(this, changedTimes({ scheduledAt: null }, this));
     this.status = 'QUEUED_FOR_SENDING';
     this.failureReason = null;
     this.estimate(recipients, now);
@@ -212,6 +220,11 @@ export class Campaign {
     this.retryEmails = usagePeriod === null ? 0 : recipients;
     this.completedAt = null;
     this.updatedAt = now;
+  }
+
+  /** Its time has come; what has failed since and is sent again keeps to the hours of its recipients. */
+  private isDue(now: Date): boolean {
+    return this.status !== 'DRAFT' && this.scheduledAt !== null && this.scheduledAt <= now;
   }
 
   private refuseWhileClosing(retryAfterSeconds: number): void {

@@ -14,6 +14,7 @@ const COLUMNS = [
   'previewText',
   'contentJson',
   'contentText',
+  'translations',
   'status',
   'sendStrategy',
   'topicIds',
@@ -21,6 +22,7 @@ const COLUMNS = [
   'estimatedRecipientCount',
   'estimatedAt',
   'scheduledAt',
+  'scheduledAtLocal',
   'completedAt',
   'fromEmail',
   'fromName',
@@ -60,6 +62,7 @@ export function sentCampaign(tables: Kysely<MessagingTables>, scope: ProjectScop
     .where('queuedAt', 'is not', null)
     .select(['id', 'campaignKey', 'name', 'subject', 'queuedAt'])
     .select(sql<string>`to_char(queued_at at time zone 'UTC', 'YYYY-MM-DD')`.as('queuedOn'))
+    .select(sql<string[]>`array(select jsonb_object_keys(translations))`.as('translations'))
     .$narrowType<{ queuedAt: Date }>();
 }
 

@@ -2,8 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock, DomainValidationError, type ProjectScope } from '#kernel';
 import { CampaignAllowance } from '#billing';
 import { Database } from '#platform';
+import { translationFaults } from './campaign-translations.js';
 import { parseContentDocument } from '../content/document/content-document.js';
 import type { Campaign, CampaignDraft } from './campaign.js';
+import { timeFaults } from './campaign-times.js';
 import { CampaignAudienceQuery } from './campaign-audience.query.js';
 import { CampaignRepository } from './campaign.repository.js';
 
@@ -54,11 +56,12 @@ export class CampaignsService {
   }
 
   async #refuseFaults(scope: ProjectScope, draft: Partial<CampaignDraft>, now: Date): Promise<void> {
-    const { contentJson = null, scheduledAt = null } = draft;
+    const { contentJson = null, translations = {} } = draft;
     const errors: Record<string, string> = {
       ...(await this.audience.faults(scope, draft)),
       ...(contentJson === null ? {} : parseContentDocument(contentJson).errors),
-      ...(scheduledAt !== null && scheduledAt <= now ? { scheduledAt: 'must be in the future' } : {}),
+      ...translationFaults(translations),
+      ...timeFaults(draft, now),
     };
     if (Object.keys(errors).length > 0) throw new DomainValidationError(errors);
   }

@@ -26,6 +26,8 @@ export interface ClaimedDelivery {
   readonly sourceId: string;
   readonly subscriberId: string | null;
   readonly address: string;
+  /** The recipient's language, by which its content is chosen; null: not known. */
+  readonly locale: string | null;
   readonly messageId: string;
   /** This claim's own: what its sender writes counts only while the row has it. */
   readonly leaseToken: string;

@@ -2,6 +2,7 @@ import { type EmailAddress, newId, type ProjectScope } from '#kernel';
 import type { DeliveriesTable } from '../messaging-tables.js';
 
 export interface QueuedMail extends Pick<DeliveriesTable, 'kind' | 'sourceId' | 'subscriberId'> {
+  readonly locale?: string | null;
   readonly address: Pick<EmailAddress, 'value' | 'key'>;
   /** Of its Message-ID. */
   readonly domain: string;

@@ -61,7 +61,7 @@ export class MailErasureService {
     now: Date,
   ): Promise<void> {
     await sql`
-      update messaging.deliveries d set subscriber_id = null, address = '', address_key = 'erased:' || d.id, last_error = null,
+      update messaging.deliveries d set subscriber_id = null, address = '', address_key = 'erased:' || d.id, locale = null, last_error = null,
         state = case when d.state = 'CLAIMED' then 'PENDING' else d.state end,
         lease_token = case when d.state = 'CLAIMED' then null else d.lease_token end,
         lease_until = case when d.state = 'CLAIMED' then null else d.lease_until end,

@@ -32,7 +32,7 @@ export class MailPersonalDataQuery {
     return this.database.transaction(scope, async () => {
       const tables = this.database.tables();
       const deliveries = await sql<Record<string, unknown>>`
-        select d.id, d.kind, c.campaign_key, d.address, d.message_id, d.state, d.reason, d.attempt as attempts,
+        select d.id, d.kind, c.campaign_key, d.address, d.locale, d.message_id, d.state, d.reason, d.attempt as attempts,
           d.last_error, d.created_at, d.sent_at, d.bounced_at
         from (
           select * from messaging.deliveries where environment_id = ${environmentId} and subscriber_id = ${subscriberId}

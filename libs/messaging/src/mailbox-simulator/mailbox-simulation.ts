@@ -26,5 +26,6 @@ export interface Simulation {
   readonly sourceId: string;
   /** The partition of the delivery, `YYYY-MM-DD`. */
   readonly queuedOn: string;
+  readonly locale: string | null;
   readonly state: string;
 }

@@ -84,7 +84,7 @@ export class MailboxSimulator {
       const tables = this.database.tables();
       const ready = await sql<Simulation>`
         select s.delivery_id, s.behaviour, s.environment_id,
-          case when d.kind = 'CAMPAIGN' then d.source_id end as campaign_id, d.source_id, d.queued_on, d.state
+          case when d.kind = 'CAMPAIGN' then d.source_id end as campaign_id, d.source_id, d.queued_on, d.locale, d.state
         from messaging.mailbox_simulations s
         cross join lateral (select * from messaging.deliveries d where d.id = s.delivery_id) d
         where d.finished_at is not null order by s.created_at limit ${AT_ONCE}

@@ -1,10 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Clock } from '#kernel';
+import { Clock, matchLocale } from '#kernel';
 import { type Config, CONFIG, Database } from '#platform';
 import { TrackedEvents } from '../engagement/events/tracked-events.service.js';
+import { isNumbered, type LinkSet } from '../engagement/tracking/link-sets.service.js';
 import type { Simulation } from './mailbox-simulation.js';
 import { takeSimulation } from './mailbox-simulations.query.js';
+
+type Links = Pick<LinkSet, 'translation' | 'urls'>;
 
 /** Opens mails and follows links as readers do, in the transaction that removes the note. */
 @Injectable()
@@ -21,9 +24,9 @@ export class SimulatedReader {
     const { deliveryId, environmentId, campaignId, queuedOn } = simulation;
     await this.database.system(async () => {
       if (!(await takeSimulation(this.database, simulation)) || !this.config.TRACKING) return;
-      const urls = await this.#linksOf(simulation);
-      if (urls === null) return;
-      const isClick = behaviour === 'clicked' && urls.length > 0;
+      const links = await this.#linksOf(simulation);
+      if (links === undefined) return;
+      const isClick = behaviour === 'clicked' && links.urls.length > 0;
       await this.events.write([
         {
           environmentId,
@@ -32,7 +35,7 @@ export class SimulatedReader {
           deliveryId,
           type: behaviour === 'opened' ? 'OPENED' : 'CLICKED',
           linkNumber: isClick ? 1 : null,
-          url: isClick && campaignId === null ? (urls[0] ?? null) : null,
+          url: isClick && !isNumbered({ campaignId, ...links }) ? (links.urls[0] ?? null) : null,
           at: this.clock.now(),
           known: 'human',
           agent: 'simulator',
@@ -41,17 +44,19 @@ export class SimulatedReader {
     });
   }
 
-  /** Where the mail's links lead; null when it is not tracked. */
-  async #linksOf({ campaignId, sourceId, queuedOn }: Simulation): Promise<readonly string[] | null> {
+  /** Where the links of the mail, in its reader's language, lead; undefined when it is not tracked. */
+  async #linksOf({ campaignId, sourceId, queuedOn, locale }: Simulation): Promise<Links | undefined> {
     const isTheirs =
       campaignId === null
         ? sql`place = messaging.place_of_step(${sourceId}) and version_id = (
             select version_id from messaging.automation_runs where id = messaging.run_of_step(${sourceId}))`
         : sql`campaign_id = ${campaignId}`;
-    const { rows } = await sql<{ urls: string[] }>`
-      select urls from messaging.link_sets
-      where ${isTheirs} and queued_on = ${queuedOn}::date order by id desc limit 1
+    const { rows } = await sql<Links>`
+      select distinct on (translation) translation, urls from messaging.link_sets
+      where ${isTheirs} and queued_on = ${queuedOn}::date order by translation, id desc
     `.execute(this.database.tables());
-    return rows[0]?.urls ?? null;
+    const translations = rows.flatMap(({ translation }) => translation ?? []);
+    const read = matchLocale([locale], translations);
+    return rows.find(({ translation }) => translation === read);
   }
 }

@@ -15,6 +15,7 @@ export interface DeliveryRow {
   readonly email: string | null;
   readonly status: DeliveryState;
   readonly reason: string | null;
+  readonly locale: string | null;
   readonly attempts: number;
   readonly lastError: string | null;
   readonly messageId: string;
@@ -49,7 +50,15 @@ export class DeliveriesQuery {
     return this.database.transaction(scope, async () => {
       const deliveries = await this.#deliveriesOf(scope, campaignKey, status);
       const items = await deliveries
-        .select(['d.id', 'd.subscriberId', 'd.reason', 'd.messageId', 'd.possibleDuplicate', 'd.lastError'])
+        .select([
+          'd.id',
+          'd.subscriberId',
+          'd.reason',
+          'd.locale',
+          'd.messageId',
+          'd.possibleDuplicate',
+          'd.lastError',
+        ])
         .select(['d.relayKey', 'd.providerMessageId'])
         .select(['d.state as status', 'd.attempt as attempts', 'd.sentAt', 'd.finishedAt'])
         .select(sql<string | null>`case when d.subscriber_id is not null then d.address end`.as('email'))

@@ -27,6 +27,7 @@ function claimed(differences: Partial<ClaimedDelivery> = {}): ClaimedDelivery {
     sourceId: 'c',
     subscriberId: 's',
     address: 'ada@example.com',
+    locale: null,
     messageId: '<m@example.com>',
     leaseToken: 'l',
     leaseEpoch: null,

@@ -127,7 +127,7 @@ export const environmentVariables = z.object({
   }),
   OUTGOING_PRIVATE_ADDRESSES: flag.default(false).meta({
     description:
-      'true lets webhooks and relays lead to private and loopback addresses. Only where every customer is trusted with your network.',
+      'true lets webhooks, relays and logos lead to private and loopback addresses. Only where every customer is trusted with your network.',
   }),
   RATE_LIMIT_PER_MINUTE: count(1, 1_000_000)
     .default(60)

@@ -28,6 +28,10 @@ export interface OutgoingAnswer {
   readonly body: string;
 }
 
+export interface Download extends Omit<OutgoingAnswer, 'body'> {
+  readonly bytes: Uint8Array;
+}
+
 export interface OutgoingHttpOptions {
   readonly addressesOf: AddressesOf;
   /** Which addresses may be spoken to. Default: all. */
@@ -57,6 +61,12 @@ export class OutgoingHttp {
 
   /** The answer, whatever its status; an `OutgoingHttpError` when there is none. */
   async request(request: OutgoingRequest): Promise<OutgoingAnswer> {
+    const { bytes, ...answer } = await this.download(request);
+    return { ...answer, body: new TextDecoder().decode(bytes) };
+  }
+
+  /** The same, of what is no text. */
+  async download(request: OutgoingRequest): Promise<Download> {
     const signal = AbortSignal.timeout(this.#timeoutMs);
     try {
       return await this.#follow(request, signal);
@@ -102,14 +112,14 @@ export class OutgoingHttp {
     });
   }
 
-  async #follow(first: OutgoingRequest, signal: AbortSignal): Promise<OutgoingAnswer> {
+  async #follow(first: OutgoingRequest, signal: AbortSignal): Promise<Download> {
     const { redirects: most = MAX_REDIRECTS } = first;
     let request = first;
     for (let redirects = 0; redirects <= most; redirects++) {
       const answer = await this.#once(request, signal);
       const next = redirected(request, answer);
       if (next === null)
-        return { status: answer.statusCode, headers: answer.headers, body: await answer.body.text() };
+        return { status: answer.statusCode, headers: answer.headers, bytes: await answer.body.bytes() };
       await answer.body.dump();
       request = next;
     }

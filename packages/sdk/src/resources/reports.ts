@@ -16,6 +16,11 @@ export class Reports extends Resource {
     return this.transport.call('getCampaignStatistics', { ...options, path: { campaignKey } });
   }
 
+  /** By the translation in which mails were sent. */
+  languages(campaignKey: string, options?: CallOptions): Promise<Answer<'getCampaignLanguages'>> {
+    return this.transport.call('getCampaignLanguages', { ...options, path: { campaignKey } });
+  }
+
   timeline(
     campaignKey: string,
     query: Query<'getCampaignTimeline'> = {},

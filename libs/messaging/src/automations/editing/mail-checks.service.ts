@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Project, ProjectsQuery } from '#access';
+import { type Project, ProjectsQuery, ProjectWordings } from '#access';
 import { CustomFieldsQuery } from '#audience';
 import type { ProjectScope } from '#kernel';
+import type { Wording } from '#wording';
 import { ContentProcesses, footerOf } from '../../content/processes/content-processes.service.js';
 import type { EmailConfig } from '../graph/node-config.js';
 import type { Faults } from '../../content/review/mail-faults.js';
@@ -9,6 +10,7 @@ import type { Faults } from '../../content/review/mail-faults.js';
 /** What the mails of this project may refer to. */
 export interface MailRules {
   readonly project: Project;
+  readonly wording: Wording;
   readonly customKeys: readonly string[];
 }
 
@@ -17,6 +19,7 @@ export interface MailRules {
 export class MailChecks {
   constructor(
     @Inject(ProjectsQuery) private readonly projects: ProjectsQuery,
+    @Inject(ProjectWordings) private readonly wordings: ProjectWordings,
     @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
     @Inject(ContentProcesses) private readonly processes: ContentProcesses,
   ) {}
@@ -25,12 +28,17 @@ export class MailChecks {
     const project = await this.projects.ofScope(scope);
     if (project === null) throw new Error('The project of this scope is gone.');
     const definitions = await this.customFields.definitions(scope);
-    return { project, customKeys: definitions.map(({ key }) => key) };
+    const { wording } = await this.wordings.of(scope, [project.defaultLocale]);
+    return { project, wording, customKeys: definitions.map(({ key }) => key) };
   }
 
   /** The faults of the content by their paths in the config. */
-  async faults(scope: ProjectScope, mail: EmailConfig, { project, customKeys }: MailRules): Promise<Faults> {
-    return this.processes.mailFaults(scope, { mail, footer: footerOf(project), customKeys });
+  async faults(
+    scope: ProjectScope,
+    mail: EmailConfig,
+    { project, wording, customKeys }: MailRules,
+  ): Promise<Faults> {
+    return this.processes.mailFaults(scope, { mail, footer: footerOf(project, wording), customKeys });
   }
 
   /** The faults of a webhook's body by their paths. */

@@ -17,6 +17,7 @@ interface Addressee {
   readonly subscriberId: string;
   readonly email: string;
   readonly key: string;
+  readonly locale: string | null;
 }
 
 /**
@@ -86,14 +87,14 @@ export class EmailStep implements StepTaker<'email'> {
     await this.database.transaction(scope, async () => {
       await sql`
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
-          address_key, message_id, state, next_attempt_at, created_at)
+          address_key, locale, message_id, state, next_attempt_at, created_at)
         select p.delivery_id, (${now}::timestamptz at time zone 'UTC')::date, ${scope.environmentId}, 'AUTOMATION',
-          messaging.step_id(p.run_id, ${place}), p.subscriber_id, p.email, p.key,
+          messaging.step_id(p.run_id, ${place}), p.subscriber_id, p.email, p.key, p.locale,
           '<' || p.delivery_id || '@' || ${from.sender.messageIdDomain}::text || '>', 'PENDING', ${now}, ${now}
         from (
           select platform.new_id() as delivery_id, a.*
           from unnest(${column('runId')}::uuid[], ${column('subscriberId')}::uuid[], ${column('email')}::text[],
-            ${column('key')}::text[]) a(run_id, subscriber_id, email, key)
+            ${column('key')}::text[], ${column('locale')}::text[]) a(run_id, subscriber_id, email, key, locale)
         ) p
       `.execute(this.database.tables());
       await wakeSenders(this.database);
@@ -105,8 +106,8 @@ function addresseeOf(
   { runId, subscriberId }: PersonAtStep,
   found: ReadonlyMap<string, Recipient>,
 ): Addressee {
-  const email = found.get(subscriberId)?.email ?? '';
+  const { email = '', locale = null } = found.get(subscriberId) ?? {};
   const parsed = parseEmailAddress(email);
   if ('fault' in parsed) throw new Error(`The address of a subscriber ${parsed.fault}.`);
-  return { runId, subscriberId, email, key: parsed.address.key };
+  return { runId, subscriberId, email, key: parsed.address.key, locale };
 }

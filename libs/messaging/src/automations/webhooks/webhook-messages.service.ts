@@ -55,7 +55,7 @@ export class WebhookMessages {
 }
 
 function described({ automation, executionId, nodeId, person, data, at }: WebhookSubject): object {
-  const { subscriberId: id, email, firstName, lastName, phone, customFields } = person;
+  const { subscriberId: id, email, firstName, lastName, phone, locale, timeZone, customFields } = person;
   return {
     type: 'automation.webhook',
     timestamp: at.toISOString(),
@@ -64,7 +64,7 @@ function described({ automation, executionId, nodeId, person, data, at }: Webhoo
       automationKey: automation.key,
       executionId,
       nodeId,
-      subscriber: { id, email, firstName, lastName, phone, customFields },
+      subscriber: { id, email, firstName, lastName, phone, locale, timeZone, customFields },
       data,
     },
   };

@@ -83,7 +83,7 @@ describe('webhooks of automations', () => {
         automationId: id,
         executionId,
         nodeId: 'hook',
-        subscriber: { email, firstName: 'Ada' },
+        subscriber: { email, firstName: 'Ada', locale: 'de-AT', timeZone: 'Europe/Vienna' },
         data: { order: 17 },
       },
     });

@@ -1,13 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
 import type { AudienceBreakdown } from '#audience';
-import {
-  type CampaignFacts,
-  criticalChecks,
-  type PreSendAnalysis,
-  summarise,
-  warningChecks,
-} from '#deliverability';
+import { analyseCampaign, type CampaignFacts, type PreSendAnalysis } from '#deliverability';
 import type { Campaign } from '../campaign.js';
 import { CampaignAudienceQuery } from '../campaign-audience.query.js';
 import { ContentReviews } from './content-reviews.service.js';
@@ -52,15 +46,15 @@ export class CampaignAnalysisService {
     const { breakdown: audience, destinations } =
       campaign.topicIds.length === 0 ? NOBODY : await this.outlook.of(scope, campaign, now);
     const recipients = audience.willReceive;
+    const { own, translations } = await this.content.review(scope, campaign, from.project);
     const facts: CampaignFacts = {
       ...(await this.chosen.of(scope, campaign)),
       recipients,
       destinations,
       now,
       ...(await this.readiness.of(scope, from.sender.domain, now)),
-      ...(await this.content.review(scope, campaign, from.project)),
+      ...own,
     };
-    const checks = [...criticalChecks(facts), ...warningChecks(facts)];
-    return { ...summarise(checks), audience, recipients };
+    return { ...analyseCampaign(facts, translations), audience, recipients };
   }
 }

@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Project } from '#access';
 import { CustomFieldsQuery, templateDefaults } from '#audience';
+import type { ReviewedContent } from '#deliverability';
 import type { ProjectScope } from '#kernel';
 import { type Config, CONFIG, MAX_TRACKED_PLACES } from '#platform';
+import { Senders } from '../senders/senders.service.js';
 import { ContentProcesses, footerOf } from '../../content/processes/content-processes.service.js';
 import { ContentTooComplexError } from '../../content/processes/task-fault.js';
 import { SAMPLE_VALUES } from '../../content/merge/merge-trial.js';
@@ -10,47 +12,73 @@ import { projectValues } from '../../content/merge/merge-values.js';
 import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
 import { placeName, type SharedValues } from '../../content/mail/link-rewriting.js';
 import type { Campaign } from '../campaign.js';
-import { notReviewed, type ReviewedContent } from '../../content/review/content-review.js';
+import { contentIn } from '../campaign-translations.js';
+import { notReviewed } from '../../content/review/content-review.js';
 import type { SampleMail } from '../../content/review/html-part-size.js';
 
 /** The recipient of the sample: always the same, so that equal content is reviewed once. */
 const NOBODY = '00000000-0000-7000-8000-000000000000';
+
+interface CampaignReviews {
+  readonly own: ReviewedContent;
+  /** By locale. */
+  readonly translations: ReadonlyMap<string, ReviewedContent>;
+}
 
 /** Reviews a campaign's content for the pre-send checks. */
 @Injectable()
 export class ContentReviews {
   constructor(
     @Inject(CustomFieldsQuery) private readonly customFields: CustomFieldsQuery,
+    @Inject(Senders) private readonly senders: Senders,
     @Inject(ContentProcesses) private readonly processes: ContentProcesses,
     @Inject(MailLinkMaker) private readonly links: MailLinkMaker,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Reviews the same content once, so ask before taking a lock. */
-  async review(scope: ProjectScope, campaign: Campaign, project: Project): Promise<ReviewedContent> {
+  /** Of all its languages. Reviews the same content once, so ask before taking a lock. */
+  async review(scope: ProjectScope, campaign: Campaign, project: Project): Promise<CampaignReviews> {
     const definitions = await this.customFields.definitions(scope);
-    const { name, campaignKey: key, subject, previewText, contentJson, contentText } = campaign;
+    const { name, campaignKey: key } = campaign;
+    const linkBase = await this.senders.linkBase(scope, project);
     const shared = { campaign: { name, key }, project: projectValues(project) };
+    const known = {
+      customKeys: definitions.map((definition) => definition.key),
+      sample: this.#sample({ scope, linkBase }, shared, templateDefaults(definitions)),
+    };
+    const reviewed = async (locale: string | null) => {
+      const wording = await this.senders.wording(scope, locale);
+      const footer = footerOf(project, wording);
+      return this.#review(scope, { ...known, footer, content: contentIn(campaign, locale) });
+    };
+    const own = await reviewed(null);
+    const translations = new Map<string, ReviewedContent>();
+    for (const locale of Object.keys(campaign.translations)) translations.set(locale, await reviewed(locale));
+    return { own, translations };
+  }
+
+  async #review(
+    scope: ProjectScope,
+    input: Parameters<ContentProcesses['review']>[1],
+  ): Promise<ReviewedContent> {
     try {
-      return await this.processes.review(scope, {
-        content: { subject, previewText, contentJson, contentText },
-        footer: footerOf(project),
-        customKeys: definitions.map((definition) => definition.key),
-        sample: this.#sample(scope, shared, templateDefaults(definitions)),
-      });
+      return await this.processes.review(scope, input);
     } catch (error) {
       if (error instanceof ContentTooComplexError) return notReviewed(error);
       throw error;
     }
   }
 
-  #sample(scope: ProjectScope, shared: SharedValues, custom: Readonly<Record<string, unknown>>): SampleMail {
-    const { PUBLIC_URL, TRACKING } = this.config;
+  #sample(
+    { scope, linkBase }: { readonly scope: ProjectScope; readonly linkBase: string },
+    shared: SharedValues,
+    custom: Readonly<Record<string, unknown>>,
+  ): SampleMail {
     const { environmentId } = scope;
     const tokens = this.links.tracking({ environmentId, linkSet: 1, deliveryId: NOBODY }, 0);
-    const links = this.links.ofDelivery(scope, NOBODY, NOBODY);
+    const links = this.links.ofDelivery(linkBase, scope, NOBODY, NOBODY);
     return {
-      tracking: TRACKING ? { baseUrl: PUBLIC_URL, shared, places: MAX_TRACKED_PLACES } : null,
+      tracking: this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES } : null,
       trackingToken: tokens[placeName(0)] ?? '',
       values: { ...SAMPLE_VALUES, ...shared, custom, links },
     };

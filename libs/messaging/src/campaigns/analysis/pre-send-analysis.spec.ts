@@ -109,7 +109,9 @@ describe('the analysis of a campaign', () => {
     const { id, campaignKey } = await draft({ contentJson: json(text(`<p>${html}</p>`)), contentText: null });
     const { checks } = await analyse(campaignKey);
     await fixture.test.query('update messaging.campaigns set queued_at = now()');
-    const mail = await fixture.get(CampaignMailsService).ofQueued(scope, id, '1');
+    const mail = await fixture
+      .get(CampaignMailsService)
+      .ofQueued({ scope, campaignId: id, version: '1' }, null);
     const recipient = await fixture.get(SampleRecipients).of(mail, 'ada@example.com');
     const one = {
       deliveryId: newId(),

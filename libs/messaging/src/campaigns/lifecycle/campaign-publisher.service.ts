@@ -14,6 +14,7 @@ export type PublishedCampaign = Pick<
   | 'status'
   | 'estimatedRecipientCount'
   | 'scheduledAt'
+  | 'scheduledAtLocal'
   | 'completedAt'
 >;
 
@@ -47,6 +48,7 @@ export class CampaignPublisher {
 }
 
 function dataOf({ id, campaignKey, name, subject, status, ...rest }: PublishedCampaign) {
-  const { estimatedRecipientCount, scheduledAt, completedAt } = rest;
-  return { id, campaignKey, name, subject, status, estimatedRecipientCount, scheduledAt, completedAt };
+  const { estimatedRecipientCount, scheduledAt, scheduledAtLocal, completedAt } = rest;
+  const times = { scheduledAt, scheduledAtLocal, completedAt };
+  return { id, campaignKey, name, subject, status, estimatedRecipientCount, ...times };
 }

@@ -2,12 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { Campaign } from '../campaign.js';
+import { lastTimeOf } from '../campaign-times.js';
 import { describeFailures } from '../campaign.errors.js';
 import { CampaignRepository } from '../campaign.repository.js';
 import { CampaignSendingService } from '../lifecycle/campaign-sending.service.js';
 import { CampaignStopper } from '../lifecycle/campaign-stopper.service.js';
 
-/** A campaign whose time passed while everything was down is still sent, if it is no later than this. */
+/** A campaign whose time passed while everything was down is still sent, if it is no later than this for the last recipient. */
 export const LATEST_START_MS = 24 * 60 * 60_000;
 
 /** Has a scheduled campaign go out. */
@@ -30,7 +31,8 @@ export class ScheduledCampaignsService {
       const campaign = await this.campaigns.lockScheduled(scope, campaignId);
       const now = this.clock.now();
       if (campaign === null || campaign.scheduledAt === null || campaign.scheduledAt > now) return null;
-      const isMissed = now.getTime() - campaign.scheduledAt.getTime() > LATEST_START_MS;
+      const last = lastTimeOf(campaign) ?? campaign.scheduledAt;
+      const isMissed = now.getTime() - last.getTime() > LATEST_START_MS;
       const obstacle = isMissed ? 'missed' : await this.#tryToStart(scope, campaign, now);
       if (obstacle !== null) await this.stopper.fail(scope, campaign, obstacle);
       return obstacle;

@@ -4,8 +4,11 @@ import type { ContentBlock } from './content-document.js';
 import { hasUnsubscribeAddress, hasUnsubscribeLink } from './content-links.js';
 import { contrastRatio, readableOn, themeOf } from './content-theme.js';
 import { compileMergeTemplate, MergeTemplateError } from '../merge/merge-template.js';
+import { Wording } from '#wording';
+import { footerOf } from '../processes/content-processes.service.js';
 
-const FOOTER = { senderName: 'Shop & Söhne', postalAddress: 'Street 1\n10115 Berlin' };
+const ENGLISH = new Wording('en');
+const FOOTER = footerOf({ senderName: 'Shop & Söhne', postalAddress: 'Street 1\n10115 Berlin' }, ENGLISH);
 const ADDRESS = '{{ project.postal_address }}';
 const UNSUBSCRIBE = '<a href="{{ links.unsubscribe }}">Leave</a>';
 
@@ -66,7 +69,7 @@ describe('compiled content', () => {
   it('makes a template of literal text only where the author wrote a tag', async () => {
     const safe = await compileContent(
       input([{ type: 'text', html: '&#123;&#123; custom.secret }} and {&#37; raw %} {{ custom.plan }}' }], {
-        footer: { senderName: 'The {{ custom.x }} Shop', postalAddress: '{% raw %}' },
+        footer: footerOf({ senderName: 'The {{ custom.x }} Shop', postalAddress: '{% raw %}' }, ENGLISH),
       }),
     );
     for (const part of [safe.html, safe.text]) {
@@ -74,6 +77,7 @@ describe('compiled content', () => {
         'custom.plan',
         'links.preferences',
         'links.unsubscribe',
+        'links.view',
       ]);
     }
   });
@@ -117,6 +121,19 @@ describe('compiled content', () => {
       expect([html, contentText, added]).toEqual([html, contentText, adds]);
       expect(hasUnsubscribeLink(inHtml)).toBe(true);
       expect(hasUnsubscribeAddress(text)).toBe(true);
+    }
+  });
+
+  it('leads to the mail on the web, once, with or without a footer of its own', async () => {
+    const leaves = `${ADDRESS} ${UNSUBSCRIBE}`;
+    const own = '<a href="{{ links.view }}">Look</a>';
+    for (const html of ['Hi', leaves, `${leaves} ${own}`, own]) {
+      const shown = await compileContent(input([{ type: 'html', html }], { contentText: 'Own text' }));
+      expect([html, shown.html.match(/links\.view/g)]).toEqual([html, ['links.view']]);
+      expect(shown.text).toContain('View in browser: {{ links.view }}');
+      const text = 'Look: {{ links.view }}';
+      const itself = await compileContent(input([{ type: 'html', html }], { contentText: text }));
+      expect(itself.text.match(/links\.view/g)).toHaveLength(1);
     }
   });
 
@@ -172,7 +189,8 @@ describe('compiled content', () => {
       'Dear {{ subscriber.first_name }} <3,\nsee https://a.example/?a=1&b=2.\n\nBye {{ links.unsubscribe }}';
     for (const document of [null, { blocks: [] }]) {
       const { html, text } = await compileContent(input([], { document, contentText }));
-      expect(text).toBe(`${contentText}\n\n--\nShop & Söhne\nStreet 1\n10115 Berlin\n`);
+      const footer = 'Shop & Söhne\nStreet 1\n10115 Berlin\n\nView in browser: {{ links.view }}\n';
+      expect(text).toBe(`${contentText}\n\n--\n${footer}`);
       expect(html).toContain(
         'Dear {{ subscriber.first_name }} &lt;3,<br>see <a href="https://a.example/?a=1&amp;b=2"',
       );
@@ -215,8 +233,33 @@ describe('compiled content', () => {
       '<mjml><mj-body><mj-section><mj-column><mj-text>Bonjour</mj-text></mj-column></mj-section></mj-body></mjml>';
     for (const each of [blocks, [{ type: 'mjml' as const, mjml }]]) {
       const { html } = await compileContent(input(each));
-      expect([...html.matchAll(/\slang="([^"]*)"/g)].map(([, language]) => language)).toEqual(['und', 'und']);
+      expect([...html.matchAll(/\slang="([^"]*)"/g)].map(([, language]) => language)).toEqual([
+        'und',
+        'und',
+        // The footer is in ours.
+        'en',
+      ]);
     }
+  });
+
+  it('has a footer in the words of a language, in its direction', async () => {
+    const texts = {
+      'footer.unsubscribe': "إلغاء & '<'b>",
+      'footer.unsubscribeLink': "إلغاء: {url} '{'% raw %'}'",
+    };
+    const footer = footerOf({ senderName: 'Shop', postalAddress: 'Street 1' }, new Wording('ar', texts));
+    const { html, text } = await compileContent(input([], { contentText: 'مرحبا', footer }));
+    expect(html).toMatch(
+      /<p lang="ar" dir="rtl"[^>]*><a href="{{ links.unsubscribe }}"[^>]*>إلغاء &amp; &lt;b&gt;</,
+    );
+    expect(text).toContain('إلغاء: {{ links.unsubscribe }} { % raw %}\n');
+    expect(text).toContain('{{ links.view }}');
+  });
+
+  it('offers the view in a browser once', async () => {
+    const own = await compileContent(input([{ type: 'text', html: '<a href="{{ links.view }}">Web</a>' }]));
+    expect(own.html.match(/links\.view/g)).toHaveLength(1);
+    expect(own.html).toContain('{{ links.unsubscribe }}');
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import type { ContentDocument } from './content-document.js';
 import { assertInert } from './content-inspection.js';
-import { hasUnsubscribeAddress, hasUnsubscribeLink } from './content-links.js';
+import { hasUnsubscribeAddress, hasUnsubscribeLink, hasViewAddress, hasViewLink } from './content-links.js';
 import { showsAddress, showsAddressInText } from './content-address.js';
 import { htmlToPlainText, plainTextToHtml } from './content-text.js';
 import { textCss, themeOf } from './content-theme.js';
@@ -8,11 +8,17 @@ import { escapeHtml } from '../merge/html-escape.js';
 import { MergeTagMask } from '../merge/merge-tags.js';
 import { appendSection, documentMjml } from './mjml-document.js';
 
-/** Who sends, as the footer shows it. */
+/** Who sends, as the footer shows it, and its words. */
 export interface FooterContent {
   readonly senderName: string;
   readonly postalAddress: string;
+  /** BCP 47, of the words. */
+  readonly locale: string;
+  readonly direction: 'ltr' | 'rtl';
+  readonly words: Readonly<Record<FooterLink | `${FooterLink}Link`, string>>;
 }
+
+type FooterLink = 'unsubscribe' | 'preferences' | 'view';
 
 export interface ContentInput {
   /** Liquid template. */
@@ -35,7 +41,7 @@ export interface CompiledContent {
 /**
  * Compiles content to the templates of its parts: blocks → MJML → HTML with inlined styles, and plain text.
  * Reads no file and fetches nothing. A footer adds what a part does not show itself: the postal address, and the
- * unsubscribe link with one to the preferences.
+ * unsubscribe link with one to the preferences, and the one to the mail on the web.
  * @throws {MergeTemplateError} when a merge tag is not closed
  * @throws {ContentCompileError} when MJML cannot be compiled or yields anything that is not inert
  */
@@ -107,6 +113,15 @@ function compileText(input: ContentInput, maskedHtml: string, mask: MergeTagMask
   return footer === '' ? own : `${own.trimEnd()}\n\n--\n${footer}\n`;
 }
 
+/** What a template is to get: a way to leave, and one to the mail on the web. */
+const linksFor = (has: { readonly unsubscribe: boolean; readonly view: boolean }): readonly FooterLink[] => [
+  ...(has.unsubscribe ? [] : (['unsubscribe', 'preferences'] as const)),
+  ...(has.view ? [] : (['view'] as const)),
+];
+
+/** Without merge tags. */
+const inert = (text: string): string => text.replaceAll(/\{(?=[{%])/g, '{ ');
+
 /** What the footer adds to an HTML or MJML template. */
 function footerHtml(footer: FooterContent, template: string, mask: MergeTagMask): string {
   const lines = [footer.senderName, ...footer.postalAddress.split(/\r?\n/)].filter(
@@ -114,21 +129,24 @@ function footerHtml(footer: FooterContent, template: string, mask: MergeTagMask)
   );
   // Of its own direction: an address in Latin letters stays in order below a text that runs from right to left.
   const sender = `<p dir="auto">${lines.map(escapeHtml).join('<br>')}</p>`;
-  const unsubscribe = mask.hide('<a href="{{ links.unsubscribe }}">Unsubscribe</a>');
-  const preferences = mask.hide('<a href="{{ links.preferences }}">Preferences</a>');
-  const links = `<p>${unsubscribe} &middot; ${preferences}</p>`;
+  const link = (name: FooterLink) =>
+    mask.hide(`<a href="{{ links.${name} }}">`) + `${escapeHtml(inert(footer.words[name]))}</a>`;
+  const missing = linksFor({ unsubscribe: hasUnsubscribeLink(template), view: hasViewLink(template) });
+  const links = `<p lang="${footer.locale}" dir="${footer.direction}">${missing.map(link).join(' &middot; ')}</p>`;
   return [
     ...(showsAddress(template, footer.postalAddress) ? [] : [sender]),
-    ...(hasUnsubscribeLink(template) ? [] : [links]),
+    ...(missing.length === 0 ? [] : [links]),
   ].join('');
 }
 
 /** What the footer adds to a text template. */
 function footerText(footer: FooterContent, template: string): string {
-  const sender = `${footer.senderName}\n${footer.postalAddress}`.replaceAll(/\{(?=[{%])/g, '{ ').trim();
-  const links = 'Unsubscribe: {{ links.unsubscribe }}\nPreferences: {{ links.preferences }}';
+  const sender = inert(`${footer.senderName}\n${footer.postalAddress}`).trim();
+  const link = (name: FooterLink) =>
+    inert(footer.words[`${name}Link`]).replace('{url}', () => `{{ links.${name} }}`);
+  const missing = linksFor({ unsubscribe: hasUnsubscribeAddress(template), view: hasViewAddress(template) });
   return [
     ...(showsAddressInText(template, footer.postalAddress) ? [] : [sender]),
-    ...(hasUnsubscribeAddress(template) ? [] : [links]),
+    ...(missing.length === 0 ? [] : [missing.map(link).join('\n')]),
   ].join('\n\n');
 }

@@ -8,6 +8,8 @@ import {
   linkFault,
   linksOf,
 } from './content-links.js';
+import { Wording } from '#wording';
+import { footerOf } from '../processes/content-processes.service.js';
 
 describe('links of the content', () => {
   it('are every href and src, decoded, with merge tags as written', () => {
@@ -137,7 +139,7 @@ describe('empty content', () => {
       previewText: 'Preview',
       document: { blocks: [{ type: 'html', html }] },
       contentText: null,
-      footer: { senderName: 'Shop', postalAddress: 'Street 1' },
+      footer: footerOf({ senderName: 'Shop', postalAddress: 'Street 1' }, new Wording('en')),
     });
     return isEmptyContent(compiled.html, compiled.text);
   };

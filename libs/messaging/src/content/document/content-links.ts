@@ -6,6 +6,7 @@ import { mergeUrlFault } from '../merge/merge-url.js';
 const HIDDEN = /display\s*:\s*none/i;
 const URL_ATTRIBUTE = /^(?:href|src|background|(?:[a-z]+[-:])+(?:href|url|src))$/;
 const UNSUBSCRIBE = /^\{\{-?\s*links\.unsubscribe\s*(?:\|[^}]*)?-?\}\}/;
+const VIEW = /^\{\{-?\s*links\.view\s*(?:\|[^}]*)?-?\}\}/;
 
 interface MaskedLink {
   readonly attribute: string;
@@ -65,16 +66,24 @@ export function linkFault(url: string): string | null {
 }
 
 /** True when an HTML or MJML template has a link to `{{ links.unsubscribe }}` that a reader can see. */
-export function hasUnsubscribeLink(html: string): boolean {
+export const hasUnsubscribeLink = (html: string): boolean => hasLink(html, UNSUBSCRIBE);
+/** The same of `{{ links.view }}`. */
+export const hasViewLink = (html: string): boolean => hasLink(html, VIEW);
+
+/** True when a text template shows `{{ links.unsubscribe }}`. */
+export const hasUnsubscribeAddress = (text: string): boolean => shows(text, UNSUBSCRIBE);
+/** The same of `{{ links.view }}`. */
+export const hasViewAddress = (text: string): boolean => shows(text, VIEW);
+
+function hasLink(html: string, tag: RegExp): boolean {
   const mask = new MergeTagMask();
   return maskedLinks(withoutUnseen(mask.hide(html))).some(
-    ({ attribute, url }) => attribute === 'href' && UNSUBSCRIBE.test(mask.restore(url, '{').trim()),
+    ({ attribute, url }) => attribute === 'href' && tag.test(mask.restore(url, '{').trim()),
   );
 }
 
-/** True when a text template shows `{{ links.unsubscribe }}`. */
-export function hasUnsubscribeAddress(text: string): boolean {
-  return templatePieces(text).some(({ kind, source }) => kind === 'output' && UNSUBSCRIBE.test(source));
+function shows(text: string, tag: RegExp): boolean {
+  return templatePieces(text).some(({ kind, source }) => kind === 'output' && tag.test(source));
 }
 
 /** Masked HTML without what is not displayed, and without links that have nothing to press on. */

@@ -3,8 +3,10 @@ import sanitizeHtml from 'sanitize-html';
 import { compileContent } from './content-compiler.js';
 import type { ContentBlock } from './content-document.js';
 import { compileMergeTemplate, type MergeValues } from '../merge/merge-template.js';
+import { Wording } from '#wording';
+import { footerOf } from '../processes/content-processes.service.js';
 
-const FOOTER = { senderName: 'Shop', postalAddress: 'Street 1' };
+const FOOTER = footerOf({ senderName: 'Shop', postalAddress: 'Street 1' }, new Wording('en'));
 
 const ATTACKS = [
   '<script>alert(1)</script>',
@@ -64,6 +66,8 @@ const VALUES: MergeValues = {
     first_name: '"><script>alert(1)</script>',
     last_name: null,
     phone: null,
+    locale: null,
+    time_zone: null,
   },
   custom: {
     empty: '',

@@ -1,4 +1,4 @@
-import { type CompiledContent, compileContent } from '../document/content-compiler.js';
+import { type CompiledContent, compileContent, type FooterContent } from '../document/content-compiler.js';
 import { parseContentDocument } from '../document/content-document.js';
 import { ContentCompileError } from '../document/content-inspection.js';
 import { compilePlainTemplate, type MergeTemplate, MergeTemplateError } from '../merge/merge-template.js';
@@ -10,12 +10,11 @@ export interface CampaignContent {
   readonly previewText: string | null;
   readonly contentJson: string | null;
   readonly contentText: string | null;
+  /** BCP 47; none is claimed where it is not said. */
+  readonly language?: string;
 }
 
-export interface MailFooter {
-  readonly senderName: string;
-  readonly postalAddress: string;
-}
+export type MailFooter = FooterContent;
 
 /** The parts of a mail with their merge tags still in them. */
 export interface MailSources extends CompiledContent {
@@ -39,8 +38,8 @@ const LONGEST_PLAIN = 256_000;
 export async function compileSources(content: CampaignContent, footer: MailFooter): Promise<CompiledContent> {
   const parsed = content.contentJson === null ? null : parseContentDocument(content.contentJson);
   if (parsed?.errors !== undefined) throw new ContentCompileError(describe(parsed.errors));
-  const { subject, previewText, contentText } = content;
-  const input = { subject, previewText, document: parsed?.document ?? null, contentText, footer };
+  const { contentJson: _json, ...rest } = content;
+  const input = { ...rest, document: parsed?.document ?? null, footer };
   const compiled = await compileContent(input).catch((error: unknown) => {
     if (error instanceof MergeTemplateError || error instanceof ContentCompileError) throw error;
     // MJML and juice have no errors of their own for what they cannot read.

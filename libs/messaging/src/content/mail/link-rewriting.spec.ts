@@ -3,6 +3,8 @@ import * as fc from '#testing/properties';
 import { compileMail } from './campaign-template.js';
 import { compileMergeTemplate } from '../merge/merge-template.js';
 import { trackHtml } from './link-rewriting.js';
+import { Wording } from '#wording';
+import { footerOf } from '../processes/content-processes.service.js';
 
 const shared = {
   campaign: { name: 'May & June', key: 'APIT-001' },
@@ -127,7 +129,7 @@ describe('a compiled campaign', () => {
       ],
     }),
   };
-  const footer = { senderName: 'Acme', postalAddress: '1 Main Street' };
+  const footer = footerOf({ senderName: 'Acme', postalAddress: '1 Main Street' }, new Wording('en'));
 
   it('tracks the links of all blocks in HTML, and leaves the text part alone', async () => {
     const { html, text, targets } = await compileMail(content, footer, {
@@ -141,7 +143,14 @@ describe('a compiled campaign', () => {
       'https://a.example/three',
     ]);
     const values = {
-      subscriber: { email: 'a@b.example', first_name: 'Ada', last_name: null, phone: null },
+      subscriber: {
+        email: 'a@b.example',
+        first_name: 'Ada',
+        last_name: null,
+        phone: null,
+        locale: null,
+        time_zone: null,
+      },
       custom: {},
       topic: { name: '', key: '' },
       ...shared,
@@ -159,6 +168,7 @@ describe('a compiled campaign', () => {
       'https://m.example/l/THREE',
       'https://m.example/u/x',
       'https://m.example/p/x',
+      'https://m.example/v/x',
     ]);
     expect(rendered).toContain('src="https://m.example/o/PIXEL"');
     expect(compileMergeTemplate(text, 'none').render(values)).toContain('https://a.example/two');

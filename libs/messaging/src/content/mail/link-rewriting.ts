@@ -89,7 +89,7 @@ function sharedUrl(source: string, shared: SharedValues): string | null {
 }
 
 const EMPTY_VALUES: MergeValues = {
-  subscriber: { email: '', first_name: null, last_name: null, phone: null },
+  subscriber: { email: '', first_name: null, last_name: null, phone: null, locale: null, time_zone: null },
   custom: {},
   topic: { name: '', key: '' },
   campaign: { name: '', key: '' },

@@ -5,29 +5,28 @@ import { type Config, CONFIG, LinkTokens, type TrackedMail, TrackingTokens } fro
 import { placeName } from './link-rewriting.js';
 import type { MailLinks } from '../../deliveries/delivery.js';
 
-/** Makes the links of mails: signed tokens below the public URL. */
+/** Makes the links of mails: signed tokens below what the project's links begin with. */
 @Injectable()
 export class MailLinkMaker {
-  readonly #base: string;
   readonly #bounceHost: string;
 
   constructor(
     @Inject(LinkTokens) private readonly tokens: LinkTokens,
     @Inject(TrackingTokens) private readonly trackingTokens: TrackingTokens,
     @Inject(UnsubscribeAddresses) private readonly unsubscribes: UnsubscribeAddresses,
-    @Inject(CONFIG) { PUBLIC_URL, BOUNCE_HOST }: Config,
+    @Inject(CONFIG) { BOUNCE_HOST }: Config,
   ) {
-    this.#base = PUBLIC_URL;
     this.#bounceHost = BOUNCE_HOST;
   }
 
   confirm(
+    linkBase: string,
     { environmentId }: ProjectScope,
     confirmationId: string,
     expiresAt: Date,
   ): Required<Pick<MailLinks, 'confirm'>> {
     const token = this.tokens.sign({ kind: 'confirm', environmentId, id: confirmationId, expiresAt });
-    return { confirm: `${this.#base}/c/${token}` };
+    return { confirm: `${linkBase}/c/${token}` };
   }
 
   /** The tokens of a mail's pixel and of its `links` tracked links, by the names that its template has for them. */
@@ -50,6 +49,7 @@ export class MailLinkMaker {
 
   /** Of a mail that its reader can leave. They stay good: an old mail's unsubscribe link must work. */
   ofDelivery(
+    linkBase: string,
     { environmentId }: ProjectScope,
     deliveryId: string,
     subscriberId: string,
@@ -57,9 +57,9 @@ export class MailLinkMaker {
     const sign = (kind: 'unsubscribe' | 'preferences' | 'view', id: string) =>
       this.tokens.sign({ kind, environmentId, id, expiresAt: null });
     return {
-      unsubscribe: `${this.#base}/u/${sign('unsubscribe', deliveryId)}`,
-      preferences: `${this.#base}/p/${sign('preferences', subscriberId)}`,
-      view: `${this.#base}/v/${sign('view', deliveryId)}`,
+      unsubscribe: `${linkBase}/u/${sign('unsubscribe', deliveryId)}`,
+      preferences: `${linkBase}/p/${sign('preferences', subscriberId)}`,
+      view: `${linkBase}/v/${sign('view', deliveryId)}`,
     };
   }
 }

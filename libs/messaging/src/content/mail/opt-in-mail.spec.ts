@@ -1,8 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { linksOf } from '../document/content-links.js';
 import { optInMail } from './opt-in-mail.js';
+import { brandColours } from '#kernel';
+import { Wording } from '#wording';
 
 const INPUT = {
+  wording: new Wording('en'),
+  logoUrl: null,
+  color: null,
   projectName: 'Shop',
   senderName: 'Shop Ltd',
   postalAddress: 'Street 1\n10115 Berlin',
@@ -57,6 +62,28 @@ Street 1
 
   it('refuses a confirmation address that is no web address', () => {
     expect(() => optInMail({ ...INPUT, confirmUrl: 'javascript:alert(1)' })).toThrow(TypeError);
+  });
+
+  it('runs from right to left where its language does, in the words of the project', () => {
+    const wording = new Wording('he', {
+      'optIn.button': "אישור & '<'b>",
+      'optIn.subject': 'נא לאשר: {project}',
+    });
+    const { subject, html } = optInMail({ ...INPUT, wording });
+    expect(subject).toBe('נא לאשר: Shop');
+    expect(html).toContain('<html lang="he" dir="rtl">');
+    expect(html).toContain('text-align:right');
+    expect(html).toContain('>אישור &amp; &lt;b&gt;</a>');
+  });
+
+  it('has the logo and the colour of its sender, which can be read in the dark as well', () => {
+    const { html } = optInMail({ ...INPUT, logoUrl: 'https://cdn.example/"a.png', color: '#ff5722' });
+    expect(html).toContain('<img src="https://cdn.example/&quot;a.png" alt="Shop Ltd"');
+    const { light, dark } = brandColours('#ff5722');
+    expect(html).toContain(`background-color:${light.accent}"`);
+    expect(html).toContain(`color:${light.onAccent};`);
+    expect(html).toContain(`.mw-button { background-color: ${dark.accent} !important; }`);
+    expect(optInMail({ ...INPUT, logoUrl: 'http://cdn.example/a.png' }).html).not.toContain('<img');
   });
 
   it('says hour for one hour', () => {

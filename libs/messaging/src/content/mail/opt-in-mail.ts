@@ -1,10 +1,16 @@
-import { counted } from '#kernel';
+import { coloursOf, parseColour } from '#kernel';
+import type { Wording } from '#wording';
 import { escapeHtml } from '../merge/html-escape.js';
 
 export interface OptInMailInput {
+  readonly wording: Wording;
   readonly projectName: string;
   readonly senderName: string;
   readonly postalAddress: string;
+  /** https; null where it has none. */
+  readonly logoUrl: string | null;
+  /** #rrggbb of the button; null for ours. */
+  readonly color: string | null;
   /** What the person asked to receive; at least one. */
   readonly topicNames: readonly string[];
   /** http(s) address of the page that confirms. */
@@ -25,61 +31,71 @@ export interface FinishedMail {
  */
 export function optInMail(input: OptInMailInput): FinishedMail {
   if (!/^https?:\/\//i.test(input.confirmUrl)) throw new TypeError('confirmUrl must be an http(s) URL');
-  const subject = oneLine(`Please confirm your subscription to ${input.projectName}`);
+  const subject = oneLine(input.wording.text('optIn.subject', { project: input.projectName }));
   return { subject, html: htmlPart(input, subject), text: textPart(input) };
 }
 
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
 
-function wording(input: OptInMailInput) {
+function sentences({ wording, projectName, expiresInHours }: OptInMailInput) {
+  const confirm = wording.text('optIn.confirm');
   return {
-    asked: `Someone, most likely you, asked ${oneLine(input.projectName)} to send you mail about:`,
-    confirm: `To receive it, please confirm that this is your address. The link works for ${counted(input.expiresInHours, 'hour')}.`,
-    ignore: 'If you did not ask for this, do nothing: you will not be subscribed.',
+    asked: wording.text('optIn.asked', { project: oneLine(projectName) }),
+    confirm: `${confirm} ${wording.text('optIn.expiry', { hours: expiresInHours })}`,
+    ignore: wording.text('optIn.ignore'),
   };
 }
 
 function textPart(input: OptInMailInput): string {
-  const { asked, confirm, ignore } = wording(input);
+  const { asked, confirm, ignore } = sentences(input);
   const topics = input.topicNames.map((name) => `- ${oneLine(name)}`).join('\n');
+  const link = input.wording.text('optIn.link', { url: input.confirmUrl });
   const sender = `${oneLine(input.senderName)}\n${input.postalAddress.trim()}`;
-  return `${asked}\n\n${topics}\n\n${confirm}\n\nConfirm: ${input.confirmUrl}\n\n${ignore}\n\n--\n${sender}\n`;
+  return `${asked}\n\n${topics}\n\n${confirm}\n\n${link}\n\n${ignore}\n\n--\n${sender}\n`;
 }
 
 const FONT =
   "font-family:-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:16px;line-height:1.5";
 
 function htmlPart(input: OptInMailInput, subject: string): string {
-  const { asked, confirm, ignore } = wording(input);
+  const { wording } = input;
+  const { asked, confirm, ignore } = sentences(input);
+  const { light, dark } = coloursOf(input.color === null ? null : parseColour(input.color));
+  const [start, end] = wording.direction === 'rtl' ? ['right', 'left'] : ['left', 'right'];
   const topics = input.topicNames.map((name) => `<li dir="auto">${escapeHtml(oneLine(name))}</li>`).join('');
   const address = [input.senderName, ...input.postalAddress.split(/\r?\n/)].map((line) =>
     escapeHtml(oneLine(line)),
   );
   return `<!doctype html>
-<html lang="en">
+<html lang="${wording.locale}" dir="${wording.direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <title>${escapeHtml(subject)}</title>
-<style>@media (prefers-color-scheme: dark) { .mw-page { background-color: #16181c !important; } .mw-text { color: #f1f3f5 !important; } }</style>
+<style>@media (prefers-color-scheme: dark) { .mw-page { background-color: #1d2226 !important; } .mw-text { color: #eceff1 !important; } .mw-button { background-color: ${dark.accent} !important; } .mw-button a { color: ${dark.onAccent} !important; } }</style>
 </head>
 <body class="mw-page" style="margin:0;padding:0;background-color:#ffffff">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"><tr><td align="center" style="padding:24px">
-<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:600px"><tr><td class="mw-text" style="${FONT};color:#1f2933;text-align:left">
-<h1 style="margin:0 0 16px;font-size:24px;line-height:1.25">Please confirm your subscription</h1>
+<table role="presentation" dir="${wording.direction}" width="100%" cellpadding="0" cellspacing="0" border="0"><tr><td align="center" style="padding:24px">
+<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="width:100%;max-width:600px"><tr><td class="mw-text" style="${FONT};color:#1f2933;text-align:${start}">
+${logo(input)}<h1 style="margin:0 0 16px;font-size:24px;line-height:1.25">${escapeHtml(wording.text('optIn.heading'))}</h1>
 <p style="margin:0 0 16px">${escapeHtml(asked)}</p>
-<ul style="margin:0 0 16px;padding-left:24px">${topics}</ul>
+<ul style="margin:0 0 16px;padding-${start}:24px;padding-${end}:0">${topics}</ul>
 <p style="margin:0 0 24px">${escapeHtml(confirm)}</p>
-<table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr><td style="border-radius:6px;background-color:#0b57d0">
-<a href="${escapeHtml(input.confirmUrl)}" style="display:inline-block;padding:14px 28px;${FONT};font-weight:600;color:#ffffff;text-decoration:none">Confirm subscription</a>
+<table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr><td class="mw-button" style="border-radius:12px;background-color:${light.accent}">
+<a href="${escapeHtml(input.confirmUrl)}" style="display:inline-block;padding:14px 28px;${FONT};font-weight:600;color:${light.onAccent};text-decoration:none">${escapeHtml(wording.text('optIn.button'))}</a>
 </td></tr></table>
 <p style="margin:24px 0 16px">${escapeHtml(ignore)}</p>
-<p dir="auto" style="margin:32px 0 0">${address.filter((line) => line !== '').join('<br>')}</p>
+<p dir="auto" style="margin:32px 0 0;text-align:${start}">${address.filter((line) => line !== '').join('<br>')}</p>
 </td></tr></table>
 </td></tr></table>
 </body>
 </html>
 `;
+}
+
+function logo({ logoUrl, senderName }: OptInMailInput): string {
+  if (logoUrl === null || !/^https:\/\//i.test(logoUrl)) return '';
+  return `<img src="${escapeHtml(logoUrl)}" alt="${escapeHtml(oneLine(senderName))}" style="display:block;max-width:100%;max-height:48px;margin:0 0 24px;border:0">\n`;
 }

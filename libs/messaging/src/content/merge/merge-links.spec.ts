@@ -3,7 +3,14 @@ import { compileMergeTemplate } from './merge-template.js';
 
 const render = (source: string, custom: Record<string, unknown> = {}): string =>
   compileMergeTemplate(source, 'html').render({
-    subscriber: { email: 'ann@mail.example', first_name: 'Ann', last_name: null, phone: null },
+    subscriber: {
+      email: 'ann@mail.example',
+      first_name: 'Ann',
+      last_name: null,
+      phone: null,
+      locale: null,
+      time_zone: null,
+    },
     custom: { vip: true, ...custom },
     topic: { name: 'News', key: 'APIT-1' },
     campaign: { name: 'Spring', key: 'APIC-1' },

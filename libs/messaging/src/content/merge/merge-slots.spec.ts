@@ -52,7 +52,14 @@ describe('slots and Liquid', () => {
   const text = string({ unit: 'grapheme' });
   const optional = oneof(text, constant(null));
   const values = record({
-    subscriber: record({ email: text, first_name: optional, last_name: optional, phone: optional }),
+    subscriber: record({
+      email: text,
+      first_name: optional,
+      last_name: optional,
+      phone: optional,
+      locale: optional,
+      time_zone: optional,
+    }),
     custom: dictionary(
       constantFrom('plan', 'age', 'tags', 'url', 'a-b', '_x'),
       oneof(scalar, array(scalar), anything({ withNullPrototype: false })),

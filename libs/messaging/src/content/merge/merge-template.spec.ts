@@ -8,7 +8,14 @@ import {
 } from './merge-template.js';
 
 const VALUES: MergeValues = {
-  subscriber: { email: 'ann@mail.example', first_name: 'Ann', last_name: null, phone: null },
+  subscriber: {
+    email: 'ann@mail.example',
+    first_name: 'Ann',
+    last_name: null,
+    phone: null,
+    locale: null,
+    time_zone: null,
+  },
   custom: { plan: 'pro', age: 41, vip: true, tags: ['a', 'b'], evil: '<b>"\'&</b>', born: '1990-05-17' },
   topic: { name: 'News', key: 'APIT-1' },
   campaign: { name: 'Spring', key: 'APIC-1' },

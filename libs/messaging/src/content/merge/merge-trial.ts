@@ -2,7 +2,14 @@ import { type MergeTemplate, MergeTemplateError, type MergeValues } from './merg
 
 /** Somebody who does not exist. */
 export const SAMPLE_VALUES: MergeValues = {
-  subscriber: { email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace', phone: null },
+  subscriber: {
+    email: 'ada@example.com',
+    first_name: 'Ada',
+    last_name: 'Lovelace',
+    phone: null,
+    locale: null,
+    time_zone: null,
+  },
   custom: {},
   topic: { name: 'News', key: 'NEWS-1' },
   campaign: { name: 'News', key: 'NEWS-001' },

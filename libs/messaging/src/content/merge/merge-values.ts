@@ -12,6 +12,8 @@ export interface MergeValues {
     readonly first_name: string | null;
     readonly last_name: string | null;
     readonly phone: string | null;
+    readonly locale: string | null;
+    readonly time_zone: string | null;
   };
   readonly custom: Readonly<Record<string, unknown>>;
   readonly topic: { readonly name: string; readonly key: string };
@@ -40,13 +42,17 @@ export function subscriberValues({
   firstName,
   lastName,
   phone,
+  locale,
+  timeZone,
 }: {
   readonly email: string;
   readonly firstName: string | null;
   readonly lastName: string | null;
   readonly phone: string | null;
+  readonly locale: string | null;
+  readonly timeZone: string | null;
 }): MergeValues['subscriber'] {
-  return { email, first_name: firstName, last_name: lastName, phone };
+  return { email, first_name: firstName, last_name: lastName, phone, locale, time_zone: timeZone };
 }
 
 /** Every merge variable that exists in every project; custom fields come on top as `custom.<key>`. */
@@ -55,6 +61,8 @@ export const KNOWN_VARIABLES: readonly string[] = [
   'subscriber.first_name',
   'subscriber.last_name',
   'subscriber.phone',
+  'subscriber.locale',
+  'subscriber.time_zone',
   'topic.name',
   'topic.key',
   'campaign.name',

@@ -16,7 +16,14 @@ const MESSAGE: MimeMessage = {
 };
 
 const VALUES: MergeValues = {
-  subscriber: { email: 'ann@mail.example', first_name: null, last_name: null, phone: null },
+  subscriber: {
+    email: 'ann@mail.example',
+    first_name: null,
+    last_name: null,
+    phone: null,
+    locale: null,
+    time_zone: null,
+  },
   custom: {},
   topic: { name: 'News', key: 'APIT-1' },
   campaign: { name: 'First', key: 'APIT-001' },
@@ -92,6 +99,7 @@ describe('a MIME message', () => {
         const values = { ...VALUES, subscriber: { ...VALUES.subscriber, first_name: name } };
         const bytes = compileMimeSkeleton({
           from: MESSAGE.from,
+          language: 'pt-BR',
           headers: [['List-Id', '<a.b>']],
           html,
           text,
@@ -114,6 +122,7 @@ describe('a MIME message', () => {
         );
         expect([mail.html, mail.text].map(bodyOf)).toEqual([direct.html, direct.text].map(bodyOf));
         expect(mail.headers.find(({ key }) => key === 'list-id')?.value).toBe('<a.b>');
+        expect(mail.headers.find(({ key }) => key === 'content-language')?.value).toBe('pt-BR');
       }),
       { numRuns: runs(200) },
     );

@@ -39,6 +39,8 @@ export interface MimeParts extends RecipientParts {
 
 export interface MimeMessage extends MimeParts {
   readonly from: Sender;
+  /** BCP 47 (RFC 3282); none is claimed where it is not given. */
+  readonly language?: string;
 }
 
 /** What all mails of a campaign share. */
@@ -46,6 +48,8 @@ export interface SharedParts {
   readonly from: Sender;
   /** An address with its domain as A-labels; without one, answers go to `from`. */
   readonly replyTo?: string | null;
+  /** BCP 47 (RFC 3282); none is claimed where it is not given. */
+  readonly language?: string | null;
   readonly headers: readonly Header[];
   /** Null where it is filled in elsewhere. */
   readonly html: MergeTemplate | null;
@@ -80,7 +84,7 @@ const OWN_HEADERS = new Set([
  */
 export function buildMimeMessage(message: MimeMessage): Buffer {
   return assemble(
-    fromHeader(message.from),
+    fromHeader(message.from) + languageHeader(message.language ?? null),
     new Set(),
     message,
     encodeBody(message.text),
@@ -92,7 +96,10 @@ export function buildMimeMessage(message: MimeMessage): Buffer {
 export function compileMimeSkeleton(shared: SharedParts): MimeSkeleton {
   const seen = new Set<string>();
   const head =
-    fromHeader(shared.from) + replyToHeader(shared.replyTo ?? null) + extraHeaders(shared.headers, seen);
+    fromHeader(shared.from) +
+    replyToHeader(shared.replyTo ?? null) +
+    languageHeader(shared.language ?? null) +
+    extraHeaders(shared.headers, seen);
   const html = shared.html && compileBody(shared.html);
   const text = shared.text && compileBody(shared.text);
   return {
@@ -143,6 +150,10 @@ function fromHeader(from: Sender): string {
 
 function replyToHeader(replyTo: string | null): string {
   return replyTo === null ? '' : foldHeader('Reply-To', address('Reply-To', replyTo));
+}
+
+function languageHeader(language: string | null): string {
+  return language === null ? '' : foldHeader('Content-Language', language);
 }
 
 function extraHeaders(headers: readonly Header[], seen: Set<string>): string {

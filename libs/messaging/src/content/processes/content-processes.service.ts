@@ -1,7 +1,8 @@
 import { Inject, Injectable, Module, type OnApplicationShutdown, Optional } from '@nestjs/common';
+import type { ReviewedContent } from '#deliverability';
 import type { ProjectScope } from '#kernel';
+import type { Wording } from '#wording';
 import type { MailFooter, MailSources } from '../mail/campaign-template.js';
-import type { ReviewedContent } from '../review/content-review.js';
 import type { Faults } from '../review/mail-faults.js';
 import type { MergeValues } from '../merge/merge-template.js';
 import { ContentPool } from './content-pool.service.js';
@@ -152,11 +153,24 @@ export class ContentProcesses implements OnApplicationShutdown {
 @Module({ providers: [ContentProcesses], exports: [ContentProcesses] })
 export class ContentProcessesModule {}
 
-/** As much of a project as its mails show; nothing else of it has to leave this process. */
-export const footerOf = ({ senderName, postalAddress }: MailFooter): MailFooter => ({
-  senderName,
-  postalAddress,
-});
+/** As much of a project, and in the words of a language, as its mails show; nothing else of it has to leave this process. */
+export function footerOf(
+  { senderName, postalAddress }: Pick<MailFooter, 'senderName' | 'postalAddress'>,
+  wording: Wording,
+): MailFooter {
+  const { locale, direction } = wording;
+  // The link takes its place when the mail is compiled.
+  const url = { url: '{url}' };
+  const words = {
+    unsubscribe: wording.text('footer.unsubscribe'),
+    preferences: wording.text('footer.preferences'),
+    view: wording.text('footer.view'),
+    unsubscribeLink: wording.text('footer.unsubscribeLink', url),
+    preferencesLink: wording.text('footer.preferencesLink', url),
+    viewLink: wording.text('footer.viewLink', url),
+  };
+  return { senderName, postalAddress, locale, direction, words };
+}
 
 function valueOf<Name extends TaskName>(done: Done<Name>): TaskValue<Name> {
   if ('fault' in done) throw errorOf(done.fault);

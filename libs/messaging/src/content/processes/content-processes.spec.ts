@@ -5,10 +5,11 @@ import { parseContentDocument } from '../document/content-document.js';
 import { ContentCompileError } from '../document/content-inspection.js';
 import { MergeTemplateError } from '../merge/merge-template.js';
 import { ContentPool } from './content-pool.service.js';
-import { ContentPools, ContentProcesses } from './content-processes.service.js';
+import { ContentPools, ContentProcesses, footerOf } from './content-processes.service.js';
+import { Wording } from '#wording';
 
 const scope: ProjectScope = { tenantId: 1, projectId: 1, environmentId: 1, environment: 'LIVE' };
-const footer = { senderName: 'Acme', postalAddress: '1 Main Street' };
+const footer = footerOf({ senderName: 'Acme', postalAddress: '1 Main Street' }, new Wording('en'));
 const contentOf = (contentJson: string | null, contentText: string | null = null) => ({
   content: { subject: 'News', previewText: null, contentJson, contentText },
   footer,
@@ -22,7 +23,14 @@ const contentOf = (contentJson: string | null, contentText: string | null = null
   },
 });
 const values = {
-  subscriber: { email: 'ada@example.com', first_name: 'Ada', last_name: null, phone: null },
+  subscriber: {
+    email: 'ada@example.com',
+    first_name: 'Ada',
+    last_name: null,
+    phone: null,
+    locale: null,
+    time_zone: null,
+  },
   custom: {},
   topic: { name: '', key: '' },
   campaign: { name: '', key: '' },

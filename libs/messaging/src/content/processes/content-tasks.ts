@@ -1,3 +1,4 @@
+import type { ReviewedContent } from '#deliverability';
 import { bodyFaults, type DocumentMail, type Faults, mailFaults } from '../review/mail-faults.js';
 import {
   type CampaignContent,
@@ -5,7 +6,7 @@ import {
   type MailFooter,
   type MailSources,
 } from '../mail/campaign-template.js';
-import { reviewContent, type ReviewedContent } from '../review/content-review.js';
+import { reviewContent } from '../review/content-review.js';
 import type { SampleMail } from '../review/html-part-size.js';
 import { mapTexts } from '../merge/map-texts.js';
 import { compileMergeTemplate, type MergeValues } from '../merge/merge-template.js';

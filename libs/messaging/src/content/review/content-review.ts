@@ -1,4 +1,4 @@
-import type { CampaignFacts, ContentFacts } from '#deliverability';
+import type { ContentFacts, ReviewedContent } from '#deliverability';
 import { showsAddress } from '../document/content-address.js';
 import type { CompiledContent } from '../document/content-compiler.js';
 import { ContentCompileError } from '../document/content-inspection.js';
@@ -18,8 +18,6 @@ import { htmlPartSize, type SampleMail } from './html-part-size.js';
 
 /** As much of a bad link as a message shows. */
 const SHOWN_URL = 100;
-
-export type ReviewedContent = Pick<CampaignFacts, 'mergeTagFaults' | 'contentFault' | 'content'>;
 
 /** What the merge tags of a mail's parts are. */
 interface TagReview {

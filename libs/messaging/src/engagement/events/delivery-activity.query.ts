@@ -68,11 +68,12 @@ function events(scope: ProjectScope, mails: MailFilter, types: readonly string[]
       and e.classification = 'human' ${mails.url === undefined ? sql`` : followed(mails.url)}`;
 }
 
-/** Which link was followed: its number is that in one of the sets that the campaign's mails went out with. */
+/** Which link was followed: that of the event or, by its number, one of the sets that the campaign's mails went out with. */
 function followed(url: string): RawBuilder<unknown> {
-  return sql`and (e.url = ${url} or exists (
-    select from messaging.link_sets s where s.campaign_id = e.campaign_id and s.urls[e.link_number] = ${url}
-  ))`;
+  return sql`and (e.url = ${url} or (e.url is null and exists (
+    select from messaging.link_sets s
+    where s.campaign_id = e.campaign_id and s.translation is null and s.urls[e.link_number] = ${url}
+  )))`;
 }
 
 function ofCampaigns(

@@ -8,6 +8,8 @@ export interface MailOfLink {
   readonly queuedOn: string;
   readonly subscriberId: string | null;
   readonly address: string;
+  /** The reader's language when it was queued; null: not known. */
+  readonly locale: string | null;
   readonly messageId: string;
   /** Null for a mail of an automation. */
   readonly campaignId: string | null;
@@ -24,7 +26,7 @@ export async function findMailOfLink(
   lock?: 'lock',
 ): Promise<MailOfLink | null> {
   const { rows } = await sql<MailOfLink>`
-    select d.id, d.queued_on, d.subscriber_id, d.address, d.message_id, c.id as campaign_id, v.id as version_id, p.place,
+    select d.id, d.queued_on, d.subscriber_id, d.address, d.locale, d.message_id, c.id as campaign_id, v.id as version_id, p.place,
       coalesce(c.topic_ids, array_remove(array[v.mail_topic_ids[p.place + 1]], null)) as topic_ids
     from messaging.deliveries d
     left join messaging.campaigns c on d.kind = 'CAMPAIGN' and c.id = d.source_id

@@ -11,6 +11,8 @@ export interface DescribedMail {
   /** Null when the subscriber has been erased. */
   readonly subscriberId: string | null;
   readonly address: string | null;
+  /** The reader's language when it was queued; null: not known. */
+  readonly locale: string | null;
   readonly topics: readonly NamedTopic[];
 }
 
@@ -38,7 +40,7 @@ export class MailPagesService {
       const mail = await findMailOfLink(this.database, scope, deliveryId);
       if (mail === null) return null;
       const topics = await this.topics.named(scope, mail.topicIds);
-      return { subscriberId: mail.subscriberId, address: mail.address, topics };
+      return { subscriberId: mail.subscriberId, address: mail.address, locale: mail.locale, topics };
     });
   }
 

@@ -16,6 +16,8 @@ export type LinkSet = LinkSetOwner & {
   readonly environmentId: number;
   /** The partition of its deliveries, `YYYY-MM-DD`. */
   readonly queuedOn: string;
+  /** The locale of the campaign's translation that leads there; null: its own content, or an automation's. */
+  readonly translation: string | null;
   readonly urls: readonly string[];
 };
 
@@ -23,6 +25,7 @@ export type LinkSet = LinkSetOwner & {
 export interface LinkSetContent {
   readonly owner: LinkSetOwner;
   readonly queuedOn: string;
+  readonly translation: string | null;
   readonly urls: readonly string[];
 }
 
@@ -46,14 +49,14 @@ export class LinkSets {
   ) {}
 
   /** The set's number; the same again for the same addresses of the same owner. */
-  async register(scope: ProjectScope, { owner, queuedOn, urls }: LinkSetContent): Promise<number> {
+  async register(scope: ProjectScope, { owner, urls, ...of }: LinkSetContent): Promise<number> {
     const { environmentId } = scope;
     const { campaignId } = owner;
     const [versionId, place] = campaignId === null ? [owner.versionId, owner.place] : [null, null];
-    const signature = this.tokens.signTargets(nameOf({ ...owner, environmentId, queuedOn, urls }), urls);
+    const signature = this.tokens.signTargets(nameOf({ ...owner, ...of, environmentId, urls }), urls);
     return this.database.transaction(scope, async () => {
       const sets = this.database.tables<MessagingTables>();
-      const name = { environmentId, campaignId, versionId, place, queuedOn, signature };
+      const name = { ...of, environmentId, campaignId, versionId, place, signature };
       await sets
         .insertInto('messaging.link_sets')
         .values({ ...name, urls: [...urls], createdAt: sql<Date>`now()` })
@@ -85,14 +88,15 @@ export class LinkSets {
       this.database
         .tables<MessagingTables>()
         .selectFrom('messaging.link_sets')
-        .select(['campaignId', 'versionId', 'place', 'queuedOn', 'urls', 'signature'])
+        .select(['campaignId', 'versionId', 'place', 'queuedOn', 'translation', 'urls', 'signature'])
         .where('id', '=', linkSet)
         .where('environmentId', '=', environmentId)
         .executeTakeFirst(),
     );
     const owner = row === undefined ? null : ownerOf(row);
     if (row === undefined || owner === null) return null;
-    const set = { ...owner, environmentId, queuedOn: row.queuedOn, urls: row.urls };
+    const { queuedOn, translation, urls } = row;
+    const set = { ...owner, environmentId, queuedOn, translation, urls };
     return this.tokens.verifyTargets(nameOf(set), row.urls, row.signature) ? set : null;
   }
 }
@@ -108,8 +112,15 @@ function ownerOf({
   return versionId === null || place === null ? null : { campaignId, versionId, place };
 }
 
+/** Whether a click needs no more than the link's number to tell where it led. */
+export const isNumbered = ({
+  campaignId,
+  translation,
+}: Pick<LinkSet, 'campaignId' | 'translation'>): boolean => campaignId !== null && translation === null;
+
 /** What the signature speaks of beside the addresses. */
 function nameOf(set: LinkSet): string {
   const owner = set.campaignId ?? `automation:${set.versionId}:${set.place}`;
-  return `${set.environmentId}/${owner}/${set.queuedOn}`;
+  const name = `${set.environmentId}/${owner}/${set.queuedOn}`;
+  return set.translation === null ? name : `${name}/${set.translation}`;
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { EventBatch, type EventFacts } from '../events/event-batch.query.js';
 import { TrackedEvents } from '../events/tracked-events.service.js';
-import { LinkSets } from './link-sets.service.js';
+import { isNumbered, LinkSets } from './link-sets.service.js';
 import { classificationOf } from './user-agent.js';
 import type { RequestBlock } from './waiting-requests.service.js';
 
@@ -34,8 +34,7 @@ export class TrackedRequests {
       seen.add(number);
       const set = await this.linkSets.find(block.request(index).claims);
       if (set === null) continue;
-      const { campaignId, urls } = set;
-      found.set(number, { mailing: batch.mailing(set), urls: campaignId === null ? urls : [] });
+      found.set(number, { mailing: batch.mailing(set), urls: isNumbered(set) ? [] : set.urls });
     }
     return found;
   }
@@ -44,7 +43,7 @@ export class TrackedRequests {
 /** A link set as a batch needs it. */
 interface NumberedSet {
   readonly mailing: number;
-  /** Of an automation's mails alone. */
+  /** None where an event's link is known by its number. */
   readonly urls: readonly string[];
 }
 

@@ -5,10 +5,11 @@ import { Database } from '#platform';
 import { sentCampaign } from '../../campaigns/campaigns.query.js';
 import { type LinkClicks, linkClicks } from '../statistics/link-clicks.query.js';
 import {
-  type CampaignMails,
-  type ProviderFigures,
-  providerFigures,
-} from '../statistics/provider-figures.query.js';
+  type LanguageFigures,
+  languageFigures,
+  type TranslatedMails,
+} from '../statistics/language-figures.query.js';
+import { type ProviderFigures, providerFigures } from '../statistics/provider-figures.query.js';
 import {
   bringForward,
   COUNTED_AT_ONCE,
@@ -21,12 +22,13 @@ import { FEWEST_MAILS_OF_DOMAIN } from '../statistics/report-facts.js';
 export interface CampaignBreakdown {
   readonly links: readonly LinkClicks[];
   readonly providers: readonly ProviderFigures[];
+  readonly languages: readonly LanguageFigures[];
   readonly countedAt: Date;
   /** Whether anything was sent, opened or returned since. */
   readonly isCurrent: boolean;
 }
 
-export interface BrokenDownCampaign extends CampaignMails {
+export interface BrokenDownCampaign extends TranslatedMails {
   readonly queuedAt: Date;
 }
 
@@ -52,7 +54,7 @@ const COUNTING_LOCK = 7_240_611;
 const ERASURE_LOCK = 7_240_612;
 
 /**
- * A campaign's figures by link and by mailbox provider. They are counted from all its deliveries and clicks and kept
+ * A campaign's figures by link, by mailbox provider and by language. They are counted from all its deliveries and clicks and kept
  * until one of the campaign's counters changes; while those change they may be old, but never by more than twenty times
  * as long as counting takes. Of a large campaign nobody who looks waits for it: a worker counts when the campaign has
  * ended, whenever it has become twice as old, and after somebody has looked, who is shown what there is until then.
@@ -101,7 +103,7 @@ export class CampaignBreakdowns {
 
   async #kept(campaignId: string): Promise<KeptBreakdown | null> {
     const { rows } = await sql<StoredBreakdown & { readonly currentVersion: string }>`
-      select version, links, providers, counted_at, milliseconds, ${versionOf(campaignId)} as current_version
+      select version, links, providers, languages, counted_at, milliseconds, ${versionOf(campaignId)} as current_version
       from messaging.campaign_breakdowns where campaign_id = ${campaignId}
     `.execute(this.database.tables());
     const [row] = rows;
@@ -129,15 +131,17 @@ export class CampaignBreakdowns {
     );
     const links = (await linkClicks(this.database, campaign)).slice(0, MOST_LINKS);
     const providers = await providerFigures(this.database, scope, campaign, FEWEST_MAILS_OF_DOMAIN);
+    const languages = await languageFigures(this.database, scope, campaign);
     const milliseconds = Math.round(performance.now() - began);
     await sql`
-      insert into messaging.campaign_breakdowns as b (campaign_id, environment_id, version, links, providers, counted_at, milliseconds)
+      insert into messaging.campaign_breakdowns as b (campaign_id, environment_id, version, links, providers, languages, counted_at,
+        milliseconds)
       values (${campaign.id}, ${scope.environmentId}, ${rows[0]?.version}, ${JSON.stringify(links)}, ${JSON.stringify(providers)},
-        ${countedAt}, ${milliseconds})
+        ${JSON.stringify(languages)}, ${countedAt}, ${milliseconds})
       on conflict (campaign_id) do update set version = excluded.version, links = excluded.links, providers = excluded.providers,
-        counted_at = excluded.counted_at, milliseconds = excluded.milliseconds
+        languages = excluded.languages, counted_at = excluded.counted_at, milliseconds = excluded.milliseconds
     `.execute(this.database.tables());
-    return { links, providers, countedAt, milliseconds, isCurrent: true };
+    return { links, providers, languages, countedAt, milliseconds, isCurrent: true };
   }
 }
 

@@ -6,11 +6,12 @@ import { prepareProject } from '#testing/system';
 import type { Campaign } from '../../campaigns/campaign.js';
 import { MailErasureService } from '../../erasure/mail-erasure.service.js';
 import { type DeliveryRow, MessagingFixture } from '../../messaging.fixture.js';
+import { languageFigures } from '../statistics/language-figures.query.js';
 import { linkClicks } from '../statistics/link-clicks.query.js';
 import { providerFigures } from '../statistics/provider-figures.query.js';
 import { DeliveryFeedback } from '../../engagement/feedback/delivery-feedback.service.js';
 import { TrackedEvents } from '../../engagement/events/tracked-events.service.js';
-import { CampaignBreakdowns } from './campaign-breakdowns.service.js';
+import { type BrokenDownCampaign, CampaignBreakdowns } from './campaign-breakdowns.service.js';
 import { RequestDueBreakdowns } from './request-due-breakdowns.task.js';
 import { FEWEST_MAILS_OF_DOMAIN } from '../statistics/report-facts.js';
 
@@ -24,6 +25,9 @@ const contentJson = JSON.stringify({
     url: `https://acme.example/${name}`,
   })),
 });
+
+const same = { subject: 'Hallo', previewText: null, contentJson: null, contentText: null };
+const translations = { de: same, ja: same };
 
 /** What a reader does: opens (0), follows a link, or has a mailbox that gives the mail back. */
 const act = fc.record({
@@ -42,19 +46,28 @@ describe('a campaign’s figures by link and provider', () => {
   let scope: ProjectScope;
   let campaign: Campaign;
   let deliveries: DeliveryRow[];
-  let mails: { readonly id: string; readonly queuedOn: string; readonly queuedAt: Date };
+  let mails: BrokenDownCampaign;
 
   beforeAll(async () => {
     fixture = await MessagingFixture.open();
     scope = (await prepareProject(fixture.test, '')).test;
-    campaign = await fixture.queuedCampaign(scope, READERS, { contentJson });
+    campaign = await fixture.queuedCampaign(scope, READERS, { contentJson, translations });
     fixture.engine.start();
     deliveries = await fixture.settled('all are sent', ({ state }) => state === 'SENT');
     const [row] = await fixture.test.query<{ queued_at: Date; day: string }>(
       `select queued_at, (queued_at at time zone 'UTC')::date::text as day from messaging.campaigns where id = $1`,
       [campaign.id],
     );
-    mails = { id: campaign.id, queuedOn: row!.day, queuedAt: row!.queued_at };
+    mails = {
+      id: campaign.id,
+      queuedOn: row!.day,
+      queuedAt: row!.queued_at,
+      translations: Object.keys(translations),
+    };
+    await fixture.test.query(
+      `update messaging.deliveries set locale = case when id = $1 then 'ja' when id = $2 then 'pt' else 'de-AT' end`,
+      [deliveries[0]!.id, deliveries[1]!.id],
+    );
   });
   afterAll(async () => {
     await fixture?.close();
@@ -66,6 +79,7 @@ describe('a campaign’s figures by link and provider', () => {
     fixture.get(Database).transaction(scope, async () => ({
       links: await linkClicks(fixture.get(Database), mails),
       providers: await providerFigures(fixture.get(Database), scope, mails, FEWEST_MAILS_OF_DOMAIN),
+      languages: await languageFigures(fixture.get(Database), scope, mails),
     }));
   /** What is not read again stays as it was made here. */
   const spoil = (milliseconds: number) =>
@@ -103,8 +117,14 @@ describe('a campaign’s figures by link and provider', () => {
   }
 
   it('are what a count of all its mails says, whatever readers do', async () => {
+    const nothing = { bounced: 0, opened: 0, clicked: 0 };
     expect((await shown()).providers).toEqual([
-      { domain: expect.any(String), sent: READERS, delivered: READERS, bounced: 0, opened: 0, clicked: 0 },
+      { domain: expect.any(String), sent: READERS, delivered: READERS, ...nothing },
+    ]);
+    expect((await shown()).languages).toEqual([
+      { locale: 'de', sent: READERS - 2, delivered: READERS - 2, ...nothing },
+      { locale: 'ja', sent: 1, delivered: 1, ...nothing },
+      { locale: null, sent: 1, delivered: 1, ...nothing },
     ]);
     await fc.assert(
       fc.asyncProperty(fc.array(act, { maxLength: 6 }), async (acts) => {

@@ -19,6 +19,7 @@ export interface DeliveryReportRow {
   readonly firstClickedAt: Date | null;
   readonly unsubscribedAt: Date | null;
   readonly complainedAt: Date | null;
+  readonly locale: string | null;
 }
 
 const COLUMNS = [
@@ -39,6 +40,7 @@ const COLUMNS = [
   'firstClickedAt',
   'unsubscribedAt',
   'complainedAt',
+  'locale',
 ] as const satisfies readonly (keyof DeliveryReportRow)[];
 
 /** The header's line. */

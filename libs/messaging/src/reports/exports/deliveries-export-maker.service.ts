@@ -62,7 +62,7 @@ export class DeliveriesExportMaker {
         (select min(e.occurred_at) from messaging.delivery_events e
          where e.campaign_id = d.source_id and e.delivery_id = d.id and e.type = 'UNSUBSCRIBED') as unsubscribed_at,
         (select min(e.occurred_at) from messaging.delivery_events e
-         where e.campaign_id = d.source_id and e.delivery_id = d.id and e.type = 'COMPLAINED') as complained_at
+         where e.campaign_id = d.source_id and e.delivery_id = d.id and e.type = 'COMPLAINED') as complained_at, d.locale
       from messaging.deliveries d
       left join lateral (
         select * from messaging.delivery_engagement g

@@ -66,8 +66,9 @@ export class CampaignOverviewQuery {
 
 function brokenDown(
   counted: CampaignBreakdown | null,
-): Pick<CampaignOverview, 'links' | 'providers' | 'isBrokenDown' | 'brokenDownAt'> {
-  if (counted === null) return { links: [], providers: [], isBrokenDown: false, brokenDownAt: null };
-  const { links, providers, countedAt, isCurrent } = counted;
-  return { links, providers, isBrokenDown: true, brokenDownAt: isCurrent ? null : countedAt };
+): Pick<CampaignOverview, 'links' | 'providers' | 'languages' | 'isBrokenDown' | 'brokenDownAt'> {
+  if (counted === null)
+    return { links: [], providers: [], languages: [], isBrokenDown: false, brokenDownAt: null };
+  const { links, providers, languages, countedAt, isCurrent } = counted;
+  return { links, providers, languages, isBrokenDown: true, brokenDownAt: isCurrent ? null : countedAt };
 }

@@ -1,5 +1,6 @@
 import type { CampaignStatistics } from '../statistics/campaign-statistics.js';
 import type { LinkClicks } from '../statistics/link-clicks.query.js';
+import type { LanguageFigures } from '../statistics/language-figures.query.js';
 import type { ProviderFigures } from '../statistics/provider-figures.query.js';
 import type { TimelineInterval, TimelinePoint } from '../statistics/timeline.js';
 
@@ -25,6 +26,8 @@ export interface CampaignOverview {
   /** The most followed ones. */
   readonly links: readonly LinkClicks[];
   readonly providers: readonly ProviderFigures[];
+  /** None without translations. */
+  readonly languages: readonly LanguageFigures[];
   /** Whether links and providers were counted at all yet. */
   readonly isBrokenDown: boolean;
   /** When links and providers were counted; null when nothing has happened since. */

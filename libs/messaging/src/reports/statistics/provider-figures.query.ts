@@ -1,17 +1,21 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
 import type { Database } from '#platform';
 
-/** What became of a campaign's mails to one mailbox provider, the domain of the address. */
-export interface ProviderFigures {
-  /** Null for all the providers together that are not named. */
-  readonly domain: string | null;
+/** What became of mails. */
+export interface MailFigures {
   readonly sent: number;
   readonly delivered: number;
   readonly bounced: number;
   /** Mails that somebody opened; a click counts as an open. */
   readonly opened: number;
   readonly clicked: number;
+}
+
+/** What became of a campaign's mails to one mailbox provider, the domain of the address. */
+export interface ProviderFigures extends MailFigures {
+  /** Null for all the providers together that are not named. */
+  readonly domain: string | null;
 }
 
 /** Where a campaign's mails are. */
@@ -31,19 +35,12 @@ const MOST_NAMED = 12;
 export async function providerFigures(
   database: Database,
   scope: ProjectScope,
-  { id, queuedOn }: CampaignMails,
+  campaign: CampaignMails,
   fewest: number,
 ): Promise<ProviderFigures[]> {
   const { rows } = await sql<ProviderFigures>`
-    with counted as (
-      select split_part(d.address_key, '@', 2) as domain, count(*) as sent, count(d.bounced_at) as bounced,
-        count(*) filter (where g.opens > 0 or g.clicks > 0) as opened, count(*) filter (where g.clicks > 0) as clicked
-      from messaging.deliveries d
-      left join messaging.delivery_engagement g
-        on g.delivery_id = d.id and g.queued_on = ${queuedOn}::date and g.campaign_id = ${id}
-      where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.environment_id = ${scope.environmentId}
-        and d.kind = 'CAMPAIGN' and d.state = 'SENT'
-      group by 1
+    with counted(domain, sent, bounced, opened, clicked) as (
+      ${figuresBy(sql`split_part(d.address_key, '@', 2)`, scope, campaign)}
     ), ranked as (
       select *, case when sent >= ${fewest} and domain <> ''
           and row_number() over (order by domain = '', sent desc, domain) <= ${MOST_NAMED} then domain end as name
@@ -54,4 +51,22 @@ export async function providerFigures(
     from ranked group by name order by name is null, sum(ranked.sent) desc, name
   `.execute(database.tables());
   return rows;
+}
+
+/** A SELECT of a campaign's mails that were sent, by what `key` says of each delivery `d`: key, sent, bounced, opened, clicked. */
+export function figuresBy(
+  key: RawBuilder<unknown>,
+  { environmentId }: ProjectScope,
+  { id, queuedOn }: CampaignMails,
+): RawBuilder<unknown> {
+  return sql`
+    select ${key}, count(*), count(d.bounced_at), count(*) filter (where g.opens > 0 or g.clicks > 0),
+      count(*) filter (where g.clicks > 0)
+    from messaging.deliveries d
+    left join messaging.delivery_engagement g
+      on g.delivery_id = d.id and g.queued_on = ${queuedOn}::date and g.campaign_id = ${id}
+    where d.source_id = ${id} and d.queued_on = ${queuedOn}::date and d.environment_id = ${environmentId}
+      and d.kind = 'CAMPAIGN' and d.state = 'SENT'
+    group by 1
+  `;
 }

@@ -25,7 +25,8 @@ export class CampaignFinishQuery {
       const { rows } = await sql<PublishedCampaign>`
         update messaging.campaigns c set status = 'SENT', completed_at = ${present}, updated_at = ${present}
         where c.id = ${id} and ${isOver}
-        returning c.id, c.campaign_key, c.name, c.subject, c.status, c.estimated_recipient_count, c.scheduled_at, c.completed_at
+        returning c.id, c.campaign_key, c.name, c.subject, c.status, c.estimated_recipient_count, c.scheduled_at, c.scheduled_at_local,
+          c.completed_at
       `.execute(this.database.tables());
       for (const sent of rows) await this.publisher.publish(scope, 'campaign.sent', sent);
     });

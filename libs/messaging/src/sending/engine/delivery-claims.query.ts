@@ -87,7 +87,7 @@ const claim = (
       lease_era = case when ${inEpoch}::boolean then due.epoch end,
       possible_duplicate = d.possible_duplicate or due.in_doubt
     from due where d.id = due.id and d.queued_on = due.queued_on
-    returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.message_id, d.lease_token,
+    returning d.id, d.queued_on, d.kind, d.source_id, d.subscriber_id, d.address, d.locale, d.message_id, d.lease_token,
       d.lease_era as lease_epoch, d.attempt, d.created_at, coalesce(d.due_since, ${present}) as due_since, d.environment_id,
       due.in_doubt as interrupted, due.possible_duplicate, d.relay_key
   )

@@ -56,11 +56,18 @@ describe('a project whose mail comes back too often', () => {
   /** Another campaign of the same project, sent and written down. */
   async function another(scope: ProjectScope, like: Campaign): Promise<Campaign> {
     const { name, subject, contentText, topicIds } = like;
-    const nothing = { previewText: null, contentJson: null, fromEmail: null, fromName: null, replyTo: null };
+    const nothing = {
+      translations: {},
+      previewText: null,
+      contentJson: null,
+      fromEmail: null,
+      fromName: null,
+      replyTo: null,
+    };
     const draft = { ...nothing, name, subject, contentText, topicIds, segmentIds: [] };
     const campaign = await messaging
       .get(CampaignsService)
-      .create(scope, { ...draft, sendStrategy: null, scheduledAt: null });
+      .create(scope, { ...draft, sendStrategy: null, scheduledAt: null, scheduledAtLocal: null });
     await messaging.get(CampaignSendingService).send(scope, campaign.campaignKey);
     await messaging.expand(scope, campaign.id);
     return campaign;

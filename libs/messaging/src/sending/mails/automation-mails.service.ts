@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { ProjectScope } from '#kernel';
+import type { ShippedLocale } from '#wording';
 import { Database } from '#platform';
 import { VersionPlans } from '../../automations/runs/version-plans.service.js';
 import type { MessagingTables } from '../../messaging-tables.js';
@@ -7,20 +8,20 @@ import type { CampaignMail } from './campaign-mail.js';
 import { CompiledMails } from './compiled-mails.js';
 import { MailCompiler } from './mail-compiler.service.js';
 
-const KEPT = 100;
-
-/** Mails of an automation that are alike: of a step of one of its versions, on the day of their deliveries. */
+/** Mails of an automation that are alike: of a step of one of its versions, on the day of their deliveries, with a footer in one language. */
 export interface AutomationMailStep {
   readonly versionId: number;
   readonly place: number;
   /** `YYYY-MM-DD` */
   readonly queuedOn: string;
+  /** The reader's, in which the footer is; null: the project's. */
+  readonly footerLocale: ShippedLocale | null;
 }
 
 /** Compiles the mails of automations; a version never changes, so each is compiled once a process and day. */
 @Injectable()
 export class AutomationMails {
-  readonly #compiled = new CompiledMails(KEPT);
+  readonly #compiled = new CompiledMails();
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -34,7 +35,7 @@ export class AutomationMails {
 
   async #compile(
     scope: ProjectScope,
-    { versionId, place, queuedOn }: AutomationMailStep,
+    { versionId, place, queuedOn, footerLocale }: AutomationMailStep,
   ): Promise<CampaignMail> {
     const { automationId: id, automationKey: campaignKey, ...plan } = await this.plans.of(scope, versionId);
     const step = plan.steps[place];
@@ -50,12 +51,13 @@ export class AutomationMails {
         .executeTakeFirstOrThrow(),
     );
     const campaign = { id, campaignKey, name, topicIds: topicId === null ? [] : [topicId] };
-    const source = { kind: 'AUTOMATION', campaign, content: step.config, replyTo: null } as const;
-    return this.compiler.compile(scope, source, { owner: { campaignId: null, versionId, place }, queuedOn });
+    const source = { campaign, content: step.config, translation: null, footerLocale, replyTo: null };
+    const tracked = { owner: { campaignId: null, versionId, place }, queuedOn } as const;
+    return this.compiler.compile(scope, { ...source, kind: 'AUTOMATION' }, tracked);
   }
 }
 
 /** What tells mails apart that are compiled apart. */
-export function keyOf({ versionId, place, queuedOn }: AutomationMailStep): string {
-  return `${versionId}/${place}/${queuedOn}`;
+export function keyOf({ versionId, place, queuedOn, footerLocale }: AutomationMailStep): string {
+  return `${versionId}/${place}/${queuedOn}/${footerLocale ?? ''}`;
 }

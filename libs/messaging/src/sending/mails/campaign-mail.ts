@@ -32,7 +32,11 @@ export interface CampaignMail {
   readonly project: Pick<Project, 'projectKey' | 'name' | 'postalAddress'>;
   readonly topics: readonly NamedTopic[];
   readonly sender: Sender;
+  /** What its links begin with. */
+  readonly linkBase: string;
   readonly template: MailTemplate;
+  /** BCP 47, of its content. */
+  readonly language: string;
   readonly skeleton: MimeSkeleton;
   /** Where its tracked links lead; null when it is not tracked. */
   readonly linkSet: number | null;
@@ -54,7 +58,7 @@ export function valuesOf(
   { deliveryId, recipient }: Pick<MailOfRecipient, 'deliveryId' | 'recipient'>,
   links: MailLinkMaker,
 ): MergeValues {
-  const own = links.ofDelivery(mail.scope, deliveryId, recipient.subscriberId);
+  const own = links.ofDelivery(mail.linkBase, mail.scope, deliveryId, recipient.subscriberId);
   return { ...mergeValues(mail, recipient, own), tracking: trackingTokens(mail, deliveryId, links) };
 }
 

@@ -1,17 +1,30 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
 import type { ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import { Campaign } from '../../campaigns/campaign.js';
+import { contentIn, translationFor } from '../../campaigns/campaign-translations.js';
 import type { CampaignMail } from './campaign-mail.js';
 import { CompiledMails } from './compiled-mails.js';
-import { MailCompiler } from './mail-compiler.service.js';
+import { footerLocaleOf, MailCompiler, type MailLanguage } from './mail-compiler.service.js';
 
-const KEPT = 20;
+const KEPT_CAMPAIGNS = 100;
 
-/** Compiles campaigns for sending; a queued one does not change, so it is compiled once a process. */
+/** A campaign as it was queued; `version` tells the contents apart that it has had. */
+interface QueuedCampaign {
+  readonly scope: ProjectScope;
+  readonly campaignId: string;
+  readonly version: string;
+}
+
+/** Compiles campaigns for sending; a queued one does not change, so each of its translations is compiled once a process. */
 @Injectable()
 export class CampaignMailsService {
-  readonly #compiled = new CompiledMails(KEPT);
+  readonly #compiled = new CompiledMails();
+  readonly #queued = new LRUCache<string, Campaign, QueuedCampaign>({
+    max: KEPT_CAMPAIGNS,
+    fetchMethod: (_key, _stale, { context: { scope, campaignId } }) => this.#find(scope, campaignId),
+  });
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -19,29 +32,49 @@ export class CampaignMailsService {
   ) {}
 
   /**
-   * A queued campaign, compiled; rejects when it, or its project, is gone. `version` tells the contents apart that a
-   * campaign has had.
+   * A queued campaign in the translation for readers with this language, compiled; rejects when it, or its project, is gone.
    */
-  ofQueued(scope: ProjectScope, campaignId: string, version: string): Promise<CampaignMail> {
-    return this.#compiled.of(`${campaignId}/${version}`, async () => {
-      const campaign = await this.#find(scope, campaignId);
+  async ofQueued(queued: QueuedCampaign, locale: string | null): Promise<CampaignMail> {
+    const { scope, campaignId, version } = queued;
+    const key = `${campaignId}/${version}`;
+    const campaign = await this.#queued.forceFetch(key, { context: queued });
+    const language = languageFor(campaign, locale);
+    return this.#compiled.of(`${key}/${language.translation ?? ''}/${language.footerLocale ?? ''}`, () => {
       const queuedOn = campaign.queuedAt?.toISOString().slice(0, 10);
-      return this.#compile(
-        scope,
-        campaign,
-        queuedOn === undefined ? null : { owner: { campaignId }, queuedOn },
-      );
+      const tracked = queuedOn === undefined ? null : { owner: { campaignId }, queuedOn };
+      return this.#compile(scope, campaign, language, tracked);
     });
   }
 
   /** The campaign as it stands, without tracking: for a look at it. */
-  async compile(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
-    return this.#compile(scope, await this.#find(scope, campaignId), null);
+  async compile(
+    scope: ProjectScope,
+    campaignId: string,
+    locale: string | null = null,
+  ): Promise<CampaignMail> {
+    const campaign = await this.#find(scope, campaignId);
+    return this.#compile(scope, campaign, languageFor(campaign, locale), null);
   }
 
-  #compile(scope: ProjectScope, campaign: Campaign, tracked: Parameters<MailCompiler['compile']>[2]) {
-    const { replyTo } = campaign;
-    return this.compiler.compile(scope, { kind: 'CAMPAIGN', campaign, content: campaign, replyTo }, tracked);
+  /** The campaign's own mail, when all of its translations can be compiled, too. */
+  async compileAll(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
+    const campaign = await this.#find(scope, campaignId);
+    const own = await this.#compile(scope, campaign, languageFor(campaign, null), null);
+    for (const translation of Object.keys(campaign.translations))
+      await this.#compile(scope, campaign, languageFor(campaign, translation), null);
+    return own;
+  }
+
+  #compile(
+    scope: ProjectScope,
+    campaign: Campaign,
+    language: MailLanguage,
+    tracked: Parameters<MailCompiler['compile']>[2],
+  ): Promise<CampaignMail> {
+    const { fromName, fromEmail, replyTo } = campaign;
+    const content = { ...contentIn(campaign, language.translation), fromName, fromEmail };
+    const source = { ...language, kind: 'CAMPAIGN', campaign, content, replyTo } as const;
+    return this.compiler.compile(scope, source, tracked);
   }
 
   #find(scope: ProjectScope, id: string): Promise<Campaign> {
@@ -49,4 +82,9 @@ export class CampaignMailsService {
       this.database.em.findOneOrFail(Campaign, { environmentId: scope.environmentId, id }),
     );
   }
+}
+
+function languageFor(campaign: Campaign, locale: string | null): MailLanguage {
+  const translation = translationFor(campaign, locale);
+  return { translation, footerLocale: footerLocaleOf(locale, translation) };
 }

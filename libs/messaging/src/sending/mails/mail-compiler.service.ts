@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { TopicsQuery } from '#audience';
-import type { ProjectScope } from '#kernel';
+import { matchLocale, type ProjectScope, SHIPPED_LOCALES } from '#kernel';
+import type { ShippedLocale } from '#wording';
 import { type Config, CONFIG, MAX_TRACKED_PLACES } from '#platform';
 import { type OwnSender, Senders } from '../../campaigns/senders/senders.service.js';
 import { type CampaignContent, plainPartsOf } from '../../content/mail/campaign-template.js';
@@ -12,10 +13,22 @@ import { hashOf } from '../../content/processes/kept-results.js';
 import { type LinkSetContent, LinkSets } from '../../engagement/tracking/link-sets.service.js';
 import { type CampaignMail, wireAddress } from './campaign-mail.js';
 
+/** In which languages a mail is. */
+export interface MailLanguage {
+  /** The locale of a translation; null where the content is in the project's language. */
+  readonly translation: string | null;
+  /** The reader's, in which their footer is; null: the project's. */
+  readonly footerLocale: ShippedLocale | null;
+}
+
+/** The language of the footer for a reader with this language, of whose mail it is the translation. */
+export const footerLocaleOf = (locale: string | null, translation: string | null): ShippedLocale | null =>
+  matchLocale([locale, translation], SHIPPED_LOCALES);
+
 /** What the mails of a campaign, or of a step of an automation, are made of. */
-export interface MailSource extends Pick<CampaignMail, 'kind' | 'campaign'> {
+export interface MailSource extends MailLanguage, Pick<CampaignMail, 'kind' | 'campaign'> {
   readonly content: CampaignContent & OwnSender;
-  /** Null where answers go to the sender. */
+  /** Null where answers go where the project says. */
   readonly replyTo: string | null;
 }
 
@@ -36,22 +49,25 @@ export class MailCompiler {
    */
   async compile(
     scope: ProjectScope,
-    { kind, campaign, content, replyTo }: MailSource,
-    tracked: Omit<LinkSetContent, 'urls'> | null,
+    { kind, campaign, content, translation, footerLocale, replyTo }: MailSource,
+    tracked: Omit<LinkSetContent, 'urls' | 'translation'> | null,
   ): Promise<CampaignMail> {
     const from = await this.senders.of(scope, content);
     if (from === null) throw new Error('The project no longer exists.');
-    const { project, sender } = from;
+    const { project, sender, linkBase } = from;
+    const wording = await this.senders.wording(scope, footerLocale);
     const topics = await this.topics.named(scope, campaign.topicIds);
     const { subject, previewText, contentJson, contentText } = content;
+    const language = translation ?? project.defaultLocale;
     const { targets, ...parts } = await this.processes.compile(scope, {
-      content: { subject, previewText, contentJson, contentText },
-      footer: footerOf(project),
-      tracking: tracked === null ? null : this.#trackingOf({ campaign, project }),
+      content: { subject, previewText, contentJson, contentText, language },
+      footer: footerOf(project, wording),
+      tracking: tracked === null ? null : this.#trackingOf({ campaign, project, linkBase }),
     });
     const plain = plainPartsOf(parts);
     const { html, text } = plain ?? { html: null, text: null };
-    const answerTo = replyTo === null ? null : wireAddress(replyTo);
+    const answers = replyTo ?? project.replyTo;
+    const answerTo = answers === null ? null : wireAddress(answers);
     return {
       scope,
       kind,
@@ -59,19 +75,24 @@ export class MailCompiler {
       project,
       topics,
       sender,
+      linkBase,
       template: { parts: { ...parts, key: hashOf(parts) }, plain, targets },
-      skeleton: compileMimeSkeleton({ from: sender, replyTo: answerTo, headers: [], html, text }),
+      language,
+      skeleton: compileMimeSkeleton({ from: sender, replyTo: answerTo, language, headers: [], html, text }),
       linkSet:
         tracked === null || targets === null
           ? null
-          : await this.linkSets.register(scope, { ...tracked, urls: targets }),
+          : await this.linkSets.register(scope, { ...tracked, translation, urls: targets }),
     };
   }
 
-  #trackingOf({ campaign, project }: Pick<CampaignMail, 'campaign' | 'project'>): LinkTracking | null {
-    const { PUBLIC_URL: baseUrl, TRACKING } = this.config;
+  #trackingOf({
+    campaign,
+    project,
+    linkBase,
+  }: Pick<CampaignMail, 'campaign' | 'project' | 'linkBase'>): LinkTracking | null {
     const { name, campaignKey: key } = campaign;
     const shared = { campaign: { name, key }, project: projectValues(project) };
-    return TRACKING ? { baseUrl, shared, places: MAX_TRACKED_PLACES } : null;
+    return this.config.TRACKING ? { baseUrl: linkBase, shared, places: MAX_TRACKED_PLACES } : null;
   }
 }

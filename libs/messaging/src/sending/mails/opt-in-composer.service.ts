@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ConfirmationsQuery } from '#audience';
+import { ConfirmationsQuery, topicNamesIn } from '#audience';
 import { Senders } from '../../campaigns/senders/senders.service.js';
 import { systemHeaders } from '../../content/mime/list-headers.js';
 import { buildMimeMessage } from '../../content/mime/mime-message.js';
@@ -25,13 +25,17 @@ export class OptInComposer {
     const confirmation = await this.confirmations.forMail(scope, delivery.sourceId);
     const from = await this.senders.of(scope);
     if (confirmation === null || from === null) return { skipped: 'nothing-to-confirm' };
-    const { project, sender } = from;
-    const links = this.links.confirm(scope, confirmation.confirmationId, confirmation.expiresAt);
+    const { project, sender, linkBase } = from;
+    const wording = await this.senders.wording(scope, confirmation.locale);
+    const links = this.links.confirm(linkBase, scope, confirmation.confirmationId, confirmation.expiresAt);
     const { subject, html, text } = optInMail({
+      wording,
       projectName: project.name,
       senderName: project.senderName,
       postalAddress: project.postalAddress,
-      topicNames: confirmation.topicNames,
+      logoUrl: project.logoUrl,
+      color: project.color,
+      topicNames: topicNamesIn(confirmation.topics, confirmation.locale ?? wording.locale),
       confirmUrl: links.confirm,
       expiresInHours: Math.max(1, Math.round((confirmation.expiresAt.getTime() - now.getTime()) / HOUR_MS)),
     });
@@ -44,6 +48,7 @@ export class OptInComposer {
       date: now,
       html,
       text,
+      language: wording.locale,
       headers: systemHeaders(),
     });
     const mail: OutgoingMail = {

@@ -15,6 +15,8 @@ export class SampleRecipients {
       firstName: 'Ada',
       lastName: 'Lovelace',
       phone: null,
+      locale: null,
+      timeZone: null,
       customFields: templateDefaults(await this.fields.definitions(scope)),
       topicNames: topics.map(({ name }) => name),
       obstacle: null,

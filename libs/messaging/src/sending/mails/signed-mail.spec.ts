@@ -92,6 +92,18 @@ describe('mail of a verified domain', () => {
       aligned: { spf: `bounce.${DOMAIN}`, dkim: DOMAIN },
     };
 
+    it.each([
+      ['project', null, 'team@acme.example'],
+      ['campaign, before the project,', 'ada@acme.example', 'ada@acme.example'],
+    ])('asks for answers where the %s says', async (_who, replyTo, asked) => {
+      await fixture.test.query("update access.projects set reply_to = 'team@acme.example'");
+      await campaign(1, { replyTo });
+      fixture.engine.start();
+      const [mail] = await received(1);
+      expect(fieldOf(mail!, 'Reply-To')).toBe(`Reply-To: ${asked}`);
+      expect(signedNames(mail!)).toContain('reply-to');
+    });
+
     it('passes SPF, DKIM and DMARC at the receiver, every mail of a campaign', async () => {
       const { id } = await campaign(12);
       fixture.engine.start();

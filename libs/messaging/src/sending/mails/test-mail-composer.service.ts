@@ -25,7 +25,7 @@ export class TestMailComposer {
     if (await this.#isSuppressed(work)) return { skipped: 'suppressed' };
     const campaignId = await this.#campaignOf(scope, delivery.sourceId);
     if (campaignId === null) return { skipped: 'campaign-deleted' };
-    const compiled = await this.mails.compile(scope, campaignId);
+    const compiled = await this.mails.compile(scope, campaignId, delivery.locale);
     const recipient = await this.samples.of(compiled, delivery.address);
     const { id: deliveryId, messageId, kind } = delivery;
     // Its links lead to nobody.

@@ -5,11 +5,14 @@ import { Database, neverJoined } from '#platform';
 import { held, notComposed } from '../delivery-outcome.js';
 import type { DeliveryWork, PreparedDelivery } from '../delivery-source.js';
 import { AutomationMails, type AutomationMailStep, keyOf } from '../mails/automation-mails.service.js';
+import { footerLocaleOf } from '../mails/mail-compiler.service.js';
 import { Deadline } from './deadline.js';
 import { MailBatches, withoutMail } from './mail-batches.service.js';
 
 /** How long mails that are not compiled yet hold up the others. */
 const LONGEST_WAIT_MS = 2_000;
+
+type StepOfMail = Pick<AutomationMailStep, 'versionId' | 'place'>;
 
 /** Makes the mails of automations' steps. */
 @Injectable()
@@ -26,9 +29,9 @@ export class AutomationMailPreparation {
     const prepared: PreparedDelivery[] = [];
     for (const ofScope of Map.groupBy(works, ({ scope }) => scope.environmentId).values()) {
       const steps = await this.#stepsOf(ofScope[0]!.scope, ofScope);
-      const mailOf = ({ delivery: { sourceId, queuedOn } }: DeliveryWork) => {
+      const mailOf = ({ delivery: { sourceId, queuedOn, locale } }: DeliveryWork) => {
         const step = steps.get(sourceId);
-        return step === undefined ? undefined : { ...step, queuedOn };
+        return step && { ...step, queuedOn, footerLocale: footerLocaleOf(locale, null) };
       };
       const key = (work: DeliveryWork) => {
         const mail = mailOf(work);
@@ -41,13 +44,10 @@ export class AutomationMailPreparation {
   }
 
   /** By the deliveries' source: which step of which version it is. */
-  #stepsOf(
-    scope: ProjectScope,
-    works: readonly DeliveryWork[],
-  ): Promise<ReadonlyMap<string, Omit<AutomationMailStep, 'queuedOn'>>> {
+  #stepsOf(scope: ProjectScope, works: readonly DeliveryWork[]): Promise<ReadonlyMap<string, StepOfMail>> {
     const sources = works.map(({ delivery }) => delivery.sourceId);
     return this.database.transaction(scope, async () => {
-      const { rows } = await sql<Omit<AutomationMailStep, 'queuedOn'> & { sourceId: string }>`
+      const { rows } = await sql<StepOfMail & { sourceId: string }>`
         select s.id as source_id, r.version_id, messaging.place_of_step(s.id) as place
         from unnest(${sources}::uuid[]) s(id)
         cross join lateral (
@@ -69,7 +69,11 @@ export class AutomationMailPreparation {
       if (step === undefined) throw new Error('The automation run of this mail no longer exists.');
       const scope = works[0]!.scope;
       const mail = await deadline.waitFor(this.mails.of(scope, step));
-      if (mail !== null) return await this.batches.prepare(works, mail, now);
+      if (mail !== null)
+        return await this.batches.prepare(
+          works.map((work) => ({ work, mail })),
+          now,
+        );
       return works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
     } catch (error) {
       return works.map((work) => withoutMail(work, notComposed(work.delivery, error, now, Math.random)));

@@ -8,7 +8,7 @@ import { CampaignMailsService } from '../mails/campaign-mails.service.js';
 import type { SendingPolicy } from '../mails/sending-policy.js';
 import { DeliveryPacing } from '../pacing/delivery-pacing.service.js';
 import { Deadline } from './deadline.js';
-import { MailBatches, withoutMail } from './mail-batches.service.js';
+import { type Admit, MailBatches, withoutMail } from './mail-batches.service.js';
 
 /** How long a campaign that is not compiled yet holds up the others. */
 const LONGEST_WAIT_MS = 2_000;
@@ -33,20 +33,36 @@ export class CampaignPreparation {
   }
 
   async #prepareCampaign(works: readonly DeliveryWork[], deadline: Deadline): Promise<PreparedDelivery[]> {
-    const [first] = works;
-    if (first === undefined) return [];
     const now = this.clock.now();
+    const mails = new Map<string | null, CampaignMail>();
+    const prepared: PreparedDelivery[] = [];
+    for (const [locale, alike] of Map.groupBy(works, ({ delivery }) => delivery.locale)) {
+      const mail = await this.#compiled(alike, deadline, now);
+      if ('template' in mail) mails.set(locale, mail);
+      else prepared.push(...mail);
+    }
+    const composable = works.flatMap((work) => {
+      const mail = mails.get(work.delivery.locale);
+      return mail === undefined ? [] : [{ work, mail }];
+    });
+    const [first] = composable;
+    if (first === undefined) return prepared;
+    const admit: Admit = (undecided, policy) => this.#admit(undecided, first.mail, policy, now);
+    return [...prepared, ...(await this.batches.prepare(composable, now, admit))];
+  }
+
+  /** The mail of deliveries to readers of one language, or what becomes of them without one. */
+  async #compiled(
+    works: readonly DeliveryWork[],
+    deadline: Deadline,
+    now: Date,
+  ): Promise<CampaignMail | PreparedDelivery[]> {
+    const { scope, delivery } = works[0]!;
     // The moment at which they were queued stands for the content: a campaign that failed may be changed.
-    const version = first.delivery.createdAt.toISOString();
+    const queued = { scope, campaignId: delivery.sourceId, version: delivery.createdAt.toISOString() };
     try {
-      const compiling = this.mails.ofQueued(first.scope, first.delivery.sourceId, version);
-      const mail = await deadline.waitFor(compiling);
-      if (mail !== null) {
-        return await this.batches.prepare(works, mail, now, (undecided, policy) =>
-          this.#admit(undecided, mail, policy, now),
-        );
-      }
-      return works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
+      const mail = await deadline.waitFor(this.mails.ofQueued(queued, delivery.locale));
+      return mail ?? works.map((work) => withoutMail(work, held(work.delivery, 'rendering', now, now)));
     } catch (error) {
       if (!isContentFault(error)) throw error;
       return works.map((work) => withoutMail(work, notComposed(work.delivery, error, now, Math.random)));

@@ -3,12 +3,13 @@ import { RecipientsQuery } from '#audience';
 import {
   type DeliveryOutcome,
   held,
+  isContentFault,
   notComposed,
   outcomeOfInterruption,
   outcomeWithoutMail,
 } from '../delivery-outcome.js';
 import type { Admission, DeliveryWork, PreparedDelivery } from '../delivery-source.js';
-import type { CampaignMail } from '../mails/campaign-mail.js';
+import type { CampaignMail, MailOfRecipient } from '../mails/campaign-mail.js';
 import { MailRendering } from '../mails/mail-rendering.service.js';
 import { MailSigning } from '../mails/mail-signing.service.js';
 import { SendingPolicies } from '../mails/sending-policies.service.js';
@@ -16,18 +17,20 @@ import { returnPathHostOf, type SendingPolicy } from '../mails/sending-policy.js
 import { makeFewAtATime } from './few-at-a-time.js';
 
 type Recipients = Awaited<ReturnType<RecipientsQuery['lookUp']>>;
-type Admit = (works: readonly DeliveryWork[], policy: SendingPolicy) => Promise<Admission>;
 
-interface MadeOf {
+export type Admit = (works: readonly DeliveryWork[], policy: SendingPolicy) => Promise<Admission>;
+
+/** A delivery with what its mail is made of. */
+interface ComposableWork {
+  readonly work: DeliveryWork;
   readonly mail: CampaignMail;
-  readonly policy: SendingPolicy;
-  readonly recipients: Recipients;
-  readonly now: Date;
 }
+
+type Addressed = ComposableWork & Pick<MailOfRecipient, 'deliveryId' | 'messageId' | 'recipient'>;
 
 const admitAll: Admit = (going) => Promise.resolve({ going, held: [] });
 
-/** Makes mails that have their content in common, looking once more whether each recipient still wants it. */
+/** Makes mails that differ in their language at most, looking once more whether each recipient still wants it. */
 @Injectable()
 export class MailBatches {
   constructor(
@@ -38,54 +41,57 @@ export class MailBatches {
   ) {}
 
   /** `admit` is asked for those that are to be sent. */
-  async prepare(
-    works: readonly DeliveryWork[],
-    mail: CampaignMail,
-    now: Date,
-    admit = admitAll,
-  ): Promise<PreparedDelivery[]> {
+  async prepare(all: readonly ComposableWork[], now: Date, admit = admitAll): Promise<PreparedDelivery[]> {
     const prepared: PreparedDelivery[] = [];
-    for (const ofRelay of Map.groupBy(works, ({ relay }) => relay).values())
-      prepared.push(...(await this.#prepareAlike(ofRelay, mail, now, admit)));
+    for (const ofRelay of Map.groupBy(all, ({ work }) => work.relay).values())
+      prepared.push(...(await this.#prepareAlike(ofRelay, now, admit)));
     return prepared;
   }
 
   /** Of mails that go by one relay, and so are signed alike. */
-  async #prepareAlike(
-    works: readonly DeliveryWork[],
-    mail: CampaignMail,
-    now: Date,
-    admit: Admit,
-  ): Promise<PreparedDelivery[]> {
-    const policy = await this.policies.of(mail.scope, mail.sender.domain, works[0]?.relay);
-    const ids = works.flatMap(({ delivery }) => delivery.subscriberId ?? []);
+  async #prepareAlike(all: readonly ComposableWork[], now: Date, admit: Admit): Promise<PreparedDelivery[]> {
+    const { work: first, mail } = all[0]!;
+    const policy = await this.policies.of(mail.scope, mail.sender.domain, first.relay);
+    const ids = all.flatMap(({ work }) => work.delivery.subscriberId ?? []);
     const recipients = await this.recipients.lookUp(mail.scope, mail.campaign.topicIds, ids, now);
+    const works = all.map(({ work }) => work);
     const { decided, undecided } = decide(works, recipients);
     const { going, held: waiting } = await admit(undecided, policy);
-    return [...decided, ...waiting, ...(await this.#make(going, { mail, policy, recipients, now }))];
-  }
-
-  async #make(
-    works: readonly DeliveryWork[],
-    { mail, policy, recipients, now }: MadeOf,
-  ): Promise<PreparedDelivery[]> {
-    const addressed = works.flatMap((work) => {
+    const mails = new Map(all.map((one) => [one.work.delivery.id, one.mail]));
+    const addressed = going.flatMap((work): Addressed[] => {
       const { id: deliveryId, messageId, subscriberId } = work.delivery;
       const recipient = recipients.get(subscriberId ?? '');
-      return recipient === undefined ? [] : [{ work, deliveryId, messageId, recipient }];
+      if (recipient === undefined) return [];
+      return [{ work, mail: mails.get(deliveryId) ?? mail, deliveryId, messageId, recipient }];
     });
-    const ahead = await this.rendering.ahead(mail, addressed);
-    const returnPathHost = returnPathHostOf(policy);
-    return makeFewAtATime(addressed, async ({ work, ...one }) => {
-      const until = ahead.heldUntil(one.deliveryId);
-      if (until !== null) return { ...work, outcome: held(work.delivery, 'rendering', until, now) };
-      try {
-        const composed = ahead.compose({ ...one, date: now, returnPathHost });
-        return await this.signing.sign(work, composed, policy);
-      } catch (error) {
-        return { ...work, outcome: notComposed(work.delivery, error, now, Math.random) };
-      }
+    const prepared = [...decided, ...waiting];
+    for (const ofMail of Map.groupBy(addressed, (one) => one.mail).values())
+      prepared.push(...(await this.#make(ofMail, policy, now)));
+    return prepared;
+  }
+
+  async #make(all: readonly Addressed[], policy: SendingPolicy, now: Date): Promise<PreparedDelivery[]> {
+    const fail = (work: DeliveryWork, error: unknown) => ({
+      ...work,
+      outcome: notComposed(work.delivery, error, now, Math.random),
     });
+    try {
+      const ahead = await this.rendering.ahead(all[0]!.mail, all);
+      const returnPathHost = returnPathHostOf(policy);
+      return await makeFewAtATime(all, async ({ work, mail: _mail, ...one }) => {
+        const until = ahead.heldUntil(one.deliveryId);
+        if (until !== null) return { ...work, outcome: held(work.delivery, 'rendering', until, now) };
+        try {
+          const composed = ahead.compose({ ...one, date: now, returnPathHost });
+          return await this.signing.sign(work, composed, policy);
+        } catch (error) {
+          return fail(work, error);
+        }
+      });
+    } catch (error) {
+      if (!isContentFault(error)) throw error;
+      return all.map(({ work }) => fail(work, error));
+    }
   }
 }
 

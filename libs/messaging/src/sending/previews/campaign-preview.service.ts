@@ -8,6 +8,14 @@ import { CampaignMailsService } from '../mails/campaign-mails.service.js';
 import { type MailParts, MailRendering } from '../mails/mail-rendering.service.js';
 import { MailReaders } from './mail-readers.service.js';
 
+/** For whom a campaign's mail is shown. */
+export interface PreviewReader {
+  /** Of a subscriber; null: somebody who does not exist. */
+  readonly address: EmailAddress | null;
+  /** Null: the subscriber's own. */
+  readonly locale: string | null;
+}
+
 /** Shows a campaign's mail without sending it. */
 @Injectable()
 export class CampaignPreviewService {
@@ -22,11 +30,16 @@ export class CampaignPreviewService {
    * As the subscriber would get it, or with sample data. Its links lead nowhere. `NotFoundError` without such a
    * campaign or subscriber; `PreSendRejectedError` when a merge tag cannot be filled in.
    */
-  async render(scope: ProjectScope, campaignKey: string, address: EmailAddress | null): Promise<MailParts> {
+  async render(
+    scope: ProjectScope,
+    campaignKey: string,
+    { address, locale }: PreviewReader,
+  ): Promise<MailParts> {
     const { id } = await this.campaigns.named(scope, campaignKey);
     try {
-      const mail = await this.mails.compile(scope, id);
-      const recipient = await this.readers.of(mail, address);
+      const own = await this.mails.compile(scope, id, locale);
+      const recipient = await this.readers.of(own, address);
+      const mail = locale === null ? await this.mails.compile(scope, id, recipient.locale) : own;
       return await this.rendering.show(mail, { deliveryId: newId(), recipient });
     } catch (error) {
       if (error instanceof MergeTemplateError) throw asRejection(error);

@@ -40,8 +40,10 @@ describe('a look at a campaign before it is sent', () => {
     );
 
   describe('by a preview', () => {
-    const preview = (key: string, email: string | null) =>
-      fixture.get(CampaignPreviewService).render(scope, key, email === null ? null : address(email));
+    const preview = (key: string, email: string | null, locale: string | null = null) => {
+      const reader = { address: email === null ? null : address(email), locale };
+      return fixture.get(CampaignPreviewService).render(scope, key, reader);
+    };
 
     it('shows what a subscriber would get, in upper or lower case, suppressed or not', async () => {
       const { campaignKey } = await fixture.draft(scope, 2);

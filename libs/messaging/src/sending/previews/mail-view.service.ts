@@ -4,6 +4,7 @@ import { Database } from '#platform';
 import { AutomationMails } from '../mails/automation-mails.service.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
 import { CampaignMailsService } from '../mails/campaign-mails.service.js';
+import { footerLocaleOf } from '../mails/mail-compiler.service.js';
 import { MailRendering } from '../mails/mail-rendering.service.js';
 import { MailReaders } from './mail-readers.service.js';
 import { findMailOfLink, type MailOfLink } from '../../engagement/mail-pages/mail-of-link.query.js';
@@ -31,10 +32,11 @@ export class MailViewService {
   }
 
   #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
-    const { campaignId, versionId, place, queuedOn } = mail;
-    if (campaignId !== null) return this.campaigns.ofQueued(scope, campaignId, queuedOn);
+    const { campaignId, versionId, place, queuedOn, locale } = mail;
+    if (campaignId !== null) return this.campaigns.ofQueued({ scope, campaignId, version: queuedOn }, locale);
     if (versionId === null || place === null)
       throw new Error('The mail belongs to neither a campaign nor an automation.');
-    return this.automations.of(scope, { versionId, place, queuedOn });
+    const footerLocale = footerLocaleOf(locale, null);
+    return this.automations.of(scope, { versionId, place, queuedOn, footerLocale });
   }
 }

@@ -26,17 +26,22 @@ export class TestMailsService {
   ) {}
 
   /**
-   * Has a copy with sample data sent to each address. `DomainValidationError` for one that is suppressed: it gets no
+   * Has a copy with sample data sent to each address, in the translation for readers with this language. `DomainValidationError` for one that is suppressed: it gets no
    * mail at all; `PreSendRejectedError` when the campaign cannot become a mail; `TooManyTestMailsError`.
    */
-  async send(scope: ProjectScope, campaignKey: string, addresses: readonly EmailAddress[]): Promise<void> {
+  async send(
+    scope: ProjectScope,
+    campaignKey: string,
+    addresses: readonly EmailAddress[],
+    locale: string | null = null,
+  ): Promise<void> {
     const campaign = await this.campaigns.named(scope, campaignKey);
     await this.#refuseSuppressed(scope, addresses);
     campaign.refuseUnlessAllowed('test');
     const { checks } = await this.analysis.of(scope, campaignKey);
     refuseFailed(checks);
     const recipients = [...new Map(addresses.map((address) => [address.key, address])).values()];
-    await this.deliveries.add(scope, campaign.id, recipients);
+    await this.deliveries.add(scope, campaign.id, recipients, locale);
   }
 
   async #refuseSuppressed(scope: ProjectScope, addresses: readonly EmailAddress[]): Promise<void> {

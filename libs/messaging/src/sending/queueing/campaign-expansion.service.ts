@@ -2,12 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { RecipientsQuery } from '#audience';
 import { EmailQuota } from '#billing';
-import { Clock, type ProjectScope } from '#kernel';
+import type { ProjectScope } from '#kernel';
 import { Database, SQL_STATE, sqlStateOf } from '#platform';
 import { isContentFault } from '../delivery-outcome.js';
 import { CampaignExpansionError } from './campaign-expansion.errors.js';
 import type { CampaignMail } from '../mails/campaign-mail.js';
 import { CampaignMailsService } from '../mails/campaign-mails.service.js';
+import { LocalHours } from './local-hours.service.js';
 import { wakeSenders } from '../../deliveries/deliveries.channel.js';
 import { advance, type ExpandingCampaign, lockToExpand, reopening } from './expanding-campaign.query.js';
 
@@ -38,7 +39,7 @@ export class CampaignExpansionService {
     @Inject(RecipientsQuery) private readonly recipients: RecipientsQuery,
     @Inject(CampaignMailsService) private readonly mails: CampaignMailsService,
     @Inject(EmailQuota) private readonly quota: EmailQuota,
-    @Inject(Clock) private readonly clock: Clock,
+    @Inject(LocalHours) private readonly hours: LocalHours,
   ) {}
 
   /**
@@ -66,7 +67,7 @@ export class CampaignExpansionService {
 
   async #compile(scope: ProjectScope, campaignId: string): Promise<CampaignMail> {
     try {
-      return await this.mails.compile(scope, campaignId);
+      return await this.mails.compileAll(scope, campaignId);
     } catch (error) {
       throw isContentFault(error) ? new CampaignExpansionError(error.message, false) : error;
     }
@@ -85,7 +86,7 @@ export class CampaignExpansionService {
       const emails = campaign.expandedEmails + chunk.added;
       await this.#adjustReservation(scope, campaign, emails, isComplete);
       const cursor = chunk.last ?? campaign.expansionCursor;
-      await advance(this.database, campaign, { emails, cursor, isComplete, now: this.clock.now() });
+      await advance(this.database, campaign, { emails, cursor, isComplete });
       if (isComplete && isFrozen) await this.recipients.thaw(scope, campaignId);
       await wakeSenders(this.database);
       return !isComplete;
@@ -103,15 +104,16 @@ export class CampaignExpansionService {
       frozen: segmentIds.length > 0 ? id : undefined,
       size: CHUNK,
     };
+    const dueAt = await this.hours.of(scope, campaign, walk);
     const { rows } = await sql<Chunk>`
       with ${this.recipients.audience(scope, topicIds, audienceAt, walk)}, page as materialized (
-        select a.subscriber_id, a.address, a.address_key, platform.new_id() as id from audience a
-      ), reopened as (${reopening(campaign)}), added as (
+        select a.subscriber_id, a.address, a.address_key, a.locale, a.time_zone, platform.new_id() as id from audience a
+      ), reopened as (${reopening(campaign, dueAt)}), added as (
         insert into messaging.deliveries (id, queued_on, environment_id, kind, source_id, subscriber_id, address,
-          address_key, message_id, state, next_attempt_at, created_at)
+          address_key, locale, message_id, state, next_attempt_at, created_at)
         select page.id, ${queuedOn}::date, ${scope.environmentId}, 'CAMPAIGN', ${id},
-          page.subscriber_id, page.address, page.address_key, '<' || page.id || '@' || ${domain}::text || '>',
-          'PENDING', ${audienceAt}, ${audienceAt}
+          page.subscriber_id, page.address, page.address_key, page.locale, '<' || page.id || '@' || ${domain}::text || '>',
+          'PENDING', ${dueAt}, ${audienceAt}
         from page
         ${maySkip ? sql`on conflict do nothing` : sql``}
         returning 1

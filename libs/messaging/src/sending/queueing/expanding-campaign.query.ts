@@ -1,6 +1,6 @@
 import { type NotNull, type RawBuilder, sql } from 'kysely';
 import type { ProjectScope } from '#kernel';
-import type { Database } from '#platform';
+import { type Database, present } from '#platform';
 import { PARTITION } from '../../deliveries/partition.query.js';
 import type { MessagingTables } from '../../messaging-tables.js';
 
@@ -12,7 +12,6 @@ export interface ExpansionProgress {
   readonly emails: number;
   readonly cursor: string | null;
   readonly isComplete: boolean;
-  readonly now: Date;
 }
 
 /** Locks the campaign; undefined when it is expanded, or no longer to be sent. */
@@ -20,7 +19,15 @@ export function lockToExpand(database: Database, { environmentId }: ProjectScope
   return database
     .tables<MessagingTables>()
     .selectFrom('messaging.campaigns as c')
-    .select(['id', 'environmentId', 'topicIds', 'segmentIds', 'audienceAt', 'expansionCursor'])
+    .select([
+      'id',
+      'environmentId',
+      'topicIds',
+      'segmentIds',
+      'audienceAt',
+      'expansionCursor',
+      'scheduledAtLocal',
+    ])
     .select(['usagePeriod', 'reservedEmails', 'expandedEmails', PARTITION.as('queuedOn')])
     .select(sql<boolean>`c.audience_at > c.queued_at`.as('isSentAgain'))
     .where('id', '=', id)
@@ -36,7 +43,7 @@ export function lockToExpand(database: Database, { environmentId }: ProjectScope
 export async function advance(
   database: Database,
   { id, environmentId, usagePeriod, reservedEmails }: ExpandingCampaign,
-  { emails, cursor, isComplete, now }: ExpansionProgress,
+  { emails, cursor, isComplete }: ExpansionProgress,
 ): Promise<void> {
   const reserved = isComplete ? emails : Math.max(emails, reservedEmails);
   await database
@@ -46,22 +53,26 @@ export async function advance(
       status: sql`case when status = 'PAUSED' or exists (
         select from messaging.sending_stops s where s.environment_id = ${environmentId} and s.resumed_at is null
       ) then 'PAUSED' else 'SENDING' end`,
-      updatedAt: now,
+      updatedAt: present,
       expandedEmails: emails,
       reservedEmails: usagePeriod === null ? 0 : reserved,
       expansionCursor: cursor,
-      ...(isComplete ? { expandedAt: now, estimatedRecipientCount: emails, estimatedAt: now } : {}),
+      ...(isComplete ? { expandedAt: present, estimatedRecipientCount: emails, estimatedAt: present } : {}),
     })
     .where('id', '=', id)
     .execute();
 }
 
 /** Of a campaign that failed and is sent again, puts back those deliveries to the `page` of recipients that reached nobody. */
-export function reopening({ id, queuedOn, audienceAt, isSentAgain }: ExpandingCampaign): RawBuilder<unknown> {
+export function reopening(
+  { id, queuedOn, audienceAt, isSentAgain }: ExpandingCampaign,
+  dueAt: RawBuilder<Date>,
+): RawBuilder<unknown> {
   if (!isSentAgain) return sql`select where false`;
   return sql`
     update messaging.deliveries d set state = 'PENDING', reason = null, last_error = null, attempt = 0, finished_at = null,
-      created_at = ${audienceAt}, next_attempt_at = ${audienceAt}
+      locale = page.locale,
+      created_at = ${audienceAt}, next_attempt_at = ${dueAt}, due_since = null
     from page
     where d.source_id = ${id} and d.subscriber_id = page.subscriber_id
       and (d.state = 'CANCELLED' or (d.state = 'FAILED' and d.reason = 'config'))

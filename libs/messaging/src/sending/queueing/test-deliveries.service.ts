@@ -23,15 +23,20 @@ export class TestDeliveriesService {
     @Inject(Clock) private readonly clock: Clock,
   ) {}
 
-  /** One delivery an address; `TooManyTestMailsError` when the hour has no room for all of them. */
-  async add(scope: ProjectScope, campaignId: string, addresses: readonly EmailAddress[]): Promise<void> {
+  /** One delivery an address, in the translation for readers with this language; `TooManyTestMailsError` when the hour has no room for all of them. */
+  async add(
+    scope: ProjectScope,
+    campaignId: string,
+    addresses: readonly EmailAddress[],
+    locale: string | null,
+  ): Promise<void> {
     const { sender } = await this.mails.compile(scope, campaignId);
     await this.database.transaction(scope, async () => {
       const now = this.clock.now();
       const testId = newId();
       await this.#refuseTooMany(scope, addresses.length, now);
       await this.#addTest(scope, { id: testId, campaignId, emails: addresses.length, createdAt: now });
-      const of = { kind: 'TEST', sourceId: testId, subscriberId: null, now } as const;
+      const of = { kind: 'TEST', sourceId: testId, subscriberId: null, locale, now } as const;
       const deliveries = addresses.map((address) =>
         newDelivery(scope, { ...of, address, domain: sender.messageIdDomain }),
       );

@@ -97,8 +97,8 @@ export const PROBLEM_TYPES = {
   'schedule-missing': {
     status: 409,
     title: 'There is no time to send at',
-    description: 'The campaign has no `scheduledAt`, or it is in the past.',
-    remedy: 'Set `scheduledAt` to a time in the future first.',
+    description: 'The campaign has no `scheduledAt` or `scheduledAtLocal`, or it is in the past.',
+    remedy: 'Set one of them to a time in the future first.',
   },
   suppressed: {
     status: 409,

@@ -1,0 +1,77 @@
+import type { FastifyRequest } from 'fastify';
+import Negotiator from 'negotiator';
+import { matchLocale, parseLocale, SHIPPED_LOCALES } from '#kernel';
+import { Wording, type WordingKey } from '#wording';
+import { html, type Html } from './html.js';
+import { maskedAddress } from './masked-address.js';
+
+/** The sender of a page, named and coloured as in its mails. */
+export interface PageSender {
+  readonly name: string;
+  readonly postalAddress: string;
+  /** https; null where it has none. */
+  readonly logoUrl: string | null;
+  /** #rrggbb; null for ours. */
+  readonly color: string | null;
+}
+
+/** For whom a page is written, and on whose behalf. */
+export interface PageView {
+  readonly wording: Wording;
+  /** The reader's own name for the language of `wording`, such as `pt-BR` for `pt`. */
+  readonly locale: string;
+  /** null where the page must not reveal the sender. */
+  readonly sender: PageSender | null;
+}
+
+export interface SenderView extends PageView {
+  readonly sender: PageSender;
+  /** Of the project's own texts in `wording`; null where all are ours. */
+  readonly version: number | null;
+}
+
+/** The query parameter by which a reader chooses a language. */
+export const LANGUAGE_PARAMETER = 'lang';
+/** More than any browser sends. */
+const MOST_LANGUAGES = 20;
+
+/** What the reader chose on the page before, or null. */
+export function chosenLocale({ query }: FastifyRequest): string | null {
+  const chosen = (query as Readonly<Record<string, unknown>>)[LANGUAGE_PARAMETER];
+  return typeof chosen === 'string' ? parseLocale(chosen) : null;
+}
+
+/** The languages of the reader's browser, best first. */
+export function acceptedLocales({ headers }: FastifyRequest): (string | null)[] {
+  return new Negotiator({ headers }).languages().slice(0, MOST_LANGUAGES).map(parseLocale);
+}
+
+/** For a page that has no sender: under a link that is nobody's, or a failure. */
+export function viewOf(request: FastifyRequest): PageView {
+  const wanted = [chosenLocale(request), ...acceptedLocales(request)];
+  const wording = new Wording(matchLocale(wanted, SHIPPED_LOCALES) ?? 'en');
+  return { wording, locale: nameOf(wording, wanted), sender: null };
+}
+
+/** Which of `wanted` led to the language of `wording`. */
+export function nameOf({ locale }: Wording, wanted: readonly (string | null)[]): string {
+  return wanted.find((one) => matchLocale([one], SHIPPED_LOCALES) === locale) ?? locale;
+}
+
+/** A message with its values, which are escaped unless they are HTML. */
+export function say(
+  { wording }: PageView,
+  key: WordingKey,
+  values: Readonly<Record<string, string | number | Html>> = {},
+): Html {
+  return html`${wording.parts<Html>(key, values)}`;
+}
+
+export function senderName({ sender }: SenderView): Html {
+  return html`<b><bdi>${sender.name}</bdi></b>`;
+}
+
+/** So that its owner recognises it, and nobody else can use it. */
+export function addressOf(email: string): Html {
+  return html`<b><bdi dir="ltr">${maskedAddress(email)}</bdi></b>`;
+}

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ManualClock, type ProjectScope } from '#kernel';
+import { Database } from '#platform';
+import { createTestDatabase, type TestDatabase } from '#testing/database';
+import { createProject } from '#testing/fixtures';
+import { Wording } from '#wording';
+import { accessEntities, type AccessTables } from '../access-tables.js';
+import { ProjectRepository } from '../projects/project.repository.js';
+import { ProjectTextsService } from './project-texts.service.js';
+
+const NOW = new Date('2026-03-01T00:00:00.000Z');
+const EXPIRY = 'Good for {hours, plural, one {# hour} other {# hours}}.';
+
+describe('The texts of a project', () => {
+  let test: TestDatabase;
+  let database: Database;
+  let texts: ProjectTextsService;
+  const clock = new ManualClock(NOW);
+
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    const entities = accessEntities;
+    database = await Database.connect({ url: test.url, poolSize: 6, applicationName: 'spec', entities });
+    texts = new ProjectTextsService(database, new ProjectRepository(database), clock);
+  });
+  afterAll(async () => {
+    await database.close();
+    await test.drop();
+  });
+
+  const versions = ({ projectId }: ProjectScope) =>
+    test.query<{ version: number; texts: object }>(
+      'select version, texts from access.project_texts where project_id = $1 order by version',
+      [projectId],
+    );
+
+  it('are ours until it has its own, and again when it takes them back', async () => {
+    const { live } = await createProject(test);
+    const ours = await texts.of(live, 'en');
+    expect(ours).toMatchObject({ version: 0, own: {}, createdAt: null, updatedAt: null });
+    const created = clock.now();
+    const own = { 'optIn.subject': 'One more click for {project}' };
+    expect(await texts.change(live, 'en', own)).toEqual({
+      ...ours,
+      version: 1,
+      own,
+      createdAt: created,
+      updatedAt: created,
+    });
+    clock.advance(1_000);
+    expect(await texts.change(live, 'en', { 'optIn.expiry': EXPIRY })).toMatchObject({
+      version: 2,
+      own: { ...own, 'optIn.expiry': EXPIRY },
+      createdAt: created,
+      updatedAt: clock.now(),
+    });
+    const back = { 'optIn.subject': null, 'optIn.expiry': null };
+    expect(await texts.change(live, 'en', back)).toMatchObject({ version: 3, own: {} });
+  });
+
+  it('make no version when they stay as they are', async () => {
+    const { live } = await createProject(test);
+    const { defaults } = await texts.of(live, 'en');
+    expect(await texts.change(live, 'en', {})).toMatchObject({ version: 0 });
+    expect(await texts.change(live, 'en', defaults)).toMatchObject({ version: 0 });
+    await texts.change(live, 'en', { 'optIn.expiry': EXPIRY });
+    expect(await texts.change(live, 'en', { ...defaults, 'optIn.expiry': EXPIRY })).toMatchObject({
+      version: 1,
+    });
+    expect(await versions(live)).toEqual([{ version: 1, texts: { 'optIn.expiry': EXPIRY } }]);
+  });
+
+  it('are shared by live and test, and by no other project', async () => {
+    const [mine, others] = [await createProject(test), await createProject(test)];
+    await texts.change(mine.test, 'en', { 'optIn.expiry': EXPIRY });
+    expect(await texts.of(mine.live, 'en')).toEqual(await texts.of(mine.test, 'en'));
+    expect(await texts.of(others.test, 'en')).toMatchObject({ version: 0, own: {} });
+    await database.transaction(mine.live, async () => {
+      const seen = await database
+        .tables<AccessTables>()
+        .selectFrom('access.project_texts')
+        .selectAll()
+        .execute();
+      expect(seen).toHaveLength(1);
+    });
+  });
+
+  it('keep every change of those that are made at once, a version each', async () => {
+    const { live } = await createProject(test);
+    const changes = Array.from({ length: 8 }, (_, n) =>
+      n % 2 === 0 ? { 'optIn.subject': `${n}: {project}` } : { 'optIn.expiry': `${n}: ${EXPIRY}` },
+    );
+    await Promise.all(changes.map((change) => texts.change(live, 'en', change)));
+    expect((await versions(live)).map(({ version }) => version)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(Object.keys((await texts.of(live, 'en')).own)).toEqual(['optIn.subject', 'optIn.expiry']);
+  });
+
+  it('are refused with what is wrong with each, and nothing is written', async () => {
+    const { live } = await createProject(test);
+    const changes = {
+      'optIn.subject': 'Please confirm',
+      'optIn.expiry': 'Good for {hours, plural, one {# hour}}.',
+    };
+    await expect(texts.change(live, 'en', changes)).rejects.toMatchObject({
+      errors: {
+        'texts.optIn.subject': 'must contain {project}',
+        'texts.optIn.expiry': 'must be an ICU message: check its braces',
+      },
+    });
+    const attack = { 'optIn.subject': '<script>alert(1)</script> {project}' };
+    await expect(texts.change(live, 'en', attack)).rejects.toMatchObject({
+      errors: { 'texts.optIn.subject': expect.stringContaining('unknown placeholder') },
+    });
+    expect(await versions(live)).toEqual([]);
+  });
+
+  it('are text and never markup: what ICU quotes is read as it is written', async () => {
+    const { live } = await createProject(test);
+    const quoted = { 'optIn.subject': "'<script>'alert(1)'</script>' {project}" };
+    const { own } = await texts.change(live, 'en', quoted);
+    expect(new Wording('en', own).text('optIn.subject', { project: 'Acme' })).toBe(
+      '<script>alert(1)</script> Acme',
+    );
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import { isTimeZone, matchLocale, parseLocale, SHIPPED_LOCALES } from './locale.js';
+
+describe('A locale', () => {
+  it.each([
+    ['de', 'de'],
+    ['de-at', 'de-AT'],
+    ['ZH-hant-tw', 'zh-Hant-TW'],
+    [' pt-BR ', 'pt-BR'],
+    ['iw', 'he'],
+  ])('%j is read as %s', (text, locale) => {
+    expect(parseLocale(text)).toBe(locale);
+  });
+
+  it.each([
+    '',
+    'de_AT',
+    'xx',
+    'qqx',
+    'german',
+    'd',
+    'de-',
+    '*',
+    `de-x-${'a'.repeat(8)}-${'b'.repeat(8)}-${'c'.repeat(8)}-dddd`,
+  ])('%j is refused', (text) => {
+    expect(parseLocale(text)).toBeNull();
+  });
+
+  it.each([
+    [['de-AT', 'en'], ['en', 'de'], 'de'],
+    [['de-AT'], ['de', 'de-AT'], 'de-AT'],
+    [[null, 'fr'], ['en', 'fr'], 'fr'],
+    [['ca', 'es-MX'], ['en', 'es'], 'es'],
+    [['no'], ['en', 'nb'], 'nb'],
+    [['nb-NO'], ['no'], 'no'],
+    [['de'], ['de-AT'], null],
+    [[], ['en'], null],
+  ] as const)('of readers who want %j is, of %j, %s', (wanted, available, found) => {
+    expect(matchLocale(wanted, available)).toBe(found);
+  });
+
+  it('that is shipped is written as it is read', () => {
+    expect(SHIPPED_LOCALES.map((locale) => parseLocale(locale))).toEqual(SHIPPED_LOCALES);
+  });
+});
+
+describe('A time zone', () => {
+  it.each([
+    'Europe/Berlin',
+    'UTC',
+    'CET',
+    'PST8PDT',
+    'Asia/Kolkata',
+    'America/Argentina/Buenos_Aires',
+    'Etc/GMT+5',
+  ])('%s is one', (text) => {
+    expect(isTimeZone(text)).toBe(true);
+  });
+
+  it.each([
+    '',
+    '+02:00',
+    'Berlin',
+    'Europe/Atlantis',
+    'Europe / Berlin',
+    'UTC; drop',
+    'BST',
+    'aet',
+    'SystemV/PST8',
+    'US/Pacific-New',
+  ])('%j is none', (text) => {
+    expect(isTimeZone(text)).toBe(false);
+  });
+});

@@ -1,0 +1,43 @@
+import { matchLocale } from '#kernel';
+import { parseContentDocument } from '../content/document/content-document.js';
+import type { CampaignContent } from '../content/mail/campaign-template.js';
+
+/** A campaign's content in other languages, by BCP 47 locale. */
+export type CampaignTranslations = Readonly<Record<string, CampaignContent>>;
+
+/** A campaign's own content, and what it has in other languages. */
+export type TranslatedContent = CampaignContent & { readonly translations: CampaignTranslations };
+
+/** The locale of the translation for a reader with this language; null where the campaign's own content is for them. */
+export function translationFor(
+  { translations }: Pick<TranslatedContent, 'translations'>,
+  locale: string | null,
+): string | null {
+  return matchLocale([locale], Object.keys(translations));
+}
+
+/**
+ * The content of a translation, null being the campaign's own. One without contentJson and contentText says the campaign's
+ * content under its own subject; a preview text of its own then stands in for the campaign's.
+ */
+export function contentIn(campaign: TranslatedContent, translation: string | null): CampaignContent {
+  const { subject, previewText, contentJson, contentText, translations } = campaign;
+  const own = { subject, previewText, contentJson, contentText };
+  const other = translation === null ? undefined : translations[translation];
+  if (other === undefined) return own;
+  if (other.contentJson !== null || other.contentText !== null) return other;
+  return { ...own, subject: other.subject, previewText: other.previewText ?? previewText };
+}
+
+/** What is wrong with the documents of translations, by their paths: `translations.de.contentJson.blocks[0].level`. */
+export function translationFaults(translations: CampaignTranslations): Record<string, string> {
+  const faults = Object.entries(translations).flatMap(([locale, { contentJson }]) =>
+    contentJson === null
+      ? []
+      : Object.entries(parseContentDocument(contentJson).errors ?? {}).map(([path, fault]) => [
+          `translations.${locale}.${path}`,
+          fault,
+        ]),
+  );
+  return Object.fromEntries(faults) as Record<string, string>;
+}

@@ -1,0 +1,8 @@
+export {
+  catalogueOf as defaultTexts,
+  type ShippedLocale,
+  type WordingKey,
+  wordingKeys,
+} from './catalogue.js';
+export { messageFaults } from './message-faults.js';
+export { Wording, type WordingOverrides } from './wording.js';
