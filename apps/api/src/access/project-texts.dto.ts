@@ -10,7 +10,7 @@ const LONGEST_TEXT = 2_000;
 export const localeParam = z.enum(SHIPPED_LOCALES);
 
 export const updateProjectTextsBody = strictBody({
-  texts: strictBody(byKey(() => requiredLine(LONGEST_TEXT).nullish())).meta({
+  texts: strictBody(byKey(requiredLine(LONGEST_TEXT).nullish())).meta({
     description:
       'ICU messages by key, with the placeholders of ours. Null goes back to ours; what is left out stays.',
     example: { [wordingKeys()[0] ?? '']: null },
@@ -45,6 +45,6 @@ export function toProjectTextsView(of: ProjectTexts): z.output<typeof projectTex
   };
 }
 
-function byKey<Schema>(schemaOf: () => Schema): Record<WordingKey, Schema> {
-  return Object.fromEntries(wordingKeys().map((key) => [key, schemaOf()])) as Record<WordingKey, Schema>;
+function byKey<Schema>(schema: Schema): Record<WordingKey, Schema> {
+  return Object.fromEntries(wordingKeys().map((key) => [key, schema])) as Record<WordingKey, Schema>;
 }

@@ -2,10 +2,7 @@ import { SHIPPED_LOCALES } from '#kernel';
 import { html, type Html } from './html.js';
 import { LANGUAGE_PARAMETER, type PageView, say } from './page-view.js';
 
-/** The languages in their own names, in the order of these. */
-const LANGUAGES = SHIPPED_LOCALES.map((locale) => ({ locale, name: ownName(locale) })).sort((a, b) =>
-  a.name.localeCompare(b.name, 'en'),
-);
+let namedLanguages: readonly { readonly locale: string; readonly name: string }[] | undefined;
 
 /** Shows the page in another language: links, without a script. The form of the page keeps the choice in its address. */
 export function languageSwitch(view: PageView): Html {
@@ -21,7 +18,7 @@ export function languageSwitch(view: PageView): Html {
     </summary>
     <nav aria-label="${view.wording.text('page.language')}">
       <ul role="list">
-        ${LANGUAGES.map(({ locale, name }) => languageItem(locale, name, locale === current))}
+        ${languages().map(({ locale, name }) => languageItem(locale, name, locale === current))}
       </ul>
     </nav>
   </details>`;
@@ -38,6 +35,14 @@ function languageItem(locale: string, name: string, isCurrent: boolean): Html {
       ><bdi>${name}</bdi></a
     >
   </li>`;
+}
+
+/** The languages in their own names, in the order of these. The first page asks for them: they take Node 3 MB. */
+function languages() {
+  namedLanguages ??= SHIPPED_LOCALES.map((locale) => ({ locale, name: ownName(locale) })).sort((a, b) =>
+    a.name.localeCompare(b.name, 'en'),
+  );
+  return namedLanguages;
 }
 
 function ownName(locale: string): string {

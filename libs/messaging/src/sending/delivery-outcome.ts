@@ -8,7 +8,7 @@ import {
 } from '#deliverability';
 import { describeError, redact, type SendOutcome, type SmtpReply } from '#platform';
 import type { AmbiguousPolicy } from '../campaigns/campaign-draft.js';
-import { ContentCompileError } from '../content/document/content-inspection.js';
+import { ContentCompileError } from '../content/document/content-compile.errors.js';
 import { MergeTemplateError } from '../content/merge/merge-template.js';
 import type { ClaimedDelivery, DeliveryState } from '../deliveries/delivery.js';
 

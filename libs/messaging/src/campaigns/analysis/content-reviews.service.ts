@@ -13,7 +13,7 @@ import { MailLinkMaker } from '../../content/mail/mail-link-maker.service.js';
 import { placeName, type SharedValues } from '../../content/mail/link-rewriting.js';
 import type { Campaign } from '../campaign.js';
 import { contentIn } from '../campaign-translations.js';
-import { notReviewed } from '../../content/review/content-review.js';
+import { notReviewed } from '../../content/review/not-reviewed.js';
 import type { SampleMail } from '../../content/review/html-part-size.js';
 
 /** The recipient of the sample: always the same, so that equal content is reviewed once. */

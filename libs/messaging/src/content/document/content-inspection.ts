@@ -1,10 +1,6 @@
 import sanitizeHtml from 'sanitize-html';
+import { ContentCompileError } from './content-compile.errors.js';
 import { isInertAttribute } from './content-sanitizer.js';
-
-/** Content that cannot be made into a mail. */
-export class ContentCompileError extends Error {
-  override readonly name = 'ContentCompileError';
-}
 
 const ACTIVE_TAGS = new Set(
   (

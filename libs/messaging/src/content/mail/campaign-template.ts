@@ -1,7 +1,7 @@
 import { type CompiledContent, compileContent, type FooterContent } from '../document/content-compiler.js';
 import { parseContentDocument } from '../document/content-document.js';
-import { ContentCompileError } from '../document/content-inspection.js';
-import { compilePlainTemplate, type MergeTemplate, MergeTemplateError } from '../merge/merge-template.js';
+import { ContentCompileError } from '../document/content-compile.errors.js';
+import { MergeTemplateError } from '../merge/merge-template.js';
 import { type LinkTracking, trackHtml } from './link-rewriting.js';
 
 /** What of a campaign becomes the mail. */
@@ -22,17 +22,7 @@ export interface MailSources extends CompiledContent {
   readonly targets: readonly string[] | null;
 }
 
-/** The parts of a mail whose merge tags are plain and few: each recipient only fills their slots. */
-export interface PlainParts {
-  readonly subject: MergeTemplate;
-  readonly html: MergeTemplate;
-  readonly text: MergeTemplate;
-}
-
 const LONGEST_PART = 2_000_000;
-/** What is filled in and encoded within a millisecond or so. */
-const MOST_SLOTS = 300;
-const LONGEST_PLAIN = 256_000;
 
 /** contentJson → HTML and text with their merge tags still in them. Takes what it takes: in a process of its own only. */
 export async function compileSources(content: CampaignContent, footer: MailFooter): Promise<CompiledContent> {
@@ -58,20 +48,6 @@ export async function compileMail(
 ): Promise<MailSources> {
   const sources = await compileSources(content, footer);
   return { ...sources, targets: null, ...(tracking && trackHtml(sources.html, tracking)) };
-}
-
-/** Null where logic, length or number of merge tags ask for a process of its own. */
-export function plainPartsOf({ subject, html, text }: CompiledContent): PlainParts | null {
-  if (html.length + text.length > LONGEST_PLAIN) return null;
-  const parts = [
-    compilePlainTemplate(subject, 'header'),
-    compilePlainTemplate(html, 'html'),
-    compilePlainTemplate(text, 'none'),
-  ] as const;
-  const slots = parts.reduce((sum, part) => sum + (part?.slots?.texts.length ?? Infinity), 0);
-  const [ofSubject, ofHtml, ofText] = parts;
-  if (ofSubject === null || ofHtml === null || ofText === null || slots > MOST_SLOTS) return null;
-  return { subject: ofSubject, html: ofHtml, text: ofText };
 }
 
 function describe(errors: Readonly<Record<string, string>>): string {

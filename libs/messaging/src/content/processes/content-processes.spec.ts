@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import type { ProjectScope } from '#kernel';
 import { TOO_MUCH_STYLE, WORST_CONTENT } from '#testing/worst-content';
 import { parseContentDocument } from '../document/content-document.js';
-import { ContentCompileError } from '../document/content-inspection.js';
+import { ContentCompileError } from '../document/content-compile.errors.js';
 import { MergeTemplateError } from '../merge/merge-template.js';
 import { ContentPool } from './content-pool.service.js';
 import { ContentPools, ContentProcesses, footerOf } from './content-processes.service.js';

@@ -1,4 +1,4 @@
-import { ContentCompileError } from '../document/content-inspection.js';
+import { ContentCompileError } from '../document/content-compile.errors.js';
 import { MergeTemplateError } from '../merge/merge-template.js';
 
 /** Why a task came to nothing, as it crosses from one process to another. */

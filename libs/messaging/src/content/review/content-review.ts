@@ -1,7 +1,7 @@
 import type { ContentFacts, ReviewedContent } from '#deliverability';
 import { showsAddress } from '../document/content-address.js';
 import type { CompiledContent } from '../document/content-compiler.js';
-import { ContentCompileError } from '../document/content-inspection.js';
+import { ContentCompileError } from '../document/content-compile.errors.js';
 import { parseContentDocument } from '../document/content-document.js';
 import {
   authoredLinks,
@@ -14,6 +14,7 @@ import { contentView, withoutMergeTags } from '../document/content-view.js';
 import { reviewMergeTags } from '../merge/merge-review.js';
 import { MergeTemplateError } from '../merge/merge-template.js';
 import { type CampaignContent, compileSources, type MailFooter } from '../mail/campaign-template.js';
+import { notReviewed } from './not-reviewed.js';
 import { htmlPartSize, type SampleMail } from './html-part-size.js';
 
 /** As much of a bad link as a message shows. */
@@ -45,11 +46,6 @@ export async function reviewContent(
     if (error instanceof ContentCompileError) return notReviewed(error);
     throw error;
   }
-}
-
-/** Content that cannot be made into a mail. */
-export function notReviewed({ message }: ContentCompileError): ReviewedContent {
-  return { mergeTagFaults: [], contentFault: message, content: null };
 }
 
 function contentFacts(

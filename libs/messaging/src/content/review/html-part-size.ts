@@ -2,7 +2,7 @@ import { compileBody, encodeBody } from '../mime/body-encoding.js';
 import type { CompiledContent } from '../document/content-compiler.js';
 import { compileMergeTemplate, MergeTemplateError, type MergeValues } from '../merge/merge-template.js';
 import { type LinkTracking, placeName, trackHtml } from '../mail/link-rewriting.js';
-import { plainPartsOf } from '../mail/campaign-template.js';
+import { plainPartsOf } from '../mail/plain-parts.js';
 
 /** A mail to a reader who does not exist, its links as long as real ones. */
 export interface SampleMail {

@@ -1,5 +1,5 @@
 import { type CampaignContent, compileSources, type MailFooter } from '../mail/campaign-template.js';
-import { ContentCompileError } from '../document/content-inspection.js';
+import { ContentCompileError } from '../document/content-compile.errors.js';
 import { parseContentDocument } from '../document/content-document.js';
 import { authoredLinks, isEmptyContent, linkFault } from '../document/content-links.js';
 import { mapTexts } from '../merge/map-texts.js';

@@ -1,5 +1,3 @@
-import sanitizeHtml from 'sanitize-html';
-
 /** Somebody's words inside a sentence of Markdown: one line, at most `longest` characters, without any mark-up. */
 export function plainText(text: string, longest: number): string {
   return shortened(oneLine(text), longest).replaceAll(/[\\`*_[\]<>&~|#!]/g, String.raw`\$&`);
@@ -15,12 +13,10 @@ export function codeSpan(text: string, longest: number): string {
  * at most `longest` characters, cut at the end of a line. An empty string when nothing is left.
  */
 export function harmlessMarkdown(text: string, longest: number): string {
-  const withoutTags = sanitizeHtml(text, {
-    allowedTags: [],
-    allowedAttributes: {},
-    disallowedTagsMode: 'discard',
-  });
-  const plain = withoutTags
+  const plain = text
+    .replaceAll(/<(script|style)\b.*?<\/\1\s*>/gis, '')
+    .replaceAll(/<[a-z!/?][^>]*>/gi, '')
+    .replaceAll('<', '&lt;')
     .replaceAll(/\r\n?/g, '\n')
     .replaceAll(/[^\P{Cc}\n]/gu, '')
     .replaceAll(/^ {0,3}\[[^\]]*\]:.*$/gm, '')

@@ -2,7 +2,7 @@ import type { Project } from '#access';
 import type { NamedTopic, Recipient } from '#audience';
 import { parseEmailAddress, type ProjectScope } from '#kernel';
 import type { Campaign } from '../../campaigns/campaign.js';
-import type { PlainParts } from '../../content/mail/campaign-template.js';
+import type { PlainParts } from '../../content/mail/plain-parts.js';
 import type { Sender } from '../../campaigns/senders/senders.service.js';
 import type { LogicParts, RenderedMail } from '../../content/processes/mail-renderer.js';
 import { listHeaders } from '../../content/mime/list-headers.js';

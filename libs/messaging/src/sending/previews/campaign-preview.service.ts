@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DomainValidationError, type EmailAddress, newId, type ProjectScope } from '#kernel';
 import { PreSendRejectedError } from '../../campaigns/campaign.errors.js';
 import { CampaignRepository } from '../../campaigns/campaign.repository.js';
-import { ContentCompileError } from '../../content/document/content-inspection.js';
+import { ContentCompileError } from '../../content/document/content-compile.errors.js';
 import { MergeTemplateError } from '../../content/merge/merge-template.js';
 import { CampaignMailsService } from '../mails/campaign-mails.service.js';
 import { type MailParts, MailRendering } from '../mails/mail-rendering.service.js';
