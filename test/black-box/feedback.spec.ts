@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { LinkTokens } from '#platform';
 import { ReturnPaths } from '../../libs/deliverability/src/bounces/return-path.js';
 import { kindRules, RELAY_KINDS, type RelayKind } from '../../libs/deliverability/src/relays/kinds/kinds.js';
 import { webhookHeaders } from '../../libs/platform/src/outgoing-http/signed-webhook.js';
@@ -8,6 +9,7 @@ import { eventually } from '#testing/eventually';
 import { problemIn } from '#testing/sample-api';
 import type { PostedFeedback, ProviderEvent, TakenMail } from '#testing/relays/provider-sink';
 import { startProgram } from '#testing/program';
+import { prolongWindow } from '#testing/rate-limit-window';
 import { standIns } from '#testing/relays/stand-ins';
 import { allowLiveMail } from '#testing/sending-domain';
 import { SECRETS, type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
@@ -312,20 +314,27 @@ describe('A feedback address', () => {
     const at = (url: string) => url.replace(/^https?:\/\/[^/]+/, `http://127.0.0.1:${api.port}`);
     const other = await (await system.project()).client('LIVE');
     const [one, two] = [await relayOf('SMTP', other), await relayOf('SMTP', other)];
-    const answers: Response[] = [];
-    for (let n = 0; n < 4; n += 1) answers.push(await post(at(one.feedbackUrl), nothing()));
+    const answers = [await post(at(one.feedbackUrl), nothing())];
+    const tokens = new LinkTokens(SECRETS.TOKEN_SECRET);
+    await prolongWindow(
+      system,
+      `feedback:${tokens.verify(one.feedbackUrl.split('/').at(-1)!, 'feedback')!.id}`,
+    );
+    for (let n = 1; n < 4; n += 1) answers.push(await post(at(one.feedbackUrl), nothing()));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
     expect(Number(answers[3]?.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await statusAt(at(two.feedbackUrl))).toBe(200);
-    const madeUp = await Promise.all(
-      Array.from({ length: 70 }, (_, n) => {
-        const url = at(one.feedbackUrl).replace(/[^/]+$/, `${n}`.padStart(58, 'A'));
-        return fetch(url, {
-          method: 'POST',
-          headers: { ...JSON_TYPE, 'x-forwarded-for': '10.9.8.7, 127.0.0.1' },
-        });
-      }),
-    );
+    const postMadeUp = (n: number) => {
+      const url = at(one.feedbackUrl).replace(/[^/]+$/, `${n}`.padStart(58, 'A'));
+      return fetch(url, {
+        method: 'POST',
+        headers: { ...JSON_TYPE, 'x-forwarded-for': '10.9.8.7, 127.0.0.1' },
+      });
+    };
+    const first = await postMadeUp(0);
+    await prolongWindow(system, 'client:10.9.8.7');
+    const others = Array.from({ length: 69 }, (_, n) => postMadeUp(n + 1));
+    const madeUp = [first, ...(await Promise.all(others))];
     const refused = madeUp.filter(({ status }) => status === 429).length;
     expect([refused, madeUp.filter(({ status }) => status === 404).length]).toEqual([10, 60]);
     await api.stop();

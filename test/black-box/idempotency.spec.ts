@@ -5,6 +5,7 @@ import { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { expectProblem } from '#testing/problems';
 import { startProgram } from '#testing/program';
+import { prolongWindowOfKey } from '#testing/rate-limit-window';
 import { sharedSystem, type System, type SystemProject } from '#testing/system';
 
 describe('Idempotency-Key', () => {
@@ -183,6 +184,7 @@ describe('Idempotency-Key', () => {
     expectProblem(await post('/topics', { name: 'x' }, key, poor), 403, 'insufficient-scope', {
       requiredScope: 'topics:write',
     });
+    await prolongWindowOfKey(system, poor.key!);
     expectProblem(await post('/topics', { name: 'x' }, key, poor), 429, 'rate-limited');
     await system.database.query(
       `update access.api_keys set scopes = '{topics:write}', rate_limit_per_minute = 1000 where last_four = $1`,

@@ -4,7 +4,7 @@ import { eventually } from '#testing/eventually';
 import { runCliForJson } from '#testing/operator-cli';
 import { expectProblem } from '#testing/problems';
 import { type RunningProgram, startProgram } from '#testing/program';
-import { prolongWindow } from '#testing/rate-limit-window';
+import { prolongWindow, prolongWindowOfKey } from '#testing/rate-limit-window';
 import {
   addKey,
   type KeyOptions,
@@ -45,13 +45,6 @@ describe.each(QUEUES)('API keys, before two api processes that count in %s', (st
     const answers = await Promise.all(asked);
     return answers.sort((one, other) => one.status - other.status || remainingOf(other) - remainingOf(one));
   };
-  const idOf = async (key: string) => {
-    const [row] = await system.database.query<{ id: string }>(
-      'select id from access.api_keys where last_four = $1 and environment_id = $2',
-      [key.slice(-4), project.test.environmentId],
-    );
-    return row!.id;
-  };
   const remainingOf = ({ headers }: ApiAnswer) => Number(headers.get('x-ratelimit-remaining'));
   const header = (answer: ApiAnswer, name: string) => answer.headers.get(name);
 
@@ -63,7 +56,7 @@ describe.each(QUEUES)('API keys, before two api processes that count in %s', (st
     // A minute after one of the moments in between.
     expect(Number(header(first!, 'x-ratelimit-reset'))).toBeGreaterThanOrEqual(begun + 60);
     expect(Number(header(first!, 'x-ratelimit-reset'))).toBeLessThanOrEqual(ended + 60);
-    await prolongWindow(system, `key:${await idOf(key)}`);
+    await prolongWindowOfKey(system, key);
     const others = await rush(61, key);
     const answers = [first!, ...others];
     expect(answers.map(({ status }) => status)).toEqual([...Array.from({ length: 60 }, () => 200), 429, 429]);
@@ -89,7 +82,7 @@ describe.each(QUEUES)('API keys, before two api processes that count in %s', (st
     const key = await newKey({ scopes: ['topics:read', 'topics:write'], rateLimitPerMinute: 500 });
     const [client] = clients(key);
     const first = await client!.get('/topics');
-    await prolongWindow(system, `key:${await idOf(key)}`);
+    await prolongWindowOfKey(system, key);
     const answers: [number, ApiAnswer][] = [
       [200, first],
       [201, await client!.post('/topics', { name: 'News' }, { headers: { 'idempotency-key': 'once' } })],

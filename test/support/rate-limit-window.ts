@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { hashApiKey } from '../../libs/access/src/api-keys/api-key-text.js';
 import type { TestDatabase } from './database.js';
 
 const HOUR_MS = 3_600_000;
@@ -22,6 +23,15 @@ export async function prolongWindow({ database, variables }: Counted, client: st
     [client, HOUR_MS],
   );
   if (prolonged.length !== 1) throw new Error(`${client} has no window.`);
+}
+
+/** The same for the client that an API key is. */
+export async function prolongWindowOfKey(counted: Counted, apiKey: string): Promise<void> {
+  const [key] = await counted.database.query<{ id: string }>(
+    'select id from access.api_keys where key_hash = $1',
+    [hashApiKey(apiKey)],
+  );
+  await prolongWindow(counted, `key:${key?.id}`);
 }
 
 async function prolongInRedis(url: string, key: string): Promise<void> {

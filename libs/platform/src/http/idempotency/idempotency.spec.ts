@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { SystemClock } from '#kernel';
 import { createTestDatabase, type TestDatabase } from '#testing/database';
 import { eventually } from '#testing/eventually';
+import { prolongWindow } from '#testing/rate-limit-window';
 import { problemIn, sampleCaller, type SampleApi, startSampleApi } from '#testing/sample-api';
 import { Database } from '../../database/database.js';
 import { RemoveExpiredRows } from '../../jobs/remove-expired-rows.task.js';
@@ -233,6 +234,7 @@ describe('Idempotency-Key', () => {
     };
     issue(caller.scopes);
     expect(await asked('one')).toEqual([201, null, '2']);
+    await prolongWindow({ database: test, variables: {} }, `key:${caller.keyId}`);
     expect(await asked('one')).toEqual([201, 'true', '1']);
     issue(new Set());
     expect(await asked('one')).toEqual([403, null, '0']);
