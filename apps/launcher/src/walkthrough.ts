@@ -63,7 +63,7 @@ ${waitFor('MESSAGE', 'CAMPAIGN', 'id')}
 inbox CAMPAIGN; echo
 
 # 8. How it went: sent and delivered, once the campaign is SENT
-for second in 1 2 3 4 5 6 7 8 9 10; do case "$(curl -sS "$API/campaigns/$CAMPAIGN" -H "X-API-Key: $KEY")" in *'"status":"SENT"'*) break;; esac; sleep 1; done
+for second in $(seq 120); do case "$(curl -sS "$API/campaigns/$CAMPAIGN" -H "X-API-Key: $KEY")" in *'"status":"SENT"'*) break;; esac; sleep 1; done
 curl -sS "$API/campaigns/$CAMPAIGN/report/statistics" -H "X-API-Key: $KEY"; echo
 curl -sS "$API/campaigns/$CAMPAIGN/report/export" -H "X-API-Key: $KEY"
 `;
@@ -77,7 +77,7 @@ function post(url: string, body: object): string {
 
 function waitFor(variable: string, kind: string, link: string): string {
   return (
-    `for second in 1 2 3 4 5 6 7 8 9 10; do ${variable}=$(inbox ${kind} | ${pick(link)}); ` +
+    `for second in $(seq 120); do ${variable}=$(inbox ${kind} | ${pick(link)}); ` +
     `[ -n "$${variable}" ] && break; sleep 1; done`
   );
 }
