@@ -87,14 +87,14 @@ function requestsOf(
 
 async function postAll(url: string, requests: readonly PostedFeedback[]): Promise<void> {
   const left = requests.values();
-  const lane = async () => {
+  const client = async () => {
     for (const { headers, body } of left) {
       const answer = await fetch(url, { method: 'POST', headers, body: new Uint8Array(body) });
       await answer.arrayBuffer();
       if (answer.status !== 200) throw new Error(`A post was answered with ${answer.status}.`);
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, lane));
+  await Promise.all(Array.from({ length: CONNECTIONS }, client));
 }
 
 /** Resolves when the worker has done all that follows. */

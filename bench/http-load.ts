@@ -20,7 +20,7 @@ const END_OF_HEADERS = '\r\n\r\n';
 const REDIRECT = 'HTTP/1.1 302 ';
 
 /** One keep-alive connection with one request at a time. Understands answers without a body, which redirects are. */
-class Lane {
+class Connection {
   readonly #socket: Socket;
   #received = '';
   #isBusy = false;
@@ -29,7 +29,7 @@ class Lane {
 
   constructor(
     port: number,
-    private readonly onFree: (lane: Lane) => void,
+    private readonly onFree: (connection: Connection) => void,
   ) {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true });
     this.#socket.setEncoding('latin1').on('data', (chunk: string) => this.#take(chunk));
@@ -68,24 +68,24 @@ class Lane {
 /** Asks for redirects, as fast as they are answered or at a fixed rate. */
 export async function load({ port, connections, seconds, nextPath, rate }: LoadOptions): Promise<LoadResult> {
   let isOver = false;
-  const free: Lane[] = [];
-  const onFree = (lane: Lane) => {
-    if (rate !== undefined) free.push(lane);
-    else if (!isOver) lane.request(nextPath());
+  const free: Connection[] = [];
+  const onFree = (connection: Connection) => {
+    if (rate !== undefined) free.push(connection);
+    else if (!isOver) connection.request(nextPath());
   };
-  const lanes = Array.from({ length: connections }, () => new Lane(port, onFree));
+  const open = Array.from({ length: connections }, () => new Connection(port, onFree));
   const begin = performance.now();
-  if (rate === undefined) for (const lane of lanes) lane.request(nextPath());
-  else free.push(...lanes);
+  if (rate === undefined) for (const connection of open) connection.request(nextPath());
+  else free.push(...open);
   await new Promise<void>((resolve) => {
     let sent = 0;
     const tick = setInterval(() => {
       const elapsed = (performance.now() - begin) / 1_000;
       if (rate !== undefined) {
         for (const due = Math.min(elapsed, seconds) * rate; sent < due; sent += 1) {
-          const lane = free.pop();
-          if (lane === undefined) break;
-          lane.request(nextPath());
+          const connection = free.pop();
+          if (connection === undefined) break;
+          connection.request(nextPath());
         }
       }
       if (elapsed < seconds || (rate !== undefined && sent < rate * seconds && elapsed < seconds * 2)) return;
@@ -96,7 +96,8 @@ export async function load({ port, connections, seconds, nextPath, rate }: LoadO
   isOver = true;
   const elapsed = (performance.now() - begin) / 1_000;
   if (rate !== undefined) await new Promise((resolve) => setTimeout(resolve, 300));
-  for (const lane of lanes) lane.close();
-  const sum = (of: (lane: Lane) => number) => lanes.reduce((total, lane) => total + of(lane), 0);
+  for (const connection of open) connection.close();
+  const sum = (of: (connection: Connection) => number) =>
+    open.reduce((total, connection) => total + of(connection), 0);
   return { answers: sum(({ answers }) => answers), errors: sum(({ errors }) => errors), seconds: elapsed };
 }

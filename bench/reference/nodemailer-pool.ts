@@ -11,7 +11,7 @@ const transport = createTransport({
 const message = Buffer.from(raw, 'base64');
 let next = 0;
 
-async function lane(): Promise<void> {
+async function client(): Promise<void> {
   while (next < Number(mails)) {
     next += 1;
     await transport.sendMail({
@@ -22,7 +22,7 @@ async function lane(): Promise<void> {
 }
 
 const started = performance.now();
-await Promise.all(Array.from({ length: Number(connections) * 2 }, lane));
+await Promise.all(Array.from({ length: Number(connections) * 2 }, client));
 const seconds = (performance.now() - started) / 1_000;
 const { user, system } = process.cpuUsage();
 process.stdout.write(JSON.stringify({ seconds, cpuSeconds: (user + system) / 1e6 }));

@@ -227,7 +227,7 @@ describe('a dead relay', () => {
         expect(await sendAll(transport, messages(10))).toEqual(['route-unavailable']);
       return sink.connections.total;
     };
-    // Three lanes tried at once at first; after that, one trial for each pause of 0.2 s, 0.4 s and so on.
+    // Three connections were tried at once at first; after that, one trial for each pause of 0.2 s, 0.4 s and so on.
     expect(await connectionsAfter(0)).toBe(3);
     expect(await connectionsAfter(190)).toBe(3);
     expect(await connectionsAfter(20)).toBe(4);

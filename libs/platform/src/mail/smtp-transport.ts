@@ -1,7 +1,7 @@
 import { Backoff } from './backoff.js';
 import { Chunking } from './chunking.js';
 import { MailTransport, type OutgoingMessage, type SendOutcome } from './mail-transport.js';
-import { SmtpLane } from './smtp-lane.js';
+import { PooledConnection } from './pooled-connection.js';
 import { openSession, RouteUnavailable, type SmtpTimeouts } from './smtp-opening.js';
 import { parseSmtpUrl, type SmtpRoute } from './smtp-route.js';
 
@@ -39,8 +39,8 @@ const TIMEOUTS = {
 
 /** Sends through a relay over a few connections that are kept and reused. Opens none before the first message. */
 export class SmtpTransport extends MailTransport {
-  readonly #lanes: readonly SmtpLane[];
-  readonly #free: SmtpLane[];
+  readonly #pool: readonly PooledConnection[];
+  readonly #free: PooledConnection[];
   readonly #queue: Waiting[] = [];
   readonly #relay = new Backoff();
   readonly #onConnectionError: (error: Error) => void;
@@ -55,16 +55,16 @@ export class SmtpTransport extends MailTransport {
     const timeouts = { ...TIMEOUTS, ...options.timeouts };
     const chunking = new Chunking(options.chunking ?? true);
     const open = async () => openSession(await find(), ehloName, timeouts, chunking);
-    this.#lanes = Array.from(
+    this.#pool = Array.from(
       { length: options.connections },
-      () => new SmtpLane(open, messagesPerConnection, timeouts.idle),
+      () => new PooledConnection(open, messagesPerConnection, timeouts.idle),
     );
-    this.#free = [...this.#lanes];
+    this.#free = [...this.#pool];
     this.#onConnectionError = options.onConnectionError ?? (() => {});
   }
 
   override get capacity(): number {
-    return this.#lanes.length;
+    return this.#pool.length;
   }
 
   override send(message: OutgoingMessage): Promise<SendOutcome> {
@@ -81,72 +81,77 @@ export class SmtpTransport extends MailTransport {
     this.#closing ??= Promise.withResolvers();
     this.#settleClose();
     await this.#closing.promise;
-    await Promise.all(this.#lanes.map((lane) => lane.endSession()));
+    await Promise.all(this.#pool.map((connection) => connection.endSession()));
   }
 
   #dispatch(): void {
     while (this.#queue.length > 0) {
-      const lane = this.#takeLane();
-      if (lane === undefined) return;
-      void this.#run(lane);
+      const connection = this.#takeConnection();
+      if (connection === undefined) return;
+      void this.#run(connection);
     }
   }
 
-  /** A lane with a session if there is one, so that spare connections become idle and end. */
-  #takeLane(): SmtpLane | undefined {
+  /** A connection with a session if there is one, so that spare connections become idle and end. */
+  #takeConnection(): PooledConnection | undefined {
     const now = performance.now();
-    let at = this.#free.findLastIndex((lane) => lane.live);
-    if (at === -1) at = this.#free.findLastIndex((lane) => lane.backoff.remaining(now) === 0);
-    if (at === -1 && this.#free.length === this.#lanes.length) at = 0;
+    let at = this.#free.findLastIndex((connection) => connection.live);
+    if (at === -1) at = this.#free.findLastIndex((connection) => connection.backoff.remaining(now) === 0);
+    if (at === -1 && this.#free.length === this.#pool.length) at = 0;
     return at === -1 ? undefined : this.#free.splice(at, 1)[0];
   }
 
-  async #run(lane: SmtpLane): Promise<void> {
+  async #run(connection: PooledConnection): Promise<void> {
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
-      if (!(await this.#deliver(lane, next))) break;
+      if (!(await this.#deliver(connection, next))) break;
     }
-    lane.rest();
-    this.#free.push(lane);
+    connection.idle();
+    this.#free.push(connection);
     this.#dispatch();
     this.#settleClose();
   }
 
-  /** False when the lane has to pause and the message went back to the queue. */
-  async #deliver(lane: SmtpLane, waiting: Waiting): Promise<boolean> {
+  /** False when the connection has to pause and the message went back to the queue. */
+  async #deliver(connection: PooledConnection, waiting: Waiting): Promise<boolean> {
     const startedAt = performance.now();
-    if (!lane.live && !this.#relay.mayTry(startedAt)) {
+    if (!connection.live && !this.#relay.mayTry(startedAt)) {
       waiting.resolve(unavailable(this.#lastFailure));
       return true;
     }
     try {
-      waiting.resolve(await lane.deliver(waiting.message));
+      waiting.resolve(await connection.deliver(waiting.message));
     } catch (error) {
-      if (error instanceof RouteUnavailable) return this.#failed(lane, waiting, error, startedAt);
+      if (error instanceof RouteUnavailable) return this.#failed(connection, waiting, error, startedAt);
       waiting.reject(error);
     }
     this.#relay.succeeded();
-    lane.backoff.succeeded();
+    connection.backoff.succeeded();
     return true;
   }
 
-  #failed(lane: SmtpLane, waiting: Waiting, error: RouteUnavailable, startedAt: number): boolean {
+  #failed(
+    connection: PooledConnection,
+    waiting: Waiting,
+    error: RouteUnavailable,
+    startedAt: number,
+  ): boolean {
     const now = performance.now();
     this.#lastFailure = error;
     this.#onConnectionError(error);
-    if (!this.#lanes.some((other) => other !== lane && other.live)) {
+    if (!this.#pool.some((other) => other !== connection && other.live)) {
       this.#relay.failed(startedAt, now);
       waiting.resolve(unavailable(error));
       return true;
     }
-    // The relay works for others, so it only allows fewer connections than there are lanes: leave the message to them.
-    lane.backoff.failed(startedAt, now);
+    // The relay works for others, so it only allows fewer connections than the pool has: leave the message to them.
+    connection.backoff.failed(startedAt, now);
     this.#queue.unshift(waiting);
-    setTimeout(() => this.#dispatch(), Math.ceil(lane.backoff.remaining(now)) + 1).unref();
+    setTimeout(() => this.#dispatch(), Math.ceil(connection.backoff.remaining(now)) + 1).unref();
     return false;
   }
 
   #settleClose(): void {
-    const atRest = this.#queue.length === 0 && this.#free.length === this.#lanes.length;
+    const atRest = this.#queue.length === 0 && this.#free.length === this.#pool.length;
     if (atRest) this.#closing?.resolve();
   }
 }

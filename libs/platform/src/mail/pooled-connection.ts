@@ -4,9 +4,9 @@ import { RouteUnavailable } from './smtp-opening.js';
 import type { Attempt } from './smtp-attempt.js';
 import type { SmtpSession } from './smtp-session.js';
 
-/** The place of one connection: it carries one message at a time, and holds at most one session open. */
-export class SmtpLane {
-  /** For when this lane cannot connect though others can: the relay allows fewer connections than we have lanes. */
+/** One connection of the pool: it carries one message at a time, and is opened again when its session has ended. */
+export class PooledConnection {
+  /** For when this one cannot connect though others can: the relay allows fewer connections than the pool has. */
   readonly backoff = new Backoff();
   readonly #open: () => Promise<SmtpSession>;
   readonly #messagesPerConnection: number;
@@ -41,8 +41,8 @@ export class SmtpLane {
     return outcome;
   }
 
-  /** Called when the lane has nothing to do. */
-  rest(): void {
+  /** Called when it has nothing to do: the session ends after a while. */
+  idle(): void {
     clearTimeout(this.#idleTimer);
     if (this.live) this.#idleTimer = setTimeout(() => void this.endSession(), this.#idleMs);
   }
@@ -62,7 +62,7 @@ export class SmtpLane {
       this.#session = await this.#open();
     }
     const session = this.#session;
-    if (session === null) throw new Error('A lane without a session cannot send.');
+    if (session === null) throw new Error('A connection without a session cannot send.');
     return session.send(message);
   }
 }
