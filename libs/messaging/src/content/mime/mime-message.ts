@@ -39,6 +39,8 @@ export interface MimeParts extends RecipientParts {
 
 export interface MimeMessage extends MimeParts {
   readonly from: Sender;
+  /** As in `SharedParts`. */
+  readonly replyTo?: string | null;
   /** BCP 47 (RFC 3282); none is claimed where it is not given. */
   readonly language?: string;
 }
@@ -84,7 +86,9 @@ const OWN_HEADERS = new Set([
  */
 export function buildMimeMessage(message: MimeMessage): Buffer {
   return assemble(
-    fromHeader(message.from) + languageHeader(message.language ?? null),
+    fromHeader(message.from) +
+      replyToHeader(message.replyTo ?? null) +
+      languageHeader(message.language ?? null),
     new Set(),
     message,
     encodeBody(message.text),

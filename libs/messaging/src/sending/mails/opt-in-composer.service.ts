@@ -42,6 +42,7 @@ export class OptInComposer {
     const to = wireAddress(confirmation.email);
     const raw = buildMimeMessage({
       from: { name: sender.name, address: sender.address },
+      replyTo: project.replyTo === null ? null : wireAddress(project.replyTo),
       to,
       subject,
       messageId: delivery.messageId,
