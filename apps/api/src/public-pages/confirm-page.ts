@@ -1,5 +1,6 @@
 import { CONFIRMATION_VALID_MS } from '#audience';
 import { html, type Html } from './html.js';
+import { maskedAddress } from './masked-address.js';
 import { form, page, type Page, signs, topicList } from './page-layout.js';
 import { addressOf, say, senderName, type SenderView } from './page-view.js';
 
@@ -24,6 +25,13 @@ export function confirmPage(view: SenderView, { email, topicNames }: ConfirmPage
       ${topicList(topicNames)} ${form(html`<button>${say(view, 'confirm.button')}</button>`)}
       <p class="quiet">${say(view, 'confirm.ignore')}</p>`,
   });
+}
+
+/** What it says to who presses the button. */
+export function confirmText({ wording, sender }: SenderView, content: ConfirmPageContent): string {
+  const values = { sender: sender.name, email: maskedAddress(content.email) };
+  const asked = wording.text('confirm.asked', values);
+  return [asked, ...content.topicNames, wording.text('confirm.button')].join('\n');
 }
 
 export function confirmedPage(view: SenderView, { topicNames }: ConfirmPageContent): Page {

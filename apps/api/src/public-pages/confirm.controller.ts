@@ -11,6 +11,7 @@ import {
   confirmedPage,
   type ConfirmPageContent,
   confirmPage,
+  confirmText,
   expiredConfirmationPage,
   goneConfirmationPage,
 } from './confirm-page.js';
@@ -101,7 +102,8 @@ export class ConfirmController {
   async #confirm({ link, view, content }: OpenedConfirmation, request: FastifyRequest): Promise<Page> {
     const messageId = await this.mails.confirmationMessageId(link.scope, link.id);
     const wording = { locale: view.wording.locale, version: view.version };
-    const person = { ...visitorOf(request), messageId, wording };
+    const consentText = confirmText(view, content);
+    const person = { ...visitorOf(request), messageId, wording, consentText };
     const outcome = await this.confirmations.confirm(link.scope, link.id, person);
     return CONFIRM_PAGES[outcome](view, content);
   }

@@ -58,6 +58,11 @@ export function preferencesPage(
   });
 }
 
+/** What the button says that subscribes to a topic, or confirms it. */
+export function joinText({ wording }: SenderView, { name: topic, status }: ShownTopic): string {
+  return wording.text(SPOKEN[status === 'PENDING_CONFIRMATION' ? 'confirm' : 'subscribe'], { topic });
+}
+
 /** Asks for confirmation before unsubscribing from everything. */
 export function leaveEverythingPage(
   view: SenderView,

@@ -16,7 +16,13 @@ import { type PageLink, PageLinks } from './page-links.service.js';
 import { sendPage } from './page-reply.js';
 import { type SenderView, viewOf } from './page-view.js';
 import { PageViews } from './page-views.service.js';
-import { EVERYTHING, leaveEverythingPage, PREFERENCES_FIELDS, preferencesPage } from './preferences-page.js';
+import {
+  EVERYTHING,
+  joinText,
+  leaveEverythingPage,
+  PREFERENCES_FIELDS,
+  preferencesPage,
+} from './preferences-page.js';
 import { PublicPage } from './public-page.decorator.js';
 import { visitorOf } from './visitor.js';
 
@@ -61,19 +67,21 @@ export class PreferencesController {
   /** `unchanged` when the form requests nothing, or something that a suppression prevents. */
   async #change(
     { scope, id }: PageLink,
-    { suppressed }: Preferences,
+    { suppressed, topics }: Preferences,
     view: SenderView,
     request: FastifyRequest,
   ): Promise<'saved' | 'unchanged'> {
     if (suppressed) return 'unchanged';
     const { preferences } = this;
     const wording = { locale: view.wording.locale, version: view.version };
+    const chosen = choiceOf(request);
+    const joined = topics.find(({ topicKey }) => topicKey === chosen.join);
     const by = consentProof('SUBSCRIBER_PAGE', null, {
       source: 'preferences',
       wording,
+      consentText: joined && joinText(view, { ...joined, ...topicIn(joined, view.locale) }),
       ...visitorOf(request),
     });
-    const chosen = choiceOf(request);
     if (chosen.everything) await preferences.leaveEverything(scope, id, by);
     else if (chosen.leave !== null) await preferences.leave(scope, id, chosen.leave, by);
     else if (chosen.join !== null) await preferences.join(scope, id, chosen.join, by);

@@ -24,8 +24,9 @@ export interface ConfirmingPerson {
   readonly userAgent: string | null;
   /** The Message-ID of the mail with the link, if known. */
   readonly messageId?: string | null;
-  /** Of the page with the button. */
+  /** Of the page with the button, and what it said. */
   readonly wording?: ConsentWording;
+  readonly consentText?: string;
 }
 
 /** Confirms consents by the link of a confirmation mail. */
