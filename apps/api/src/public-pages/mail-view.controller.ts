@@ -25,6 +25,6 @@ export class MailViewController {
     if (link === null || link.expired) return sendPage(reply, notFoundPage(viewOf(request)));
     const mail = await this.mails.render(link.scope, link.id);
     if (mail === null) return sendPage(reply, notFoundPage(viewOf(request)));
-    sendMail(reply, mail.html);
+    sendMail(reply, mail);
   }
 }

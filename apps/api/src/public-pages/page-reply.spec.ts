@@ -19,8 +19,10 @@ describe('a reply to a subscriber', () => {
       body: html`<p>Grüezi</p>`,
     };
     server.get('/page', (_request, reply) => sendPage(reply, page(view, content)));
-    server.get('/mail', (_request, reply) => sendMail(reply, '<h1 style="color:red">Sale</h1>'));
-    server.get('/text', (_request, reply) => sendText(reply, 'Done.'));
+    server.get('/mail', (_request, reply) =>
+      sendMail(reply, { html: '<h1 style="color:red">Sale</h1>', language: 'ar' }),
+    );
+    server.get('/text', (_request, reply) => sendText(reply, 'Done.', 'en'));
   });
   afterAll(() => server.close());
 

@@ -23,13 +23,14 @@ export function sendPage(reply: FastifyReply, page: Page): void {
 }
 
 /** Answers with the HTML of a mail, locked in a sandbox. */
-export function sendMail(reply: FastifyReply, mailHtml: string): void {
-  sendHtml(reply.status(200), mailHtml, MAIL_POLICY);
+export function sendMail(reply: FastifyReply, mail: { html: string; language: string }): void {
+  sendHtml(reply.status(200).header('content-language', mail.language), mail.html, MAIL_POLICY);
 }
 
 /** Answers a machine: 200 with a line of text. */
-export function sendText(reply: FastifyReply, text: string): void {
-  void reply.status(200).headers(PRIVATE_HEADERS).type('text/plain; charset=utf-8').send(text);
+export function sendText(reply: FastifyReply, text: string, language: string): void {
+  const headers = { ...PRIVATE_HEADERS, 'content-language': language, vary: 'Accept-Language' };
+  void reply.status(200).headers(headers).type('text/plain; charset=utf-8').send(text);
 }
 
 /** Redirects to another site. */

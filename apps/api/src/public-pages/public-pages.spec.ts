@@ -143,11 +143,26 @@ describe('public pages', () => {
       expect(page.body).toContain('Ja, gern');
       expect((await get(`/p/${tokenOf('preferences', id)}`)).body).toContain('<bdi>Sorgfältig<');
       expect((await post(confirm)).statusCode).toBe(200);
+      await post(`/p/${tokenOf('preferences', id)}`, `leave=${topics[1]!.topicKey}`);
+      await post(`/p/${tokenOf('preferences', id)}`, `join=${topics[1]!.topicKey}`);
       const records = await test.query(
-        `select text_locale, text_version from audience.consent_ledger where subscriber_id = $1 and actor = 'SUBSCRIBER_PAGE'`,
+        `select text_locale, text_version, consent_text from audience.consent_ledger
+         where subscriber_id = $1 and actor = 'SUBSCRIBER_PAGE' and to_status = 'SUBSCRIBED' order by position`,
         [id],
       );
-      expect(records).toEqual([{ text_locale: 'de', text_version: 7 }]);
+      const inGerman = { text_locale: 'de', text_version: 7 };
+      expect(records).toEqual([
+        { ...inGerman, consent_text: expect.stringMatching(/j•••@example\.org.*\nSorgfältig\nJa, gern$/) },
+        { ...inGerman, consent_text: expect.stringContaining('Sorgfältig') },
+      ]);
+    });
+
+    it('are those of the line that a one-click unsubscribe answers with', async () => {
+      const { id, address, topics } = await subscribe();
+      await setLocale(id, 'de');
+      const deliveryId = await deliver(id, address, [topics[0]!.id]);
+      const done = await post(`/u/${tokenOf('unsubscribe', deliveryId)}`, 'List-Unsubscribe=One-Click');
+      expect(done.headers).toMatchObject({ 'content-language': 'de', vary: 'Accept-Language' });
     });
   });
 

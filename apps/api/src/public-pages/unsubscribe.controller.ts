@@ -70,7 +70,9 @@ export class UnsubscribeController {
     const reach = choice === 'everything' ? 'everything' : 'topics';
     const how = choice === reach ? 'SUBSCRIBER_PAGE' : 'ONE_CLICK';
     await this.mails.unsubscribe(link.scope, link.id, reach, { how, ...visitorOf(request) });
-    if (how === 'ONE_CLICK') return sendText(reply, `${view.wording.text('unsubscribed.oneClick')}\n`);
+    const { wording } = view;
+    if (how === 'ONE_CLICK')
+      return sendText(reply, `${wording.text('unsubscribed.oneClick')}\n`, wording.locale);
     sendPage(
       reply,
       reach === 'everything'

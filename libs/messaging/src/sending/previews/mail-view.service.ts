@@ -20,15 +20,20 @@ export class MailViewService {
     @Inject(MailRendering) private readonly rendering: MailRendering,
   ) {}
 
-  /** The mail's HTML as its reader got it; null when there is no such mail or its reader was erased. */
-  async render(scope: ProjectScope, deliveryId: string): Promise<{ readonly html: string } | null> {
+  /** The mail's HTML as its reader got it, and its language; null when there is no such mail or its reader was erased. */
+  async render(
+    scope: ProjectScope,
+    deliveryId: string,
+  ): Promise<{ readonly html: string; readonly language: string } | null> {
     const mail = await this.database.transaction(scope, () =>
       findMailOfLink(this.database, scope, deliveryId),
     );
     if (mail === null || mail.subscriberId === null) return null;
     const recipient = await this.readers.find(scope, mail.topicIds, mail.subscriberId);
     if (recipient === undefined) return null;
-    return this.rendering.show(await this.#compiled(scope, mail), { deliveryId, recipient });
+    const compiled = await this.#compiled(scope, mail);
+    const { html } = await this.rendering.show(compiled, { deliveryId, recipient });
+    return { html, language: compiled.language };
   }
 
   #compiled(scope: ProjectScope, mail: MailOfLink): Promise<CampaignMail> {
