@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
@@ -22,8 +21,7 @@ export class PreferencesQuery {
         .leftJoin('audience.suppressions as s', (join) =>
           join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
         )
-        .select(['b.email', 'b.pausedUntil', 's.emailKey as suppressedKey'])
-        .select(sql<string | null>`b.locale`.as('locale'))
+        .select(['b.email', 'b.locale', 'b.pausedUntil', 's.emailKey as suppressedKey'])
         .where('b.environmentId', '=', scope.environmentId)
         .where('b.id', '=', subscriberId)
         .executeTakeFirst();
@@ -45,7 +43,7 @@ export class PreferencesQuery {
       const subscriber = await this.database
         .tables<AudienceTables>()
         .selectFrom('audience.subscribers')
-        .select(sql<string | null>`locale`.as('locale'))
+        .select('locale')
         .where('environmentId', '=', scope.environmentId)
         .where('id', '=', subscriberId)
         .executeTakeFirst();
@@ -60,8 +58,7 @@ export class PreferencesQuery {
       .leftJoin('audience.consents as c', (join) =>
         join.onRef('c.topicId', '=', 't.id').on('c.subscriberId', '=', subscriberId),
       )
-      .select(['t.topicKey', 't.name', 't.description', 'c.status'])
-      .select(sql<TopicPreference['translations']>`t.translations`.as('translations'))
+      .select(['t.topicKey', 't.name', 't.description', 't.translations', 'c.status'])
       .select((eb) => eb('t.status', '=', 'ACTIVE').$castTo<boolean>().as('isActive'))
       .where('t.environmentId', '=', scope.environmentId)
       .where('t.deletedAt', 'is', null)

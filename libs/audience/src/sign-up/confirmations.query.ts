@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
 import { Clock, isUuid, type ProjectScope } from '#kernel';
 import { Database } from '#platform';
 import type { AudienceTables } from '../audience-tables.js';
@@ -94,8 +93,7 @@ export class ConfirmationsQuery {
         join.onRef('s.environmentId', '=', 'b.environmentId').onRef('s.emailKey', '=', 'b.emailKey'),
       )
       .select(['f.id as confirmationId', 'f.subscriberId', 'f.topicIds', 'f.createdAt', 'f.expiresAt'])
-      .select(['b.email', 'b.emailKey', 'b.firstName', 's.emailKey as suppressedKey'])
-      .select(sql<string | null>`b.locale`.as('locale'))
+      .select(['b.email', 'b.emailKey', 'b.firstName', 'b.locale', 's.emailKey as suppressedKey'])
       .where('f.environmentId', '=', scope.environmentId)
       .where('f.id', '=', confirmationId)
       .executeTakeFirst();

@@ -81,8 +81,7 @@ export class TopicsQuery {
 
   #named(scope: ProjectScope, topicIds: readonly string[]) {
     return topicsOf(this.database.tables(), scope)
-      .select(['id', 'topicKey', 'name', 'description', 'status'])
-      .select(sql<TopicTexts['translations']>`translations`.as('translations'))
+      .select(['id', 'topicKey', 'name', 'description', 'translations', 'status'])
       .where('id', 'in', topicIds);
   }
 }
