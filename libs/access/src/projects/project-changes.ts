@@ -2,11 +2,13 @@ import {
   colourFault,
   hostName,
   isTimeZone,
+  LOCALE_FAULT,
   matchLocale,
   parseColour,
   parseEmailAddress,
   parseLocale,
   SHIPPED_LOCALES,
+  TIME_ZONE_FAULT,
 } from '#kernel';
 import { nameFault } from '../tenants/tenant.js';
 
@@ -72,14 +74,14 @@ export function settingsOf(changes: ProjectChanges): ProjectChanges {
 /** Of the language for readers whose own is not known. */
 export function defaultLocaleFault(text: string): string | null {
   const locale = parseLocale(text);
-  if (locale === null) return 'must be a language tag (BCP 47) such as de or pt-BR';
+  if (locale === null) return LOCALE_FAULT;
   return matchLocale([locale], SHIPPED_LOCALES) === null
     ? `must be one of the languages ${SHIPPED_LOCALES.join(', ')}`
     : null;
 }
 
 export function timeZoneFault(text: string): string | null {
-  return isTimeZone(text) ? null : 'must be a time zone (IANA) such as Europe/Berlin';
+  return isTimeZone(text) ? null : TIME_ZONE_FAULT;
 }
 
 export function logoUrlFault(text: string): string | null {

@@ -137,13 +137,13 @@ describe('The settings of a project', () => {
       errors: {
         replyTo: 'is not an e-mail address',
         defaultLocale: expect.stringContaining('must be one of the languages en, de,'),
-        timeZone: 'must be a time zone (IANA) such as Europe/Berlin',
+        timeZone: 'must be an IANA time zone, such as Europe/Berlin',
         'brand.logoUrl': 'must be a PNG, JPEG, GIF or WebP image',
         'brand.color': 'must be darker: its contrast with white is 1, must be at least 3',
       },
     });
     await expect(settings.change(scope, { defaultLocale: 'german' })).rejects.toMatchObject({
-      errors: { defaultLocale: 'must be a language tag (BCP 47) such as de or pt-BR' },
+      errors: { defaultLocale: 'must be a BCP 47 language tag, such as de or pt-BR' },
     });
     expect(await new ProjectsQuery(database).ofScope(scope)).toEqual(before);
   });
@@ -231,8 +231,15 @@ describe('The settings of a project', () => {
       });
     });
 
-    it('refuse that of another project, without telling whose, and write nothing', async () => {
+    it('refuse one that another project is verified for, without telling whose, and write nothing', async () => {
       await settings.change(other, { trackingHost: 'links.taken.example' });
+      await settings.change(scope, { trackingHost: 'links.taken.example' });
+      await settings.change(scope, { trackingHost: null });
+      await test.query(
+        `insert into deliverability.tracking_hosts (project_id, named_in, host, status, checks_started_at, created_at, updated_at)
+         values ($1, $2, 'links.taken.example', 'VERIFIED', now(), now(), now())`,
+        [other.projectId, other.environmentId],
+      );
       const before = await new ProjectsQuery(database).ofScope(scope);
       const requests = await wanted();
       await expect(
