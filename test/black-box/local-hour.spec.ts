@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { expectProblem } from '#testing/problems';
-import { insertSubscribers } from '#testing/subscribers';
 import { type RunningSystem, startSystem, type SystemProject } from '#testing/system';
 
 const HOUR_MS = 3_600_000;
@@ -27,14 +26,14 @@ describe('a campaign at the recipient’s own hour', () => {
     system = await startSystem();
     project = await system.project();
     client = await project.client('TEST');
-    topicId = (await client.post('/topics', { name: 'News', doubleOptInEnabled: false })).at('id');
-    await insertSubscribers(system.database, project.test, topicId, ZONES.length);
-    await system.database.query(
-      `update audience.subscribers s set time_zone = z.name
-       from unnest($1::text[]) with ordinality as z(name, place) where s.email = 'reader-' || z.place || '@example.com'`,
-      [ZONES.map(([zone]) => zone)],
-    );
-    await system.database.query('update access.projects set time_zone = $1', [PROJECT_ZONE]);
+    const topic = await client.post('/topics', { name: 'News', doubleOptInEnabled: false });
+    topicId = topic.at('id');
+    await client.patch('/project', { timeZone: PROJECT_ZONE });
+    const consent = { source: 'form' };
+    for (const [at, [timeZone]] of ZONES.entries()) {
+      const reader = { email: `reader-${at + 1}@example.com`, timeZone, topicKeys: [topic.at('topicKey')] };
+      expect((await client.post('/subscribers', { ...reader, consent })).status).toBe(201);
+    }
   });
   afterAll(() => system?.stop());
 
