@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { SHIPPED_LOCALES } from '#kernel';
@@ -7,6 +7,28 @@ import { catalogueOf, wordingKeys } from './catalogue.js';
 import { messageFaults } from './message-faults.js';
 
 const fileOf = (locale: string) => join(projectRoot(), 'locales', `${locale}.json`);
+
+/** Names in the sources: whole ones, and those of templates such as `report.most.${interval}`. */
+function namesIn(source: string): readonly RegExp[] {
+  const names = source.matchAll(/'([\w.]+)'|`((?:[\w.]|\$\{\w+\})*[A-Za-z]{2}(?:[\w.]|\$\{\w+\})*)`/g);
+  return [...names].map(([, whole, template = '']) => {
+    const parts = (whole ?? template).split(/\$\{\w+\}/).map((part) => part.replaceAll('.', '\\.'));
+    return new RegExp(`^${parts.join('[\\w.]+')}$`);
+  });
+}
+
+describe('Every message', () => {
+  it('is said somewhere', () => {
+    const files = globSync('{apps,libs}/*/src/**/*.ts', {
+      cwd: projectRoot(),
+      exclude: (file) => file.endsWith('.spec.ts'),
+    });
+    const sources = files.map((file) => readFileSync(join(projectRoot(), file), 'utf8'));
+    const sayers = sources.filter((source) => /#wording|page-view\.js/.test(source));
+    const names = sayers.flatMap(namesIn);
+    expect(wordingKeys().filter((key) => !names.some((name) => name.test(key)))).toEqual([]);
+  });
+});
 
 describe.each(SHIPPED_LOCALES)('The messages in %s', (locale) => {
   const catalogue = catalogueOf(locale);
