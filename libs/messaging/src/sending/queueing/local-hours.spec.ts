@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isTimeZone, momentOfLocalTime, newId, type ProjectScope } from '#kernel';
 import * as fc from '#testing/properties';
+import { SegmentsService } from '#audience';
 import { CampaignControlService } from '../../campaigns/lifecycle/campaign-control.service.js';
 import { CampaignFailureService } from '../../campaigns/lifecycle/campaign-failure.service.js';
 import { CampaignSendingService } from '../../campaigns/lifecycle/campaign-sending.service.js';
@@ -50,8 +51,8 @@ describe('a campaign at its recipients’ own hour', () => {
   const control = () => fixture.get(CampaignControlService);
 
   /** To somebody in each of the time zones. */
-  async function scheduled(scheduledAtLocal = LOCAL) {
-    const draft = await fixture.draft(scope, MOMENTS.length, { scheduledAtLocal });
+  async function scheduled(scheduledAtLocal = LOCAL, segmentIds: readonly string[] = []) {
+    const draft = await fixture.draft(scope, MOMENTS.length, { scheduledAtLocal, segmentIds });
     await fixture.test.query(
       `update audience.subscribers s set time_zone = z.name
        from unnest($1::text[]) with ordinality as z(name, place) where s.email = 'reader-' || z.place || '@example.com'`,
@@ -98,6 +99,27 @@ describe('a campaign at its recipients’ own hour', () => {
       expect(await statusOf(campaign)).toBe('SENDING');
       at(moment);
       expect(new Set(await reached())).toEqual(new Set(those.map(([zone]) => zone)));
+    }
+    expect(await reached()).toEqual([]);
+    expect(await statusOf(campaign)).toBe('SENT');
+  });
+
+  it('to a segment reaches its members alone, each at their hour', async () => {
+    const where = { field: 'subscriber.time_zone', op: 'in', value: ['Asia/Kolkata', 'Europe/Berlin'] };
+    const segment = await fixture.get(SegmentsService).create(scope, {
+      name: 'Far',
+      description: null,
+      rules: JSON.stringify({ version: 1, where }),
+    });
+    const campaign = await scheduled(LOCAL, [segment.id]);
+    at(FIRST);
+    await fixture.get(CampaignScheduler).pass();
+    await fixture.expand(scope, campaign.id);
+    for (const [zone, moment] of [MOMENTS[1], MOMENTS[2]]) {
+      at(moment, -1);
+      expect(await reached()).toEqual([]);
+      at(moment);
+      expect(await reached()).toEqual([zone]);
     }
     expect(await reached()).toEqual([]);
     expect(await statusOf(campaign)).toBe('SENT');
