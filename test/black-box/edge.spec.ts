@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
-import { startProgram } from '#testing/program';
 import { prolongWindow } from '#testing/rate-limit-window';
 import { type SharedSystem, sharedSystem, type SystemProject } from '#testing/system';
 
+/** That the second api of the shared system lets a client have in a minute. */
 const PAGES = 5;
 const consent = { source: 'signup-form' };
 
@@ -141,8 +141,7 @@ describe('what comes from outside', () => {
   });
 
   it('is many pages of one client: then it waits, but whoever unsubscribes does not', async () => {
-    const api = await startProgram('api', { ...system.variables, PAGE_LIMIT_PER_MINUTE: String(PAGES) });
-    const baseUrl = `http://127.0.0.1:${api.port}`;
+    const baseUrl = await system.secondApi();
     const from = { 'x-forwarded-for': '203.0.113.200' };
     const open = (path: string, init: RequestInit = {}) =>
       fetch(`${baseUrl}${path}`, { ...init, headers: from });
@@ -159,6 +158,5 @@ describe('what comes from outside', () => {
     const elsewhere = { 'x-forwarded-for': '203.0.113.201' };
     const other = await fetch(`${baseUrl}/p/forged?utm_source=mail`, { headers: elsewhere });
     expect(other.status).toBe(404);
-    await api.stop();
   });
 });

@@ -8,7 +8,6 @@ import type { ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { problemIn } from '#testing/sample-api';
 import type { PostedFeedback, ProviderEvent, TakenMail } from '#testing/relays/provider-sink';
-import { startProgram } from '#testing/program';
 import { prolongWindow } from '#testing/rate-limit-window';
 import { standIns } from '#testing/relays/stand-ins';
 import { allowLiveMail } from '#testing/sending-domain';
@@ -310,8 +309,8 @@ describe('A feedback address', () => {
   });
 
   it('takes so many posts a minute, each by itself; with made-up tokens a client gets no further than elsewhere', async () => {
-    const api = await startProgram('api', { ...system.variables, FEEDBACK_LIMIT_PER_MINUTE: '3' });
-    const at = (url: string) => url.replace(/^https?:\/\/[^/]+/, `http://127.0.0.1:${api.port}`);
+    const api = await system.secondApi();
+    const at = (url: string) => url.replace(/^https?:\/\/[^/]+/, api);
     const other = await (await system.project()).client('LIVE');
     const [one, two] = [await relayOf('SMTP', other), await relayOf('SMTP', other)];
     const answers = [await post(at(one.feedbackUrl), nothing())];
@@ -337,6 +336,5 @@ describe('A feedback address', () => {
     const madeUp = [first, ...(await Promise.all(others))];
     const refused = madeUp.filter(({ status }) => status === 429).length;
     expect([refused, madeUp.filter(({ status }) => status === 404).length]).toEqual([10, 60]);
-    await api.stop();
   });
 });

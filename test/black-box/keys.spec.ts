@@ -3,7 +3,6 @@ import { type ApiAnswer, ApiClient } from '#testing/api-client';
 import { eventually } from '#testing/eventually';
 import { runCliForJson } from '#testing/operator-cli';
 import { expectProblem } from '#testing/problems';
-import { type RunningProgram, startProgram } from '#testing/program';
 import { prolongWindow, prolongWindowOfKey } from '#testing/rate-limit-window';
 import {
   addKey,
@@ -18,20 +17,15 @@ const NO_LIMIT = 1_000_000;
 
 describe.each(QUEUES)('API keys, before two api processes that count in %s', (store) => {
   let system: SharedSystem;
-  let secondApi: RunningProgram;
   let project: SystemProject;
   let addresses: string[];
 
   beforeAll(async () => {
     system = await sharedSystem(store);
-    secondApi = await startProgram('api', system.variables);
-    addresses = [system.baseUrl, `http://127.0.0.1:${secondApi.port}`];
+    addresses = [system.baseUrl, await system.secondApi()];
     project = await system.project();
   });
-  afterAll(async () => {
-    await secondApi?.stop();
-    await system?.stop();
-  });
+  afterAll(() => system?.stop());
 
   const clients = (key: string | null): ApiClient[] =>
     addresses.map((address) => new ApiClient(address, key));

@@ -19,6 +19,8 @@ interface Demo {
 /** What the programs read, as the image has it. */
 const PARTS = ['assets', 'dist', 'docs', 'locales', 'migrations', 'package.json', 'packages', 'templates'];
 
+const { NODE_COMPILE_CACHE } = process.env;
+
 /** `npm start` as on a fresh machine: the built program in a directory of its own, with nothing around it. */
 describe('npm start', () => {
   let directory: string;
@@ -48,7 +50,7 @@ describe('npm start', () => {
     let output = '';
     launcher = spawn(process.execPath, ['dist/apps/launcher/src/main.js'], {
       cwd: directory,
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'] },
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_COMPILE_CACHE },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [launcher.stdout, launcher.stderr])
@@ -80,7 +82,7 @@ describe('npm start', () => {
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ['dist/apps/cli/src/main.js', 'key:list', '--json'],
-      { cwd: directory, env: { PATH: process.env['PATH'] } },
+      { cwd: directory, env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE } },
     );
     expect(stdout.match(/"projectKey":"DEMO"/g)).toHaveLength(2);
   });

@@ -32,7 +32,10 @@ export function runCliProgram(
       process.execPath,
       [file, ...args],
       // Away from the `.data` of whoever develops here.
-      { cwd: tmpdir(), env: environment },
+      {
+        cwd: tmpdir(),
+        env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...environment },
+      },
       (_error, stdout, stderr) => {
         resolve({ exitCode: program.exitCode ?? -1, stdout, stderr });
       },

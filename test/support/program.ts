@@ -37,12 +37,13 @@ export async function endPrograms(): Promise<void> {
 
 /** Starts a built program and waits until it listens. Its environment is `environment`, PATH and the run's cache of compiled code. */
 export async function startProgram(program: Program, environment: Environment): Promise<RunningProgram> {
-  const flags = [...programFlags(program), '--import', FOLLOWED_CLOCK];
+  const compiled = environment['NODE_COMPILE_CACHE'] ?? process.env['NODE_COMPILE_CACHE'] ?? '';
+  const flags = [...flagsOf(program, compiled !== ''), '--import', FOLLOWED_CLOCK];
   const child = spawn(process.execPath, [...flags, `dist/apps/${program}/src/main.js`], {
     cwd: projectRoot(),
     env: {
       PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      NODE_COMPILE_CACHE: compiled,
       NODE_ENV: 'test',
       LOG_FORMAT: 'json',
       LOG_LEVEL: 'warn',
@@ -70,6 +71,11 @@ export async function startProgram(program: Program, environment: Environment): 
     stop: () => ended(child, 'SIGTERM'),
     readClock: () => clockRead(child),
   };
+}
+
+/** Who keeps compiled code measures no memory: to give back what the start needed is a sixth of what a start costs. */
+function flagsOf(program: Program, isQuick: boolean): readonly string[] {
+  return programFlags(program).filter((flag) => !isQuick || flag !== '--expose-gc');
 }
 
 function clockRead(child: ChildProcess): Promise<void> {

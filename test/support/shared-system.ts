@@ -4,7 +4,7 @@ import { run } from '../../apps/cli/src/program.js';
 import { type DnsServer, startDnsServer } from './dns-server.js';
 import type { CliOutcome } from './operator-cli.js';
 import { takenPort } from './ports.js';
-import { endPrograms } from './program.js';
+import { endPrograms, type RunningProgram, startProgram } from './program.js';
 import { publishRecords } from './published-records.js';
 import type { DnsCall, Queue, RelayCall, SharedMail, SharedSystemPlace } from './shared-system-client.js';
 import type { SmtpSink } from './sink-rules.js';
@@ -37,6 +37,7 @@ export async function openSharedSystem(): Promise<{ readonly url: string; close(
   const systems = new Systems(await startSmtpSink({ keep: 'index' }), await startDnsServer());
   const answers: Readonly<Record<string, (request: IncomingMessage) => Promise<unknown>>> = {
     '/system': async (request) => systems.placeOf(((await json(request)) as { queue: Queue }).queue),
+    '/second-api': async (request) => systems.secondApiOf(((await json(request)) as { queue: Queue }).queue),
     '/cli': async (request) => runCommand((await json(request)) as CliCall),
     '/dns': async (request) => systems.tellDns((await json(request)) as DnsCall),
     '/relay': async (request) => systems.askRelay((await json(request)) as RelayCall),
@@ -66,8 +67,12 @@ export async function openSharedSystem(): Promise<{ readonly url: string; close(
   };
 }
 
+/** So few that a test of a limit asks no more than it has to; those of keys are as everywhere. */
+const LIMITS_OF_SECOND_API = { PAGE_LIMIT_PER_MINUTE: '5', FEEDBACK_LIMIT_PER_MINUTE: '3' };
+
 class Systems {
   readonly #systems = new Map<Queue, Promise<RunningSystem>>();
+  readonly #secondApis = new Map<Queue, Promise<RunningProgram>>();
   /** Lets the mails go that the relay holds, by the end of their addresses. */
   readonly #held = new Map<string, () => void>();
   readonly #stops: (() => Promise<unknown>)[] = [];
@@ -84,6 +89,14 @@ class Systems {
     const { url: databaseUrl, adminUrl } = database;
     const bouncePort = worker.bouncePort ?? 0;
     return { databaseUrl, adminUrl, apiPort: api.port, workerPort: worker.port, bouncePort, variables };
+  }
+
+  async secondApiOf(queue: Queue): Promise<number> {
+    const { variables } = await this.placeOf(queue);
+    const starting =
+      this.#secondApis.get(queue) ?? startProgram('api', { ...variables, ...LIMITS_OF_SECOND_API });
+    this.#secondApis.set(queue, starting);
+    return (await starting).port;
   }
 
   tellDns(call: DnsCall): void {
@@ -115,6 +128,7 @@ class Systems {
   }
 
   async stop(): Promise<void> {
+    for (const api of this.#secondApis.values()) await (await api.catch(() => undefined))?.stop();
     for (const system of this.#systems.values()) await (await system.catch(() => undefined))?.stop();
     for (const stop of this.#stops) await stop();
     await Promise.all([this.sink.stop(), this.dns.stop()]);

@@ -41,6 +41,8 @@ export interface RunningSystem extends System {
 export interface SharedSystem extends System {
   readonly ports: readonly number[];
   readonly bouncePort: number;
+  /** The address of another api beside it, which lets a client have 5 pages a minute, and a relay post feedback 3 times. */
+  secondApi(): Promise<string>;
 }
 
 export async function sharedSystem(queue: Queue = 'postgres'): Promise<SharedSystem> {
@@ -54,6 +56,7 @@ export async function sharedSystem(queue: Queue = 'postgres'): Promise<SharedSys
     variables,
     ports: [apiPort, workerPort],
     bouncePort,
+    secondApi: async () => `http://127.0.0.1:${await askSharedSystem<number>('/second-api', { queue })}`,
     project: (projectKey) => prepareProject(database, baseUrl, projectKey),
     stop: () => database.drop(),
   };

@@ -28,7 +28,12 @@ describe('The api’s process', () => {
 
   it('says at the terminal where it listens when it was started by hand', async () => {
     const program = spawn(process.execPath, ['dist/apps/api/src/main.js'], {
-      env: { DATABASE_URL: test.url, PORT: '0', LOG_LEVEL: 'warn' },
+      env: {
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        DATABASE_URL: test.url,
+        PORT: '0',
+        LOG_LEVEL: 'warn',
+      },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     try {

@@ -40,6 +40,8 @@ const IMPORTS = {
   '#platform/parent-watch': './dist/libs/platform/src/lifecycle/parent-watch.js',
 };
 
+const { PATH, NODE_COMPILE_CACHE } = process.env;
+
 let home: string;
 const running: ChildProcess[] = [];
 
@@ -72,7 +74,7 @@ async function launch(directory: string, env: NodeJS.ProcessEnv = {}, ...args: s
   if (!existsSync(ports)) await writeFile(ports, JSON.stringify({ postgres: await freePort() }));
   const child = spawn(process.execPath, [join(home, 'dist/apps/launcher/src/main.js'), ...args], {
     cwd,
-    env: { PATH: process.env['PATH'], PORT: String(await freePort()), ...env },
+    env: { PATH, NODE_COMPILE_CACHE, PORT: String(await freePort()), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.push(child);

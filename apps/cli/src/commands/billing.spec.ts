@@ -59,15 +59,13 @@ describe('The operator’s billing commands', () => {
       aiCredits: 5_000,
     });
     const invoices = await lists('invoice:list', '--tenant', 'ACME');
-    const year = new Date().getUTCFullYear();
-    expect(invoices.map(({ invoiceNumber, status }) => [invoiceNumber, status])).toEqual([
-      [`ACME-${year}-000002`, 'OPEN'],
-      [`ACME-${year}-000001`, 'OPEN'],
-    ]);
-    await json('invoice:pay', '--invoice', `ACME-${year}-000001`);
-    await json('invoice:void', '--invoice', `ACME-${year}-000002`);
+    const [second = '', first = ''] = invoices.map(({ invoiceNumber }) => String(invoiceNumber));
+    expect([first, second]).toEqual([expect.stringMatching(/^ACME-\d{4}-000001$/), `${first.slice(0, -1)}2`]);
+    expect(invoices.map(({ status }) => status)).toEqual(['OPEN', 'OPEN']);
+    await json('invoice:pay', '--invoice', first);
+    await json('invoice:void', '--invoice', second);
     expect(await lists('invoice:list', '--tenant', 'ACME', '--status', 'paid')).toMatchObject([
-      { invoiceNumber: `ACME-${year}-000001`, amountCents: 2_700, currency: 'EUR' },
+      { invoiceNumber: first, amountCents: 2_700, currency: 'EUR' },
     ]);
     expect(await set('--plan', 'free')).toMatchObject({
       outcome: 'at-period-end',
@@ -110,7 +108,8 @@ describe('The operator’s billing commands', () => {
       'There is no invoice ACME-2026-000009.',
     );
     await set('--plan', 'standard');
-    const number = `ACME-${new Date().getUTCFullYear()}-000001`;
+    const [invoice] = await lists('invoice:list', '--tenant', 'ACME');
+    const number = String(invoice?.['invoiceNumber']);
     await json('invoice:pay', '--invoice', number);
     const again = await run('invoice:pay', '--invoice', number);
     expect([again.exitCode, again.stderr]).toEqual([

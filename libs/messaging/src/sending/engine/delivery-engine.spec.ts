@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { eventually } from '#testing/eventually';
 import { freePort } from '#testing/ports';
@@ -17,18 +17,29 @@ const DAY = 24 * 60 * MINUTE;
 
 describe('the delivery engine', () => {
   let sink: SmtpSink;
+  /** That of most tests. */
+  let opened: MessagingFixture;
   let fixture: MessagingFixture;
   let scope: ProjectScope;
+  /** One that comes back after it was away comes back on its own port. */
+  let port: number;
+
+  beforeAll(async () => {
+    port = await freePort();
+    opened = await MessagingFixture.open({ SMTP_URL: `smtp://127.0.0.1:${port}` });
+  });
+
+  afterAll(() => opened.close());
 
   beforeEach(async () => {
-    // One that comes back after it was away comes back on its own port.
-    sink = await startRawSmtpSink({ port: await freePort() });
-    fixture = await MessagingFixture.open({ SMTP_URL: sink.url });
+    sink = await startRawSmtpSink({ port });
+    fixture = opened;
     scope = await fixture.scope();
   });
 
   afterEach(async () => {
-    await fixture.close();
+    if (fixture !== opened) await fixture.close();
+    await opened.clear();
     await sink.stop();
   });
 
@@ -98,11 +109,7 @@ describe('the delivery engine', () => {
     const failed = rows.filter(({ state }) => state === 'FAILED');
     expect(failed.map(({ reason }) => reason)).toEqual(['hard']);
     expect(await fixture.get(SuppressionsService).isSuppressed(scope, failed[0]?.address ?? '')).toBe(true);
-    const [usage] = await fixture.test.query<{ used: number; reserved: number }>(
-      `select (u.used + coalesce(sum(s.used), 0))::int as used, (u.reserved - coalesce(sum(s.used + s.released), 0))::int as reserved
-       from billing.email_usage u left join billing.email_settlements s using (tenant_id, period_start) group by u.used, u.reserved`,
-    );
-    expect(usage).toEqual({ used: 1, reserved: 0 });
+    expect(await fixture.usage(scope)).toEqual({ used: 1, reserved: 0 });
   });
 
   it('sends once more, under the same Message-ID, what got no reply after the body', async () => {
@@ -129,9 +136,7 @@ describe('the delivery engine', () => {
 
   it('sends at most once under the policy HOLD, and shows what is unknown', async () => {
     sink.behave({ at: 'body', action: 'drop', times: 1 });
-    await fixture.close();
-    fixture = await MessagingFixture.open({ SMTP_URL: sink.url, AMBIGUOUS_POLICY: 'HOLD' });
-    scope = await fixture.scope();
+    fixture = await opened.beside({ SMTP_URL: sink.url, AMBIGUOUS_POLICY: 'HOLD' });
     await fixture.queuedCampaign(scope, 1);
     fixture.engine.start();
     const [row] = await fixture.settled('it is held', ({ state }) => state === 'AMBIGUOUS');
@@ -141,9 +146,7 @@ describe('the delivery engine', () => {
   it.each(['dies too', 'stops'])(
     'sends nothing under the policy HOLD that was on a dead sender’s wire, when the next to claim it %s',
     async (end) => {
-      await fixture.close();
-      fixture = await MessagingFixture.open({ SMTP_URL: sink.url, AMBIGUOUS_POLICY: 'HOLD' });
-      scope = await fixture.scope();
+      fixture = await opened.beside({ SMTP_URL: sink.url, AMBIGUOUS_POLICY: 'HOLD' });
       await fixture.queuedCampaign(scope, 1);
       await fixture.test.query(
         `update messaging.deliveries set state = 'SENDING', lease_token = gen_random_uuid(), lease_until = $1, attempt = 1`,
@@ -212,9 +215,13 @@ describe('the delivery engine', () => {
   it('asks once more before it sends: who left, was suppressed or was erased gets nothing', async () => {
     await fixture.queuedCampaign(scope, 4);
     const [left, suppressed, erased] = await fixture.test.query<{ id: string; email: string }>(
-      'select id, email from audience.subscribers order by email',
+      'select id, email from audience.subscribers where environment_id = $1 order by email',
+      [scope.environmentId],
     );
-    const topics = await fixture.test.query<{ id: string }>('select id from audience.topics');
+    const topics = await fixture.test.query<{ id: string }>(
+      'select id from audience.topics where environment_id = $1',
+      [scope.environmentId],
+    );
     const by = consentProof('SUBSCRIBER_PAGE', 'x', { ipAddress: '203.0.113.7' });
     await fixture.get(PreferencesService).leaveTopics(
       scope,
@@ -243,7 +250,8 @@ describe('the delivery engine', () => {
     const campaign = await fixture.draft(scope, 3, { contentText });
     await fixture.test.query(
       `update audience.subscribers set first_name = repeat('x', 50)
-       where id = (select id from audience.subscribers order by email limit 1)`,
+       where id = (select id from audience.subscribers where environment_id = $1 order by email limit 1)`,
+      [scope.environmentId],
     );
     await fixture.sends(scope, campaign);
     // However long others came before it.
