@@ -8,7 +8,7 @@ import { compileMergeTemplate } from '../libs/messaging/src/content/merge/merge-
 import { footerOf } from '../libs/messaging/src/content/processes/content-processes.service.js';
 import { projectRoot } from '../libs/platform/src/project-root.js';
 import { Wording } from '../libs/wording/src/index.js';
-import { Browser, type Shot } from './support/browser.js';
+import { Browser, type Shot } from '#testing/browser';
 import { sampleContent } from './support/sample-mail.js';
 import { sampleReport } from './support/sample-report.js';
 
@@ -63,7 +63,8 @@ async function sampleMail(): Promise<string> {
 }
 
 async function keep(browser: Browser, name: string, html: string, shot: Shot): Promise<void> {
-  const image = await browser.shoot(html, shot);
+  await browser.show(html);
+  const image = await browser.shoot(shot);
   const file = join(IMAGES, `${name}-${shot.width}-${shot.scheme}.png`);
   await writeFile(file, image);
   process.stdout.write(`${file}  ${Math.round(image.length / 1_000)} kB\n`);
@@ -85,11 +86,16 @@ try {
     for (const width of [375, 700]) await keep(browser, 'mail', mail, { width, scheme });
   }
   for (const [name, html] of Object.entries({ report, mail })) {
-    const width = await browser.widthOf(html, 375);
+    await browser.look({ width: 375, scheme: 'light' });
+    await browser.show(html);
+    const width = await browser.run<number>('document.documentElement.scrollWidth');
     if (width > 375) throw new Error(`The ${name} is ${width} px wide on a phone of 375 px.`);
   }
   const [directory] = process.argv.slice(2);
-  if (directory !== undefined) await writeFile(join(directory, 'report.pdf'), await browser.print(report));
+  if (directory !== undefined) {
+    await browser.show(report);
+    await writeFile(join(directory, 'report.pdf'), await browser.print());
+  }
 } finally {
   await browser.stop();
 }
