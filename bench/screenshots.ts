@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { preferencesPage } from '../apps/api/src/public-pages/preferences-page.js';
 import { reportPage } from '../apps/api/src/public-pages/report-page.js';
 import { compileContent } from '../libs/messaging/src/content/document/content-compiler.js';
 import { parseContentDocument } from '../libs/messaging/src/content/document/content-document.js';
 import { compileMergeTemplate } from '../libs/messaging/src/content/merge/merge-template.js';
 import { footerOf } from '../libs/messaging/src/content/processes/content-processes.service.js';
 import { projectRoot } from '../libs/platform/src/project-root.js';
+import { PAUSE_DAYS } from '../libs/audience/src/index.js';
 import { Wording } from '../libs/wording/src/index.js';
 import { Browser, type Shot } from '#testing/browser';
 import { sampleContent } from './support/sample-mail.js';
@@ -30,6 +32,18 @@ const SUBSCRIBER = {
   locale: null,
   time_zone: null,
 };
+const TOPICS = {
+  de: [
+    ['Neuheiten', 'SUBSCRIBED'],
+    ['Angebote für Geschäftskunden', null],
+    ['Veranstaltungen', 'PENDING_CONFIRMATION'],
+  ],
+  ar: [
+    ['المنتجات الجديدة', 'SUBSCRIBED'],
+    ['العروض', null],
+    ['الفعاليات', 'PENDING_CONFIRMATION'],
+  ],
+} as const;
 const SCHEMES = ['light', 'dark'] as const;
 
 // The pictures shall not hang on a network: an image of the mail is a plain box.
@@ -62,6 +76,20 @@ async function sampleMail(): Promise<string> {
   return compileMergeTemplate(html, 'html').render(values).replaceAll('https://shop.example/jacket.png', BOX);
 }
 
+/** The preference centre of a reader of three topics, in their language. */
+function samplePreferences(locale: 'de' | 'ar'): string {
+  const view = { wording: new Wording(locale), locale, version: null, sender: SENDER };
+  const topics = TOPICS[locale].map(([name, status]) => ({
+    topicKey: name,
+    name,
+    description: null,
+    status,
+    isActive: true,
+  }));
+  const standing = { email: SUBSCRIBER.email, suppressed: false, pausedUntil: null, topics };
+  return preferencesPage(view, standing, PAUSE_DAYS).html.toString();
+}
+
 async function keep(browser: Browser, name: string, html: string, shot: Shot): Promise<void> {
   await browser.show(html);
   const image = await browser.shoot(shot);
@@ -85,7 +113,10 @@ try {
       await keep(browser, 'report', report, { width, scheme, most });
     for (const width of [375, 700]) await keep(browser, 'mail', mail, { width, scheme });
   }
-  for (const [name, html] of Object.entries({ report, mail })) {
+  const preferences = samplePreferences('de');
+  await keep(browser, 'preferences-de', preferences, { width: 375, scheme: 'light' });
+  await keep(browser, 'preferences-ar', samplePreferences('ar'), { width: 375, scheme: 'dark' });
+  for (const [name, html] of Object.entries({ report, mail, preferences })) {
     await browser.look({ width: 375, scheme: 'light' });
     await browser.show(html);
     const width = await browser.run<number>('document.documentElement.scrollWidth');

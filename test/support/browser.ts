@@ -76,8 +76,9 @@ export class Browser {
     await this.#arriving(() => this.run(`document.querySelector(${JSON.stringify(selector)}).click()`));
   }
 
-  /** Shows HTML that has no address, such as that of a mail. */
+  /** Shows HTML that has no address, such as that of a mail; not below the policy of the page before. */
   async show(html: string): Promise<void> {
+    await this.open('about:blank');
     await this.#call('Page.setDocumentContent', { frameId: await this.#frame(), html });
   }
 
