@@ -91,7 +91,7 @@ describeWith(['chromium'], 'what readers see in a browser', () => {
       return answer.at<unknown[]>('data').length > 0 && answer;
     });
     const opened = await client.get(`/test-inbox/messages/${list.at('data', 0, 'id')}`);
-    return { html: opened.at<string>('html'), links: opened.at<Links>('links') };
+    return { html: opened.at('html'), links: opened.at<Links>('links') };
   }
   /** Fails with what a reader would trip over on the page that is open. */
   async function look(expected: Expected, name: string): Promise<void> {
