@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { preferencesPage } from '../apps/api/src/public-pages/preferences-page.js';
 import { reportPage } from '../apps/api/src/public-pages/report-page.js';
 import { compileContent } from '../libs/messaging/src/content/document/content-compiler.js';
 import { parseContentDocument } from '../libs/messaging/src/content/document/content-document.js';
 import { compileMergeTemplate } from '../libs/messaging/src/content/merge/merge-template.js';
 import { footerOf } from '../libs/messaging/src/content/processes/content-processes.service.js';
 import { projectRoot } from '../libs/platform/src/project-root.js';
+import { PAUSE_DAYS } from '../libs/audience/src/index.js';
 import { Wording } from '../libs/wording/src/index.js';
-import { Browser, type Shot } from './support/browser.js';
+import { Browser, type Shot } from '#testing/browser';
 import { sampleContent } from './support/sample-mail.js';
 import { sampleReport } from './support/sample-report.js';
 
@@ -30,6 +32,18 @@ const SUBSCRIBER = {
   locale: null,
   time_zone: null,
 };
+const TOPICS = {
+  de: [
+    ['Neuheiten', 'SUBSCRIBED'],
+    ['Angebote für Geschäftskunden', null],
+    ['Veranstaltungen', 'PENDING_CONFIRMATION'],
+  ],
+  ar: [
+    ['المنتجات الجديدة', 'SUBSCRIBED'],
+    ['العروض', null],
+    ['الفعاليات', 'PENDING_CONFIRMATION'],
+  ],
+} as const;
 const SCHEMES = ['light', 'dark'] as const;
 
 // The pictures shall not hang on a network: an image of the mail is a plain box.
@@ -62,8 +76,23 @@ async function sampleMail(): Promise<string> {
   return compileMergeTemplate(html, 'html').render(values).replaceAll('https://shop.example/jacket.png', BOX);
 }
 
+/** The preference centre of a reader of three topics, in their language. */
+function samplePreferences(locale: 'de' | 'ar'): string {
+  const view = { wording: new Wording(locale), locale, version: null, sender: SENDER };
+  const topics = TOPICS[locale].map(([name, status]) => ({
+    topicKey: name,
+    name,
+    description: null,
+    status,
+    isActive: true,
+  }));
+  const standing = { email: SUBSCRIBER.email, suppressed: false, pausedUntil: null, topics };
+  return preferencesPage(view, standing, PAUSE_DAYS).html.toString();
+}
+
 async function keep(browser: Browser, name: string, html: string, shot: Shot): Promise<void> {
-  const image = await browser.shoot(html, shot);
+  await browser.show(html);
+  const image = await browser.shoot(shot);
   const file = join(IMAGES, `${name}-${shot.width}-${shot.scheme}.png`);
   await writeFile(file, image);
   process.stdout.write(`${file}  ${Math.round(image.length / 1_000)} kB\n`);
@@ -84,12 +113,20 @@ try {
       await keep(browser, 'report', report, { width, scheme, most });
     for (const width of [375, 700]) await keep(browser, 'mail', mail, { width, scheme });
   }
-  for (const [name, html] of Object.entries({ report, mail })) {
-    const width = await browser.widthOf(html, 375);
+  const preferences = samplePreferences('de');
+  await keep(browser, 'preferences-de', preferences, { width: 375, scheme: 'light' });
+  await keep(browser, 'preferences-ar', samplePreferences('ar'), { width: 375, scheme: 'dark' });
+  for (const [name, html] of Object.entries({ report, mail, preferences })) {
+    await browser.look({ width: 375, scheme: 'light' });
+    await browser.show(html);
+    const width = await browser.run<number>('document.documentElement.scrollWidth');
     if (width > 375) throw new Error(`The ${name} is ${width} px wide on a phone of 375 px.`);
   }
   const [directory] = process.argv.slice(2);
-  if (directory !== undefined) await writeFile(join(directory, 'report.pdf'), await browser.print(report));
+  if (directory !== undefined) {
+    await browser.show(report);
+    await writeFile(join(directory, 'report.pdf'), await browser.print());
+  }
 } finally {
   await browser.stop();
 }

@@ -40,11 +40,17 @@ export const documentStyle = css`
     color: var(--quiet);
     font-size: 0.875rem;
   }
+  .number {
+    display: inline-block;
+  }
   .amount {
     padding-inline-start: 1rem;
-    text-align: end;
+    text-align: right;
     white-space: nowrap;
     font-variant-numeric: tabular-nums;
+  }
+  .amount:last-child {
+    width: 1%;
   }
   tfoot tr:last-child > * {
     border-bottom: 0;

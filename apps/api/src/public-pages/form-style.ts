@@ -12,6 +12,7 @@ export const formStyle = css`
     padding: 0.625rem 0;
     border-bottom: 1px solid var(--edge);
     font-weight: 600;
+    hyphens: auto;
   }
   button {
     display: block;
@@ -19,7 +20,7 @@ export const formStyle = css`
     min-height: 3.25rem;
     margin: 0 0 0.75rem;
     padding: 0.75rem 1.25rem;
-    border: 2px solid transparent;
+    border: 1px solid transparent;
     border-radius: 0.75rem;
     background: var(--accent);
     color: var(--on-accent);
@@ -48,26 +49,26 @@ export const formStyle = css`
     display: flex;
     flex-wrap: wrap;
     align-items: center;
-    gap: 0.5rem 1rem;
-  }
-  .choice > span:first-child {
-    flex: 1 1 9rem;
+    column-gap: 1rem;
+    min-height: 2.5rem;
+    margin-bottom: -0.375rem;
   }
   .actions {
     display: flex;
     flex-wrap: wrap;
     justify-content: flex-end;
-    gap: 0.5rem;
-    max-width: 100%;
+    column-gap: 1.25rem;
     margin-inline-start: auto;
   }
   .actions button {
     width: auto;
     min-height: 2.5rem;
     margin: 0;
-    padding: 0.375rem 0.875rem;
-    border-width: 1px;
-    font-size: 0.875rem;
+    padding: 0;
+    border: 0;
+    background: none;
+    color: var(--link);
+    font-size: 0.9375rem;
   }
   .about {
     display: block;

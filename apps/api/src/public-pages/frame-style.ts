@@ -24,6 +24,7 @@ export const frameStyle = css`
       'Noto Sans',
       sans-serif;
     overflow-wrap: anywhere;
+    text-wrap: pretty;
     -webkit-text-size-adjust: 100%;
     text-size-adjust: 100%;
   }
@@ -38,6 +39,7 @@ export const frameStyle = css`
     padding: 0 0 1rem;
     font-weight: 600;
     text-align: center;
+    text-wrap: balance;
   }
   main {
     padding: 2rem 1.5rem 1.75rem;
@@ -59,9 +61,11 @@ export const frameStyle = css`
   h1 {
     margin: 0 0 0.75rem;
     font-size: 1.625rem;
-    line-height: 1.2;
-    letter-spacing: -0.01em;
+    line-height: 1.25;
     text-wrap: balance;
+  }
+  h1:lang(ja) {
+    word-break: auto-phrase;
   }
   h2 {
     margin: 0 0 0.5rem;
@@ -92,6 +96,13 @@ export const frameStyle = css`
     max-width: 100%;
     max-height: 3rem;
     vertical-align: middle;
+  }
+  @media (prefers-color-scheme: dark) {
+    .logo {
+      padding: 0.375rem 0.625rem;
+      border-radius: 0.5rem;
+      background: #ffffff;
+    }
   }
   footer {
     margin: 0 0 auto;

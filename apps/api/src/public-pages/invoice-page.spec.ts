@@ -69,6 +69,13 @@ describe('The page of an invoice', () => {
     expect(textOf({ ...invoice, ...change })).toContain(text);
   });
 
+  it('keeps amounts and the number in their order where the page runs from right to left', () => {
+    const arabic = { ...view, wording: new Wording('ar'), locale: 'ar' };
+    const markup = invoicePage(arabic, invoice, settings, BEFORE, 'x.pdf').html.toString();
+    for (const text of ['−14.50 EUR', '42.47 EUR']) expect(markup).toContain(`<bdi>${text}</bdi>`);
+    expect(markup).toContain('<bdi class="number">ACME-2026-000042</bdi>');
+  });
+
   it('says from when on it is overdue, and asks for no payment of one that is paid', () => {
     expect(textOf(invoice, AFTER)).toContain('42.47 EUR overdue since 21 February 2026');
     expect(textOf({ ...invoice, status: 'PAID', paidAt: AFTER })).not.toContain('IBAN');

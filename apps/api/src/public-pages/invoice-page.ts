@@ -13,7 +13,7 @@ import {
   taxText,
 } from './invoice-text.js';
 import { page, type Page, signs } from './page-layout.js';
-import type { PageView } from './page-view.js';
+import { type PageView, say } from './page-view.js';
 
 /** An invoice as a page; `pdfHref` links to its PDF. */
 export function invoicePage(
@@ -23,16 +23,21 @@ export function invoicePage(
   now: Date,
   pdfHref: string,
 ): Page {
-  const { seller, buyer, invoiceNumber } = invoice;
+  const { seller, buyer } = invoice;
+  const number = invoice.invoiceNumber ?? '';
   const { wording } = view;
+  const standing = standingOf(invoice, now, wording);
   const sender = { name: seller.name, postalAddress: '', logoUrl: null, color: null };
   return page(
     { ...view, sender },
     {
-      heading: wording.text('invoice.heading', { number: invoiceNumber ?? '' }),
+      heading: wording.text('invoice.heading', { number }),
+      shown: say(view, 'invoice.heading', { number: html`<bdi class="number">${number}</bdi>` }),
       sign: signOf(invoice, now),
       wide: true,
-      body: html`<p class="standing">${standingOf(invoice, now, wording)}</p>
+      body: html`<p class="standing">
+          ${say(view, standing.key, { ...standing.values, amount: html`<bdi>${standing.values.amount}</bdi>` })}
+        </p>
         <dl class="facts">
           ${fact(wording.text('invoice.from'), partyText(seller))}
           ${fact(wording.text('invoice.to'), partyText(buyer))}
@@ -57,7 +62,7 @@ function linesOf(invoice: Invoice, settings: InvoiceSettings, wording: Wording):
   const sum = (name: string, cents: number) =>
     html`<tr>
       <th scope="row">${name}</th>
-      <td class="amount">${amountOf(invoice, cents, wording)}</td>
+      <td class="amount"><bdi>${amountOf(invoice, cents, wording)}</bdi></td>
     </tr>`;
   return html`<table>
     <thead>
@@ -71,7 +76,7 @@ function linesOf(invoice: Invoice, settings: InvoiceSettings, wording: Wording):
         (line) =>
           html`<tr>
             <td><bdi>${line.description}</bdi><span class="status">${spanOf(line, wording)}</span></td>
-            <td class="amount">${amountOf(invoice, line.amountCents, wording)}</td>
+            <td class="amount"><bdi>${amountOf(invoice, line.amountCents, wording)}</bdi></td>
           </tr>`,
       )}
     </tbody>

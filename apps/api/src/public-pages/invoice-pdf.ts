@@ -53,7 +53,8 @@ export async function invoicePdf(
     .registerFont('regular', join(FONTS, 'DejaVuSansCondensed.ttf'))
     .registerFont('bold', join(FONTS, 'DejaVuSansCondensed-Bold.ttf'));
   const sheet = new Sheet(document, wording);
-  sheet.head(invoice, standingOf(invoice, now, wording));
+  const { key, values } = standingOf(invoice, now, wording);
+  sheet.head(invoice, wording.text(key, values));
   sheet.lines(invoice, taxText(invoice, settings, wording));
   if (isToPay(invoice) && settings.paymentNote !== null) sheet.note(settings.paymentNote);
   document.end();

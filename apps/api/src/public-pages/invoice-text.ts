@@ -35,23 +35,24 @@ export function taxText({ taxRateBp }: Invoice, { taxName }: InvoiceSettings, wo
   return `${taxName} ${formatsOf(wording).smallShare.format(taxRateBp / 10_000)}`;
 }
 
-/** The state of the invoice in a sentence. */
-export function standingOf(invoice: Invoice, now: Date, wording: Wording): string {
-  const amount = amountOf(invoice, invoice.amountCents, wording);
-  const due = { amount, date: dayOf(invoice.dueAt, wording) };
+/** The state of the invoice in a sentence: its words, and their values. */
+export function standingOf(invoice: Invoice, now: Date, wording: Wording) {
+  const day = invoice.status === 'PAID' ? invoice.paidAt : invoice.dueAt;
+  const values = { amount: amountOf(invoice, invoice.amountCents, wording), date: dayOf(day, wording) };
+  return { key: `invoice.standing.${stateOf(invoice, now)}`, values } as const;
+}
+
+function stateOf(invoice: Invoice, now: Date) {
   switch (invoice.status) {
     case 'PAID':
-      return wording.text('invoice.standing.paid', { amount, date: dayOf(invoice.paidAt, wording) });
+      return 'paid';
     case 'VOID':
-      return wording.text('invoice.standing.void');
+      return 'void';
     case 'UNCOLLECTIBLE':
-      return wording.text('invoice.standing.uncollectible', due);
+      return 'uncollectible';
     case 'OPEN':
     case 'DRAFT':
-      return wording.text(
-        isOverdue(invoice, now) ? 'invoice.standing.overdue' : 'invoice.standing.open',
-        due,
-      );
+      return isOverdue(invoice, now) ? 'overdue' : 'open';
   }
 }
 

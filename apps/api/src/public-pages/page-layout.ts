@@ -17,6 +17,8 @@ export interface Page {
 interface PageContent {
   readonly status?: number;
   readonly heading: string;
+  /** The heading as the page shows it, where it has markup. */
+  readonly shown?: Html;
   readonly sign: Html;
   readonly body: Html;
   /** Wide, for a page with a table. */
@@ -24,7 +26,10 @@ interface PageContent {
 }
 
 /** A card with an icon, a heading and a body. Works without JavaScript or cookies, and loads nothing but the sender's logo. */
-export function page(view: PageView, { status = 200, heading, sign, body, wide = false }: PageContent): Page {
+export function page(
+  view: PageView,
+  { status = 200, heading, shown, sign, body, wide = false }: PageContent,
+): Page {
   const { sender, wording } = view;
   const title = sender === null ? heading : `${heading} – ${sender.name}`;
   const brand = brandStyle(sender?.color ?? null);
@@ -46,7 +51,7 @@ export function page(view: PageView, { status = 200, heading, sign, body, wide =
           ${sender === null ? html`<div class="sender"></div>` : html`<header class="sender">${nameplate(sender)}</header>`}
           <main${wide ? html` class="wide"` : null}>
             ${sign}
-            <h1>${heading}</h1>
+            <h1>${shown ?? heading}</h1>
             ${body}
           </main>
           <footer>${sender === null || sender.postalAddress === '' ? null : html`<p class="address"><bdi>${sender.postalAddress}</bdi></p>`}${languageSwitch(view)}</footer>

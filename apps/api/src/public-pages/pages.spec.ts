@@ -255,7 +255,7 @@ describe('the preferences page', () => {
       'Not confirmed',
       'Not subscribed',
     ]) {
-      expect(markup).toContain(`<span class="status" >${words}</span`);
+      expect(markup).toContain(`<span class="status">${words}</span>`);
     }
     expect(markup).toContain('<bdi>Every week</bdi>');
   });

@@ -109,15 +109,13 @@ function topicChoices(view: SenderView, topics: readonly ShownTopic[]): Html | n
 function topicRow(view: SenderView, topic: ShownTopic): Html {
   const { name, description, status } = topic;
   const standing = say(view, status === null ? 'preferences.status.none' : STATUS_KEYS[status]);
-  return html`<li class="choice">
-    <span
-      ><bdi>${name}</bdi
-      >${description === null ? null : html`<span class="about"><bdi>${description}</bdi></span>`}<span
-        class="status"
-        >${standing}</span
-      ></span
-    >
-    ${topicButtons(view, topic)}
+  return html`<li>
+    <bdi>${name}</bdi>
+    ${description === null ? null : html`<span class="about"><bdi>${description}</bdi></span>`}
+    <div class="choice">
+      <span class="status">${standing}</span>
+      ${topicButtons(view, topic)}
+    </div>
   </li>`;
 }
 
@@ -128,7 +126,7 @@ function topicButtons(view: SenderView, shown: ShownTopic): Html | null {
     const { join, leave } = PREFERENCES_FIELDS;
     const spoken = view.wording.text(SPOKEN[choice], { topic });
     const name = choice === 'unsubscribe' ? leave : join;
-    return html`<button class="second" name="${name}" value="${topicKey}" aria-label="${spoken}">
+    return html`<button name="${name}" value="${topicKey}" aria-label="${spoken}">
       ${say(view, `preferences.${choice}`)}
     </button>`;
   };

@@ -57,7 +57,7 @@ function panelFigure(view: PageView, { id, title, series }: Panel, timeline: Tim
     </svg>
     <p class="span" aria-hidden="true">
       <span>${momentText(first, interval, wording)}</span>
-      <span>${momentText(last, interval, wording)}</span>
+      ${last === undefined ? null : html`<span>${momentText(last, interval, wording)}</span>`}
     </p>
   </figure>`;
 }

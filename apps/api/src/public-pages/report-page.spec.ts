@@ -56,6 +56,7 @@ describe('The page of a report', () => {
     );
     expect(widths).toEqual(['25', '12.5', '12.5']);
     expect(few(1)).not.toContain('class="line');
+    expect(few(1).match(/<p class="span"[^>]*>\s*<span>3 Mar, 09:00<\/span>\s*<\/p>/g)).toHaveLength(2);
     expect(few(24).match(/<rect class="column/g)).toHaveLength(72);
     expect(few(25)).not.toContain('<rect class="column');
   });

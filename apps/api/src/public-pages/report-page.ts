@@ -29,6 +29,7 @@ export function reportPage(view: PageView, overview: CampaignOverview): Page {
   const title = (key: WordingKey) => wording.text(key);
   return page(view, {
     heading: name,
+    shown: html`<bdi>${name}</bdi>`,
     sign: signs.chart,
     wide: true,
     body: html`<p class="standing"><bdi>${subjectText(subject)}</bdi></p>

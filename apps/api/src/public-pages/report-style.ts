@@ -18,8 +18,11 @@ export const reportStyle = css`
   section h2 {
     margin-top: 0.25rem;
   }
-  .funnel th {
+  .funnel th,
+  .links tbody th {
     width: 100%;
+  }
+  .funnel th {
     font-weight: 600;
   }
   .bar {
@@ -111,6 +114,9 @@ export const reportStyle = css`
     margin: 0.25rem 0 0;
     color: var(--quiet);
     font-size: 0.875rem;
+  }
+  .chart .span > :only-child {
+    margin: auto;
   }
   details {
     margin: 0 0 1rem;

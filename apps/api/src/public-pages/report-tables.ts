@@ -15,7 +15,7 @@ const USUAL_SCHEME = /^https:\/\//;
 
 /** Shows addresses without linking them, so that nobody follows a link of the mail by mistake. */
 export function linksTable(wording: Wording, links: Links, clickers: number): Html {
-  return html`<table>
+  return html`<table class="links">
       <thead>
         <tr>
           <th scope="col">${wording.text('report.link')}</th>

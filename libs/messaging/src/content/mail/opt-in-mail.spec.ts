@@ -86,6 +86,11 @@ Street 1
     expect(optInMail({ ...INPUT, logoUrl: 'http://cdn.example/a.png' }).html).not.toContain('<img');
   });
 
+  it('puts a space between its sentences where its language has one', () => {
+    const inJapanese = optInMail({ ...INPUT, wording: new Wording('ja') });
+    for (const part of [inJapanese.html, inJapanese.text]) expect(part).toContain('ください。リンクの');
+  });
+
   it('says hour for one hour', () => {
     expect(optInMail({ ...INPUT, expiresInHours: 1 }).text).toContain('works for 1 hour.');
   });

@@ -41,7 +41,8 @@ function sentences({ wording, projectName, expiresInHours }: OptInMailInput) {
   const confirm = wording.text('optIn.confirm');
   return {
     asked: wording.text('optIn.asked', { project: oneLine(projectName) }),
-    confirm: `${confirm} ${wording.text('optIn.expiry', { hours: expiresInHours })}`,
+    // Chinese and Japanese have no space after a full stop.
+    confirm: `${confirm}${confirm.endsWith('。') ? '' : ' '}${wording.text('optIn.expiry', { hours: expiresInHours })}`,
     ignore: wording.text('optIn.ignore'),
   };
 }
@@ -74,7 +75,7 @@ function htmlPart(input: OptInMailInput, subject: string): string {
 <meta name="color-scheme" content="light dark">
 <meta name="supported-color-schemes" content="light dark">
 <title>${escapeHtml(subject)}</title>
-<style>@media (prefers-color-scheme: dark) { .mw-page { background-color: #1d2226 !important; } .mw-text { color: #eceff1 !important; } .mw-button { background-color: ${dark.accent} !important; } .mw-button a { color: ${dark.onAccent} !important; } }</style>
+<style>@media (prefers-color-scheme: dark) { .mw-page { background-color: #1d2226 !important; } .mw-text { color: #eceff1 !important; } .mw-button { background-color: ${dark.accent} !important; } .mw-button a { color: ${dark.onAccent} !important; } .mw-logo { padding: 6px 10px; border-radius: 8px; background-color: #ffffff; } }</style>
 </head>
 <body class="mw-page" style="margin:0;padding:0;background-color:#ffffff">
 <table role="presentation" dir="${wording.direction}" width="100%" cellpadding="0" cellspacing="0" border="0"><tr><td align="center" style="padding:24px">
@@ -97,5 +98,5 @@ ${logo(input)}<h1 style="margin:0 0 16px;font-size:24px;line-height:1.25">${esca
 
 function logo({ logoUrl, senderName }: OptInMailInput): string {
   if (logoUrl === null || !/^https:\/\//i.test(logoUrl)) return '';
-  return `<img src="${escapeHtml(logoUrl)}" alt="${escapeHtml(oneLine(senderName))}" style="display:block;max-width:100%;max-height:48px;margin:0 0 24px;border:0">\n`;
+  return `<img src="${escapeHtml(logoUrl)}" alt="${escapeHtml(oneLine(senderName))}" class="mw-logo" style="display:block;max-width:100%;max-height:48px;margin:0 0 24px;border:0">\n`;
 }

@@ -13,16 +13,19 @@ export interface Shot {
 }
 
 interface Answer {
-  readonly id: number;
+  /** None for an event. */
+  readonly id?: number;
+  readonly method?: string;
   readonly result?: Record<string, unknown>;
   readonly error?: { readonly message: string };
 }
 
 const START_MS = 20_000;
 
-/** A headless Chromium that makes pictures of pages, spoken to by the DevTools protocol. */
+/** A headless Chromium, spoken to by the DevTools protocol. Scripts of a test reach its pages, and leave their policies as they are. */
 export class Browser {
   #id = 0;
+  #loaded: () => void = () => undefined;
   readonly #open = new Map<number, PromiseWithResolvers<Record<string, unknown>>>();
 
   private constructor(
@@ -61,12 +64,49 @@ export class Browser {
     return new Browser(program, directory, socket);
   }
 
-  /** The page as a PNG, as high as it is, or as `most` says. */
-  async shoot(html: string, { width, scheme, most = Infinity }: Shot): Promise<Buffer> {
+  /** Follows an address as a reader with this browser language does. */
+  async open(url: string, language = 'en'): Promise<void> {
+    await this.#call('Network.enable');
+    await this.#call('Network.setExtraHTTPHeaders', { headers: { 'accept-language': language } });
+    await this.#arriving(() => this.#call('Page.navigate', { url }));
+  }
+
+  /** Presses what the selector finds first, and waits for the page that it leads to. */
+  async press(selector: string): Promise<void> {
+    await this.#arriving(() => this.run(`document.querySelector(${JSON.stringify(selector)}).click()`));
+  }
+
+  /** Shows HTML that has no address, such as that of a mail; not below the policy of the page before. */
+  async show(html: string): Promise<void> {
+    await this.open('about:blank');
+    await this.#call('Page.setDocumentContent', { frameId: await this.#frame(), html });
+  }
+
+  /** What an expression comes to, in a world of its own beside the page's, whose policy allows no script. */
+  async run<T>(expression: string): Promise<T> {
+    const { executionContextId: contextId } = await this.#call('Page.createIsolatedWorld', {
+      frameId: await this.#frame(),
+      worldName: 'mailwright',
+    });
+    const asked = { expression, contextId, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails } = (await this.#call('Runtime.evaluate', asked)) as {
+      result: { value: T };
+      exceptionDetails?: { exception?: { description?: string } };
+    };
+    if (exceptionDetails === undefined) return result.value;
+    throw new Error(exceptionDetails.exception?.description ?? 'The expression threw.');
+  }
+
+  /** How wide and high the window is, and which colours the reader prefers. */
+  async look({ width, scheme }: Shot, height = 800): Promise<void> {
     const features = [{ name: 'prefers-color-scheme', value: scheme }];
     await this.#call('Emulation.setEmulatedMedia', { features });
-    await this.#sized(width, 600);
-    await this.#show(html);
+    await this.#sized(width, height);
+  }
+
+  /** The page as a PNG, as high as it is, or as `most` says. */
+  async shoot({ width, scheme, most = Infinity }: Shot): Promise<Buffer> {
+    await this.look({ width, scheme }, 600);
     const { cssContentSize } = (await this.#call('Page.getLayoutMetrics')) as {
       cssContentSize: { height: number };
     };
@@ -75,19 +115,8 @@ export class Browser {
     return Buffer.from(String(data), 'base64');
   }
 
-  /** How wide the content is: more than the page when it must be scrolled sideways. */
-  async widthOf(html: string, width: number): Promise<number> {
-    await this.#sized(width, 600);
-    await this.#show(html);
-    const { result } = (await this.#call('Runtime.evaluate', {
-      expression: 'document.documentElement.scrollWidth',
-    })) as { result: { value: number } };
-    return result.value;
-  }
-
   /** As it is printed on A4. */
-  async print(html: string): Promise<Buffer> {
-    await this.#show(html);
+  async print(): Promise<Buffer> {
     const { data } = await this.#call('Page.printToPDF', { paperWidth: 8.27, paperHeight: 11.69 });
     return Buffer.from(String(data), 'base64');
   }
@@ -99,9 +128,18 @@ export class Browser {
     await rm(this.directory, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  async #show(html: string): Promise<void> {
+  async #frame(): Promise<string> {
     const { frameTree } = (await this.#call('Page.getFrameTree')) as { frameTree: { frame: { id: string } } };
-    await this.#call('Page.setDocumentContent', { frameId: frameTree.frame.id, html });
+    return frameTree.frame.id;
+  }
+
+  /** Does what leads to another page, and waits until that has loaded. */
+  async #arriving(leave: () => Promise<unknown>): Promise<void> {
+    await this.#call('Page.enable');
+    const loaded = Promise.withResolvers<void>();
+    this.#loaded = loaded.resolve;
+    await leave();
+    await loaded.promise;
   }
 
   async #sized(width: number, height: number): Promise<void> {
@@ -117,7 +155,9 @@ export class Browser {
     return answer.promise;
   }
 
-  #answered({ id, result, error }: Answer): void {
+  #answered({ id, method, result, error }: Answer): void {
+    if (method === 'Page.loadEventFired') this.#loaded();
+    if (id === undefined) return;
     if (error === undefined) this.#open.get(id)?.resolve(result ?? {});
     else this.#open.get(id)?.reject(new Error(error.message));
     this.#open.delete(id);

@@ -1,0 +1,88 @@
+import axe from 'axe-core';
+import type { Browser } from '#testing/browser';
+
+const WIDTHS = [375, 1_280] as const;
+const SCHEMES = ['light', 'dark'] as const;
+/** Landmarks of a mail are those of the program that shows it. */
+const MAIL_RULES = { region: { enabled: false }, 'landmark-one-main': { enabled: false } };
+
+export interface Expected {
+  readonly locale: string;
+  readonly isMail?: boolean;
+}
+
+interface Found {
+  readonly locale: string;
+  readonly direction: string;
+  readonly width: number;
+  readonly small: readonly string[];
+  readonly violations: readonly string[];
+}
+
+/** What a reader would trip over on the page that is open, on a phone and a desk, by day and by night. */
+export async function pageFaults(
+  browser: Browser,
+  { locale, isMail = false }: Expected,
+): Promise<readonly string[]> {
+  const faults: string[] = [];
+  const direction = locale === 'ar' ? 'rtl' : 'ltr';
+  for (const width of WIDTHS) {
+    for (const scheme of SCHEMES) {
+      await browser.look({ width, scheme });
+      const found = await browser.run<Found>(inspection(isMail));
+      faults.push(
+        ...[
+          ...found.violations,
+          ...found.small.map((element) => `${element} is too small to be tapped`),
+          ...(found.width > width ? [`it is ${found.width} px wide`] : []),
+          ...(found.locale === locale ? [] : [`its language is ${found.locale}`]),
+          ...(found.direction === direction ? [] : [`it runs ${found.direction}`]),
+        ].map((fault) => `${width} px, ${scheme}: ${fault}`),
+      );
+    }
+  }
+  return faults;
+}
+
+/** What stands in a line of text is as high as the line (WCAG 2.2 §2.5.8), so that axe alone looks at it. */
+function inspection(isMail: boolean): string {
+  const rules = { 'target-size': { enabled: true }, ...(isMail ? MAIL_RULES : {}) };
+  return `${axe.source};
+    axe.run(document, ${JSON.stringify({ rules, resultTypes: ['violations'] })}).then(({ violations }) => ({
+      locale: document.documentElement.lang,
+      direction: getComputedStyle(document.documentElement).direction,
+      width: document.scrollingElement.scrollWidth,
+      small: [...document.querySelectorAll('a, button, summary')]
+        .filter((element) => element.checkVisibility() && getComputedStyle(element).display !== 'inline')
+        .filter((element) => {
+          const { width, height } = element.getBoundingClientRect();
+          return width < 24 || height < 24;
+        })
+        .map((element) => element.outerHTML),
+      violations: violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ target, failureSummary }) => id + ' at ' + target.join(' ') + ': ' + failureSummary)),
+    }))`;
+}
+
+/** How many edges the actions of the topics end at, and how loud they are. */
+export const ACTIONS = `(() => {
+  const rtl = document.dir === 'rtl';
+  const last = [...document.querySelectorAll('.actions')].map((actions) => actions.lastElementChild);
+  const all = [...document.querySelectorAll('.actions button')].map((button) => getComputedStyle(button));
+  return {
+    edges: new Set(last.map((button) => button.getBoundingClientRect()[rtl ? 'left' : 'right'])).size,
+    backgrounds: [...new Set(all.map(({ backgroundColor }) => backgroundColor))],
+    borders: [...new Set(all.map(({ borderTopWidth }) => borderTopWidth))],
+  };
+})()`;
+
+/** What a report's charts are drawn with. */
+export const BARS = `(() => {
+  const columns = [...document.querySelectorAll('rect.column')].map((column) => column.getBoundingClientRect());
+  const { width } = document.querySelector('.chart svg').getBoundingClientRect();
+  return {
+    bars: columns.some(({ height }) => height > 0),
+    slim: columns.every((column) => column.width < width / 12),
+    areas: document.querySelectorAll('.chart .area').length,
+  };
+})()`;
