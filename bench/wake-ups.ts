@@ -37,8 +37,7 @@ try {
   notifications.listen('mailwright_outbox', () => (heard += 1));
   await notifications.start();
   const { live: scope } = await prepareProject(admin, '');
-  const commit = (database: Database) =>
-    database.transaction(scope, () => publish(database, scope, event));
+  const commit = (database: Database) => database.transaction(scope, () => publish(database, scope, event));
   const commitAndNotify = () =>
     silent.transaction(scope, async () => {
       await publish(silent, scope, event);

@@ -72,10 +72,8 @@ describe('programs that lose every wake-up', () => {
   });
 
   it('still send a campaign, let its mailboxes open it, and tell a webhook and a report of that', async () => {
-    await runCliForJson(system.variables, [
-      'webhook:create',
-      ...['--project', project.name, '--env', 'test', '--url', receiver.url],
-    ]);
+    const endpoint = ['--project', project.name, '--env', 'test', '--url', receiver.url];
+    await runCliForJson(system.variables, ['webhook:create', ...endpoint]);
     await subscribe('opened@example.com', topic.topicKey);
     const campaign = await client.post('/campaigns', {
       name: 'Spring',
