@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type EntityManager, type EntitySchema, MikroORM } from '@mikro-orm/postgresql';
-import { type CompiledQuery, type Kysely, type RawBuilder, sql as statementOf } from 'kysely';
+import type { CompiledQuery, Kysely, RawBuilder } from 'kysely';
 import type pg from 'pg';
 import type { Clock, ProjectScope } from '#kernel';
+import { postgresWakeLine } from '../wakes/postgres-wake-line.js';
 import { type Wake, type WakeLine, Wakes } from '../wakes/wakes.js';
 import { AskedTogether } from './asked-together.js';
 import { GENERIC_PLANS, poolOf, type PoolOptions } from './connection-pool.js';
@@ -73,7 +74,8 @@ export class Database {
   ) {
     this.#orm = orm;
     this.#clock = clock;
-    this.#wakes = new Wakes(wakeLine ?? { send: (wakes) => this.#notify(wakes), close: () => undefined });
+    const notify = postgresWakeLine((statement) => this.statement('system', statement, { flushed: false }));
+    this.#wakes = new Wakes(wakeLine ?? notify);
   }
 
   static async connect(options: DatabaseOptions): Promise<Database> {
@@ -181,16 +183,6 @@ export class Database {
     const open = this.#current.getStore();
     if (open === undefined) this.#wakes.send([wake]);
     else open.wakes.push(wake);
-  }
-
-  /** In a transaction of its own, and without waiting for the disk: PostgreSQL makes all others that notify wait for it. */
-  #notify(wakes: readonly Wake[]): Promise<unknown> {
-    const [channels, payloads] = [wakes.map(({ channel }) => channel), wakes.map(({ payload }) => payload)];
-    return this.statement(
-      'system',
-      statementOf`select pg_notify(channel, payload) from unnest(${channels}::text[], ${payloads}::text[]) w(channel, payload)`,
-      { flushed: false },
-    );
   }
 
   /** Answers when the server does, can be written to and row-level security holds; rejects otherwise. */
